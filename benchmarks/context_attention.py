@@ -1,4 +1,4 @@
-"""Attention of the ContextEncoder beside torch's fused attention, by the length of the text.
+"""Attention of the encoders beside torch's fused attention, by the length of the text.
 
     python -m benchmarks.context_attention                 every comparison, 1 thread; on a machine with a GPU, on that
     python -m benchmarks.context_attention --comparisons linear --threads 1 all
@@ -73,7 +73,6 @@ COMPARISONS = (
         "pairs",
         (
             _layer("contextual", "hsa"),
-            _layer("contextual, global", "hsa", "context=global"),
             _layer("factorised", "hsa", "order_type=factorised"),
             _layer("factorised, causal", "hsa", "order_type=factorised", causal=True),
             _layer("anova", "hsa", "order_type=anova"),

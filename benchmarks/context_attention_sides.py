@@ -11,17 +11,21 @@ from torch import nn
 
 from benchmarks.passes import LayerRunner
 from benchmarks.reporting import Value
-from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
-from ctxzoo.models.layers_context_encoder_attention import (
+from ctxzoo.models.configuration_higher_order_encoder import HigherOrderEncoderConfig
+from ctxzoo.models.configuration_kernel_encoder import KernelEncoderConfig
+from ctxzoo.models.configuration_linear_encoder import LinearEncoderConfig
+from ctxzoo.models.layers_encoder import (
     Attention,
     AttentionAux,
     AttentionState,
+    MultiHeadAttention,
     growing_state,
     with_past,
 )
-from ctxzoo.models.layers_context_encoder_block import MultiHeadAttention
-from ctxzoo.models.layers_context_encoder_build import build_attention
-from ctxzoo.models.ops_context_encoder_pairwise import fused_attention
+from ctxzoo.models.layers_higher_order_encoder import build_higher_order_attention
+from ctxzoo.models.layers_kernel_encoder import build_kernel_attention
+from ctxzoo.models.layers_linear_encoder import build_linear_attention
+from ctxzoo.models.ops_encoder import fused_attention
 
 HEADS = 8
 PEER = "scaled_dot_product_attention"
@@ -33,7 +37,8 @@ class Side:
 
     Attributes:
         label: how tables call it.
-        model: sdpa, `torch.nn.functional.scaled_dot_product_attention`; or a kind of `ContextEncoderConfig.attention`.
+        model: sdpa, `torch.nn.functional.scaled_dot_product_attention`; esa, that of a linear encoder; hsa, that of a
+            higher-order encoder; or a kind of `KernelEncoderConfig.attention`.
         fields: further fields of the configuration, as name=value.
         causal: whether no token sees later ones.
         alone: the tokens are queries, keys and values themselves; otherwise linear maps make them, and one more map
@@ -103,10 +108,12 @@ def attention_of(side: Side, length: int, width: int) -> Attention:
         return FusedAttention()
     fields: dict[str, Any] = dict(field.split("=") for field in side.fields)
     fields = {name: int(value) if value.isdigit() else value for name, value in fields.items()}
-    config = ContextEncoderConfig(
-        hidden_size=width, num_heads=HEADS, attention=side.model, causal=side.causal, max_exact_length=length, **fields
-    )
-    return build_attention(config, 0)
+    fields |= {"hidden_size": width, "num_heads": HEADS, "causal": side.causal}
+    if side.model == "esa":
+        return build_linear_attention(LinearEncoderConfig(**fields), 0)
+    if side.model == "hsa":
+        return build_higher_order_attention(HigherOrderEncoderConfig(max_exact_length=length, **fields), 0)
+    return build_kernel_attention(KernelEncoderConfig(attention=side.model, **fields), 0)
 
 
 class Runner(LayerRunner):

@@ -26,8 +26,8 @@ from transformers import BertConfig, BertModel
 
 from benchmarks.reporting import RESULTS, Value, write_rows
 from ctxzoo import use_attention
-from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
-from ctxzoo.models.layers_context_encoder_build import build_attention
+from ctxzoo.models.configuration_kernel_encoder import KernelEncoderConfig
+from ctxzoo.models.layers_kernel_encoder import SpectralDensity, build_kernel_attention
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.table_parts import markdown_table
 
@@ -81,8 +81,12 @@ def distances(frequencies: Sequence[int]) -> Iterator[dict[str, Value]]:
                 for start in range(STARTS):
                     torch.manual_seed(100 + start)
                     model = copy.deepcopy(stock)
-                    options = {**options, "num_features": number, "noise_seed": start}
-                    found.append(distance(use_attention(model, "ctxzoo_implicit_kernel", **options)))
+                    use_attention(model, "ctxzoo_implicit_kernel", **options, num_features=number)
+                    densities = [module for module in model.modules() if isinstance(module, SpectralDensity)]
+                    for index, density in enumerate(densities):
+                        density.noise_seed = start + index
+                        density.draw_evaluation_noise()
+                    found.append(distance(model))
                 yield row(attention, number, statistics.mean(found))
 
 
@@ -97,8 +101,8 @@ def causal_costs(length: int) -> Iterator[dict[str, Value]]:
     }
     heads = torch.randn(3, 1, HEADS, length, WIDTH // HEADS, requires_grad=True)
     for name, options in KERNELS.items():
-        config = ContextEncoderConfig(hidden_size=WIDTH, num_heads=HEADS, position="none", causal=True, **options)
-        layer: Any = build_attention(config, 0).train()
+        config = KernelEncoderConfig(hidden_size=WIDTH, num_heads=HEADS, position="none", causal=True, **options)
+        layer: Any = build_kernel_attention(config, 0).train()
         passes[name] = lambda layer=layer: layer(*heads, None, True)[0]
     seconds: dict[str, list[float]] = {name: [] for name in passes}
     for _ in range(1 + ROUNDS):  # in turns; the first round warms up

@@ -1,4 +1,4 @@
-"""The attention of the ContextEncoder in stock models of transformers, such as BERT and GPT-2.
+"""The attention of the encoders in stock models of transformers, such as BERT and GPT-2.
 
 `use_attention(model, name)` gives every attention module of a model a mechanism of its own, as a submodule: its
 parameters train, move and are saved with the model. `load_with_attention` loads such a checkpoint; the stock
@@ -18,20 +18,41 @@ from torch import nn
 from transformers import AttentionInterface, AutoConfig, PreTrainedModel
 from transformers.masking_utils import AttentionMaskInterface, bidirectional_mask_function, causal_mask_function
 
-from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
-from ctxzoo.models.layers_context_encoder_attention import Attention
-from ctxzoo.models.layers_context_encoder_build import build_attention
-from ctxzoo.models.layers_context_encoder_kernels import DotAttention, ImplicitKernelAttention
-from ctxzoo.models.layers_context_encoder_linear import EfficientAttention
-from ctxzoo.models.layers_context_encoder_triples import HigherOrderAttention
+from ctxzoo.models.configuration_encoder import EncoderConfig
+from ctxzoo.models.configuration_higher_order_encoder import HigherOrderEncoderConfig
+from ctxzoo.models.configuration_kernel_encoder import KernelEncoderConfig
+from ctxzoo.models.configuration_linear_encoder import LinearEncoderConfig
+from ctxzoo.models.layers_encoder import Attention, DotAttention
+from ctxzoo.models.layers_higher_order_encoder import HigherOrderAttention, build_higher_order_attention
+from ctxzoo.models.layers_kernel_encoder import ImplicitKernelAttention, build_kernel_attention
+from ctxzoo.models.layers_linear_encoder import EfficientAttention, build_linear_attention
+from ctxzoo.models.old_names import ENCODER, current_fields
 from ctxzoo.models.ops_tracing import refuse_jit_trace
 
-# Name in transformers -> the fields of a `ContextEncoderConfig` that it stands for where nothing else is asked for, and
-# the kinds of attention that it may be. Trained queries and keys are not normalised, which would change what they mean.
-NAMES: Mapping[str, tuple[Mapping[str, Any], tuple[str, ...]]] = {
-    "ctxzoo_implicit_kernel": ({"attention": "ika"}, ("ika", "ikan", "mikan", "rbf", "linear", "expsin")),
-    "ctxzoo_efficient": ({"attention": "esa", "qk_norm": False}, ("esa",)),
-    "ctxzoo_contextual": ({"attention": "hsa", "qk_norm": False}, ("hsa",)),
+
+class _Kind(NamedTuple):
+    """What a name in transformers stands for.
+
+    Attributes:
+        config_class: of the encoder whose attention it is.
+        build: Function from such a config and the number of a layer to its attention.
+        defaults: Fields where nothing else is asked for.
+        allowed: Kinds of `attention` that may be asked for; of those with a single one, its name in earlier versions.
+    """
+
+    config_class: type[EncoderConfig]
+    build: Callable[[Any, int], Attention]
+    defaults: Mapping[str, Any]
+    allowed: tuple[str, ...]
+
+
+# By name in transformers. Trained queries and keys are not normalised, which would change what they mean.
+NAMES: Mapping[str, _Kind] = {
+    "ctxzoo_implicit_kernel": _Kind(
+        KernelEncoderConfig, build_kernel_attention, {"attention": "ika"}, ("ika", "ikan", "mikan", "rbf")
+    ),
+    "ctxzoo_efficient": _Kind(LinearEncoderConfig, build_linear_attention, {"qk_norm": False}, ("esa",)),
+    "ctxzoo_contextual": _Kind(HigherOrderEncoderConfig, build_higher_order_attention, {"qk_norm": False}, ("hsa",)),
 }
 READ = "_ctxzoo_read"  # of an attention module: what it reads in the call that runs
 RECORD = "ctxzoo_attention"  # of the config, which says what was put where, and of the modules that hold a mechanism
@@ -41,7 +62,6 @@ OF_THE_MODEL: Mapping[str, str] = {
     "hidden_size": "widths stay those of the model",
     "causal": "what is causal stays so",
     "attention_dropout": "its rate of dropout is that of the model",
-    "redraw_interval": "a stock model does not count its passes",
 }
 # Arguments by which models have their attention compute something else than softmax(q.k / sqrt(d)).
 OTHER_SCORES = ("position_bias", "softcap", "s_aux", "sinks", "indices", "block_indices")
@@ -77,7 +97,8 @@ def use_attention(model: Stock, name: str, **options: Any) -> Stock:
     Args:
         model: an encoder or decoder of texts that dispatches through transformers' `AttentionInterface`.
         name: one of `NAMES`.
-        options: fields of `ContextEncoderConfig` that say what the mechanism is: `attention`, `kernel`, `p_norm`, …
+        options: fields of `KernelEncoderConfig`, `LinearEncoderConfig` or `HigherOrderEncoderConfig` that say what the
+            mechanism is: `attention`, `feature_map`, `order_type`, `p_norm`, …
 
     Returns:
         The model, in the mode it was in, with new parameters under `….ctxzoo_attention`; make optimisers after this.
@@ -95,11 +116,13 @@ def use_attention(model: Stock, name: str, **options: Any) -> Stock:
     before = getattr(model.config, RECORD, None)
     if before is not None:
         raise ValueError(f"the model has {before['name']!r} already; load it anew to give it another attention")
-    defaults, allowed = NAMES[name]
-    options = {**defaults, **options}
-    kind = options["attention"]
-    if kind not in allowed:
-        raise ValueError(f"{name} stands for {', '.join(allowed)}, got attention={kind!r}")
+    kind = NAMES[name]
+    options = {**kind.defaults, **options}
+    attention = options.get("attention", kind.allowed[0])
+    if attention not in kind.allowed:
+        raise ValueError(f"{name} stands for {', '.join(kind.allowed)}, got attention={attention!r}")
+    if len(kind.allowed) == 1:
+        options.pop("attention", None)
     for field, reason in OF_THE_MODEL.items():
         if field in options:
             raise ValueError(f"{field}={options[field]}: {reason}; leave it out")
@@ -113,14 +136,14 @@ def use_attention(model: Stock, name: str, **options: Any) -> Stock:
             "hidden_size": call.heads * call.head_size,
             "causal": call.causal,
         }
-        if call.causal and kind in ("ika", "ikan"):
+        if call.causal and attention in ("ika", "ikan"):
             fields.setdefault("kernel", "direct")
-        if kind == "hsa" and fields["hidden_size"] != model.config.hidden_size:
+        if attention == "hsa" and fields["hidden_size"] != model.config.hidden_size:
             raise ValueError(
                 f"{call.heads} heads of {call.head_size} in a model of width {model.config.hidden_size}: {name} makes "
                 "keys of what a layer reads, and needs heads that are together as wide"
             )
-        if kind == "esa" and call.dropout:
+        if attention == "esa" and call.dropout:
             raise ValueError(f"{type(model).__name__} cannot take {name}: {_dropout_refusal(call.dropout)}")
         modules[names[call.module].removeprefix(prefix)] = fields
     if not modules:
@@ -354,7 +377,7 @@ def _install(model: PreTrainedModel, record: Mapping[str, Any]) -> None:
         module = ours.get(prefix + path) or ours.get(path)
         if module is None:
             raise ValueError(f"{type(model).__name__} has no module {path!r}, in which the checkpoint has an attention")
-        attention = build_attention(ContextEncoderConfig(position="none", **fields), index)
+        attention = NAMES[record["name"]].build(_config_of(record["name"], fields), index)
         mechanisms.append((module, _Mechanism(attention)))
     for module, mechanism in mechanisms:
         weight = next((each for each in module.parameters() if each.is_floating_point()), None)
@@ -371,6 +394,18 @@ def _install(model: PreTrainedModel, record: Mapping[str, Any]) -> None:
         model.config.use_cache = False
         if model.generation_config is not None:
             model.generation_config.use_cache = False
+
+
+def _config_of(name: str, fields: Mapping[str, Any]) -> EncoderConfig:
+    """Return the config of a mechanism from its fields, those of a record of an earlier version too.
+
+    Raises:
+        ValueError: a value of such a record that is no longer there.
+    """
+    if "attention" in fields:
+        current = current_fields({"model_type": f"ctxzoo_{ENCODER}", **fields})
+        fields = {field: value for field, value in current.items() if field != "model_type"}
+    return NAMES[name].config_class(position="none", **fields)
 
 
 def _needs_all_steps(attention: Attention) -> bool:

@@ -7,7 +7,7 @@
     python recipes/badges_lste.py --score validation                   to choose settings: test is left alone
     python recipes/badges_lste.py --resume                             finished runs are kept, the others go on
 
-The model is a ContextEncoder with dot-product attention; an encoding enters the scores of every layer as a kernel, the
+The model is a time encoder; an encoding enters the scores of every layer as a kernel, the
 sinusoids of positions are added to the steps. Results files keep hits and reciprocal ranks of each history, for paired
 tests. --name tells runs with other settings apart. A YAML file of settings may come first.
 """

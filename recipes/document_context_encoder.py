@@ -18,7 +18,7 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 from dataclasses import dataclass, field
 from typing import Any
 
-from ctxzoo.models.ops_context_encoder_linear import FEATURE_MAPS
+from ctxzoo.models.ops_linear_encoder import FEATURE_MAPS
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.many import run_all
 from ctxzoo.runs.options import reported
@@ -26,7 +26,7 @@ from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.datasets import tag_of
 from ctxzoo.tasks.text_classification.document_training import DocumentSettings, document_run
 
-RECIPE, ARCHITECTURE = "document_context_encoder", "context_encoder"
+RECIPE = "document_context_encoder"
 DOT = "dot"
 KNOWN = (DOT, *FEATURE_MAPS)  # softmax attention, and the feature maps of esa
 COMPARED = (DOT, "favor", "learned", "elu")
@@ -88,9 +88,9 @@ def main(settings: Settings) -> None:
 
 def config_of(attention: str, settings: Settings) -> dict[str, Any]:
     fields = ("hidden_size", "num_heads", "num_layers", "inner_size", "position", "dropout", "hidden_dropout")
+    own = {"model_type": "ctxzoo_linear_encoder", "feature_map": attention}
     return {
-        "model_type": f"ctxzoo_{ARCHITECTURE}",
-        **({"attention": DOT} if attention == DOT else {"attention": "esa", "feature_map": attention}),
+        **({"model_type": "ctxzoo_kernel_encoder", "attention": DOT} if attention == DOT else own),
         **{name: getattr(settings, name) for name in fields},
         **(TINY if settings.tiny else {}),
     }

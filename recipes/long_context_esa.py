@@ -29,10 +29,8 @@ from rich.table import Table
 from torch import nn
 from torch.nn import functional as F
 
-from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
-from ctxzoo.models.layers_context_encoder_block import MultiHeadAttention
-from ctxzoo.models.layers_context_encoder_build import build_attention
-from ctxzoo.models.modeling_context_encoder import ContextEncoderForCausalLM, ContextEncoderModel
+from ctxzoo.models import ARCHITECTURES
+from ctxzoo.models.layers_encoder import MultiHeadAttention
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR, RunResult, write_result_file
 from ctxzoo.runs.options import reported
@@ -46,20 +44,17 @@ IGNORED = -100
 TEST_SEED = 10**6
 PROBES = ("copy", "recall", "marked_product")
 
-LOOKUPS: Mapping[str, dict[str, Any]] = MappingProxyType(
+# Attention -> the architecture, and fields of its config.
+LOOKUPS: Mapping[str, tuple[str, dict[str, Any]]] = MappingProxyType(
     {
-        "dot": {"attention": "dot"},
-        "favor": {"attention": "esa", "feature_map": "favor"},
-        "learned": {"attention": "esa", "feature_map": "learned"},
-        "elu": {"attention": "esa", "feature_map": "elu"},
+        "dot": ("kernel_encoder", {"attention": "dot"}),
+        **{name: ("linear_encoder", {"feature_map": name}) for name in ("favor", "learned", "elu")},
     }
 )
-PAIRS: Mapping[str, dict[str, Any]] = MappingProxyType(
+PAIRS: Mapping[str, tuple[str, dict[str, Any]]] = MappingProxyType(
     {
-        "dot": {"attention": "dot"},
-        "trilinear": {"attention": "hsa", "order_type": "trilinear"},
-        "volume": {"attention": "hsa", "order_type": "volume"},
-        "factorised": {"attention": "hsa", "order_type": "factorised"},
+        "dot": ("kernel_encoder", {"attention": "dot"}),
+        **{name: ("higher_order_encoder", {"order_type": name}) for name in ("trilinear", "volume", "factorised")},
     }
 )
 
@@ -106,12 +101,14 @@ def marked_products(count: int, generator: torch.Generator) -> tuple[torch.Tenso
 class Recaller(nn.Module):
     """A causal encoder of keys and their values: steps (B, n, 2) to scores of the values (B, n, `WORDS`)."""
 
-    def __init__(self, num_keys: int, config: ContextEncoderConfig) -> None:
+    def __init__(self, num_keys: int, architecture: str, fields: Mapping[str, Any]) -> None:
         super().__init__()
-        self.keys = nn.Embedding(num_keys, config.input_size)
-        self.values = nn.Embedding(1 + WORDS, config.input_size)
-        self.encoder = ContextEncoderModel(config)
-        self.readout = nn.Linear(config.hidden_size, WORDS)
+        known, width = ARCHITECTURES[architecture], fields["hidden_size"]
+        self.keys = nn.Embedding(num_keys, width)
+        self.values = nn.Embedding(1 + WORDS, width)
+        encoder: Any = known.model_classes["AutoModel"]
+        self.encoder = encoder(known.config_class(input_size=width, **fields))
+        self.readout = nn.Linear(width, WORDS)
 
     def forward(self, steps: torch.Tensor) -> torch.Tensor:
         read = self.keys(steps[..., 0]) + self.values(steps[..., 1])
@@ -122,11 +119,13 @@ class Recaller(nn.Module):
 class OneLayer(nn.Module):
     """One layer of one head without a network, and a linear readout where the sequence asks: (B, n, 3) to (B, 2)."""
 
-    def __init__(self, fields: Mapping[str, Any], width: int) -> None:
+    def __init__(self, architecture: str, fields: Mapping[str, Any], width: int) -> None:
         super().__init__()
-        config = ContextEncoderConfig(hidden_size=width, num_heads=1, **fields)
+        known = ARCHITECTURES[architecture]
+        encoder: Any = known.model_classes["AutoModel"]
+        config = known.config_class(hidden_size=width, num_heads=1, **fields)
         self.embed = nn.Linear(3, width)
-        self.heads = MultiHeadAttention(width, 1, build_attention(config, 0), 0.2)
+        self.heads = MultiHeadAttention(width, 1, encoder.make_attention(config, 0), 0.2)
         self.readout = nn.Linear(width, 2)
         for layer in (self.heads.query, self.heads.key, self.heads.value):
             nn.init.normal_(layer.weight, std=width**-0.5)
@@ -167,7 +166,7 @@ class ProbeRun(Run):
         names = ("probe", "length", "steps", "batch_size", "learning_rate", "width", "test_size")
         return RunSpec(
             recipe=RECIPE,
-            architecture="context_encoder",
+            architecture=(PAIRS if self.probe == "marked_product" else LOOKUPS)[self.variant][0],
             variant=self.variant,
             dataset="sample",
             seed=self.seed,
@@ -205,12 +204,16 @@ class ProbeRun(Run):
     def model(self) -> nn.Module:
         """Return the model of the probe, its weights drawn."""
         if self.probe == "marked_product":
-            return OneLayer(PAIRS[self.variant], self.width)
+            return OneLayer(*PAIRS[self.variant], self.width)
         fields = {"hidden_size": self.width, "num_heads": 4, "num_layers": 2, "position": "rotary", "causal": True}
-        fields.update(LOOKUPS[self.variant])
+        architecture, own = LOOKUPS[self.variant]
+        fields.update(own)
         if self.probe == "recall":
-            return Recaller(self.length // 4, ContextEncoderConfig(input_size=self.width, **fields))
-        return ContextEncoderForCausalLM(ContextEncoderConfig(vocab_size=2 + WORDS, word_dim=self.width, **fields))
+            return Recaller(self.length // 4, architecture, fields)
+        known = ARCHITECTURES[architecture]
+        build: Any = known.model_classes["AutoModelForCausalLM"]
+        model: nn.Module = build(known.config_class(vocab_size=2 + WORDS, word_dim=self.width, **fields))
+        return model
 
     def scored(self, model: nn.Module, count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the scores and classes of what is to be told in `count` drawn sequences."""

@@ -63,9 +63,7 @@ def main(settings: Settings) -> None:
         for name, (variant, changes) in chosen.items()
         for k in settings.steps or steps
     }
-    outcomes = cross_validate(
-        list(cells.values()), settings, recipe=RECIPE, architecture=ARCHITECTURE, commit=git_commit()
-    )
+    outcomes = cross_validate(list(cells.values()), settings, recipe=RECIPE, commit=git_commit())
     picture = "-".join(filter(None, (f"accuracy_by_steps_table{settings.table}", settings.name)))
     figure = Path(settings.output_dir) / RECIPE / f"{picture}.png"
     if draw_if_possible(

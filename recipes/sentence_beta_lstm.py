@@ -59,7 +59,7 @@ def main(settings: Settings) -> None:
         if cell not in KNOWN:
             raise ValueError(f"cells: unknown cell {cell!r}; known: {', '.join(KNOWN)}")
     cells = [cell_of(cell, dataset, settings) for dataset in settings.datasets for cell in settings.cells]
-    cross_validate(cells, settings, recipe=RECIPE, architecture=ARCHITECTURE, commit=git_commit())
+    cross_validate(cells, settings, recipe=RECIPE, commit=git_commit())
 
 
 def cell_of(cell: str, dataset: str, settings: Settings) -> Cell:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -24,15 +25,20 @@ from typing import Any
 
 import torch
 
-from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
-from ctxzoo.models.modeling_context_encoder import ContextEncoderModel
+from ctxzoo.models import ARCHITECTURES
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.cross_validation import Cell, CrossValidationSettings, cross_validate
 from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
 
-RECIPE, ARCHITECTURE = "sentence_context_encoder", "context_encoder"
-KNOWN = tuple(ContextEncoderConfig.variants)
+RECIPE = "sentence_context_encoder"
+# Attention -> the architecture and its variant.
+KNOWN: Mapping[str, tuple[str, str]] = {
+    **{name: ("kernel_encoder", name) for name in ("dot", "ika", "ikan", "mikan")},
+    "esa": ("linear_encoder", "favor"),
+    "hsa": ("higher_order_encoder", "contextual"),
+    "hsa-factorised": ("higher_order_encoder", "factorised"),
+}
 COMPARED = ("dot", "ika", "ikan", "mikan", "esa", "hsa")
 REFERENCE = "dot"  # whose inner size is given
 TINY = {"word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_layers": 1, "num_features": 8}
@@ -52,9 +58,7 @@ class Settings(CrossValidationSettings):
     num_heads: int = 4
     num_layers: int = 1
     inner_size: int = field(default=256, metadata={"help": "hidden layer of a block's network, with dot"})
-    position: str = field(default="sinusoidal", metadata={"help": "none, sinusoidal, learned or rotary"})
-    freeze_embeddings: bool = False
-    embedding_bound: float = field(default=0.1, metadata={"help": "word vectors start in U(-bound, bound)"})
+    position: str = field(default="sinusoidal", metadata={"help": "none, sinusoidal or rotary"})
     dropout: float = field(default=0.3, metadata={"help": "on words"})
     hidden_dropout: float = field(default=0.1, metadata={"help": "on what a block adds"})
     attention_dropout: float = field(default=0.1, metadata={"help": "on the weights of attention"})
@@ -68,24 +72,27 @@ def main(settings: Settings) -> None:
         if attention not in KNOWN:
             raise ValueError(f"attentions: unknown attention {attention!r}; known: {', '.join(KNOWN)}")
     cells = [cell_of(name, dataset, settings) for dataset in settings.datasets for name in settings.attentions]
-    cross_validate(cells, settings, recipe=RECIPE, architecture=ARCHITECTURE, commit=git_commit())
+    cross_validate(cells, settings, recipe=RECIPE, commit=git_commit())
 
 
 def cell_of(attention: str, dataset: str, settings: Settings) -> Cell:
-    fields = ("position", "freeze_embeddings", "embedding_bound", "dropout", "hidden_dropout", "attention_dropout")
+    names = ("position", "dropout", "hidden_dropout", "attention_dropout")
     sizes = {name: getattr(settings, name) for name in ("word_dim", "hidden_size", "num_heads", "num_layers")}
-    shared = {**(TINY if settings.tiny else sizes), **{name: getattr(settings, name) for name in fields}}
+    shared = {**(TINY if settings.tiny else sizes), **{name: getattr(settings, name) for name in names}}
     if settings.kl_lambda is not None:
         shared["kl_lambda"] = settings.kl_lambda
     inner = matched_inner_size(attention, TINY_INNER if settings.tiny else settings.inner_size, shared)
-    config = {
-        "model_type": f"ctxzoo_{ARCHITECTURE}",
-        **shared,
-        **ContextEncoderConfig.variants[attention],
-        "inner_size": inner,
-    }
+    config = {"model_type": f"ctxzoo_{KNOWN[attention][0]}", **fields_of(attention, shared), "inner_size": inner}
     name = f"{Path(dataset).name}, {attention}"
     return Cell(name=name, dataset=dataset, variant=attention, config=config, tag=settings.name)
+
+
+def fields_of(attention: str, shared: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of the config of an attention: those of all that it has, and its own."""
+    architecture, variant = KNOWN[attention]
+    config_class = ARCHITECTURES[architecture].config_class
+    known = {one.name for one in dataclasses.fields(config_class)}
+    return {**{name: value for name, value in shared.items() if name in known}, **config_class.variants[variant]}
 
 
 def matched_inner_size(attention: str, reference: int, fields: Mapping[str, Any]) -> int:
@@ -112,9 +119,10 @@ def number_of_weights(attention: str, inner_size: int, fields: Mapping[str, Any]
 
 @cache
 def _number_of_weights(attention: str, inner_size: int, fields: tuple[tuple[str, Any], ...]) -> int:
-    config = ContextEncoderConfig.of_variant(attention, **dict(fields), inner_size=inner_size, vocab_size=2)
+    architecture = ARCHITECTURES[KNOWN[attention][0]]
+    config = architecture.config_class(**fields_of(attention, dict(fields)), inner_size=inner_size, vocab_size=2)
     with torch.device("meta"):
-        model = ContextEncoderModel(config)
+        model: Any = architecture.model_classes["AutoModel"](config)
     return sum(weights.numel() for weights in model.blocks.parameters())
 
 

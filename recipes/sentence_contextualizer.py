@@ -61,7 +61,7 @@ class Settings(CrossValidationSettings):
 
 def main(settings: Settings) -> None:
     cells = [cell_of(dataset, settings) for dataset in settings.datasets]
-    cross_validate(cells, settings, recipe=RECIPE, architecture=ARCHITECTURE, commit=git_commit())
+    cross_validate(cells, settings, recipe=RECIPE, commit=git_commit())
 
 
 def cell_of(dataset: str, settings: Settings) -> Cell:

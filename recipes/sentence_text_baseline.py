@@ -50,7 +50,7 @@ def main(settings: Settings) -> None:
         if model not in SENTENCE_VARIANTS:
             raise ValueError(f"models: unknown baseline {model!r}; known: {', '.join(SENTENCE_VARIANTS)}")
     cells = [cell_of(model, dataset, settings) for dataset in settings.datasets for model in settings.models]
-    cross_validate(cells, settings, recipe=RECIPE, architecture=ARCHITECTURE, commit=git_commit())
+    cross_validate(cells, settings, recipe=RECIPE, commit=git_commit())
 
 
 def cell_of(model: str, dataset: str, settings: Settings) -> Cell:

@@ -1,17 +1,16 @@
-"""The ContextEncoder on sentences: its table, made from results files, beside other models on the same folds."""
+"""Encoders on sentences: their table, made from results files, beside other models on the same folds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
 from ctxzoo.results.result import RunResult
 from reports.tables_sentences import SentenceTable
 
 sentences = SentenceTable(
     recipe="sentence_context_encoder",
     option="attentions",
-    known=tuple(ContextEncoderConfig.variants),
+    known=("dot", "ika", "ikan", "mikan", "esa", "hsa", "hsa-factorised"),
     compared=("dot", "ika", "ikan", "mikan", "esa", "hsa"),
     base="dot",
     size=("inner_size", "inner width"),

@@ -254,7 +254,7 @@ SYSTEMS = (
         ),
     ),
     System(
-        page="docs/attention_kernels.md",
+        page="docs/models/kernel_encoder.md",
         purpose="rows of numbers (concrete, RMSE, lower is better)",
         paper="Song et al. 2021",
         dataset="ctxzoo-data/ika_regression",
@@ -269,7 +269,7 @@ SYSTEMS = (
         lower=True,
     ),
     System(
-        page="docs/efficient_attention.md",
+        page="docs/models/linear_encoder.md",
         purpose="long texts (IMDB, accuracy)",
         paper="Choromanski et al. 2021",
         dataset=IMDB,
@@ -279,7 +279,7 @@ SYSTEMS = (
         networks=[Model("softmax attention", "document_context_encoder", "dot", "blocks")],
     ),
     System(
-        page="docs/models/context_encoder.md",
+        page="docs/models/higher_order_encoder.md",
         purpose="sentences (film reviews, accuracy)",
         paper="ours",
         dataset=REVIEWS,
@@ -289,7 +289,7 @@ SYSTEMS = (
         networks=[DOT_OF_REVIEWS, *NETWORKS_OF_REVIEWS],
     ),
     System(
-        page="docs/time_encodings.md",
+        page="docs/models/time_encoder.md",
         purpose="next event (badges, Recall@1)",
         paper="ours",
         dataset="ctxzoo-data/stackoverflow_badges",

@@ -1,4 +1,4 @@
-"""The attention of the ContextEncoder in stock models of transformers: exact, trained, saved, loaded, or refused."""
+"""The attention of the encoders in stock models of transformers: exact, trained, saved, loaded, or refused."""
 
 from __future__ import annotations
 
@@ -361,7 +361,7 @@ MECHANISMS: list[tuple[str, dict[str, Any]]] = [
     ("ctxzoo_implicit_kernel", {"attention": "mikan"}),
     ("ctxzoo_efficient", {}),
     ("ctxzoo_contextual", {}),
-    ("ctxzoo_contextual", {"order_type": "context_aware"}),
+    ("ctxzoo_contextual", {"order_type": "trilinear"}),
 ]
 
 
@@ -484,7 +484,8 @@ def test_a_checkpoint_that_lost_the_parameters_is_refused(tmp_path: Path) -> Non
     ("options", "message"),
     [
         ({"name": "ctxzoo_flash"}, "unknown attention 'ctxzoo_flash'; known: ctxzoo_implicit_kernel, ctxzoo_ef"),
-        ({"name": "ctxzoo_efficient", "redraw_interval": 5}, "redraw_interval=5: a stock model does not count its"),
+        ({"name": "ctxzoo_efficient", "num_heads": 5}, "num_heads=5: the heads stay those of the model; leave it out"),
+        ({"name": "ctxzoo_efficient", "attention": "ika"}, "ctxzoo_efficient stands for esa, got attention='ika'"),
         ({"attention_dropout": 0.5}, "attention_dropout=0.5: its rate of dropout is that of the model; leave it out"),
         ({"attention": "dot"}, "ctxzoo_implicit_kernel stands for ika, .*, got attention='dot'"),
         ({"p_norm": 0}, "p_norm must be above 0, got 0"),
@@ -520,4 +521,4 @@ def test_masks_and_caches_that_are_others_are_refused() -> None:
 
 @pytest.mark.slow
 def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
-    run_examples(REPOSITORY_ROOT / "docs" / "attention_kernels.md", tmp_path)
+    run_examples(REPOSITORY_ROOT / "docs" / "models" / "kernel_encoder.md", tmp_path)

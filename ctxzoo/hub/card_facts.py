@@ -133,29 +133,6 @@ ARCHITECTURE_FACTS = {
 }""",
         tags=("bilstm", "part-of-speech"),
     ),
-    "context_encoder": ArchitectureFacts(
-        title="ContextEncoder",
-        summary=(
-            "An encoder of texts, of rows of numbers or of events: blocks of attention and a network, as a transformer "
-            "has them, whose attention is a choice. Attention is read as similarity times importance: the similarity "
-            "of two steps is a kernel, given or learned, and the importance of a step is a power of its length. Dot "
-            "products are the RBF kernel with the square of the length. Learned kernels follow Song, Jung, Kim and "
-            "Moon (2021)."
-        ),
-        limits=(
-            "In a text, words outside its vocabulary all look alike to it: it reads no characters.",
-            "With all kinds of attention but those that are linear in the length, memory grows with its square.",
-        ),
-        citation="""\
-@inproceedings{song2021implicit,
-  title = {Implicit Kernel Attention},
-  author = {Song, Kyungwoo and Jung, Yohan and Kim, Dongjun and Moon, Il-Chul},
-  booktitle = {Proceedings of the AAAI Conference on Artificial Intelligence},
-  year = {2021},
-  url = {https://arxiv.org/abs/2006.06147}
-}""",
-        tags=("kernel-attention", "transformer", "implicit-kernel"),
-    ),
     "contextualizer": ArchitectureFacts(
         title="Contextualizer",
         summary=(
@@ -202,6 +179,49 @@ ARCHITECTURE_FACTS = {
 }""",
         tags=("hcrnn", "recommendation", "session"),
     ),
+    "higher_order_encoder": ArchitectureFacts(
+        title="Higher-order encoder",
+        summary=(
+            "An encoder of texts whose attention compares a query with pairs of tokens: with all pairs (Clift et "
+            "al. 2020), with a context that the query gathers first, or by products of sums, whose time is linear "
+            "in the length."
+        ),
+        limits=(
+            "In a text, words outside its vocabulary all look alike to it: it reads no characters.",
+            "Attention to all pairs takes time that grows with the cube of the length; it is refused beyond a bound.",
+        ),
+        citation="""\
+@inproceedings{clift2020logic,
+  title = {Logic and the 2-Simplicial Transformer},
+  author = {Clift, James and Doryn, Dmitry and Murfet, Daniel and Wallbridge, James},
+  booktitle = {International Conference on Learning Representations},
+  year = {2020},
+  url = {https://arxiv.org/abs/1909.00668}
+}""",
+        tags=("higher-order-attention", "simplicial-attention", "transformer"),
+    ),
+    "kernel_encoder": ArchitectureFacts(
+        title="Kernel encoder",
+        summary=(
+            "An encoder of texts or of rows of numbers: blocks of attention and a network, as a transformer has "
+            "them. Attention is read as similarity times importance: the similarity of two steps is a kernel, "
+            "given or learned, and the importance of a step is a power of its length. Dot products are the RBF "
+            "kernel with the square of the length. Learned kernels follow Song, Jung, Kim and Moon (2021)."
+        ),
+        limits=(
+            "In a text, words outside its vocabulary all look alike to it: it reads no characters.",
+            "Memory grows with the square of the length where weights are dropped, requested or causal.",
+        ),
+        citation="""\
+@inproceedings{song2021implicit,
+  title = {Implicit Kernel Attention},
+  author = {Song, Kyungwoo and Jung, Yohan and Kim, Dongjun and Moon, Il-Chul},
+  booktitle = {Proceedings of the AAAI Conference on Artificial Intelligence},
+  year = {2021},
+  url = {https://arxiv.org/abs/2006.06147}
+}""",
+        tags=("kernel-attention", "transformer", "implicit-kernel"),
+    ),
     "lama": ArchitectureFacts(
         title="LAMA",
         summary=(
@@ -224,6 +244,29 @@ ARCHITECTURE_FACTS = {
   url = {https://arxiv.org/abs/1912.00835}
 }""",
         tags=("lama", "multi-head-attention", "low-rank"),
+    ),
+    "linear_encoder": ArchitectureFacts(
+        title="Linear encoder",
+        summary=(
+            "An encoder of texts whose attention takes time linear in the length: the kernel of two steps is a "
+            "product of their features, so that the sums over all steps are formed once. Features are random, as "
+            "in Performer (Choromanski et al. 2021), learned, or elu + 1 (Katharopoulos et al. 2020)."
+        ),
+        limits=(
+            "In a text, words outside its vocabulary all look alike to it: it reads no characters.",
+            "Random features are no replacement of softmax attention: a model is trained with them.",
+        ),
+        citation="""\
+@inproceedings{choromanski2021rethinking,
+  title = {Rethinking Attention with Performers},
+  author = {Choromanski, Krzysztof and Likhosherstov, Valerii and Dohan, David and Song, Xingyou and Gane, Andreea
+            and Sarlos, Tamas and Hawkins, Peter and Davis, Jared and Mohiuddin, Afroz and Kaiser, Lukasz
+            and Belanger, David and Colwell, Lucy and Weller, Adrian},
+  booktitle = {International Conference on Learning Representations},
+  year = {2021},
+  url = {https://arxiv.org/abs/2009.14794}
+}""",
+        tags=("linear-attention", "performer", "transformer"),
     ),
     "nipen": ArchitectureFacts(
         title="NIPEN",
@@ -329,6 +372,25 @@ ARCHITECTURE_FACTS = {
   url = {https://arxiv.org/abs/1912.00835}
 }""",
         tags=("baseline",),
+    ),
+    "time_encoder": ArchitectureFacts(
+        title="Time encoder",
+        summary=(
+            "A model of events at times: blocks of dot-product attention and a network, as a transformer has "
+            "them, over the events of a history. Encodings of continuous time tell it when they were: learned "
+            "frequencies, Fourier series, time2vec, or LSTE, a locally stationary kernel that also depends on "
+            "when in a history a gap was."
+        ),
+        limits=("Memory grows with the square of the length of a history.",),
+        citation="""\
+@inproceedings{xu2019self,
+  title = {Self-attention with Functional Time Representation Learning},
+  author = {Xu, Da and Ruan, Chuanwei and Korpeoglu, Evren and Kumar, Sushant and Achan, Kannan},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2019},
+  url = {https://arxiv.org/abs/1911.12864}
+}""",
+        tags=("time-encoding", "event-sequences", "transformer"),
     ),
     "vote_baseline": ArchitectureFacts(
         title="Vote baselines",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -28,6 +29,7 @@ from ctxzoo.hub.folder_files import (
 from ctxzoo.models import ARCHITECTURES, Architecture
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel, pipeline_entries
+from ctxzoo.models.old_names import current_fields
 from ctxzoo.models.registration import MODEL_TYPE_PREFIX, reference
 from ctxzoo.version import version
 
@@ -79,6 +81,8 @@ def check_content(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
 def read_architecture(folder: Path) -> tuple[Architecture, dict[str, Any]]:
     """Return the architecture that a folder's config.json names, see `as_saved`, and that file's content.
 
+    A file of an earlier version is read in the names of today.
+
     Raises:
         CheckpointFolderError: no folder, no readable config.json, or not an architecture of this release.
     """
@@ -87,6 +91,10 @@ def read_architecture(folder: Path) -> tuple[Architecture, dict[str, Any]]:
     if not file.is_file():
         raise CheckpointFolderError(f"{folder} has no {CONFIG}; it is not a checkpoint folder")
     content = read_json_object(file)
+    try:
+        content = current_fields(content)
+    except ValueError as error:
+        raise CheckpointFolderError(f"{file}: {error}") from error
     architecture = architecture_of(content.get("model_type"), str(folder))
     return as_saved(architecture, content), content
 
@@ -186,7 +194,9 @@ def check_shapes(
     model = empty_model(model_class, config)
     left_out = model._keys_to_ignore_on_save or ()  # what follows from the configuration
     expected = {name: tuple(x.shape) for name, x in model.state_dict().items() if name not in left_out}
-    wrong = [f"{name} is missing" for name in expected if name not in found]
+    added = model._keys_to_ignore_on_load_missing or ()  # since earlier versions
+    missing = (name for name in expected if name not in found)
+    wrong = [f"{name} is missing" for name in missing if not any(re.search(one, name) for one in added)]
     wrong += [f"{name} is unknown" for name in found if name not in expected]
     wrong += [
         f"{name} has shape {found[name]}, expected {shape}"

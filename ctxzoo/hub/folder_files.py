@@ -38,11 +38,9 @@ def as_saved(architecture: Architecture, fields: Mapping[str, object]) -> Archit
 
     Args:
         architecture: of the checkpoint.
-        fields: of its configuration. With a `vocab_size` of 0 the model has no table of words; see also
-            `Architecture.ids_named_by`.
+        fields: of its configuration. With a `vocab_size` of 0 the model has no table of words.
     """
-    named = architecture.ids_named_by is not None and fields.get(architecture.ids_named_by)
-    return replace(architecture, tokenizer_class=None) if fields.get("vocab_size") == 0 or named else architecture
+    return replace(architecture, tokenizer_class=None) if fields.get("vocab_size") == 0 else architecture
 
 
 def travelling_files(architecture: Architecture) -> dict[str, Path]:

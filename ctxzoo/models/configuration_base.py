@@ -81,6 +81,8 @@ class ZooConfig(PreTrainedConfig):
     # The registry sets this to a function that imports and registers the models of the config. In the code of a
     # checkpoint it is None.
     before_first_use: ClassVar[Callable[[], object] | None] = None
+    # Likewise what returns the fields of a file of an earlier version in the names of today.
+    of_today: ClassVar[Callable[[Mapping[str, Any]], dict[str, Any]] | None] = None
     largest: ClassVar[Mapping[str, int]] = MappingProxyType({"vocab_size": LARGEST_TABLE})
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
     nominal_sizes: ClassVar[Mapping[str, int]] = MappingProxyType({})
@@ -151,6 +153,12 @@ class ZooConfig(PreTrainedConfig):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
 
+    def check_rates(self, *names: str) -> None:
+        """Raise ValueError for a field, of those named, that is no rate of dropout."""
+        for name in names:
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+
     @classmethod
     def _of_all_parents(cls, name: str) -> dict[str, Any]:
         """Return a mapping that classes declare under one name, a subclass's entries before those of its parents."""
@@ -189,6 +197,8 @@ class ZooConfig(PreTrainedConfig):
         Raises:
             ValueError: `model_type` in the file is not the one of this class.
         """
+        if cls.of_today is not None:
+            config_dict = cls.of_today(config_dict)
         found = config_dict.get("model_type", cls.model_type)
         if found != cls.model_type:
             raise ValueError(

@@ -53,12 +53,6 @@ class TextConfig(ZooConfig):
         if self.embedding_bound <= 0:
             raise ValueError(f"embedding_bound must be above 0, got {self.embedding_bound}")
 
-    def check_rates(self, *names: str) -> None:
-        """Raise ValueError for a field, of those named, that is no rate of dropout."""
-        for name in names:
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
-
 
 @strict
 class TextClassifierConfig(TextConfig):

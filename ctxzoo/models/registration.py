@@ -1,11 +1,12 @@
 """`register`: one call per architecture makes it known to the Auto classes, to `ctxzoo list` and to the test suite."""
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import transformers
-from transformers import AutoConfig, AutoTokenizer
+from transformers import CONFIG_MAPPING, AutoConfig, AutoTokenizer, PreTrainedConfig
 
 from .configuration_base import ZooConfig
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from .modeling_base import ZooPreTrainedModel
 
 MODEL_TYPE_PREFIX = "ctxzoo_"
+logger = logging.getLogger(__name__)
+_told: set[tuple[str, str]] = set()  # model types of earlier versions, and of today, that this process has told of
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,6 @@ class Architecture:
             which transformers has no Auto class stands under its own name.
         tokenizer_class: Class of the tokenizer that is saved beside its checkpoints; None: there is no tokenizer.
         pipeline_classes: Map from a task to the class of the pipeline that is saved in its checkpoints.
-        ids_named_by: Field of its configuration that may name what ids stand for; where it does, they are no words,
-            and a checkpoint has no tokenizer. None: ids are those of words.
     """
 
     name: str
@@ -35,7 +36,6 @@ class Architecture:
     model_classes: "dict[str, type[ZooPreTrainedModel]]"
     tokenizer_class: type[Any] | None = None
     pipeline_classes: dict[str, type[Any]] = field(default_factory=dict)
-    ids_named_by: str | None = None
 
 
 class _Architectures(Mapping[str, Architecture]):
@@ -72,7 +72,6 @@ def register(
     load: "Callable[[], dict[str, type[ZooPreTrainedModel]]]",
     tokenizer: type[Any] | None = None,
     load_pipelines: Callable[[], dict[str, type[Any]]] = dict,
-    ids_named_by: str | None = None,
 ) -> None:
     """Register one architecture.
 
@@ -90,7 +89,6 @@ def register(
         tokenizer: Class of the tokenizer that is saved beside checkpoints; default: none.
         load_pipelines: Function that returns a map from a task to a pipeline class, whose `auto_model` names the head
             it runs; checkpoints of that head carry its code. Default: there is no pipeline.
-        ids_named_by: Field of the configuration that names ids, see `Architecture`; default: none.
 
     Raises:
         ValueError: the model type lacks the prefix "ctxzoo_"; when loading, there is no model, a name is neither an
@@ -106,8 +104,37 @@ def register(
     if tokenizer is not None:
         AutoTokenizer.register(config_class, fast_tokenizer_class=tokenizer, exist_ok=True)
         tokenizer.register_for_auto_class("AutoTokenizer")
-    ARCHITECTURES.loaders[name] = lambda: _load(name, config_class, load(), tokenizer, load_pipelines(), ids_named_by)
+    ARCHITECTURES.loaders[name] = lambda: _load(name, config_class, load(), tokenizer, load_pipelines())
     config_class.before_first_use = staticmethod(lambda: ARCHITECTURES[name])
+
+
+def register_old(model_type: str, current_fields: Callable[[Mapping[str, Any]], dict[str, Any]]) -> None:
+    """Have the Auto classes read configurations of a model type of an earlier version.
+
+    Args:
+        model_type: Name that config.json files have.
+        current_fields: Function that returns the fields of such a file in the names of today.
+    """
+
+    def current(fields: Mapping[str, Any]) -> dict[str, Any]:
+        found = current_fields({**fields, "model_type": model_type})
+        names = model_type, found["model_type"]
+        if names not in _told:
+            _told.add(names)
+            logger.warning("a configuration of model type %r is read as one of %r, its name now", *names)
+        return found
+
+    class OldConfig(PreTrainedConfig):
+        def __new__(cls, **fields: Any) -> Any:
+            return AutoConfig.for_model(**current(fields))
+
+        @classmethod
+        def from_dict(cls, config_dict: dict[str, Any], **options: Any) -> Any:
+            found = current(config_dict)
+            return CONFIG_MAPPING[found["model_type"]].from_dict(found, **options)
+
+    OldConfig.model_type = model_type
+    AutoConfig.register(model_type, OldConfig, exist_ok=True)
 
 
 def _load(
@@ -116,7 +143,6 @@ def _load(
     model_classes: "dict[str, type[ZooPreTrainedModel]]",
     tokenizer: type[Any] | None,
     pipelines: dict[str, type[Any]],
-    ids_named_by: str | None,
 ) -> Architecture:
     if not model_classes:
         raise ValueError(f"{config_class.__name__}: register a model of it")
@@ -142,7 +168,7 @@ def _load(
     for task, pipeline in pipelines.items():
         head = model_classes[pipeline.auto_model]
         head.zoo_pipelines = {**head.zoo_pipelines, task: pipeline}
-    return Architecture(name, config_class, dict(model_classes), tokenizer, dict(pipelines), ids_named_by)
+    return Architecture(name, config_class, dict(model_classes), tokenizer, dict(pipelines))
 
 
 def reference(cls: type[Any]) -> str:

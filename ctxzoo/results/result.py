@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxzoo.data.files import write_atomically
+from ctxzoo.models.old_names import current_result
 
 VECTORS_CONTENT = "vectors_fingerprint"  # the setting that identifies given word vectors by their content
 TRIALS = "trials"  # folder within one of results: runs by which settings were chosen, which only tables of choices show
@@ -159,7 +160,7 @@ def path_of_parts(folder: str | Path, recipe: str, parts: Sequence[str]) -> Path
 
 
 def read_result(path: str | Path) -> RunResult:
-    """Read and check one results file.
+    """Read and check one results file; what one of an earlier version says is told in the names of today.
 
     Raises:
         ValueError, TypeError: the file is not JSON, or a field is missing, unknown or of the wrong kind; the message
@@ -176,7 +177,7 @@ def read_result(path: str | Path) -> RunResult:
         _check(content)
     except (ValueError, TypeError) as error:
         raise type(error)(f"{path}: {error}") from error
-    return RunResult(**content)
+    return RunResult(**current_result(content))
 
 
 def finished_result(path: str | Path, settings: Mapping[str, Any]) -> RunResult | None:

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ctxzoo.data.files import check_writable
+from ctxzoo.data.notices import say_once
 from ctxzoo.data.own_splits import OwnRows, OwnSplits, write_own_splits
 from ctxzoo.hub.saved_model import read_saved_model
 from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.models.old_names import current_architecture
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.results.environment import checkpoint_name
 from ctxzoo.results.result import RunResult
@@ -184,13 +186,18 @@ class OwnTraining(ABC):
         )
 
     def _new(self, request: TrainingRequest) -> Preset:
-        architecture = request.architecture or self.default[0]
         known = self.architectures()
+        architecture, named = self.default[0], request.variant
+        if request.architecture is not None:
+            architecture, named = current_architecture(request.architecture, named, known.__contains__)
+            if architecture != request.architecture:
+                now = " ".join((architecture, *([] if named is None else ["--variant", named])))
+                say_once(f"--architecture {request.architecture} is --architecture {now} now")
         if architecture not in known:
             raise ValueError(f"unknown --architecture {architecture!r}; for {self.card.title}: {', '.join(known)}")
         variants = self.variants(architecture)
         first = self.default[1] if architecture == self.default[0] else variants[0]
-        variant = request.variant or first
+        variant = named or first
         if variant not in variants:
             raise ValueError(f"unknown --variant {variant!r}; {architecture} has {', '.join(variants)}")
         return self.preset(request.settings, architecture, variant)

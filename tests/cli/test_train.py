@@ -150,8 +150,8 @@ MISTAKES: dict[str, tuple[str, bytes | None, tuple[str, ...], str]] = {
         "a.csv",
         f"text,label\n{ROWS}".encode(),
         ("--architecture", "bidaf"),
-        "unknown --architecture 'bidaf'; for text classification: beta_lstm, context_encoder, contextualizer, lama, "
-        "text_baseline",
+        "unknown --architecture 'bidaf'; for text classification: beta_lstm, contextualizer, "
+        "higher_order_encoder, kernel_encoder, lama, linear_encoder, text_baseline",
     ),
     "unknown variant": (
         "a.csv",

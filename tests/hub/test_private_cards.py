@@ -16,8 +16,8 @@ from markdown_it import MarkdownIt
 from ctxzoo.hub.card import OF_THE_DATA, CardOptions, build_card, card_example, with_licence
 from ctxzoo.hub.card_parts import code_block, code_span, escaped
 from ctxzoo.hub.push import private_parts
-from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
-from ctxzoo.models.modeling_context_encoder import ContextEncoderForRegression
+from ctxzoo.models.configuration_kernel_encoder import KernelEncoderConfig
+from ctxzoo.models.modeling_kernel_encoder import KernelEncoderForRegression
 from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING
 from ctxzoo.tasks.regression.card import CARD as REGRESSION
@@ -46,12 +46,13 @@ def _toy() -> Iterator[None]:
 
 def regression() -> Any:
     torch.manual_seed(0)
-    config = ContextEncoderConfig(
+    config = KernelEncoderConfig(
         **{"input_size": 2, "vocab_size": 0, "hidden_size": 8, "num_heads": 2, "num_layers": 1},
-        **{"feature_names": ["age", "dose"], "target_name": "pressure", "feature_offsets": [50.0, 2.5]},
-        feature_scales=[1.0, 1.0],
+        **{"feature_names": ["age", "dose"], "target_name": "pressure"},
     )
-    return ContextEncoderForRegression(config).eval()
+    model = KernelEncoderForRegression(config).eval()
+    model.scaling.take([50.0, 2.5, 0.0], [1.0, 1.0, 1.0])
+    return model
 
 
 class NoData:

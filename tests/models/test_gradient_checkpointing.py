@@ -8,14 +8,17 @@ import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
-from ctxzoo.models.modeling_context_encoder import (
-    ContextEncoderForCausalLM,
-    ContextEncoderForSequenceClassification,
-    ContextEncoderForTokenClassification,
-)
+from ctxzoo.models.configuration_higher_order_encoder import HigherOrderEncoderConfig
+from ctxzoo.models.configuration_kernel_encoder import KernelEncoderConfig
+from ctxzoo.models.configuration_linear_encoder import LinearEncoderConfig
 from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClassification
+from ctxzoo.models.modeling_higher_order_encoder import HigherOrderEncoderForSequenceClassification
+from ctxzoo.models.modeling_kernel_encoder import (
+    KernelEncoderForSequenceClassification,
+    KernelEncoderForTokenClassification,
+)
+from ctxzoo.models.modeling_linear_encoder import LinearEncoderForCausalLM
 
 LENGTH = 2048
 ENCODER = {"vocab_size": 50, "word_dim": 32, "hidden_size": 32, "num_heads": 2, "num_layers": 4}
@@ -39,10 +42,10 @@ def peak_bytes(model: Any, batch: dict[str, torch.Tensor]) -> int:
 @pytest.mark.parametrize(
     ("model_class", "config"),
     [
-        (ContextEncoderForSequenceClassification, ContextEncoderConfig(**ENCODER, attention="dot")),
-        (ContextEncoderForTokenClassification, ContextEncoderConfig(**ENCODER, attention="ikan", kernel="direct")),
-        (ContextEncoderForCausalLM, ContextEncoderConfig(**ENCODER, attention="esa", causal=True)),
-        (ContextEncoderForSequenceClassification, ContextEncoderConfig(**ENCODER, attention="hsa")),
+        (KernelEncoderForSequenceClassification, KernelEncoderConfig(**ENCODER, attention="dot")),
+        (KernelEncoderForTokenClassification, KernelEncoderConfig(**ENCODER, attention="ikan", kernel="direct")),
+        (LinearEncoderForCausalLM, LinearEncoderConfig(**ENCODER, causal=True)),
+        (HigherOrderEncoderForSequenceClassification, HigherOrderEncoderConfig(**ENCODER)),
         (ContextualizerForSequenceClassification, ContextualizerConfig(vocab_size=50, word_dim=32)),
     ],
     ids=["dot", "ikan", "esa", "hsa", "contextualizer"],

@@ -47,7 +47,7 @@ def other_settings(recipe: Any, results: list[RunResult]) -> dict[str, list[str]
         for cell in cells(recipe, result.dataset):
             if (cell.variant, cell.tag) != (result.variant, result.tag):
                 continue
-            run = run_of(cell, recipe.Settings(), result.seed, result.fold or 0, recipe="", architecture="", commit="")
+            run = run_of(cell, recipe.Settings(), result.seed, result.fold or 0, recipe="", commit="")
             names = {*run.spec.settings, *result.settings} - set(HARDWARE)
             differ = sorted(name for name in names if run.spec.settings.get(name) != result.settings.get(name))
             if differ:

@@ -20,11 +20,12 @@ def test_every_attention_trains_and_is_told_apart(tmp_path: Path) -> None:
     results = {one.variant: one for one in read_results(tmp_path / RESULTS_DIR)}
     assert sorted(results) == sorted(COMPARED)
     for name, one in results.items():
-        assert (one.architecture, one.tag, one.settings["optimiser"]) == ("context_encoder", "try", "adamw")
+        assert (one.tag, one.settings["optimiser"]) == ("try", "adamw")
+        assert one.architecture == ("kernel_encoder" if name == "dot" else "linear_encoder")
         assert one.settings.get("feature_map") == (None if name == "dot" else name)
     folder = tmp_path / "runs" / NAME / "learned-sample-test-seed0-try" / "checkpoint"
     config = json.loads((folder / "config.json").read_text())
-    assert (config["attention"], config["feature_map"], config["dropout"]) == ("esa", "learned", 0.3)
+    assert (config["feature_map"], config["dropout"]) == ("learned", 0.3)
 
 
 def test_no_word_is_cut_off_and_unknown_names_are_refused() -> None:

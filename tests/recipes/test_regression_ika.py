@@ -27,7 +27,7 @@ def test_models_and_baselines_are_one_table_on_both_protocols(tmp_path: Path) ->
     named = [one for one in read_results(tmp_path / RESULTS_DIR) if one.tag == "best_test"]
     assert len(named) == 6
     for one in named:
-        if one.architecture == "context_encoder":
+        if one.architecture == "kernel_encoder":
             assert one.metrics["test/rmse"] == pytest.approx(one.metrics["validation/rmse"])
 
 

@@ -9,7 +9,7 @@ import pytest
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from recipes.sentence_context_encoder import COMPARED, Settings, cell_of, matched_inner_size, number_of_weights
+from recipes.sentence_context_encoder import COMPARED, KNOWN, Settings, cell_of, matched_inner_size, number_of_weights
 from tests.support.recipe_here import recipe_here
 from tests.support.recipe_process import recipe
 
@@ -25,7 +25,8 @@ def test_blocks_have_as_many_weights_as_those_of_dot_products(attention: str) ->
     model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model(**config, vocab_size=50))
     weights = sum(one.numel() for one in model.encoder.blocks.parameters())
     assert weights == pytest.approx(OF_DOT, rel=0.002)
-    assert model.config.attention == attention
+    assert model.config.model_type == f"ctxzoo_{KNOWN[attention][0]}"
+    assert getattr(model.config, "attention", attention) == attention
     shared = {name: config[name] for name in ("hidden_size", "num_heads", "num_layers", "word_dim")}
     widths = [config["inner_size"] + step for step in (-1, 0, 1)]
     off = [abs(number_of_weights(attention, width, shared) - OF_DOT) for width in widths]

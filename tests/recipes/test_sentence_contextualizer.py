@@ -67,7 +67,7 @@ def test_the_scale_of_given_vectors_is_told_where_there_is_one(tmp_path: Path) -
     def run_of(**changes: Any) -> ClassifierRun:
         settings = sentence_contextualizer.Settings(datasets=["sample"], tiny=True, **changes)
         cell = sentence_contextualizer.cell_of("sample", settings)
-        return cross_validation.run_of(cell, settings, 0, 0, recipe="", architecture="", commit="")
+        return cross_validation.run_of(cell, settings, 0, 0, recipe="", commit="")
 
     plain = run_of(vectors=str(tmp_path / "v.txt"))
     scaled = run_of(vectors=str(tmp_path / "v.txt"), vectors_std=0.0577)

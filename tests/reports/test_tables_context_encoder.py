@@ -1,12 +1,11 @@
-"""The table of the ContextEncoder on sentences: which runs stand where, what is missing, the tests beside them."""
+"""The table of the encoders on sentences: which runs stand where, what is missing, the tests beside them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
 from ctxzoo.results.result import RunResult
-from recipes.sentence_context_encoder import COMPARED, RECIPE
+from recipes.sentence_context_encoder import COMPARED, KNOWN, RECIPE
 from reports.tables_context_encoder import sentences
 from tests.support.result_tables import make_folds, rows
 
@@ -14,7 +13,7 @@ from tests.support.result_tables import make_folds, rows
 def folds(variant: str, accuracies: list[float], **changes: Any) -> list[RunResult]:
     settings = {"inner_size": 256, "position": "sinusoidal"} | changes.pop("settings", {})
     return make_folds(
-        accuracies, recipe=RECIPE, architecture="context_encoder", variant=variant, settings=settings, **changes
+        accuracies, recipe=RECIPE, architecture="kernel_encoder", variant=variant, settings=settings, **changes
     )
 
 
@@ -34,5 +33,5 @@ def test_sentences() -> None:
 
 def test_the_table_needs_what_the_recipe_trains() -> None:
     assert tuple(COMPARED) == tuple(sentences.compared)
-    assert set(COMPARED) <= set(ContextEncoderConfig.variants)
+    assert tuple(KNOWN) == tuple(sentences.known)
     assert sentences.recipe == RECIPE

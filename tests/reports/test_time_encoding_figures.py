@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
-from ctxzoo.models.modeling_context_encoder import ContextEncoderForNextEvent
+from ctxzoo.models.configuration_time_encoder import TimeEncoderConfig
+from ctxzoo.models.modeling_time_encoder import TimeEncoderForNextEvent
 from ctxzoo.tasks.next_event import HistoryDataModule, time_kernel
 from tests.support.recipe_here import recipe_here
 
@@ -21,8 +21,8 @@ def test_the_longest_history_is_drawn_from_its_start(tmp_path: Path) -> None:
     data.setup()
     torch.manual_seed(0)
     sizes = {"hidden_size": 8, "word_dim": 8, "num_heads": 2, "num_layers": 1}
-    config = ContextEncoderConfig(**data.model_sizes(), **sizes, position="lste", time_combine="add", causal=True)
-    model = ContextEncoderForNextEvent(config)
+    config = TimeEncoderConfig(**data.model_sizes(), **sizes, position="lste", time_combine="add", causal=True)
+    model = TimeEncoderForNextEvent(config)
     model.save_pretrained(tmp_path / "checkpoint")
     options = ("--checkpoint", "checkpoint", "--dataset", "sample", "--events", str(EVENTS))
     made = recipe_here(tmp_path, *options, name="time_encoding_figures")

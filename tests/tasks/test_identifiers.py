@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 import torch
 
-from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
 from ctxzoo.models.configuration_hcrnn import HcrnnConfig
 from ctxzoo.models.configuration_nipen import NipenConfig
 from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
-from ctxzoo.models.modeling_context_encoder import ContextEncoderForNextEvent
+from ctxzoo.models.configuration_time_encoder import TimeEncoderConfig
 from ctxzoo.models.modeling_hcrnn import HcrnnForNextItem
 from ctxzoo.models.modeling_nipen import NipenForVotePrediction
 from ctxzoo.models.modeling_session import NextItemOutput
 from ctxzoo.models.modeling_session_baseline import SessionBaselineForNextItem
+from ctxzoo.models.modeling_time_encoder import TimeEncoderForNextEvent
 from ctxzoo.tasks.next_event import HistoryDataModule, draw_time_kernel, next_events, time_kernel
 from ctxzoo.tasks.session_recommendation import SessionDataModule, draw_drift, drift_gates, recommend
 from ctxzoo.tasks.vote_prediction import draw_votes, predict_votes
@@ -37,11 +37,11 @@ def sessions() -> HcrnnForNextItem:
     return spread(HcrnnForNextItem(config))
 
 
-def events() -> ContextEncoderForNextEvent:
+def events() -> TimeEncoderForNextEvent:
     sizes: dict[str, Any] = {"hidden_size": 8, "word_dim": 8, "num_heads": 2, "num_layers": 1}
     time: dict[str, Any] = {"position": "lste", "time_combine": "add", "behaviour_conditioned": True}
-    config = ContextEncoderConfig(vocab_size=len(NAMES) + 1, event_names=NAMES, causal=True, **sizes, **time)
-    return spread(ContextEncoderForNextEvent(config))
+    config = TimeEncoderConfig(vocab_size=len(NAMES) + 1, event_names=NAMES, causal=True, **sizes, **time)
+    return spread(TimeEncoderForNextEvent(config))
 
 
 def votes() -> NipenForVotePrediction:

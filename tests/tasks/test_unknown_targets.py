@@ -16,10 +16,10 @@ import torch
 
 from ctxzoo.cli.main import main
 from ctxzoo.data.reading_notes import reading_notes
-from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
 from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
-from ctxzoo.models.modeling_context_encoder import ContextEncoderForNextEvent
+from ctxzoo.models.configuration_time_encoder import TimeEncoderConfig
 from ctxzoo.models.modeling_session_baseline import SessionBaselineForNextItem
+from ctxzoo.models.modeling_time_encoder import TimeEncoderForNextEvent
 from ctxzoo.tasks import next_event, session_recommendation
 from ctxzoo.training.next_item_scores import unknown_targets_sentence, with_unknown_targets
 
@@ -32,10 +32,10 @@ def sessions(**fields: Any) -> SessionBaselineForNextItem:
     return SessionBaselineForNextItem(SessionBaselineConfig(num_items=30, item_names=NAMES, embedding_size=8, **fields))
 
 
-def events(**fields: Any) -> ContextEncoderForNextEvent:
+def events(**fields: Any) -> TimeEncoderForNextEvent:
     torch.manual_seed(0)
-    config = ContextEncoderConfig(vocab_size=31, event_names=NAMES, position="mercer", **SIZES, **fields)
-    return ContextEncoderForNextEvent(config)
+    config = TimeEncoderConfig(vocab_size=31, event_names=NAMES, position="mercer", **SIZES, **fields)
+    return TimeEncoderForNextEvent(config)
 
 
 PROBLEMS: dict[str, tuple[Callable[..., Any], Callable[..., dict[str, float]]]] = {
@@ -155,7 +155,7 @@ def test_fewer_things_than_ten_are_all_recommended() -> None:
         model.recommend(["1"], 7)
     with pytest.raises(ValueError, match="the history has all 6 items"):
         model.recommend(list("123456"), only_new=True)
-    assert len(ContextEncoderForNextEvent(ContextEncoderConfig(vocab_size=4, **SIZES)).next_events(["1"], [0.0])) == 3
+    assert len(TimeEncoderForNextEvent(TimeEncoderConfig(vocab_size=4, **SIZES)).next_events(["1"], [0.0])) == 3
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)

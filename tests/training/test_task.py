@@ -7,20 +7,17 @@ from typing import Any
 import pytest
 import torch
 
-from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
-from ctxzoo.models.modeling_context_encoder import (
-    ContextEncoderForSequenceClassification,
-    ContextEncoderForTokenClassification,
-)
+from ctxzoo.models import ARCHITECTURES
 from ctxzoo.tasks.polyphonic_music.task import PolyphonicMusicTask
 from ctxzoo.training.task import noted_outputs
 
 SIZES: dict[str, Any] = {"vocab_size": 30, "word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_labels": 3}
 
 
-@pytest.mark.parametrize("head", [ContextEncoderForSequenceClassification, ContextEncoderForTokenClassification])
-def test_outputs_of_the_base_model_are_noted(head: Any) -> None:
-    model = head(ContextEncoderConfig(**SIZES, attention="esa", qk_norm=False)).train()
+@pytest.mark.parametrize("head", ["AutoModelForSequenceClassification", "AutoModelForTokenClassification"])
+def test_outputs_of_the_base_model_are_noted(head: str) -> None:
+    linear, kernel = ARCHITECTURES["linear_encoder"], ARCHITECTURES["kernel_encoder"]
+    model: Any = linear.model_classes[head](linear.config_class(**SIZES, qk_norm=False)).train()
     ids = torch.arange(2, 18).view(2, 8)
     with noted_outputs(model) as noted:
         model(ids)
@@ -30,7 +27,7 @@ def test_outputs_of_the_base_model_are_noted(head: Any) -> None:
     before = dict(noted)
     model(ids.flip(1) + 5)  # outside of the block
     assert noted == before
-    with noted_outputs(head(ContextEncoderConfig(**SIZES)).train()) as noted:
+    with noted_outputs(kernel.model_classes[head](kernel.config_class(**SIZES)).train()) as noted:
         model(ids)
     assert not noted  # dot products clamp nothing
     with noted_outputs(torch.nn.Linear(2, 2)) as noted:

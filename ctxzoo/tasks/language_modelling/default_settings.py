@@ -1,7 +1,7 @@
 """The settings of `ctxzoo train language-modelling` where nothing else is asked for, and what `--tune` tries.
 
 Sizes are those of the recipe for the Penn Treebank, with stronger dropout for smaller texts, and words that occur twice
-so that the unknown word is learned. A ContextEncoder reads the keys of two windows before its own. These are ours; no
+so that the unknown word is learned. An encoder reads the keys of two windows before its own. These are ours; no
 table has chosen them.
 """
 
@@ -14,18 +14,31 @@ from ctxzoo.runs.preset import Preset
 
 ARCHITECTURE, VARIANT = "beta_lstm", "lstm"
 
-_OF_ALL: Mapping[str, Any] = {"num_layers": 2, "word_dim": 200, "embedding_seed": None}
+_OF_ALL: Mapping[str, Any] = {"num_layers": 2, "word_dim": 200}
+_ENCODER: Mapping[str, Any] = {
+    **_OF_ALL,
+    **{"hidden_size": 200, "num_heads": 4, "position": "rotary", "causal": True, "dropout": 0.3, "hidden_dropout": 0.3},
+}
+_KEYS: Mapping[str, Any] = {"memory_length": 70, "attention_dropout": 0.1}  # of attention that keeps keys
+_ADAMW: Mapping[str, Any] = {
+    **{"optimiser": "adamw", "learning_rate": 1e-3, "momentum": None, "weight_decay": 0.01, "halve_after": 1},
+}
 # Fields of each architecture's config beside those of its variants.
 CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "beta_lstm": {
         **_OF_ALL,
-        **{"embedding_bound": 1.0, "kl_lambda": 0.0, "dropout": 0.3, "locked_dropout": 0.3, "weight_dropout": 0.0},
+        **{
+            "embedding_seed": None,
+            "embedding_bound": 1.0,
+            "kl_lambda": 0.0,
+            "dropout": 0.3,
+            "locked_dropout": 0.3,
+            "weight_dropout": 0.0,
+        },
     },
-    "context_encoder": {
-        **_OF_ALL,
-        **{"hidden_size": 200, "num_heads": 4, "position": "rotary", "causal": True, "memory_length": 70},
-        **{"embedding_bound": 0.1, "dropout": 0.3, "hidden_dropout": 0.3, "attention_dropout": 0.1},
-    },
+    "kernel_encoder": {**_ENCODER, **_KEYS},
+    "linear_encoder": _ENCODER,
+    "higher_order_encoder": {**_ENCODER, **_KEYS},
 }
 DATA: Mapping[str, Any] = {
     **{"min_word_count": 2, "lower_case": True, "cutter": "english"},
@@ -36,9 +49,7 @@ TASKS: Mapping[str, Mapping[str, Any]] = {
     "beta_lstm": {
         **{"optimiser": "sgd", "learning_rate": 20.0, "momentum": 0.0, "weight_decay": 0.0, "halve_after": 1},
     },
-    "context_encoder": {
-        **{"optimiser": "adamw", "learning_rate": 1e-3, "momentum": None, "weight_decay": 0.01, "halve_after": 1},
-    },
+    **dict.fromkeys(("kernel_encoder", "linear_encoder", "higher_order_encoder"), _ADAMW),
 }
 TRAINER: Mapping[str, Any] = {
     **{"epochs": 40, "patience": 5, "precision": "32-true", "ema_decay": 0.0, "gradient_clip": 0.25},

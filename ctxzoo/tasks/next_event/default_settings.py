@@ -1,6 +1,6 @@
 """The settings of `ctxzoo train next-event` where nothing else is asked for, and what `--tune` tries.
 
-Those of the best trial on validation of Stack Overflow's badges (docs/time_encodings.md).
+Those of the best trial on validation of Stack Overflow's badges (docs/models/time_encoder.md).
 """
 
 from __future__ import annotations

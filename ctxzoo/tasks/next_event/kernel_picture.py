@@ -24,7 +24,7 @@ def time_kernel(
     """Return K of the times of a history, and its factors.
 
     Args:
-        model: a ContextEncoder with position="lste" that predicts events.
+        model: a time encoder with position="lste" that predicts events.
         history: Names of events in the order of time, as in the data of the training; 10 and "10" are one name.
         timestamps: A number for each, in the unit of the training data, or a date or time where those were dates.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ctxzoo.data.named_sequences import MAX_LENGTH
 from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.models.configuration_time_encoder import TimeEncoderConfig
 from ctxzoo.runs.next_item import NextItemRun
 from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings
@@ -17,21 +17,8 @@ from ctxzoo.tasks.next_event.data import HISTORY_DATASETS, HistoryDataModule
 from ctxzoo.tasks.next_event.task import NextEventTask
 from ctxzoo.training.task import ZooTask
 
-ARCHITECTURE = "context_encoder"
-# What tells when an event was, by the name of the variant; fields of the config.
-ENCODINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "none": {"position": "none"},
-        "positional": {"position": "sinusoidal"},
-        "bochner": {"position": "bochner", "tied_frequencies": True},
-        "bochner_untied": {"position": "bochner", "tied_frequencies": False},
-        "bochner_sampled": {"position": "bochner_sampled"},
-        "mercer": {"position": "mercer"},
-        "time2vec": {"position": "time2vec"},
-        "lste": {"position": "lste", "behaviour_conditioned": False},
-        "lste_behaviour": {"position": "lste", "behaviour_conditioned": True},
-    }
-)
+ARCHITECTURE = "time_encoder"
+ENCODINGS = TimeEncoderConfig.variants  # what tells when an event was, by the name of the variant; fields of the config
 COMBINATIONS, TRANSFORMS = ("kernel", "multiply", "add", "concat"), ("none", "log")
 TINY_SIZE = 8
 

@@ -153,12 +153,12 @@ class BaselineRun(Run):
         data.setup()
         data.rows(self.score)  # where there is no such split, an error now
         started = time.perf_counter()
-        fields, features = data.scaling_fields, data.scaled_features()
+        features = data.scaled_features()
         train = data.rows("train")
-        scaled = (data.targets - fields["target_offset"]) / fields["target_scale"]
+        scaled = data.scaling.target(data.targets)
         model = BASELINES[self.variant](features[train], scaled[train], self.seed)
         rows = data.rows(self.score)
-        predicted = model.predict(features[rows]) * fields["target_scale"] + fields["target_offset"]
+        predicted = model.predict(features[rows]) * data.scaling.scales[-1] + data.scaling.offsets[-1]
         scores = RegressionScores()
         scores.update(torch.from_numpy(predicted), torch.from_numpy(data.targets[rows]))
         numbers = len(model.kernel_.theta) if hasattr(model, "kernel_") else features.shape[1] + 1

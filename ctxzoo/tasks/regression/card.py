@@ -82,7 +82,7 @@ class RegressionCard(TaskCard):
 
     def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         """Return one row, the means of the features."""
-        means = model.config.feature_offsets or [0.0] * model.config.input_size
+        means = model.scaling.values[0, :-1].tolist()
         return {"rows": [[round(value, DIGITS) for value in means]]}
 
     def split_example(self, data: Any, split: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -68,27 +69,32 @@ def random_parts(groups: npt.NDArray[np.int64], seed: int, protocol: str) -> dic
     return {name: np.flatnonzero(np.isin(groups, members)) for name, members in parts.items()}
 
 
+@dataclass(frozen=True)
 class Scaling:
-    """Linear maps of features and target to [-1, 1] over the training rows; a constant one is only shifted.
+    """Linear maps of features and target: scaled = (value - offset) / scale.
 
-    Args:
-        features: (n, I) of the training rows.
-        targets: (n,).
+    Attributes:
+        offsets, scales: of the features, and of the target behind them.
     """
 
-    def __init__(self, features: Numbers, targets: Numbers) -> None:
-        self.feature_offsets, self.feature_scales = _map(features)
-        offset, scale = _map(targets[:, None])
-        self.target_offset, self.target_scale = float(offset[0]), float(scale[0])
+    offsets: list[float]
+    scales: list[float]
 
-    def fields(self) -> dict[str, Any]:
-        """Return the fields of a model's config: scaled = (value - offset) / scale."""
-        return {
-            "feature_offsets": self.feature_offsets.tolist(),
-            "feature_scales": self.feature_scales.tolist(),
-            "target_offset": self.target_offset,
-            "target_scale": self.target_scale,
-        }
+    @classmethod
+    def of_rows(cls, features: Numbers, targets: Numbers) -> Scaling:
+        """Return the maps to [-1, 1] of features (n, I) and targets (n,); a constant one is only shifted."""
+        offsets, scales = _map(np.column_stack([features, targets]))
+        return cls(offsets.tolist(), scales.tolist())
+
+    def features(self, features: Numbers) -> Numbers:
+        """Return features (n, I) scaled."""
+        found: Numbers = (features - np.array(self.offsets[:-1])) / np.array(self.scales[:-1])
+        return found
+
+    def target(self, targets: Numbers) -> Numbers:
+        """Return targets (n,) scaled."""
+        found: Numbers = (targets - self.offsets[-1]) / self.scales[-1]
+        return found
 
 
 def _map(values: Numbers) -> tuple[Numbers, Numbers]:
@@ -150,7 +156,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         rows_per_step: where there are more training rows, an epoch takes several steps over parts of them, drawn anew
             each time, and no part is larger; None: a step takes all rows, whose pairs are as many as their square.
         seed: of the parts.
-        scaling_fields: those of a model that is there (`Scaling.fields`), in place of those of the training rows.
+        scaling: that of a model that is there, in place of that of the training rows.
         divide: see `CheckedDataModule`; with a `split_number` that says how rows are divided.
 
     Raises:
@@ -172,7 +178,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         protocol: str = VALIDATION,
         rows_per_step: int | None = None,
         seed: int = 0,
-        scaling_fields: dict[str, Any] | None = None,
+        scaling: Scaling | None = None,
         divide: bool = True,
     ) -> None:
         super().__init__(dataset, data_dir, divide=divide and split_number is None)
@@ -187,7 +193,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         self.feature_columns, self.group_column = feature_columns, group_column
         self.rows_per_step = rows_per_step
         self.split_number, self.protocol, self.seed = split_number, protocol, seed
-        self.scaling_fields: dict[str, Any] = dict(scaling_fields or {})
+        self._scaling = scaling
         self.parts: dict[str, npt.NDArray[np.int64]] = {}
         self.features: Numbers = np.empty((0, 0))
         self.targets: Numbers = np.empty(0)
@@ -207,25 +213,30 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         self.features = np.concatenate([one.features for one in rows])[order]
         self.targets = np.concatenate([one.targets for one in rows])[order]
         self.parts = self._own_parts(splits, order) if self.split_number is None else self._random_parts(rows, order)
-        if not self.scaling_fields:
+        if self._scaling is None:
             if "train" not in self.parts:
                 raise TextFormatError(
                     f"dataset {self.dataset!r} has the splits {sorted(splits)}, none to scale by; expected one named "
                     "'train'"
                 )
             train = self.parts["train"]
-            self.scaling_fields = Scaling(self.features[train], self.targets[train]).fields()
+            self._scaling = Scaling.of_rows(self.features[train], self.targets[train])
 
     def model_sizes(self) -> dict[str, Any]:
-        """The fields of a model's config that follow from the data: features, target, their scaling, and its rows."""
+        """The fields of a model's config that follow from the data: features, target, and its rows."""
         loaded = self.loaded()
         return {
             "input_size": len(loaded.feature_names),
             "feature_names": loaded.feature_names,
             "target_name": loaded.target_name,
             "num_context_rows": len(self.parts["train"]),
-            **self.scaling_fields,
         }
+
+    @property
+    def scaling(self) -> Scaling:
+        """How features and target are scaled; after `setup`."""
+        assert self._scaling is not None, "call setup() first"
+        return self._scaling
 
     def rows(self, split: str) -> npt.NDArray[np.int64]:
         """Return which rows of the sequence a split has.
@@ -237,9 +248,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
 
     def scaled_features(self) -> Numbers:
         """Return (n, I) all rows as the model reads them; after `setup`."""
-        offsets, scales = (np.array(self.scaling_fields[f"feature_{name}"]) for name in ("offsets", "scales"))
-        found: Numbers = (self.features - offsets) / scales
-        return found
+        return self.scaling.features(self.features)
 
     def batches(self, split: str) -> OneSequence:
         """Return the sequence with the targets of a split.
@@ -249,8 +258,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         """
         rows = self.rows(split)
         labels = np.full(len(self.targets), np.nan)
-        fields = self.scaling_fields
-        labels[rows] = (self.targets[rows] - fields["target_offset"]) / fields["target_scale"]
+        labels[rows] = self.scaling.target(self.targets[rows])
         return OneSequence(self.scaled_features(), labels)
 
     def split_dataloader(self, split: str) -> ResumableLoader:

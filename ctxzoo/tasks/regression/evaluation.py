@@ -6,11 +6,9 @@ from pathlib import Path
 
 from transformers import PreTrainedModel
 
-from ctxzoo.tasks.regression.data import RegressionDataModule
+from ctxzoo.tasks.regression.data import RegressionDataModule, Scaling
 from ctxzoo.tasks.regression.task import RegressionTask
 from ctxzoo.training.scoring import score_splits, task_of
-
-SCALING = ("feature_offsets", "feature_scales", "target_offset", "target_scale")
 
 
 def evaluate(
@@ -61,7 +59,7 @@ def evaluate(
         feature_columns=config.feature_names,
         group_column=group_column,
         split_number=split_number,
-        scaling_fields={name: getattr(config, name) for name in SCALING},
+        scaling=Scaling(*task.model.scaling.values.tolist()),
         divide=False,
     )
     data.setup()

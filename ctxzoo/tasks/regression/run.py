@@ -19,7 +19,7 @@ from ctxzoo.tasks.regression.data import BEST_TEST, PROTOCOLS, VALIDATION, Regre
 from ctxzoo.tasks.regression.task import RegressionTask
 from ctxzoo.training.task import ZooTask
 
-ARCHITECTURE = "context_encoder"
+ARCHITECTURE = "kernel_encoder"
 # What is attended with, by the name of the variant; fields of the config.
 ATTENTIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -49,8 +49,9 @@ class RegressionRun(ZooRun):
     card: ClassVar[TaskCard] = CARD
 
     def build_task(self, data: RegressionDataModule, processes: int) -> RegressionTask:
-        """Return the task; its model keeps the rows of the training, to read them beside those that it predicts."""
+        """Return the task; its model keeps scaling and rows of the training, to read these beside those it predicts."""
         task = RegressionTask(**self.start(data), **self.schedule(data, processes), **self.task)
+        task.model.scaling.take(data.scaling.offsets, data.scaling.scales)
         rows = torch.from_numpy(np.ascontiguousarray(data.scaled_features()[data.rows("train")])).float()
         context = task.model.context
         if context is not None and context.rows.shape == rows.shape:
@@ -62,7 +63,7 @@ class RegressionRun(ZooRun):
 class RegressionSettings(TrainingSettings):
     """Options of a recipe that trains regressions; a recipe adds its own.
 
-    The defaults are those of IKA's code, but for the blocks of the ContextEncoder, which are pre-norm with GELU.
+    The defaults are those of IKA's code, but for the blocks of the kernel encoder, which are pre-norm with GELU.
     """
 
     epochs: int = reported(1000, "at most; an epoch is one step over all rows")

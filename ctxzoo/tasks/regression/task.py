@@ -109,10 +109,9 @@ class RegressionTask(ZooTask):
     def _predictions(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return predictions and targets of the rows that have one, in the unit of the target."""
         inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
-        config = self.model.config
         rows = (~batch["labels"].isnan()).any(dim=2).any(dim=0).nonzero().squeeze(1)
         labels = batch["labels"].index_select(1, rows)
         known = ~labels.isnan()
         scaled = self.model(**inputs, logits_to_keep=rows).logits.float()[known], labels[known]
-        predicted, targets = (values * config.target_scale + config.target_offset for values in scaled)
+        predicted, targets = (self.model.scaling.target(values) for values in scaled)
         return predicted, targets

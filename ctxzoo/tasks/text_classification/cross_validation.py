@@ -67,9 +67,7 @@ class Cell:
     zeroed: tuple[str, ...] = ()
 
 
-def cross_validate(
-    cells: Sequence[Cell], settings: CrossValidationSettings, *, recipe: str, architecture: str, commit: str
-) -> Outcomes:
+def cross_validate(cells: Sequence[Cell], settings: CrossValidationSettings, *, recipe: str, commit: str) -> Outcomes:
     """Train every cell on every fold with every seed, print the table, and return the results of each cell.
 
     Folds of all cells run side by side, `settings.processes` at a time; each writes its results file when it is done.
@@ -83,13 +81,13 @@ def cross_validate(
         raise ValueError(f"cells must have names of their own, got {names}")
     runs = {
         cell.name: [
-            run_of(cell, settings, seed, fold, recipe=recipe, architecture=architecture, commit=commit)
+            run_of(cell, settings, seed, fold, recipe=recipe, commit=commit)
             for seed in settings.seeds
             for fold in range(settings.folds)
         ]
         for cell in cells
     }
-    return run_all(runs, f"{architecture}: {settings.score} accuracy over {settings.folds} folds, mean ± sd", settings)
+    return run_all(runs, f"{recipe}: {settings.score} accuracy over {settings.folds} folds, mean ± sd", settings)
 
 
 def run_of(
@@ -99,7 +97,6 @@ def run_of(
     fold: int,
     *,
     recipe: str,
-    architecture: str,
     commit: str,
 ) -> ClassifierRun:
     """One fold of a cell."""
@@ -136,7 +133,7 @@ def run_of(
     }
     spec = settings.spec(
         recipe=recipe,
-        architecture=architecture,
+        architecture=str(config["model_type"]).removeprefix("ctxzoo_"),
         variant=cell.variant,
         dataset=cell.dataset,
         seed=seed,

@@ -2,7 +2,7 @@
 
 One setting for all data. A convolutional network reads the words, and beside it stands a linear classifier of words,
 pairs of words and n-grams of characters (the wide part of a model, Cheng et al. 2016), which is fitted apart; their
-log-odds are added. docs/default_settings.md has its scores.
+log-odds are added. docs/default_settings.md has its scores. Encoders read words alone.
 """
 
 from __future__ import annotations
@@ -34,14 +34,21 @@ _TASK = {"optimiser": "adamw", "learning_rate": 1e-3, "weight_decay": 0.01, "lab
 _TRAINER = {"epochs": 10, "patience": 0, "precision": "32-true", "ema_decay": 0.999, "gradient_clip": 5.0}
 _RUN = {"decay": True, "warmup": 0.1}
 _WORDS = {"word_dim": 100, "position_dim": 0, "embedding_bound": 0.1, "wide_dropout": 1.0, "deep_scale": 0.25}
+_ENCODER: Mapping[str, Any] = {
+    **{"word_dim": 100, "hidden_size": 100, "num_heads": 5, "num_layers": 1, "inner_size": 200, "dropout": 0.3},
+    "hidden_dropout": 0.1,
+}
+# What a network without a wide part reads: words alone.
+_WORDS_ALONE: Mapping[str, Any] = {
+    **{"wide": False, "ngram_order": 1, "ngram_buckets": 0, "char_ngrams": None, "char_ngram_buckets": 0},
+}
 
 # Fields of each architecture's config beside those of its variants, which come first.
 CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "beta_lstm": {**_WORDS, "num_layers": 1, "bidirectional": True, "dropout": 0.3},
-    "context_encoder": {
-        **{**_WORDS, "hidden_size": 100, "num_heads": 5, "num_layers": 1, "inner_size": 200},
-        **{"dropout": 0.3, "hidden_dropout": 0.1, "attention_dropout": 0.1},
-    },
+    "kernel_encoder": {**_ENCODER, "attention_dropout": 0.1},
+    "linear_encoder": _ENCODER,
+    "higher_order_encoder": {**_ENCODER, "attention_dropout": 0.1},
     "text_baseline": {**_WORDS, "kernel_sizes": [2, 3, 4], "dropout": 0.5, "pooled_dropout": 0.5},
     "contextualizer": {**_WORDS, "freeze_embeddings": False, "dropout": 0.3},
     "lama": {**_WORDS, "embedding_dropout": 0.3, "hidden_dropout": 0.3},
@@ -81,7 +88,7 @@ def default_preset(architecture: str, variant: str, of_variant: Mapping[str, Any
         architecture=architecture,
         variant=variant,
         config={**CONFIGS[architecture], **OF_VARIANT.get(variant, {}), **of_variant},
-        data=_DATA,
+        data=_DATA if "wide_dropout" in CONFIGS[architecture] else {**_DATA, **_WORDS_ALONE},
         task=_TASK,
         trainer=_TRAINER,
         run=_RUN,

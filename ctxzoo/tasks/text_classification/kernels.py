@@ -14,10 +14,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ctxzoo.models.layers_context_encoder_density import SpectralDensity
-from ctxzoo.models.layers_context_encoder_kernels import DirectKernel
+from ctxzoo.models.layers_kernel_encoder import DirectKernel, SpectralDensity
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
-from ctxzoo.models.modeling_context_encoder import ContextEncoderModel
+from ctxzoo.models.modeling_kernel_encoder import KernelEncoderModel
 from ctxzoo.results.figures import fonts, new_figure, save_figure, shown_word
 from ctxzoo.results.plots import COLOURS, lighten
 from ctxzoo.training.scoring import in_evaluation_mode
@@ -60,7 +59,7 @@ def word_kernels(model: ZooPreTrainedModel, tokenizer: Any, text: str, *, layer:
     """Return similarity and importance of the words of a text, apart.
 
     Args:
-        model: a ContextEncoder that reads words, the base or with a head; it is in evaluation mode while it reads.
+        model: a kernel encoder that reads words, the base or with a head; it is in evaluation mode while it reads.
         tokenizer: its tokenizer.
         text: one text.
         layer: number from 0.
@@ -97,7 +96,7 @@ def kernel_density(model: ZooPreTrainedModel, tokenizer: Any, text: str, *, laye
     attention: Any = base.attentions[layer]
     kernel = getattr(attention, "kernel", None)
     if isinstance(kernel, DirectKernel):
-        drawn = [kernel.first, *([] if kernel.second is None else [kernel.second])]
+        drawn = [kernel.first, kernel.second]
     elif isinstance(kernel, SpectralDensity) and not base.config.causal:
         seen: list[Any] = []
         hook = kernel.register_forward_hook(lambda module, given, result: seen.append(result))
@@ -106,8 +105,7 @@ def kernel_density(model: ZooPreTrainedModel, tokenizer: Any, text: str, *, laye
                 base(**inputs)
         finally:
             hook.remove()
-        pair = (seen[0].first, seen[0].second)
-        drawn = [each[0].squeeze(1) for each in pair if each is not None]
+        drawn = [each[0].squeeze(1) for each in (seen[0].first, seen[0].second)]
     else:
         raise ValueError(
             f"attention {base.config.attention!r}, causal={base.config.causal}: there is no learned density of the text"
@@ -178,11 +176,11 @@ def draw_kernel_density(density: KernelDensity, out: str | Path, *, title: str |
     save_figure(figure, out)
 
 
-def _read(model: ZooPreTrainedModel, tokenizer: Any, text: str, layer: int) -> tuple[ContextEncoderModel, Any]:
+def _read(model: ZooPreTrainedModel, tokenizer: Any, text: str, layer: int) -> tuple[KernelEncoderModel, Any]:
     """Return the base model and the inputs of a text, checked."""
     base = model.base_model
-    if not isinstance(base, ContextEncoderModel):
-        raise ValueError(f"a {type(model).__name__} has no kernels to show; expected a ContextEncoder")
+    if not isinstance(base, KernelEncoderModel):
+        raise ValueError(f"a {type(model).__name__} has no kernels to show; expected a kernel encoder")
     if not 0 <= layer < len(base.blocks):
         raise ValueError(f"there is no layer {layer}; there are 0 to {len(base.blocks) - 1}")
     inputs = tokenizer(text, return_tensors="pt").to(model.device)

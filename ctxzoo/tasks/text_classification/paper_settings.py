@@ -41,7 +41,7 @@ def paper_preset(architecture: str, variant: str, of_variant: Mapping[str, Any])
         )
     elif architecture in _SENTENCES:
         cell = Cell(name="own", dataset="own", variant=variant, config={**config, "eval_context": "redraw"})
-        run = run_of(cell, CrossValidationSettings(), 0, 0, recipe="own", architecture=architecture, commit="")
+        run = run_of(cell, CrossValidationSettings(), 0, 0, recipe="own", commit="")
     else:
         raise ValueError(
             f"there are no settings of a paper for {architecture} on texts, only for "

@@ -13,16 +13,19 @@ from ctxzoo.runs.preset import Preset
 
 ARCHITECTURE = "bilstm_tagger"
 
+_ENCODER: Mapping[str, Any] = {
+    **{"word_dim": 100, "hidden_size": 100, "num_heads": 5, "num_layers": 2, "inner_size": 200, "dropout": 0.3},
+    "hidden_dropout": 0.1,
+}
 # Fields of each architecture's config beside those of its variants.
 CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "bilstm_tagger": {
         **{"word_dim": 100, "recurrent_size": 100, "projection_size": 100, "embedding_dropout": 0.3},
         "hidden_dropout": 0.3,
     },
-    "context_encoder": {
-        **{"word_dim": 100, "hidden_size": 100, "num_heads": 5, "num_layers": 2, "inner_size": 200, "dropout": 0.3},
-        **{"hidden_dropout": 0.1, "attention_dropout": 0.1, "embedding_seed": None},
-    },
+    "kernel_encoder": {**_ENCODER, "attention_dropout": 0.1},
+    "linear_encoder": _ENCODER,
+    "higher_order_encoder": {**_ENCODER, "attention_dropout": 0.1},
 }
 DATA: Mapping[str, Any] = {
     **{"min_word_count": 2, "lower_case": False, "fold_digits": True, "word_vectors": None, "batch_size": 16},

@@ -151,10 +151,10 @@ def test_a_loss_that_is_not_finite_names_the_lines(data: LanguageModellingDataMo
         task._refuse_loss(torch.tensor(math.nan), first)
 
 
-def test_a_context_encoder_reads_streams_with_a_memory_of_bounded_length(data: LanguageModellingDataModule) -> None:
+def test_a_kernel_encoder_reads_streams_with_a_memory_of_bounded_length(data: LanguageModellingDataModule) -> None:
     torch.manual_seed(1)
     sizes = {"hidden_size": 8, "num_heads": 2, "num_layers": 2, "word_dim": 8, "num_features": 4, "causal": True}
-    config = {"model_type": "ctxzoo_context_encoder", "attention": "mikan", "memory_length": 30, "position": "rotary"}
+    config = {"model_type": "ctxzoo_kernel_encoder", "attention": "mikan", "memory_length": 30, "position": "rotary"}
     task = LanguageModellingTask(model_config={**config, **sizes, **data.model_sizes()}).eval()
     windows = list(data.train_dataloader())[:4]
     for batch in windows:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from ctxzoo.cli.main import main
+from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
-from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
-from ctxzoo.models.modeling_context_encoder import ContextEncoderForCausalLM
 from ctxzoo.runs.training_request import TrainingRequest
 from ctxzoo.tasks.language_modelling.sample import sample_text
 from ctxzoo.tasks.language_modelling.training import LanguageModelTraining
@@ -61,15 +61,19 @@ def test_every_setting_makes_a_model(settings: str) -> None:
             assert all(getattr(config, name) == value for name, value in one.config.items())
 
 
-def test_every_default_of_a_context_encoder_makes_a_model() -> None:
-    for variant in TRAINING.variants("context_encoder"):
-        preset = TRAINING.preset("default", "context_encoder", variant)
+@pytest.mark.parametrize("architecture", ["kernel_encoder", "linear_encoder", "higher_order_encoder"])
+def test_every_default_of_an_encoder_makes_a_model(architecture: str) -> None:
+    known = ARCHITECTURES[architecture]
+    for variant in TRAINING.variants(architecture):
+        preset = TRAINING.preset("default", architecture, variant)
         for one in (preset, TRAINING.tiny(preset)):
-            config = ContextEncoderConfig(vocab_size=10, **one.config)
-            assert (config.attention, config.causal) == (ContextEncoderConfig.variants[variant]["attention"], True)
-            ContextEncoderForCausalLM(config)
-    with pytest.raises(ValueError, match=r"no settings of a paper for context_encoder on language, .* default"):
-        TRAINING.preset("paper", "context_encoder", "dot")
+            config: Any = known.config_class(vocab_size=10, **one.config)
+            of_variant = known.config_class.variants[variant]
+            assert config.causal
+            assert {name: getattr(config, name) for name in of_variant} == of_variant
+            known.model_classes["AutoModelForCausalLM"](config)
+    with pytest.raises(ValueError, match=rf"no settings of a paper for {architecture} on language, .* default"):
+        TRAINING.preset("paper", architecture, variant)
 
 
 def test_a_search_takes_the_lowest_score() -> None:
@@ -96,7 +100,7 @@ def test_text_of_ones_own_goes_the_whole_way(
 
 
 @pytest.mark.slow
-def test_a_context_encoder_goes_the_whole_way(
+def test_an_encoder_goes_the_whole_way_by_its_name_of_an_earlier_version(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -104,7 +108,8 @@ def test_a_context_encoder_goes_the_whole_way(
     kind = ("--architecture", "context_encoder", "--variant", "mikan")
     assert main(["train", "language-modelling", "--data", "own.txt", "--tiny", "--batch_size", "4", *kind]) == 0
     (checkpoint,) = Path("runs").rglob("checkpoint")
-    capsys.readouterr()
+    said = "--architecture context_encoder is --architecture kernel_encoder --variant mikan now"
+    assert said in capsys.readouterr().out
     assert main(["predict", str(checkpoint), "--text", "The old baker", "--words", "3"]) == 0
     assert capsys.readouterr().out.startswith("The old baker")
     assert main(["evaluate", str(checkpoint), "--dataset", "own.txt", "--split", "train"]) == 0

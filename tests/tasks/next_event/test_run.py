@@ -159,13 +159,13 @@ def test_events_of_ones_own_go_the_whole_way(
 
 @pytest.mark.parametrize("settings", ["default", "paper"])
 def test_every_setting_makes_a_model(settings: str) -> None:
-    from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
+    from ctxzoo.models.configuration_time_encoder import TimeEncoderConfig
 
     training = NextEventTraining()
-    for variant in training.variants("context_encoder"):
-        preset = training.preset(settings, "context_encoder", variant)
+    for variant in training.variants("time_encoder"):
+        preset = training.preset(settings, "time_encoder", variant)
         for one in (preset, training.tiny(preset)):
-            ContextEncoderConfig(**one.config)
+            TimeEncoderConfig(**one.config)
 
 
 def test_another_seed_draws_another_model(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from tests.support.head_doors import HeadDoors, check_card, command_output
 
 TIMES, LISTED = [0.0, 3600.0, 500_000.0], 4
 DOORS = HeadDoors(
-    "modeling_context_encoder",
-    "ContextEncoderForNextEvent",
+    "modeling_time_encoder",
+    "TimeEncoderForNextEvent",
     f"model.next_events(model.config.event_names[:3], {TIMES}, k={LISTED})",
 )
 

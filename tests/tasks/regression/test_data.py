@@ -55,14 +55,8 @@ def test_scaling_is_that_of_the_training_rows_alone() -> None:
     scaled = data.scaled_features()
     assert np.allclose(scaled[data.rows("train")].min(axis=0), -1)
     assert np.allclose(scaled[data.rows("train")].max(axis=0), 1)
-    assert np.allclose(data.model_sizes()["feature_scales"], np.ptp(train, axis=0) / 2)
-    constant = Scaling(np.ones((3, 1)), np.array([1.0, 2.0, 5.0])).fields()
-    assert constant == {
-        "feature_offsets": [1.0],
-        "feature_scales": [1.0],
-        "target_offset": 3.0,
-        "target_scale": 2.0,
-    }
+    assert np.allclose(data.scaling.scales[:-1], np.ptp(train, axis=0) / 2)
+    assert Scaling.of_rows(np.ones((3, 1)), np.array([1.0, 2.0, 5.0])) == Scaling([1.0, 3.0], [1.0, 2.0])
 
 
 def test_all_rows_are_one_sequence_and_targets_of_one_split_are_known() -> None:

@@ -80,11 +80,9 @@ def test_its_checkpoint_knows_scaling_and_training_rows(finished: tuple[Regressi
     kept = torch.from_numpy(data.scaled_features()[data.rows("train")]).float()
     assert torch.equal(model.context.rows, kept)
     with torch.no_grad():
-        fields = data.scaling_fields
-        rows = (np.array(ROWS) - fields["feature_offsets"]) / fields["feature_scales"]
-        sequence = torch.cat([kept, torch.tensor(rows).float()])
+        sequence = torch.cat([kept, torch.from_numpy(data.scaling.features(np.array(ROWS))).float()])
         scaled = model(inputs_embeds=sequence.unsqueeze(0)).logits[0, -2:, 0]
-    expected = scaled * data.scaling_fields["target_scale"] + data.scaling_fields["target_offset"]
+    expected = scaled * data.scaling.scales[-1] + data.scaling.offsets[-1]
     assert predict_rows(model, ROWS) == pytest.approx(expected.tolist(), rel=1e-5)
     with pytest.raises(ValueError, match=r"rows of \[2\] numbers: expected 3"):
         predict_rows(model, [[1.0, 2.0]])
@@ -247,7 +245,7 @@ def test_features_are_named_and_identifiers_told(
     lines += [f"{7 * n % 41},{'01' if n % 2 else '20'},{n % 7},{n + 0.5},{3 * n}" for n in range(40)]
     (tmp_path / "own.csv").write_text("\n".join(lines) + "\n")
     assert main(["train", "regression", "--data", "own.csv", "--target_column", "price", "--tiny"]) == 0
-    before, example = capsys.readouterr().out.split("training context_encoder")
+    before, example = capsys.readouterr().out.split("training kernel_encoder")
     notes = [line for line in before.splitlines() if line.startswith("note: ")]
     assert notes == [
         "note: own.csv: 20 numbers of 'post' with zeros in front, as identifiers have, read without them",
@@ -283,13 +281,13 @@ def test_times_and_incomes_are_features(
 
 @pytest.mark.parametrize("settings", ["default", "paper"])
 def test_every_setting_makes_a_model(settings: str) -> None:
-    from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
+    from ctxzoo.models.configuration_kernel_encoder import KernelEncoderConfig
 
     training = RegressionTraining()
-    for variant in training.variants("context_encoder"):
-        preset = training.preset(settings, "context_encoder", variant)
+    for variant in training.variants("kernel_encoder"):
+        preset = training.preset(settings, "kernel_encoder", variant)
         for one in (preset, training.tiny(preset)):
-            ContextEncoderConfig(**one.config)
+            KernelEncoderConfig(**one.config)
 
 
 def test_own_rows_of_persons_and_a_feature_named_y(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

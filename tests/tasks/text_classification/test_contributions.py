@@ -11,13 +11,13 @@ import torch
 
 import ctxzoo.tasks.text_classification.contributions as contributions_file
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
-from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
+from ctxzoo.models.configuration_kernel_encoder import KernelEncoderConfig
 from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 from ctxzoo.models.modeling_beta_lstm import BetaLstmForSequenceClassification
-from ctxzoo.models.modeling_context_encoder import ContextEncoderForSequenceClassification
 from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClassification
+from ctxzoo.models.modeling_kernel_encoder import KernelEncoderForSequenceClassification
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer, character_ngrams, stable_hash
@@ -44,9 +44,9 @@ CLASSIFIERS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "tokenwise": (ContextualizerForSequenceClassification, ContextualizerConfig, {"variant": "tokenwise"}),
     "lama": (LamaForSequenceClassification, LamaConfig, {"recurrent_size": 4, "num_heads": 2}),
     "beta_lstm": (BetaLstmForSequenceClassification, BetaLstmConfig, {"hidden_size": 4, "num_layers": 1}),
-    "context_encoder": (
-        ContextEncoderForSequenceClassification,
-        ContextEncoderConfig,
+    "kernel_encoder": (
+        KernelEncoderForSequenceClassification,
+        KernelEncoderConfig,
         {"word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_layers": 1},
     ),
 }
@@ -55,7 +55,10 @@ CLASSIFIERS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 def build(name: str, tokenizer: WordTokenizer, **fields: Any) -> Any:
     head, config, own = CLASSIFIERS[name]
     torch.manual_seed(0)
-    return head(config(**{**SIZES, "vocab_size": tokenizer.num_ids, **own, **fields})).eval()
+    given = {**SIZES, "vocab_size": tokenizer.num_ids, **own, **fields}
+    if config is KernelEncoderConfig:  # which has no positions side by side with words, and one start of their vectors
+        given = {name: value for name, value in given.items() if name not in ("position_dim", "embedding_bound")}
+    return head(config(**given)).eval()
 
 
 def with_linear_part(name: str = "cnn") -> tuple[Any, WordTokenizer]:

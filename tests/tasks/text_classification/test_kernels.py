@@ -11,9 +11,9 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from ctxzoo.models.configuration_context_encoder import ContextEncoderConfig
+from ctxzoo.models.configuration_kernel_encoder import KernelEncoderConfig
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
-from ctxzoo.models.modeling_context_encoder import ContextEncoderForSequenceClassification
+from ctxzoo.models.modeling_kernel_encoder import KernelEncoderForSequenceClassification
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
 from ctxzoo.tasks.text_classification.kernels import (
@@ -32,11 +32,11 @@ def tokenizer() -> WordTokenizer:
     return build_word_tokenizer(WORDS)
 
 
-def model(tokenizer: WordTokenizer, **options: Any) -> ContextEncoderForSequenceClassification:
+def model(tokenizer: WordTokenizer, **options: Any) -> KernelEncoderForSequenceClassification:
     torch.manual_seed(0)
     sizes = {"vocab_size": len(tokenizer), "word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_layers": 2}
-    config = ContextEncoderConfig(**{"attention": "mikan", "num_features": 6, **sizes, **options})
-    one = ContextEncoderForSequenceClassification(config)
+    config = KernelEncoderConfig(**{"attention": "mikan", "num_features": 6, **sizes, **options})
+    one = KernelEncoderForSequenceClassification(config)
     with torch.no_grad():
         for parameter in one.parameters():
             parameter.add_(0.2 * torch.randn(parameter.shape))
@@ -66,8 +66,6 @@ def test_the_density_of_a_drawn_kernel_is_that_of_the_text(tokenizer: WordTokeni
     assert density.start_deviation == pytest.approx(1 / math.sqrt(8 * math.pi**2 * 2))
     assert not np.allclose(density.frequencies, kernel_density(one, tokenizer, "the plot").frequencies)
     assert one.training
-    alone = kernel_density(model(tokenizer, attention="ikan", stationary=True), tokenizer, TEXT)
-    assert alone.frequencies.shape == (2, 6, 4)
 
 
 def test_the_density_of_a_direct_kernel_is_its_parameters(tokenizer: WordTokenizer) -> None:

@@ -31,7 +31,7 @@ def run_in(folder: Path, **changes: Any) -> ClassifierRun:
         **changes,
     )
     cell = sentence_contextualizer.cell_of("sample", settings)
-    return run_of(cell, settings, 0, 0, recipe="r", architecture="contextualizer", commit="0123abc")
+    return run_of(cell, settings, 0, 0, recipe="r", commit="0123abc")
 
 
 def trained(run: ClassifierRun) -> dict[str, torch.Tensor]:

@@ -24,7 +24,7 @@ KINDS = [
     (settings, architecture, variant)
     for settings in ("default", "paper")
     for architecture in TRAINING.architectures()
-    if settings == "default" or architecture not in ("beta_lstm", "context_encoder")
+    if settings == "default" or architecture in ("contextualizer", "lama", "text_baseline")
     for variant in TRAINING.variants(architecture)
 ]
 

@@ -55,15 +55,17 @@ def test_every_setting_makes_a_model(settings: str) -> None:
         assert all(getattr(config, name) == value for name, value in one.config.items())
 
 
-def test_every_default_of_a_context_encoder_makes_a_tagger() -> None:
-    for variant in TRAINING.variants("context_encoder"):
-        preset = TRAINING.preset("default", "context_encoder", variant)
+@pytest.mark.parametrize("architecture", ["kernel_encoder", "linear_encoder", "higher_order_encoder"])
+def test_every_default_of_an_encoder_makes_a_tagger(architecture: str) -> None:
+    for variant in TRAINING.variants(architecture):
+        preset = TRAINING.preset("default", architecture, variant)
         for one in (preset, TRAINING.tiny(preset)):
-            config = AutoConfig.for_model("ctxzoo_context_encoder", vocab_size=30, num_labels=3, **one.config)
-            assert config.attention == type(config).variants[variant]["attention"]
+            config = AutoConfig.for_model(f"ctxzoo_{architecture}", vocab_size=30, num_labels=3, **one.config)
+            of_variant = type(config).variants[variant]
+            assert {name: getattr(config, name) for name in of_variant} == of_variant
             AutoModelForTokenClassification.from_config(config)
-    with pytest.raises(ValueError, match=r"no settings of a paper for context_encoder on tags, .* default"):
-        TRAINING.preset("paper", "context_encoder", "dot")
+    with pytest.raises(ValueError, match=rf"no settings of a paper for {architecture} on tags, .* default"):
+        TRAINING.preset("paper", architecture, variant)
 
 
 def test_a_tagger_goes_on_with_other_tags(

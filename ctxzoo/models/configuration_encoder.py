@@ -1,0 +1,118 @@
+"""What the configurations of the encoders have in common: sizes, positions, words or rows of numbers."""
+
+from types import MappingProxyType
+from typing import Any
+
+from huggingface_hub.dataclasses import strict
+
+from .configuration_base import ZooConfig
+
+# Vectors of words start in U(-bound, bound), and the sinusoids of positions that are added to them have this amplitude,
+# so that neither drowns the other.
+EMBEDDING_BOUND = 0.1
+
+
+@strict
+class EncoderConfig(ZooConfig):
+    """The base of the configurations of encoders: pre-norm blocks of attention over steps.
+
+    Args:
+        vocab_size: Rows of the table of words or events; 0 is padding.
+        word_dim: v, width of their vectors; other than `hidden_size`, a linear map brings them to it.
+        hidden_size: m.
+        num_layers: Number of blocks.
+        num_heads: h; m is a multiple of it.
+        inner_size: Width of the hidden layer of a block's network; 0: 4 m.
+        position: How a step's position is told: none; sinusoidal, added to the steps (Vaswani et al. 2017); rotary,
+            which turns queries and keys (Su et al. 2021).
+        causal: Whether no step reads later ones.
+        dropout: Rate of dropout on the steps as they enter.
+        hidden_dropout: Rate of dropout on what each block adds.
+    """
+
+    # They are no predictions: transformers' Trainer leaves them out of those that metrics are computed from.
+    # A list, as transformers declares it.
+    keys_to_ignore_at_inference = ["auxiliary_loss", "kl", "clamped", "state"]  # noqa: RUF012
+    largest = MappingProxyType({"num_layers": 1000})
+    nominal_sizes = MappingProxyType({"vocab_size": 2})
+
+    vocab_size: int = 2
+    word_dim: int = 128
+    hidden_size: int = 128
+    num_layers: int = 2
+    num_heads: int = 4
+    inner_size: int = 0
+    position: str = "sinusoidal"
+    causal: bool = False
+    dropout: float | int = 0.0
+    hidden_dropout: float | int = 0.0
+    pad_token_id: int | None = 0
+
+    @property
+    def head_size(self) -> int:
+        """The numbers d of a head."""
+        return self.hidden_size // self.num_heads
+
+    @property
+    def inner_width(self) -> int:
+        """The width of the hidden layer of a block's network."""
+        return self.inner_size or 4 * self.hidden_size
+
+    @property
+    def step_size(self) -> int:
+        """The numbers of a step as it enters."""
+        return self.word_dim
+
+    def check_not_negative(self, *names: str) -> None:
+        """Raise ValueError for a field, of those named, that is below 0."""
+        for name in names:
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be 0 or above, got {getattr(self, name)}")
+
+    def validate_sizes(self) -> None:
+        self.check_counts("word_dim", "hidden_size", "num_layers", "num_heads")
+        if self.hidden_size % self.num_heads:
+            raise ValueError(f"hidden_size {self.hidden_size} must be a multiple of num_heads = {self.num_heads}")
+        self.check_not_negative("inner_size")
+
+    def validate_words(self) -> None:
+        self.check_counts("vocab_size")
+
+    def validate_position(self) -> None:
+        if self.position == "sinusoidal" and self.hidden_size % 2:
+            raise ValueError(f"hidden_size {self.hidden_size} must be even with position='sinusoidal': sine and cosine")
+        if self.position == "rotary" and self.head_size % 2:
+            raise ValueError(
+                f"hidden_size / num_heads = {self.head_size} must be even with position='rotary', which turns pairs"
+            )
+
+    def validate_rates(self) -> None:
+        self.check_rates("dropout", "hidden_dropout")
+
+
+@strict
+class TextEncoderConfig(EncoderConfig):
+    """The base of the configurations of encoders of texts, or of rows of numbers.
+
+    Args:
+        vocab_size: Rows of the table of words; 0: there is none, and models read `inputs_embeds` of `input_size`
+            numbers.
+        input_size: I, numbers of a step of `inputs_embeds` where there are no words.
+    """
+
+    vocab_size: int = 0
+    input_size: int = 1
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        super().__post_init__(**kwargs)
+        if not self.vocab_size and self.pad_token_id == 0:
+            self.pad_token_id = None  # without a table transformers warns of a padding id
+
+    @property
+    def step_size(self) -> int:
+        """The numbers of a step as it enters: those of a word, or `input_size`."""
+        return self.word_dim if self.vocab_size else self.input_size
+
+    def validate_words(self) -> None:
+        self.check_counts("input_size")
+        self.check_not_negative("vocab_size")

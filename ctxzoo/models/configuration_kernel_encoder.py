@@ -1,0 +1,106 @@
+"""The configuration of the kernel encoder: which kernel compares queries and keys, and the sizes."""
+
+from types import MappingProxyType
+from typing import Any, Literal
+
+from huggingface_hub.dataclasses import strict
+
+from .configuration_encoder import TextEncoderConfig
+
+LEARNED = ("ika", "ikan", "mikan")
+
+
+@strict
+class KernelEncoderConfig(TextEncoderConfig):
+    """Attention as a kernel: the similarity of query and key times the importance of the key (Song et al. 2021).
+
+    Args:
+        attention: dot; rbf, a kernel that is given; ika (a learned kernel with L2 importance); ikan (a learned kernel
+            with L^p importance); mikan (that, its heads joined by a copula).
+        kernel: Of ika and ikan, whether frequencies are parameters (direct) or drawn from a density that a network
+            gives (implicit). mikan is implicit.
+        p_norm: p of the importance of kernels other than ika, whose importance has 2.
+        num_features: M, frequencies of a learned kernel; None: 64.
+        kernel_gate: Whether a learned kernel starts as dot products, exactly with p_norm 2: each head has a gate, 0 at
+            the start, from the RBF kernel to its own; see `KernelAttention`.
+        kl_lambda: Weight of the divergence of the frequencies from their prior, in nats of one of their numbers.
+        attention_dropout: Rate of dropout on the weights.
+        memory_length: Keys of earlier steps that a state holds at most; 0: all.
+        feature_names: Names of the I numbers of a row of a regression; None: they have none.
+        target_name: Name of what a regression predicts.
+        num_context_rows: Rows of the training that a regression keeps, and reads beside those that it predicts.
+    """
+
+    model_type = "ctxzoo_kernel_encoder"
+    variants = MappingProxyType(
+        {
+            "dot": {"attention": "dot"},
+            "ika": {"attention": "ika"},
+            "ikan": {"attention": "ikan", "kernel": "direct", "p_norm": 1.8},
+            "mikan": {"attention": "mikan", "p_norm": 1.8},
+        }
+    )
+
+    position: Literal["none", "sinusoidal", "rotary"] = "sinusoidal"
+    attention: Literal["dot", "rbf", "ika", "ikan", "mikan"] = "dot"
+    kernel: Literal["direct", "implicit"] = "implicit"
+    p_norm: float | int = 2.0
+    num_features: int | None = None
+    kernel_gate: bool = False
+    kl_lambda: float | int = 0.1
+    attention_dropout: float | int = 0.0
+    memory_length: int = 0
+    feature_names: list[str] | None = None
+    target_name: str = "target"
+    num_context_rows: int = 0
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        # Offsets and scales of a regression, which configurations of earlier versions hold: for `RowScaling` alone.
+        self.row_scaling = kwargs.pop("row_scaling", None)
+        super().__post_init__(**kwargs)
+
+    def to_dict(self) -> dict[str, Any]:
+        fields: dict[str, Any] = super().to_dict()
+        fields.pop("row_scaling", None)
+        return fields
+
+    def validate_attention(self) -> None:
+        self.check_rates("attention_dropout")
+        self.check_not_negative("memory_length")
+
+    def validate_kernel(self) -> None:
+        """Check what a kernel and an importance are made of.
+
+        Raises:
+            ValueError: a p_norm that is not above 0, a negative weight, no feature, or an odd number of frequencies,
+                of which one half mirrors the other.
+        """
+        if not self.p_norm > 0:
+            raise ValueError(f"p_norm must be above 0, got {self.p_norm}")
+        self.check_not_negative("kl_lambda")
+        if self.kernel_gate and self.attention not in LEARNED:
+            raise ValueError(
+                f"kernel_gate=True with attention={self.attention!r}, which learns no kernel; expected ika, ikan or "
+                "mikan"
+            )
+        if self.attention == "mikan" and self.kernel == "direct":
+            raise ValueError("kernel='direct' with attention='mikan', which draws its frequencies; set 'implicit'")
+        if self.num_features is not None and self.num_features < 1:
+            raise ValueError(f"num_features must be at least 1, got {self.num_features}")
+        if self.attention in LEARNED and (self.num_features or 0) % 2:
+            raise ValueError(
+                f"num_features must be even with attention={self.attention!r}: one half of the frequencies mirrors the "
+                f"other; got {self.num_features}"
+            )
+
+    def validate_rows(self) -> None:
+        """Check what a regression knows of its rows.
+
+        Raises:
+            ValueError: another number of names than `input_size`, or a negative number of rows.
+        """
+        if self.feature_names is not None and len(self.feature_names) != self.input_size:
+            raise ValueError(
+                f"feature_names has {len(self.feature_names)} entries, but input_size is {self.input_size}"
+            )
+        self.check_not_negative("num_context_rows")

@@ -1,0 +1,123 @@
+"""The configuration of the time encoder: how it knows when events were, their names, and the sizes."""
+
+from types import MappingProxyType
+from typing import Literal
+
+from huggingface_hub.dataclasses import strict
+
+from .configuration_encoder import EncoderConfig
+
+
+@strict
+class TimeEncoderConfig(EncoderConfig):
+    """Dot-product attention over events at times, which encodings of continuous time tell it.
+
+    Args:
+        position: none; sinusoidal, of the places of events; or an encoding of the time of each event, which reads
+            `timestamps`: bochner, bochner_untied, bochner_sampled, mercer (Xu et al. 2019), time2vec (Kazemi et al.
+            2019) or lste. bochner has one frequency for a sine and its cosine, so that gaps alone count;
+            bochner_untied one for each.
+        attention_dropout: Rate of dropout on the weights.
+        time_combine: How an encoding of time enters: its kernel added to the scores (kernel), or multiplied into the
+            weights (multiply); or its features added to the steps (add), or side by side with them (concat).
+        time_unit: What relative times are divided by, in the unit of the timestamps: the median gap of the training.
+        time_span: Longest elapsed time of the training, in that unit; learned frequencies start by it.
+        time_reference: Event of a row from which times are measured: first or last.
+        time_transform: log: sign(t) log(1 + |t|) of relative times; none.
+        time_size: D, numbers of an encoding other than lste, which has two for each component and frequency.
+        num_harmonics: J of mercer.
+        num_components: A of lste, parts whose power varies over time in a way of its own.
+        num_frequencies: M of each of them.
+        behaviour_conditioned: Whether lste depends on the events of the row: those up to each step where the config is
+            causal.
+        event_names: Names of the events 1..vocab_size - 1, in this order; None: they are called "1", "2" and so on.
+        max_history: Number of last events of a history that `next_events` reads at most: as many as those of the
+            training.
+    """
+
+    model_type = "ctxzoo_time_encoder"
+    variants = MappingProxyType(
+        {
+            "none": {"position": "none"},
+            "positional": {"position": "sinusoidal"},
+            "bochner": {"position": "bochner"},
+            "bochner_untied": {"position": "bochner_untied"},
+            "bochner_sampled": {"position": "bochner_sampled"},
+            "mercer": {"position": "mercer"},
+            "time2vec": {"position": "time2vec"},
+            "lste": {"position": "lste", "behaviour_conditioned": False},
+            "lste_behaviour": {"position": "lste", "behaviour_conditioned": True},
+        }
+    )
+
+    position: Literal[
+        "none", "sinusoidal", "bochner", "bochner_untied", "bochner_sampled", "mercer", "time2vec", "lste"
+    ] = "sinusoidal"
+    causal: bool = True
+    attention_dropout: float | int = 0.0
+    time_combine: Literal["kernel", "multiply", "add", "concat"] = "kernel"
+    time_unit: float | int = 1.0
+    time_span: float | int = 100.0
+    time_reference: Literal["first", "last"] = "first"
+    time_transform: Literal["none", "log"] = "none"
+    time_size: int = 64
+    num_harmonics: int = 10
+    num_components: int = 4
+    num_frequencies: int = 16
+    behaviour_conditioned: bool = True
+    event_names: list[str] | None = None
+    max_history: int = 100
+
+    @property
+    def reads_time(self) -> bool:
+        """Whether the models read `timestamps`."""
+        return self.position not in ("none", "sinusoidal")
+
+    def names(self) -> list[str]:
+        """Return the names of the events 1..vocab_size - 1."""
+        return self.event_names or [str(event) for event in range(1, self.vocab_size)]
+
+    def name_of(self, row: int) -> str:
+        """Return the name of the event in row 1..vocab_size - 1 of the table."""
+        return str(row) if self.event_names is None else self.event_names[row - 1]
+
+    def validate_attention(self) -> None:
+        self.check_rates("attention_dropout")
+
+    def validate_time(self) -> None:
+        """Check the clock of the encodings of time.
+
+        Raises:
+            ValueError: a unit, span or size that is not above 0, or an odd size of sines and cosines; times of a causal
+                model measured by an event that a step does not see, see `TimePosition`.
+        """
+        for name in ("time_unit", "time_span"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be above 0, got {getattr(self, name)}")
+        self.check_counts("time_size", "num_harmonics", "num_components", "num_frequencies")
+        if self.position.startswith("bochner") and self.time_size % 2:
+            raise ValueError(f"time_size {self.time_size} must be even with position={self.position!r}")
+        own = self.position == "lste" and self.time_combine in ("kernel", "multiply")
+        if self.reads_time and self.causal and self.time_reference == "last" and not own:
+            raise ValueError(
+                "time_reference='last' measures the times of a causal model by events that its steps do not see; "
+                "expected time_reference='first' (position='lste' in scores takes 'last' too)"
+            )
+
+    def validate_events(self) -> None:
+        """Check that every event has one name of its own, where they have names.
+
+        Raises:
+            ValueError: another number of names, an empty name, or one that two events have; no event to read.
+        """
+        self.check_counts("max_history")
+        names = self.event_names
+        if names is None:
+            return
+        if len(names) != self.vocab_size - 1:
+            raise ValueError(f"event_names has {len(names)} names, but there are {self.vocab_size - 1} events")
+        if not all(names):
+            raise ValueError(f"event_names: event {names.index('') + 1} has an empty name")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"event_names: two events have the name {twice!r}; names must differ")

@@ -1,0 +1,304 @@
+"""The blocks of the encoders: heads of a kind of attention, dot products among them, and a network for each step."""
+
+import math
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from transformers import initialization as init
+
+from .layers_linear import make_linear
+from .ops_dropout import dropout
+from .ops_encoder import at_least_single, attend, fused_attention, rbf_log_kernel, rotate, squared_norm, visible_keys
+from .ops_tracing import without_autocast
+
+DEVIATION = 0.02
+# What a layer keeps of the steps that it has read, for the next ones: tensors, the batch first.
+AttentionState = tuple[torch.Tensor, ...]
+
+
+@dataclass
+class AttentionAux:
+    """What attention gives beside its output; None where a mechanism has no such thing, or it was not requested.
+
+    Attributes:
+        weights: (B, h, queries, keys) how much each query takes of each value.
+        similarity: (B, h, queries, keys) values of the kernel of query and key, above 0; not weighed by importance.
+        importance: (B, h, keys) the key's magnitude in nats: weights are a softmax of log similarity + importance.
+        pair_weights: (B, h, queries, keys, keys) weights of pairs of keys.
+        context_weights: (B, h, queries, keys) weights by which a context is gathered.
+        modulation: (B, h, queries, d) what a context multiplies queries by.
+        divergence: (B,) nats by which what was drawn for each example departs from its prior.
+        clamped: scalar, the fraction of denominators that were clamped.
+        state: what the layer has read, for the next steps; where `use_cache` requests it.
+    """
+
+    weights: torch.Tensor | None = None
+    similarity: torch.Tensor | None = None
+    importance: torch.Tensor | None = None
+    pair_weights: torch.Tensor | None = None
+    context_weights: torch.Tensor | None = None
+    modulation: torch.Tensor | None = None
+    divergence: torch.Tensor | None = None
+    clamped: torch.Tensor | None = None
+    state: AttentionState | None = None
+
+
+class Attention(nn.Module):
+    """A way to attend: from queries, keys and values of each head to an output of each query."""
+
+    def forward(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        causal: bool = False,
+        *,
+        hidden_states: torch.Tensor | None = None,
+        score_bias: torch.Tensor | None = None,
+        state: AttentionState | None = None,
+        use_cache: bool = False,
+        output_attentions: bool = False,
+        places: torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, AttentionAux]:
+        """Attend.
+
+        Args:
+            query: (B, h, queries, d).
+            key: (B, h, keys, d).
+            value: (B, h, keys, dv).
+            mask: boolean (B, keys), True where a key is real; None: all are.
+            causal: query i, counted from the end (i + keys - queries), sees keys up to its own.
+            hidden_states: (B, keys, m) what the layer reads, for mechanisms with maps of their own.
+            score_bias: (B, h or 1, queries, keys) nats that are added to the logarithm of the similarity.
+            state: what earlier steps left; keys, values and mask are then those of the new steps.
+            use_cache: give the state behind the last key.
+            output_attentions: give weights, similarity and importance, where the mechanism has them.
+            places: (K,) of the queries whose output is wanted, where `causal`, `score_bias`, `use_cache` and
+                `output_attentions` are not; what depends on all queries still does. None: all.
+
+        Returns:
+            The output (B, h, queries or K, dv), 0 for a query that sees no key; and what else there is.
+
+        Raises:
+            ValueError: a mechanism that cannot add a `score_bias` got one, or one that does not stream a state.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define forward")
+
+
+def chosen(x: torch.Tensor, places: torch.Tensor | None, dim: int) -> torch.Tensor:
+    """Return x at some places of a dimension; None: x."""
+    return x if places is None else x.index_select(dim, places)
+
+
+def with_past(
+    state: AttentionState | None, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+    """Return keys, values and mask of all steps, (B, h, keys, ...) and (B, keys), of a state that holds these three.
+
+    Args:
+        state: keys, values and mask of the steps before; None: there are none.
+        key, value, mask: of the new steps; see `Attention.forward`.
+    """
+    if state is None:
+        return key, value, mask
+    past_key, past_value, past_mask = state
+    if mask is None:
+        mask = past_mask.new_ones(key.size(0), key.size(2))
+    return (
+        torch.cat([past_key, key], dim=2),
+        torch.cat([past_value, value], dim=2),
+        torch.cat([past_mask, mask], dim=1),
+    )
+
+
+def growing_state(
+    key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None, memory_length: int
+) -> AttentionState:
+    """Return the state that `with_past` reads: the last `memory_length` keys, or, where that is 0, all."""
+    if mask is None:
+        mask = torch.ones(key.size(0), key.size(2), dtype=torch.bool, device=key.device)
+    last = slice(-memory_length, None) if memory_length else slice(None)
+    return key[:, :, last], value[:, :, last], mask[:, last]
+
+
+class DotAttention(Attention):
+    """Scaled dot products, softmax(q.k / sqrt(d)) (Vaswani et al. 2017).
+
+    Its similarity is the RBF kernel of query and key, and its importance the squared length of the key, of which the
+    dot product consists: q.k / sqrt(d) = -||q - k||^2 / (2 sqrt d) + (||q||^2 + ||k||^2) / (2 sqrt d).
+
+    Args:
+        dropout: rate of dropout on the weights.
+        memory_length: keys that a state holds at most; 0: all.
+    """
+
+    def __init__(self, dropout: float = 0.0, memory_length: int = 0) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.memory_length = memory_length
+
+    def forward(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        causal: bool = False,
+        *,
+        hidden_states: torch.Tensor | None = None,
+        score_bias: torch.Tensor | None = None,
+        state: AttentionState | None = None,
+        use_cache: bool = False,
+        output_attentions: bool = False,
+        places: torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, AttentionAux]:
+        key, value, mask = with_past(state, key, value, mask)
+        query = chosen(query, places, 2)
+        scale = math.sqrt(query.size(-1))
+        with without_autocast(query.device):
+            wide_query, wide_key = at_least_single(query), at_least_single(key)
+            output = None
+            if score_bias is None and not (self.training and self.dropout):
+                output = fused_attention(wide_query, wide_key, value, mask, causal)
+            if output is None or output_attentions:
+                energy = wide_query @ wide_key.transpose(-1, -2) / scale
+                if score_bias is not None:
+                    energy = energy + score_bias
+                visible = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
+                listed, weights = attend(energy, value, visible, self.dropout, self.training)
+                # Weights on request do not change the output, not even its rounding.
+                output = listed if output is None else output
+        aux = AttentionAux(state=growing_state(key, value, mask, self.memory_length) if use_cache else None)
+        if output_attentions:
+            aux.weights = weights
+            aux.similarity = rbf_log_kernel(wide_query, wide_key, scale).exp()
+            aux.importance = squared_norm(wide_key, 2.0) / (2 * scale)
+        return output, aux
+
+
+def small_linear(in_features: int, out_features: int, deviation: float = DEVIATION, bias: bool = True) -> nn.Linear:
+    """Return a linear layer whose weights start from N(0, deviation^2), and its bias from 0."""
+    return make_linear(in_features, out_features, partial(init.normal_, std=deviation), bias=bias)
+
+
+class MultiHeadAttention(nn.Module):
+    """Linear maps to queries, keys and values of each head, attention, and a linear map of the heads side by side.
+
+    Args:
+        hidden_size: m, a multiple of `num_heads`.
+        num_heads: h.
+        attention: what attends.
+        deviation: standard deviation of the start of the last map.
+    """
+
+    def __init__(self, hidden_size: int, num_heads: int, attention: Attention, deviation: float = DEVIATION) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.query = small_linear(hidden_size, hidden_size)
+        self.key = small_linear(hidden_size, hidden_size)
+        self.value = small_linear(hidden_size, hidden_size)
+        self.attention = attention
+        self.output = small_linear(hidden_size, hidden_size, deviation)
+
+    def forward(
+        self,
+        x: torch.Tensor,
+        mask: torch.Tensor,
+        causal: bool,
+        *,
+        rotary: tuple[torch.Tensor, torch.Tensor] | None = None,
+        score_bias: torch.Tensor | None = None,
+        state: AttentionState | None = None,
+        use_cache: bool = False,
+        output_attentions: bool = False,
+        places: torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, AttentionAux]:
+        """Attend among the steps.
+
+        Args:
+            x: (B, n, m).
+            mask: boolean (B, n), True at real steps.
+            rotary: see `rotary_factors`; None: queries and keys are not turned.
+            causal, score_bias, state, use_cache, output_attentions, places: see `Attention.forward`.
+
+        Returns:
+            (B, n or K, m), and what else the attention gives.
+        """
+        query, key, value = (
+            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for layer in (self.query, self.key, self.value)
+        )
+        if rotary is not None:
+            query, key = rotate(query, rotary), rotate(key, rotary)
+        attended, aux = self.attention(
+            query,
+            key,
+            value,
+            mask,
+            causal,
+            hidden_states=x,
+            score_bias=score_bias,
+            state=state,
+            use_cache=use_cache,
+            output_attentions=output_attentions,
+            places=places,
+        )
+        output: torch.Tensor = self.output(attended.transpose(1, 2).flatten(-2).to(x.dtype))
+        return output, aux
+
+
+class EncoderBlock(nn.Module):
+    """A pre-norm block: x + Attention(LN x), then x + MLP(LN x) with GELU, 0 at padding.
+
+    Args:
+        attention: the heads.
+        hidden_size: m.
+        inner_size: width of the hidden layer of the network.
+        dropout: rate of dropout on both terms that are added.
+        deviation: standard deviation of the start of the network's last map.
+    """
+
+    def __init__(
+        self, attention: MultiHeadAttention, hidden_size: int, inner_size: int, dropout: float, deviation: float
+    ) -> None:
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(hidden_size)
+        self.attention = attention
+        self.inner_norm = nn.LayerNorm(hidden_size)
+        self.inner = small_linear(hidden_size, inner_size)
+        self.outer = small_linear(inner_size, hidden_size, deviation)
+        self.dropout = dropout
+
+    def forward(
+        self,
+        x: torch.Tensor,
+        mask: torch.Tensor,
+        causal: bool,
+        *,
+        rotary: tuple[torch.Tensor, torch.Tensor] | None = None,
+        score_bias: torch.Tensor | None = None,
+        state: AttentionState | None = None,
+        use_cache: bool = False,
+        output_attentions: bool = False,
+        places: torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, AttentionAux]:
+        """Return the steps (B, n or K, m), and what the attention gives; inputs as in `MultiHeadAttention.forward`."""
+        attended, aux = self.attention(
+            self.attention_norm(x),
+            mask,
+            causal,
+            rotary=rotary,
+            score_bias=score_bias,
+            state=state,
+            use_cache=use_cache,
+            output_attentions=output_attentions,
+            places=places,
+        )
+        x, mask = chosen(x, places, 1), chosen(mask, places, 1)
+        x = x + dropout(attended, self.dropout, self.training)
+        inner = self.outer(F.gelu(self.inner(self.inner_norm(x))))
+        x = x + dropout(inner, self.dropout, self.training)
+        return x * mask.unsqueeze(-1).to(x.dtype), aux

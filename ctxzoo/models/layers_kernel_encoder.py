@@ -1,0 +1,689 @@
+"""Attention by kernels, given or learned: softmax of the logarithm of a kernel plus the importance of the keys.
+
+A learned kernel has frequencies, which are parameters, or are drawn from a density that networks give for each example
+(IKA, IKAN, MIKAN).
+"""
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from transformers import initialization as init
+
+from .layers_encoder import Attention, AttentionAux, AttentionState, DotAttention, chosen, growing_state, with_past
+from .layers_linear import make_linear
+from .ops_checkpointing import call_recomputed
+from .ops_encoder import (
+    at_least_single,
+    attend,
+    check_importance,
+    fused_attention,
+    rbf_log_kernel,
+    squared_norm,
+    visible_keys,
+)
+from .ops_kernel_encoder import (
+    SLOPE,
+    copula_factor,
+    frequency_divergence,
+    frequency_features,
+    join_heads,
+    log_squared_product,
+    map_in_type,
+    odd_network,
+    squared_product_attention,
+)
+from .ops_tracing import without_autocast
+
+PRIOR_SCALE = 0.1  # s0, standard deviation of the prior of the noise that frequencies are made of
+POSITIONS = 64  # of a causal layer, whose frequencies are in memory at a time
+NUM_FEATURES = 64  # M of a learned kernel, as in the authors' code
+LOG_DEVIATIONS = (-10.0, 5.0)  # bounds of the logarithm of a standard deviation
+APART = 0.1  # how far the two frequencies of a pair start from each other, in their own standard deviations
+LARGEST_FRACTION = 1 - 2.0**-20  # of a quasi-random point, whose normal quantile is finite
+
+
+def kaiming_linear(in_features: int, out_features: int) -> nn.Linear:
+    """Return a linear layer whose weights start uniform as He et al. (2015) have it, and its bias from 0."""
+    return make_linear(in_features, out_features, partial(init.kaiming_uniform_, a=SLOPE))
+
+
+@dataclass
+class Frequencies:
+    """Frequencies of a kernel, and what drawing them costs.
+
+    Attributes:
+        first: w1, (B, h, n, M, d).
+        second: w2, likewise.
+        divergence: (B, n) of their density from the prior, in nats.
+    """
+
+    first: torch.Tensor
+    second: torch.Tensor
+    divergence: torch.Tensor
+
+
+class SpectralDensity(nn.Module):
+    """The density of the frequencies of an example, given by networks that the heads share, and draws of it.
+
+    u = lrelu(m W1 + b1), mu = u W2 + b2, log std = u W3 + b3 + log s0; noise z+ = mu + std e+ and z- = -mu + std e-,
+    M / 2 of each, which makes the density even, as a real kernel needs; w = c_h sign(z) net(|z|) with a learned
+    positive factor c_h of each head. In evaluation e is a quasi-random sample that is saved with the model.
+
+    W2, W3 and the strength of the copula start at 0, and the networks at the identity, those of w2 a little
+    beside it: then w is normal with its intended variance, the kernel that of `DirectKernel` at its start, and the
+    divergence from the prior exactly 0. The copula has its own strength, a number of each dimension by which the
+    products of the heads are multiplied: with C at 0 instead t would be 0, and at t = 0 the gradient of t t' is 0 too.
+
+    Args:
+        num_heads: h.
+        head_size: d.
+        num_features: M, frequencies, an even number.
+        start_variance: mean of w^2 at the start.
+        copula: whether the noise of the heads is joined by a Gaussian copula (MIKAN); otherwise they are independent.
+        noise_seed: of the noise in evaluation.
+
+    Raises:
+        ValueError: an odd number of frequencies.
+    """
+
+    evaluation_noise: torch.Tensor
+
+    def __init__(
+        self,
+        num_heads: int,
+        head_size: int,
+        num_features: int,
+        *,
+        start_variance: float,
+        copula: bool = False,
+        noise_seed: int = 0,
+    ) -> None:
+        super().__init__()
+        if num_features < 2 or num_features % 2:
+            raise ValueError(
+                f"num_features must be even, at least 2: half of the frequencies mirrors the other; got {num_features}"
+            )
+        self.pairs = num_features // 2
+        self.start_variance = start_variance
+        self.noise_seed = noise_seed
+        size = head_size
+        self.summary = kaiming_linear(2 * size, size)
+        self.mean = kaiming_linear(size, size)
+        self.log_deviation = kaiming_linear(size, size)
+        self.nets: Any = nn.ModuleList(nn.ModuleList(kaiming_linear(size, size) for _ in range(3)) for _ in range(2))
+        self.directions = kaiming_linear(size, size) if copula else None
+        self.copula_strength = nn.Parameter(torch.empty(size)) if copula else None
+        self.log_factor = nn.Parameter(torch.empty(num_heads))
+        self.register_buffer("evaluation_noise", torch.empty(2, num_heads, self.pairs, size))
+        self.reset_parameters()
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Start at the prior, with normal frequencies of the start's variance; draw the noise of evaluation."""
+        for layer in (self.mean, self.log_deviation):
+            init.zeros_(layer.weight)
+            init.zeros_(layer.bias)
+        if self.copula_strength is not None:
+            init.zeros_(self.copula_strength)
+        for net in self.nets:
+            for layer in net:
+                init.eye_(layer.weight)
+                init.zeros_(layer.bias)
+        if self.log_factor.is_meta:
+            return
+        for net in self.nets[1:]:
+            weight = net[-1].weight
+            init.copy_(weight, weight + APART / math.sqrt(weight.size(0)) * torch.randn_like(weight))
+        self.draw_evaluation_noise()
+
+    @torch.no_grad()
+    def draw_evaluation_noise(self) -> None:
+        """Draw the noise of evaluation from `noise_seed`, and set the factors that give it the start's variance."""
+        init.copy_(self.evaluation_noise, quasi_normal(self.evaluation_noise.shape, self.noise_seed))
+        z = PRIOR_SCALE * self.evaluation_noise.to(torch.promote_types(self.evaluation_noise.dtype, torch.float32))
+        drawn = torch.stack([odd_network(z, net) for net in self.nets])
+        spread = drawn.square().mean(dim=(0, 1, 3, 4))  # of each head
+        init.copy_(self.log_factor, 0.5 * (math.log(self.start_variance) - spread.clamp(min=1e-30).log()))
+
+    def forward(self, summary: torch.Tensor, noise: torch.Tensor | None = None) -> Frequencies:
+        """Return frequencies, drawn anew in training.
+
+        Args:
+            summary: m, (B, h, n, 2 d) float32 or wider, of each example (n = 1) or of each position.
+            noise: e+ and e- of `draw_noise`, shared by calls that belong together; None: drawn here.
+        """
+        u = F.leaky_relu(map_in_type(self.summary, summary), SLOPE)
+        mean = map_in_type(self.mean, u)
+        log_deviation = (map_in_type(self.log_deviation, u) + math.log(PRIOR_SCALE)).clamp(*LOG_DEVIATIONS)
+        noise = self.draw_noise(summary) if noise is None else noise  # (2, B or 1, h, 1, K, d)
+        factor = None
+        if self.directions is not None and self.copula_strength is not None:
+            directions = map_in_type(self.directions, u).tanh()
+            factor = copula_factor(directions, self.copula_strength.to(u.dtype))
+            noise = torch.stack([join_heads(factor, each) for each in noise])
+        spread = log_deviation.exp().unsqueeze(-2) * noise
+        z = torch.cat([mean.unsqueeze(-2) + spread[0], -mean.unsqueeze(-2) + spread[1]], dim=-2)
+        factors = self.log_factor.to(z.dtype).exp().view(-1, 1, 1, 1)
+        first, second = (factors * odd_network(z, net) for net in self.nets)
+        divergence = frequency_divergence(mean, log_deviation, PRIOR_SCALE, factor)
+        return Frequencies(first=first, second=second, divergence=divergence)
+
+    def draw_noise(self, summary: torch.Tensor) -> torch.Tensor:
+        """Return e+ and e-, (2, B, h, 1, K, d) in training, (2, 1, h, 1, K, d) in evaluation."""
+        if not self.training:
+            return self.evaluation_noise.to(summary.dtype)[:, None, :, None]
+        heads, size = summary.size(1), summary.size(-1) // 2
+        shape = (2, summary.size(0), heads, 1, self.pairs, size)
+        return torch.randn(shape, dtype=summary.dtype, device=summary.device)
+
+
+def quasi_normal(shape: tuple[int, ...], seed: int) -> torch.Tensor:
+    """Return fixed noise that covers the normal distribution evenly: quantiles of scrambled Sobol points.
+
+    Args:
+        shape: (2, h, K, d): K points of 2 d dimensions for each head.
+        seed: of the scrambling; heads have their own.
+    """
+    halves, heads, number, size = shape
+    engine: Any = torch.quasirandom.SobolEngine
+    points = [engine(halves * size, scramble=True, seed=seed * heads + head).draw(number) for head in range(heads)]
+    fractions = torch.stack(points).clamp(1 - LARGEST_FRACTION, LARGEST_FRACTION).double()
+    quantiles: torch.Tensor = torch.special.ndtri(fractions).float().unflatten(-1, (halves, size))
+    return quantiles.permute(2, 0, 1, 3).contiguous()
+
+
+class Kernel(nn.Module):
+    """Similarity of queries and keys."""
+
+    def forward(self, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+        """Return the logarithm of the kernel, (B, h, queries, keys), of (B, h, queries, d) and (B, h, keys, d)."""
+        raise NotImplementedError(f"{type(self).__name__} must define forward(query, key)")
+
+    def attend(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        importance: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None,
+        causal: bool,
+    ) -> torch.Tensor | None:
+        """Return the output of attention without a table of all pairs; None where the kernel has no such way.
+
+        Args:
+            importance: (B, h, keys) in nats.
+            query, key, value, mask, causal: see `Attention.forward`; query and key in float32 or wider.
+        """
+        return None
+
+
+class RbfKernel(Kernel):
+    """exp(-||q - k||^2 / (2 s)).
+
+    Args:
+        scale: s.
+    """
+
+    def __init__(self, scale: float) -> None:
+        super().__init__()
+        self.scale = scale
+
+    def forward(self, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+        """Return the logarithm of the kernel; see `Kernel.forward`."""
+        return rbf_log_kernel(query, key, self.scale)
+
+    def attend(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        importance: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None,
+        causal: bool,
+    ) -> torch.Tensor:
+        """Return the output of dot products, whose share of the key's importance is taken back; see `Kernel.attend`."""
+        # Dot products have scores of q.k / sqrt(d).
+        factor = math.sqrt(query.size(-1)) / self.scale
+        bias = importance - squared_norm(key, 2.0) / (2 * self.scale)
+        return fused_attention(query * factor, key, value, mask, causal, key_bias=bias)
+
+
+class DirectKernel(Kernel):
+    """The square of a kernel whose frequencies are parameters (IKAN-direct).
+
+    They start as a draw by which its mean over draws is the RBF kernel, so that training starts near dot products.
+
+    Args:
+        num_heads: h.
+        head_size: d.
+        num_features: M.
+        scale: s.
+    """
+
+    def __init__(self, num_heads: int, head_size: int, num_features: int, scale: float) -> None:
+        super().__init__()
+        self.deviation = math.sqrt(start_variance(scale))
+        self.first = nn.Parameter(torch.empty(num_heads, num_features, head_size))
+        self.second = nn.Parameter(torch.empty(num_heads, num_features, head_size))
+        self.reset_parameters()
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        init.normal_(self.first, std=self.deviation)
+        if not self.second.is_meta:
+            noise = torch.randn(self.second.shape, dtype=self.second.dtype, device=self.second.device)
+            init.copy_(self.second, self.first + APART * self.deviation * noise)
+
+    def forward(self, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+        """Return the logarithm of the kernel; see `Kernel.forward`."""
+        return log_squared_product(self._features(query), self._features(key))
+
+    def attend(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        importance: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None,
+        causal: bool,
+    ) -> torch.Tensor | None:
+        """Return the output of sums of squared products; None for causal attention; see `Kernel.attend`."""
+        if causal:
+            return None
+        return squared_product_attention(self._features(query), self._features(key), importance, value, mask)
+
+    def _features(self, x: torch.Tensor) -> torch.Tensor:
+        return frequency_features(x, self.first.to(x.dtype), self.second.to(x.dtype))
+
+
+def start_variance(scale: float) -> float:
+    """Return the variance 1 / (8 pi^2 s) of frequencies with which the mean of r^2 is exp(-||q - k||^2 / (2 s))."""
+    return 1 / (8 * math.pi**2 * scale)
+
+
+class KernelAttention(Attention):
+    """Attention by any kernel and the L^p importance of the keys: softmax(log kappa(q, k) + ||k||_p^2 / (2 s)).
+
+    The query's own magnitude is the same for all keys, and cancels. With the kernel `RbfKernel` and p = 2 it is
+    `DotAttention`.
+
+    Args:
+        kernel: of queries and keys.
+        scale: s, of the importance.
+        p_norm: p of the importance, above 0; below 1 it grows so fast with d that one key takes all.
+        dropout: rate of dropout on the weights.
+        memory_length: keys that a state holds at most; 0: all.
+        gated_heads: Heads with a gate g of their own, 0 at the start: the logarithm of the similarity is then
+            (1 - g) log rbf + g log kappa, which with p = 2 starts as dot products exactly; 0: no gates.
+
+    Raises:
+        ValueError: p_norm of 0, below, or infinite.
+    """
+
+    def __init__(
+        self,
+        kernel: nn.Module,
+        scale: float,
+        p_norm: float = 2.0,
+        *,
+        dropout: float = 0.0,
+        memory_length: int = 0,
+        gated_heads: int = 0,
+    ) -> None:
+        super().__init__()
+        check_importance(p_norm)
+        self.gate = nn.Parameter(torch.empty(gated_heads)) if gated_heads else None
+        self.kernel: Any = kernel
+        self.scale = scale
+        self.p_norm = float(p_norm)
+        self.dropout = dropout
+        self.memory_length = memory_length
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        if self.gate is not None:
+            init.zeros_(self.gate)
+
+    def forward(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        causal: bool = False,
+        *,
+        hidden_states: torch.Tensor | None = None,
+        score_bias: torch.Tensor | None = None,
+        state: AttentionState | None = None,
+        use_cache: bool = False,
+        output_attentions: bool = False,
+        places: torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, AttentionAux]:
+        key, value, mask = with_past(state, key, value, mask)
+        query = chosen(query, places, 2)
+        with without_autocast(query.device):
+            wide_query, wide_key = at_least_single(query), at_least_single(key)
+            importance = self.magnitude(wide_key)
+            output, aux = None, AttentionAux()
+            if score_bias is None and not self.drops and self.gate is None:
+                output = self.kernel.attend(wide_query, wide_key, importance, value, mask, causal)
+            if output is None or output_attentions:
+                log_similarity = self.through_gate(self.kernel(wide_query, wide_key), wide_query, wide_key)
+                visible = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
+                listed, aux = self.weigh(log_similarity, importance, value, visible, score_bias)
+                # Weights on request do not change the output, not even its rounding.
+                output = listed if output is None else output
+        if not output_attentions:
+            aux = AttentionAux()
+        if use_cache:
+            aux.state = growing_state(key, value, mask, self.memory_length)
+        return output, aux
+
+    @property
+    def drops(self) -> bool:
+        """Whether weights are dropped."""
+        return self.training and self.dropout > 0
+
+    def through_gate(self, log_kernel: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+        """Return (1 - g) log rbf + g log kappa, (B, h, queries, keys); log kappa itself where there are no gates."""
+        if self.gate is None:
+            return log_kernel
+        start = rbf_log_kernel(query, key, self.scale)
+        return torch.lerp(start, log_kernel, self.gate.to(start.dtype).view(-1, 1, 1))
+
+    def magnitude(self, x: torch.Tensor) -> torch.Tensor:
+        """Return ||x||_p^2 / (2 s) in nats, (B, h, n), of x (B, h, n, d)."""
+        return squared_norm(x, self.p_norm) / (2 * self.scale)
+
+    def weigh(
+        self,
+        log_similarity: torch.Tensor,
+        importance: torch.Tensor,
+        value: torch.Tensor,
+        visible: torch.Tensor,
+        score_bias: torch.Tensor | None,
+    ) -> tuple[torch.Tensor, AttentionAux]:
+        """Return the output (B, h, queries, dv) of a softmax of similarity and importance, with all three in the aux.
+
+        Args:
+            log_similarity: (B, h, queries, keys).
+            importance: (B, h, keys).
+            value, visible, score_bias: see `attend` and `Attention.forward`.
+        """
+        energy = log_similarity + importance.unsqueeze(-2)
+        if score_bias is not None:
+            energy = energy + score_bias
+        output, weights = attend(energy, value, visible, self.dropout, self.training)
+        return output, AttentionAux(weights=weights, similarity=log_similarity.exp(), importance=importance)
+
+
+class ImplicitKernelAttention(KernelAttention):
+    """Attention by a kernel whose frequencies are drawn from a learned density of the example (IKA, IKAN, MIKAN).
+
+    The density follows from the mean query and the mean key of the real positions. A causal layer must not read ahead:
+    there each position has a density of its own, which follows from the means up to it, and the kernel of two positions
+    is the product of the features that each of them has. Their noise is the same, so that neighbours have nearly the
+    same frequencies.
+
+    Args:
+        density: a summary of the example to frequencies.
+        importance: the other arguments of `KernelAttention`.
+    """
+
+    def __init__(self, density: SpectralDensity, scale: float, p_norm: float = 2.0, **importance: Any) -> None:
+        super().__init__(density, scale, p_norm, **importance)
+
+    def forward(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        causal: bool = False,
+        *,
+        hidden_states: torch.Tensor | None = None,
+        score_bias: torch.Tensor | None = None,
+        state: AttentionState | None = None,
+        use_cache: bool = False,
+        output_attentions: bool = False,
+        places: torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, AttentionAux]:
+        if causal and query.size(2) != key.size(2):
+            raise ValueError(
+                f"{query.size(2)} queries and {key.size(2)} keys: a causal summary takes both of each position; a "
+                "cache of keys alone does not serve (use_cache=False, or kernel='direct')"
+            )
+        if mask is None:
+            mask = torch.ones(key.size(0), key.size(2), dtype=torch.bool, device=key.device)
+        *of_past, sums, count = (None, None) if state is None else state
+        with without_autocast(query.device):
+            wide_query, wide_key = at_least_single(query), at_least_single(key)
+            if causal:
+                summary, sums, count = running_means(wide_query, wide_key, mask, sums, count)
+                of_queries, features, divergence = self._position_features(wide_query, wide_key, summary)
+            else:
+                query_mask = mask if query.size(2) == key.size(2) else None
+                summary = masked_means(wide_query, wide_key, query_mask, mask)
+                wide_query = chosen(wide_query, places, 2)
+                of_queries, features, divergence = self._features(wide_query, wide_key, summary, None)
+            importance = self.magnitude(wide_key)
+            divergence = _mean_over_positions(divergence, mask if causal else None)
+            # All with the keys along the same dimension.
+            of_keys: tuple[torch.Tensor, ...] = (features, importance, value, mask.unsqueeze(1))
+            if self.gate is not None:
+                of_keys = (*of_keys, wide_key)
+            if state is not None:
+                of_keys = tuple(torch.cat(pair, dim=2) for pair in zip(of_past, of_keys, strict=True))
+            features, importance, value, seen, *ungated = of_keys
+            wide_key = ungated[0] if ungated else wide_key
+            mask = seen.squeeze(1)
+            output, aux = None, AttentionAux()
+            if not causal and score_bias is None and not self.drops and self.gate is None:
+                output = squared_product_attention(of_queries, features, importance, value, mask)
+            if output is None or output_attentions:
+                log_kernel = log_squared_product(of_queries, features)
+                log_similarity = self.through_gate(log_kernel, wide_query, wide_key)
+                visible = visible_keys(mask, wide_query.size(2), features.size(2), causal, query.device)
+                listed, aux = self.weigh(log_similarity, importance, value, visible, score_bias)
+                output = listed if output is None else output
+        if not output_attentions:
+            aux = AttentionAux()
+        aux.divergence = divergence
+        if use_cache:
+            assert sums is not None
+            assert count is not None
+            last = slice(-self.memory_length, None) if self.memory_length else slice(None)
+            aux.state = (*(x[:, :, last] for x in of_keys), sums, count)
+        return output, aux
+
+    def _features(
+        self, query: torch.Tensor, key: torch.Tensor, summary: torch.Tensor, noise: torch.Tensor | None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return features of queries and keys, (B, h, n, 2 M), and the divergence (B, n)."""
+        drawn = self.kernel(summary, noise)
+        pair = (drawn.first, drawn.second)
+        if summary.size(2) == 1:  # of the example, not of its positions
+            pair = (drawn.first.squeeze(2), drawn.second.squeeze(2))
+        return frequency_features(query, *pair), frequency_features(key, *pair), drawn.divergence
+
+    def _position_features(
+        self, query: torch.Tensor, key: torch.Tensor, summary: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return what `_features` does of positions with summaries of their own, (B, h, n, 2 d).
+
+        A position has M d frequencies of each head. They are made for `POSITIONS` at a time, and made again in the
+        backward pass, so that memory holds those of so many positions alone.
+        """
+        noise, number = self.kernel.draw_noise(summary), query.size(2)
+        if torch.compiler.is_compiling() or number <= POSITIONS:
+            return self._features(query, key, summary, noise)
+        parts = []
+        for start in range(0, number, POSITIONS):
+            part = slice(start, start + POSITIONS)
+            of_part = (query[:, :, part], key[:, :, part], summary[:, :, part], noise)
+            parts.append(call_recomputed(self._features, *of_part))
+        of_queries, of_keys, divergence = zip(*parts, strict=True)
+        return torch.cat(of_queries, dim=2), torch.cat(of_keys, dim=2), torch.cat(divergence, dim=1)
+
+
+def masked_means(
+    query: torch.Tensor, key: torch.Tensor, query_mask: torch.Tensor | None, key_mask: torch.Tensor
+) -> torch.Tensor:
+    """Return the mean query and the mean key of each head side by side, (B, h, 1, 2 d), 0 where there is none.
+
+    Args:
+        query, key: (B, h, queries, d), (B, h, keys, d).
+        query_mask, key_mask: boolean (B, queries), (B, keys), True where one counts; None: all do.
+    """
+    means = []
+    for x, mask in ((query, query_mask), (key, key_mask)):
+        if mask is None:
+            means.append(x.mean(dim=2, keepdim=True))
+            continue
+        weights = mask.to(x.dtype) / mask.sum(dim=1, keepdim=True).clamp(min=1)
+        means.append(weights[:, None, None, :] @ x)
+    return torch.cat(means, dim=-1)
+
+
+def running_means(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    mask: torch.Tensor,
+    sums: torch.Tensor | None,
+    count: torch.Tensor | None,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return the means of queries and keys up to each position, its own included, side by side.
+
+    Args:
+        query, key: (B, h, n, d).
+        mask: boolean (B, n), True where a position counts.
+        sums: (B, h, 2 d), of the positions before; None: there are none.
+        count: (B,), how many they are.
+
+    Returns:
+        (B, h, n, 2 d); and sums and count behind the last position.
+    """
+    both = torch.cat([query, key], dim=-1) * mask[:, None, :, None].to(query.dtype)
+    numbers = mask.cumsum(dim=1)
+    if sums is not None and count is not None:
+        numbers = numbers + count.unsqueeze(1)
+        both = torch.cat([sums.unsqueeze(2), both], dim=2)
+    totals = both.cumsum(dim=2)
+    if sums is not None:
+        totals = totals[:, :, 1:]
+    means = totals / numbers.clamp(min=1)[:, None, :, None].to(totals.dtype)
+    return means, both.sum(dim=2), mask.sum(dim=1) if count is None else mask.sum(dim=1) + count
+
+
+def _mean_over_positions(values: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+    """Return the mean (B,) of values (B, n) where the mask (B, n) is True, 0 where it is nowhere; None: n is 1."""
+    if mask is None:
+        return values.squeeze(1)
+    return (values * mask.to(values.dtype)).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
+
+
+def build_kernel_attention(config: Any, layer_index: int) -> Attention:
+    """Return the attention of a layer, counted from 0, as the fields of a `KernelEncoderConfig` describe it."""
+    if config.attention == "dot":
+        return DotAttention(config.attention_dropout, config.memory_length)
+    sizes = (config.num_heads, config.head_size, config.num_features or NUM_FEATURES)
+    scale = math.sqrt(config.head_size)
+    importance = {
+        "scale": scale,
+        "p_norm": 2.0 if config.attention == "ika" else config.p_norm,
+        "dropout": config.attention_dropout,
+        "memory_length": config.memory_length,
+        "gated_heads": config.num_heads if config.kernel_gate else 0,
+    }
+    if config.attention == "rbf":
+        return KernelAttention(RbfKernel(scale), **importance)
+    if config.kernel == "direct":
+        return KernelAttention(DirectKernel(*sizes, scale), **importance)
+    density = SpectralDensity(
+        *sizes,
+        start_variance=start_variance(scale),
+        copula=config.attention == "mikan",
+        noise_seed=layer_index,
+    )
+    return ImplicitKernelAttention(density, **importance)
+
+
+class RowContext(nn.Module):
+    """Scaled features of rows, which are saved with the weights; 0 until they are given.
+
+    Args:
+        number: of rows.
+        size: I, numbers of a row.
+    """
+
+    rows: torch.Tensor
+
+    def __init__(self, number: int, size: int) -> None:
+        super().__init__()
+        self.register_buffer("rows", torch.empty(number, size))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        init.zeros_(self.rows)
+
+
+class RowScaling(nn.Module):
+    """Linear maps of the features and of the target of a regression: scaled = (value - offset) / scale.
+
+    The numbers are those of the training rows. A model in half precision keeps them whole: they are saved as the 64
+    bits of each, which no conversion of a model's numbers touches.
+
+    Args:
+        size: I, number of features.
+        start: Offsets and scales (2, I + 1), those of the target last; None: 0 and 1.
+    """
+
+    bits: torch.Tensor
+
+    def __init__(self, size: int, start: list[list[float]] | None = None) -> None:
+        super().__init__()
+        self.begin = start
+        self.register_buffer("bits", torch.empty(2, size + 1, dtype=torch.int64))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        if self.bits.is_meta:
+            return
+        size = self.bits.size(1)
+        values = [[0.0] * size, [1.0] * size] if self.begin is None else self.begin
+        init.copy_(self.bits, torch.tensor(values, dtype=torch.float64).view(torch.int64).to(self.bits.device))
+
+    def take(self, offsets: list[float], scales: list[float]) -> None:
+        """Take the offsets and scales of the features, and those of the target behind them.
+
+        Raises:
+            ValueError: another number of them, or a scale that is not above 0.
+        """
+        values = torch.tensor([offsets, scales], dtype=torch.float64)
+        if values.shape != self.bits.shape:
+            raise ValueError(f"{values.size(1)} offsets and scales; expected {self.bits.size(1)}, the target's last")
+        if not bool((values[1] > 0).all()):
+            raise ValueError(f"scales of rows must be above 0, got {float(values[1].min())}")
+        self.bits.copy_(values.view(torch.int64))
+
+    @property
+    def values(self) -> torch.Tensor:
+        """Offsets and scales, (2, I + 1) float64, those of the target last."""
+        return self.bits.view(torch.float64)
+
+    def features(self, rows: torch.Tensor) -> torch.Tensor:
+        """Return rows (n, I) scaled, in float64."""
+        offsets, scales = self.values[:, :-1]
+        scaled: torch.Tensor = (rows.to(offsets.device).double() - offsets) / scales
+        return scaled
+
+    def target(self, scaled: torch.Tensor) -> torch.Tensor:
+        """Return predictions in the unit of the target, of any shape and of the type of those given."""
+        offset, scale = self.values[:, -1].tolist()
+        predicted: torch.Tensor = scaled * scale + offset
+        return predicted

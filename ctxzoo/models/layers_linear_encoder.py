@@ -1,0 +1,227 @@
+"""Attention in linear time as a layer: it owns its features, and streams with a state of fixed size."""
+
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import initialization as init
+
+from .layers_encoder import Attention, AttentionAux, AttentionState, chosen
+from .ops_encoder import at_least_single, check_importance
+from .ops_linear_encoder import (
+    FEATURE_MAPS,
+    Features,
+    LinearState,
+    default_num_features,
+    draw_projection,
+    explicit_weights,
+    feature_map,
+    feature_values,
+    key_sums,
+    linear_attention,
+    log_importance,
+    read_sums,
+)
+from .ops_tracing import without_autocast
+
+# Positions that are read at a time where no gradient is computed. What is computed on the way then stays small:
+# allocating it anew took as long as the rest (n = 4,096, 8 heads of 64, one core).
+BLOCK = 256
+
+
+class EfficientAttention(Attention):
+    """Attention by features of queries and keys (ESA); see `linear_attention` and `feature_map`.
+
+    Args:
+        num_heads: h.
+        head_size: d.
+        feature_map: one of `FEATURE_MAPS`.
+        num_features: M; None: `default_num_features`. elu takes d.
+        p_norm: p of the importance; elu has none, as in Katharopoulos et al. (2020).
+        qk_norm: layer normalisation of the queries and keys of each head: the variance of random features grows like
+            exp(||q' + k'||^2).
+        seed: of the projections; give each layer one of its own.
+
+    Raises:
+        ValueError: an unknown feature map, a p_norm that is none, sizes below 1, or other than d features of elu.
+    """
+
+    projection: torch.Tensor | None
+
+    def __init__(
+        self,
+        num_heads: int,
+        head_size: int,
+        *,
+        feature_map: str = "favor",
+        num_features: int | None = None,
+        p_norm: float = 2.0,
+        qk_norm: bool = True,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        if feature_map not in FEATURE_MAPS:
+            raise ValueError(f"feature_map {feature_map!r} is none of {', '.join(FEATURE_MAPS)}")
+        sizes = {"num_heads": num_heads, "head_size": head_size}
+        if num_features is not None:
+            sizes["num_features"] = num_features
+        for name, size in sizes.items():
+            if size < 1:
+                raise ValueError(f"{name} is {size}, expected at least 1")
+        check_importance(p_norm)
+        if feature_map == "elu" and num_features not in (None, head_size):
+            raise ValueError(f"num_features is {num_features}, but elu has as many features as a head has numbers")
+        self.num_heads, self.head_size = num_heads, head_size
+        self.feature_map = feature_map
+        self.num_features = num_features or default_num_features(head_size)
+        self.p_norm = None if feature_map == "elu" else p_norm
+        self.seed = seed
+        self.query_norm = nn.LayerNorm(head_size) if qk_norm else nn.Identity()
+        self.key_norm = nn.LayerNorm(head_size) if qk_norm else nn.Identity()
+        shape = num_heads, self.num_features, head_size
+        if feature_map == "learned":
+            self.projection = nn.Parameter(torch.empty(shape))
+        else:
+            self.register_buffer("projection", None if feature_map == "elu" else torch.empty(shape))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the projection from the seed."""
+        if self.projection is None:
+            return
+        generator = torch.Generator().manual_seed(self.seed)
+        drawn = [draw_projection(self.num_features, self.head_size, generator) for _ in range(self.num_heads)]
+        init.copy_(self.projection, torch.stack(drawn))
+
+    def forward(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        causal: bool = False,
+        *,
+        hidden_states: torch.Tensor | None = None,
+        score_bias: torch.Tensor | None = None,
+        state: AttentionState | None = None,
+        use_cache: bool = False,
+        output_attentions: bool = False,
+        places: torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, AttentionAux]:
+        """Attend; see `Attention.forward`.
+
+        In training, or on request, `clamped` is there. Weights are those of `explicit_weights`; beside a state, whose
+        keys are gone, there are none.
+        """
+        if score_bias is not None:
+            raise ValueError("attention in linear time has no scores that a score_bias could be added to")
+        query = chosen(query, places, 2)
+        if state is None and not output_attentions and self._reads_blocks(query, key, mask, causal):
+            output, sums = (self._causal_blocks if causal else self._blocks)(query, key, value, mask)
+            return output, AttentionAux(state=sums if use_cache else None)
+        query, key = self.query_norm(query), self.key_norm(key)
+        with without_autocast(query.device):
+            wide_query, wide_key = at_least_single(query), at_least_single(key)
+            wide_value = value.to(wide_query.dtype)
+            of_query = self._features(wide_query, relative=not output_attentions)
+            similar, importance = self._features(wide_key), self._importance(wide_key)
+            of_key = _weighed(similar, importance)
+            aux = AttentionAux()
+            if output_attentions and state is None:
+                aux.similarity = feature_values(of_query) @ feature_values(similar).mT
+            if output_attentions and importance is not None:
+                aux.importance = importance.squeeze(-1)
+            if output_attentions and state is None:
+                aux.weights = explicit_weights(of_query, of_key, mask, causal)
+            output, aux.state, aux.clamped = linear_attention(
+                of_query,
+                of_key,
+                wide_value,
+                mask,
+                causal,
+                state=None if state is None else LinearState(*state),
+                with_state=use_cache,
+                with_clamped=self.training or output_attentions,
+            )
+        return output.to(value.dtype), aux
+
+    def _reads_blocks(self, query: torch.Tensor, key: torch.Tensor, mask: torch.Tensor | None, causal: bool) -> bool:
+        """Return whether blocks give the output, and are fewer numbers at a time; a GPU would wait between them."""
+        if self.training or torch.is_grad_enabled() or torch.compiler.is_compiling():
+            return False
+        if key.device.type != "cpu":
+            return False
+        length = key.size(-2)
+        if length <= BLOCK or (mask is not None and mask.shape != (key.size(0), length)):
+            return False
+        return not causal or query.size(-2) == length
+
+    def _blocks(
+        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None
+    ) -> tuple[torch.Tensor, LinearState | None]:
+        """Return the output (B, h, T, dv) where every query sees all keys."""
+        state = None
+        for place in _places(key):
+            wide = at_least_single(self.key_norm(key[..., place, :]))
+            of_mask = None if mask is None else mask[:, place]
+            with without_autocast(key.device):
+                features = _weighed(self._features(wide), self._importance(wide))
+                state = key_sums(features, value[..., place, :].to(wide.dtype), of_mask, state=state)
+        assert state is not None
+        output = value.new_empty(*query.shape[:-1], value.size(-1))
+        for place in _places(query):
+            wide = at_least_single(self.query_norm(query[..., place, :]))
+            with without_autocast(query.device):
+                output[..., place, :] = read_sums(self._features(wide, relative=True), state)
+        return output, None
+
+    def _causal_blocks(
+        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None
+    ) -> tuple[torch.Tensor, LinearState | None]:
+        """Return the causal output (B, h, L, dv), and the state behind the keys."""
+        state = None
+        output = value.new_empty(*query.shape[:-1], value.size(-1))
+        for place in _places(key):
+            wide_query = at_least_single(self.query_norm(query[..., place, :]))
+            wide_key = at_least_single(self.key_norm(key[..., place, :]))
+            with without_autocast(key.device):
+                output[..., place, :], state, _ = linear_attention(
+                    self._features(wide_query, relative=True),
+                    _weighed(self._features(wide_key), self._importance(wide_key)),
+                    value[..., place, :].to(wide_key.dtype),
+                    None if mask is None else mask[:, place],
+                    causal=True,
+                    state=state,
+                    with_state=True,
+                )
+        return output, state
+
+    def _importance(self, wide_key: torch.Tensor) -> torch.Tensor | None:
+        """Return the logarithm of the importance of keys, (B, h, L, 1), or None where they have none."""
+        return None if self.p_norm is None else log_importance(wide_key, self.p_norm)
+
+    def _features(self, x: torch.Tensor, relative: bool = False) -> Features:
+        projection = None if self.projection is None else self.projection.to(x.dtype)
+        return feature_map(x, self.feature_map, projection, relative)
+
+
+def _weighed(features: Features, importance: torch.Tensor | None) -> Features:
+    return features if importance is None else features._replace(offset=features.offset + importance)
+
+
+def _places(x: torch.Tensor) -> list[slice]:
+    """Return the blocks of the positions of x (B, h, L, d)."""
+    return [slice(start, start + BLOCK) for start in range(0, x.size(-2), BLOCK)]
+
+
+def build_linear_attention(config: Any, layer_index: int) -> EfficientAttention:
+    """Return the attention of a layer, counted from 0, as the fields of a `LinearEncoderConfig` describe it."""
+    return EfficientAttention(
+        config.num_heads,
+        config.head_size,
+        feature_map=config.feature_map,
+        num_features=config.num_features,
+        p_norm=float(config.p_norm),
+        qk_norm=config.qk_norm,
+        seed=1000 * layer_index,
+    )

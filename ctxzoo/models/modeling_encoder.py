@@ -1,0 +1,398 @@
+"""The encoder: pre-norm blocks of attention and a network, and heads that score its steps.
+
+What kind of attention it is, an architecture says in its own file.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from transformers.utils import ModelOutput
+
+from .configuration_encoder import EMBEDDING_BOUND, EncoderConfig
+from .layers_encoder import (
+    DEVIATION,
+    Attention,
+    AttentionAux,
+    AttentionState,
+    EncoderBlock,
+    MultiHeadAttention,
+    chosen,
+)
+from .layers_random_embedding import RandomEmbedding
+from .layers_text_input import TextInput
+from .modeling_base import ZooPreTrainedModel
+from .ops_checkpointing import call_checkpointed
+from .ops_encoder import kept_places, rotary_factors, sinusoids_at, step_positions
+from .ops_losses import IGNORED, token_classification_loss
+from .ops_masking import masked_mean
+from .ops_text_checks import word_mask
+
+# Tensors, the batch first: how many real steps were read, (B,), by itself, and then what each layer keeps of them.
+EncoderState = tuple[AttentionState, ...]
+
+
+@dataclass
+class EncoderModelOutput(ModelOutput):
+    """The output of the encoder.
+
+    Attributes:
+        last_hidden_state: (B, n, m) the steps behind the last block, 0 at padding; with `steps_to_keep` those alone.
+        pooler_output: (B, m) their mean over the real steps; 0 without any. None with `steps_to_keep`.
+        kl: (B,) the divergence of the frequencies of learned kernels from their prior in nats, divided by the numbers
+            of a frequency, those of all layers and heads: num_layers * hidden_size.
+        clamped: in training and with attentions, the fraction of denominators of attention in linear time that its
+            guard decides about, the mean over the layers.
+        state: where `use_cache` requests it, what was read, with which the next steps of the sequences can be read.
+        attentions: on request, (B, h, n, keys) the weights of each layer.
+        similarities: with them, (B, h, n, keys) the values of each layer's kernel, where there is one.
+        importances: with them, (B, h, keys) the magnitudes of the keys in nats, where there are any.
+        pair_attentions: with them, (B, h, n, keys, keys) the weights of pairs, where a layer forms them.
+        context_attentions: with them, (B, h, n, keys) the weights by which queries gather a context, where they do.
+        modulations: with them, (B, h, n, d) what such a context multiplies queries by.
+        hidden_states: on request, the steps as they enter the first block and behind each, (B, n, m).
+    """
+
+    last_hidden_state: torch.Tensor | None = None
+    pooler_output: torch.Tensor | None = None
+    kl: torch.Tensor | None = None
+    clamped: torch.Tensor | None = None
+    state: EncoderState | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
+    similarities: tuple[torch.Tensor, ...] | None = None
+    importances: tuple[torch.Tensor, ...] | None = None
+    pair_attentions: tuple[torch.Tensor, ...] | None = None
+    context_attentions: tuple[torch.Tensor, ...] | None = None
+    modulations: tuple[torch.Tensor, ...] | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+
+
+@dataclass
+class EncoderHeadOutput(ModelOutput):
+    """The output of a head.
+
+    Attributes:
+        loss: scalar, when labels are given; `auxiliary_loss` is part of it.
+        logits: (B, n, L) of each step; of a head that scores whole texts (B, L).
+        auxiliary_loss: scalar, the weighed divergence of learned kernels, where there is one.
+        kl, state, attentions, hidden_states: see `EncoderModelOutput`.
+    """
+
+    loss: torch.Tensor | None = None
+    logits: torch.Tensor | None = None
+    auxiliary_loss: torch.Tensor | None = None
+    kl: torch.Tensor | None = None
+    state: EncoderState | None = None
+    attentions: tuple[torch.Tensor, ...] | None = None
+    hidden_states: tuple[torch.Tensor, ...] | None = None
+
+
+class EncoderPreTrainedModel(ZooPreTrainedModel):
+    """The base of the encoders, which read words or events through a table in `embeddings`.
+
+    Attributes:
+        encoder_class: class of the base model below a head.
+    """
+
+    config: EncoderConfig
+    encoder_class: ClassVar[Any]
+    base_model_prefix = "encoder"
+    main_input_name = "input_ids"
+    logged_outputs = ("clamped",)
+    supports_gradient_checkpointing = True
+    _is_stateful = True
+
+    def get_input_embeddings(self) -> nn.Module:
+        words: nn.Module = self.base_model.embeddings.words
+        return words
+
+    def set_input_embeddings(self, value: nn.Embedding) -> None:
+        self.base_model.embeddings.replace_words(value)
+
+    def penalty(self, outputs: Any, targets: torch.Tensor | int) -> torch.Tensor | None:
+        """Return what an attention adds to the loss: the sum over the batch, divided by `targets`.
+
+        Args:
+            outputs: of the encoder.
+            targets: how many there are in the batch.
+
+        Returns:
+            Scalar in nats; None where there is nothing to add.
+        """
+        return None
+
+    def head_output(
+        self,
+        outputs: Any,
+        logits: torch.Tensor,
+        loss_and_targets: tuple[torch.Tensor, torch.Tensor | int] | None,
+        return_dict: bool | None,
+    ) -> EncoderHeadOutput | tuple[Any, ...]:
+        """Return the output of a head.
+
+        Args:
+            outputs: of the encoder.
+            logits: scores of the head.
+            loss_and_targets: Mean loss over the targets, and how many there are; None: there are no labels.
+            return_dict: see `wants_dict`.
+        """
+        loss, penalty = None, None
+        if loss_and_targets is not None:
+            loss, targets = loss_and_targets
+            penalty = self.penalty(outputs, targets)
+            if penalty is not None:
+                loss = loss + penalty
+        output = EncoderHeadOutput(
+            loss=loss,
+            logits=logits,
+            auxiliary_loss=penalty,
+            kl=outputs.kl,
+            state=outputs.state,
+            attentions=outputs.attentions,
+            hidden_states=outputs.hidden_states,
+        )
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+
+class EncoderModel(EncoderPreTrainedModel):
+    """The base of the encoders without a head; a subclass says what attends."""
+
+    gradient_checkpointing = False
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__(config)
+        self.embeddings = self.make_input(config)
+        self.projection: nn.Linear | None = None
+        if config.step_size != config.hidden_size or not config.vocab_size:
+            self.projection = nn.Linear(config.step_size, config.hidden_size)
+        self.make_encodings(config)
+        residual = DEVIATION / math.sqrt(2 * config.num_layers)
+        self.blocks = nn.ModuleList(
+            EncoderBlock(
+                MultiHeadAttention(config.hidden_size, config.num_heads, self.make_attention(config, index), residual),
+                config.hidden_size,
+                config.inner_width,
+                config.hidden_dropout,
+                residual,
+            )
+            for index in range(config.num_layers)
+        )
+        self.norm = nn.LayerNorm(config.hidden_size)
+        self.post_init()
+
+    @staticmethod
+    def make_attention(config: Any, layer_index: int) -> Attention:
+        """Return what attends in a layer, counted from 0."""
+        raise NotImplementedError("an encoder must define make_attention(config, layer_index)")
+
+    def make_input(self, config: Any) -> Any:
+        """Return the layer that reads words or events."""
+        words = RandomEmbedding(config.vocab_size, config.word_dim, trainable=True, bound=EMBEDDING_BOUND)
+        return TextInput(words, 0, config.dropout, 0.0)
+
+    def make_encodings(self, config: Any) -> None:
+        """Make what else is read with the steps, such as their times; by default nothing."""
+
+    @property
+    def attentions(self) -> list[Attention]:
+        """What attends in each block."""
+        return [block.attention.attention for block in self.blocks if isinstance(block, EncoderBlock)]
+
+    def with_positions(self, x: torch.Tensor, mask: torch.Tensor, state: EncoderState | None) -> torch.Tensor:
+        """Return steps (B, n, m) as the blocks read them, of steps as they enter: of their width, with positions."""
+        if self.projection is not None:
+            x = self.projection(x)
+        if self.config.position != "sinusoidal":
+            return x
+        positions = step_positions(mask, None if state is None else state[0][0])
+        return x + EMBEDDING_BOUND * sinusoids_at(positions, self.config.hidden_size, x.dtype)
+
+    def run_blocks(
+        self,
+        x: torch.Tensor,
+        mask: torch.Tensor,
+        kernel: torch.Tensor | None,
+        *,
+        state: EncoderState | None,
+        use_cache: bool | None,
+        output_attentions: bool | None,
+        output_hidden_states: bool | None,
+        steps_to_keep: torch.Tensor | None,
+        return_dict: bool | None,
+    ) -> EncoderModelOutput | tuple[Any, ...]:
+        """Return the output of the blocks over steps (B, n, m) with their mask (B, n); the others as in `forward`.
+
+        Args:
+            kernel: (B, n, n) that `score_bias` of each layer is made of; None: there is none.
+        """
+        if use_cache is None:
+            use_cache = bool(getattr(self.config, "use_cache", False))
+        if not self.config.causal and (use_cache or state is not None):
+            raise ValueError("causal=False: earlier steps read later ones, so that no state can stand for them")
+        read = None if state is None else state[0][0]
+        x = x * mask.unsqueeze(-1).to(x.dtype)
+        wants_weights = self.wants(output_attentions, "attentions")
+        wants_steps = self.wants(output_hidden_states, "hidden_states")
+        needs_all = wants_weights or wants_steps or use_cache or kernel is not None or self.config.causal
+        hidden_states, results = [x], []
+        rotary = None
+        if self.config.position == "rotary":
+            rotary = rotary_factors(step_positions(mask, read), self.config.head_size)
+        for index in range(len(self.blocks)):
+            is_last = index == len(self.blocks) - 1
+            options = {
+                "rotary": rotary,
+                "state": None if state is None else state[1 + index],
+                "use_cache": use_cache,
+                "output_attentions": wants_weights,
+                "places": steps_to_keep if is_last and not needs_all else None,
+            }
+            x, aux = call_checkpointed(self, self._block, index, x, mask, kernel, options)
+            hidden_states.append(x)
+            results.append(aux)
+        if needs_all:
+            x = chosen(x, steps_to_keep, 1)
+        last = self.norm(x) * chosen(mask, steps_to_keep, 1).unsqueeze(-1).to(x.dtype)
+        output = EncoderModelOutput(
+            last_hidden_state=last,
+            pooler_output=masked_mean(last, mask)[0] if steps_to_keep is None else None,
+            kl=self._per_number([aux.divergence for aux in results]),
+            clamped=_mean([aux.clamped for aux in results]),
+            state=_encoder_state(mask, read, results) if use_cache else None,
+            attentions=_each([aux.weights for aux in results]),
+            similarities=_each([aux.similarity for aux in results]),
+            importances=_each([aux.importance for aux in results]),
+            pair_attentions=_each([aux.pair_weights for aux in results]),
+            context_attentions=_each([aux.context_weights for aux in results]),
+            modulations=_each([aux.modulation for aux in results]),
+            hidden_states=tuple(hidden_states) if wants_steps else None,
+        )
+        return output if self.wants_dict(return_dict) else output.to_tuple()
+
+    def score_bias(self, index: int, kernel: torch.Tensor) -> torch.Tensor:
+        """Return what a kernel (B, n, n) adds to the scores of a layer, (B, h or 1, n, n) in nats."""
+        raise NotImplementedError(f"{type(self).__name__} must define score_bias(index, kernel)")
+
+    def _per_number(self, terms: list[torch.Tensor | None]) -> torch.Tensor | None:
+        """Return the mean over the layers of sums over heads and their numbers, divided by how many these are."""
+        mean = _mean(terms)
+        return None if mean is None else mean / self.config.hidden_size
+
+    def _block(
+        self, index: int, x: torch.Tensor, mask: torch.Tensor, kernel: torch.Tensor | None, options: dict[str, Any]
+    ) -> tuple[torch.Tensor, AttentionAux]:
+        """Return what a block gives; options are of `EncoderBlock`."""
+        score_bias = None if kernel is None else self.score_bias(index, kernel)
+        read: tuple[torch.Tensor, AttentionAux] = self.blocks[index](
+            x, mask, self.config.causal, score_bias=score_bias, **options
+        )
+        return read
+
+
+class EncoderStepsPreTrainedModel(EncoderPreTrainedModel):
+    """The base of the heads that score every step; a subclass says what `scores` and `losses` are."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__(config)
+        self.encoder = self.encoder_class(config)
+
+    def scores(self, steps: torch.Tensor) -> torch.Tensor:
+        """Return the scores (B, n, L) of steps (B, n, m)."""
+        raise NotImplementedError(f"{type(self).__name__} must define scores(steps)")
+
+    def losses(
+        self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the mean loss over the targets, and how many there are, at least 1."""
+        raise NotImplementedError(f"{type(self).__name__} must define losses(logits, labels, mask)")
+
+    def score_steps(
+        self,
+        input_ids: torch.Tensor | None,
+        attention_mask: torch.Tensor | None,
+        inputs_embeds: torch.Tensor | None,
+        labels: torch.Tensor | None,
+        logits_to_keep: int | torch.Tensor,
+        return_dict: bool | None,
+        **inputs: Any,
+    ) -> EncoderHeadOutput | tuple[Any, ...]:
+        """Return the scores of each step; `inputs` are further ones of the encoder.
+
+        Args:
+            input_ids, attention_mask, inputs_embeds, return_dict: see the encoder's `forward`.
+            labels: what `losses` of the head compares the scores with.
+            logits_to_keep: so many of the last steps, or (K,) the places of any, that alone are scored; 0: all.
+
+        Returns:
+            `logits` (B, n, L), or (B, K, L) of the steps to keep. The loss is the mean over the targets, plus the
+            weighed divergence of learned kernels divided by their number.
+
+        Raises:
+            ValueError: labels of another shape or type, other numbers, or beside `logits_to_keep`; more steps to keep
+                than there are; see also the encoder's `forward`.
+        """
+        kept = None
+        if isinstance(logits_to_keep, torch.Tensor) or logits_to_keep:
+            if labels is not None:
+                raise ValueError("labels are compared with the scores of all steps; expected no logits_to_keep beside")
+            steps = inputs_embeds if input_ids is None else input_ids
+            kept = None if steps is None else kept_places(logits_to_keep, steps.size(1), steps.device)
+        outputs = self.encoder(
+            input_ids,
+            attention_mask=attention_mask,
+            inputs_embeds=inputs_embeds,
+            steps_to_keep=kept,
+            return_dict=True,
+            **inputs,
+        )
+        logits = self.scores(outputs.last_hidden_state)
+        scored = None if labels is None else self.losses(logits, labels, word_mask(logits, attention_mask))
+        return self.head_output(outputs, logits, scored, return_dict)
+
+
+class EncoderNextStepPreTrainedModel(EncoderStepsPreTrainedModel):
+    """The base of the heads that predict what comes next.
+
+    Labels (B, n) are what stands at each step, -100 at steps that are not predicted.
+    """
+
+    def __init__(self, config: EncoderConfig) -> None:
+        if not config.vocab_size:
+            raise ValueError("vocab_size is 0: what comes next is one of several words or events")
+        if not config.causal:
+            raise ValueError("causal=False: a model of what comes next must not read what it predicts")
+        super().__init__(config)
+
+    def losses(
+        self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the cross-entropy in nats of what stands at the next position, and how often there is such."""
+        has_next = F.pad(mask[:, 1:], (0, 1)) if mask.size(1) else mask
+        following = labels.roll(-1, dims=-1)
+        loss = token_classification_loss(logits, following, has_next)
+        return loss, (has_next & (following != IGNORED)).sum().clamp(min=1)
+
+
+def _mean(terms: list[torch.Tensor | None]) -> torch.Tensor | None:
+    """Return the mean over the layers; None where a layer has no such term."""
+    known = _each(terms)
+    return None if known is None else torch.stack(known).mean(dim=0)
+
+
+def _each(values: list[torch.Tensor | None]) -> tuple[torch.Tensor, ...] | None:
+    """Return what each layer has; None where one has no such thing."""
+    known = tuple(value for value in values if value is not None)
+    return known if len(known) == len(values) else None
+
+
+def _encoder_state(mask: torch.Tensor, read: torch.Tensor | None, results: list[AttentionAux]) -> EncoderState:
+    count = mask.sum(dim=1)
+    layers = []
+    for aux in results:
+        if aux.state is None:
+            raise ValueError("this attention keeps no state of what it has read; use_cache must be False")
+        layers.append(aux.state)
+    return ((count if read is None else count + read,), *layers)

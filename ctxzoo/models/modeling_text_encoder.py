@@ -1,0 +1,233 @@
+"""Encoders of texts, or of rows of numbers, and their heads for texts, words and language."""
+
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import GenerationMixin
+
+from .configuration_encoder import TextEncoderConfig
+from .layers_encoder import small_linear
+from .layers_step_input import StepInput
+from .modeling_encoder import (
+    EncoderHeadOutput,
+    EncoderModel,
+    EncoderModelOutput,
+    EncoderNextStepPreTrainedModel,
+    EncoderPreTrainedModel,
+    EncoderState,
+    EncoderStepsPreTrainedModel,
+)
+from .ops_losses import IGNORED, classification_loss, token_classification_loss
+from .ops_masking import boolean_mask
+
+
+class TextEncoderModel(EncoderModel):
+    """The base of encoders that read words, or rows of numbers where the config has no words."""
+
+    config: TextEncoderConfig
+
+    def make_input(self, config: Any) -> Any:
+        return super().make_input(config) if config.vocab_size else StepInput(config.input_size, config.dropout)
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        state: EncoderState | None = None,
+        use_cache: bool | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        steps_to_keep: torch.Tensor | None = None,
+        return_dict: bool | None = None,
+    ) -> EncoderModelOutput | tuple[Any, ...]:
+        """Read a batch of sequences.
+
+        Args:
+            input_ids: (B, n) words, where the model has a table.
+            attention_mask: (B, n), 1 at real steps, 0 elsewhere; default: all 1.
+            inputs_embeds: in place of input_ids, (B, n, I) steps; with a table (B, n, v) word vectors.
+            state: of the steps before, as `use_cache` returned it; the steps given are the next ones.
+            use_cache: return the state; default: what the config says, otherwise False.
+            output_attentions: return weights, similarities and importances.
+            steps_to_keep: (K,) places of the steps whose `last_hidden_state` is wanted; the last block then computes no
+                others, where it is not causal and nothing else is requested. Default: all.
+
+        Raises:
+            ValueError: see `TextInput.forward`, or `StepInput.forward` without a table; a state where the config is not
+                causal, or of an attention that keeps none.
+        """
+        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
+        return self.run_blocks(
+            self.with_positions(x, mask, state),
+            mask,
+            None,
+            state=state,
+            use_cache=use_cache,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+            steps_to_keep=steps_to_keep,
+            return_dict=return_dict,
+        )
+
+
+class TextEncoderForSequenceClassification(EncoderPreTrainedModel):
+    """A classifier of texts: a linear layer scores the classes from the mean of the steps.
+
+    With a learned kernel the loss holds an `auxiliary_loss`, the weighed divergence, the mean over the texts.
+    """
+
+    config: TextEncoderConfig
+    zoo_task = "text-classification"
+
+    def __init__(self, config: TextEncoderConfig) -> None:
+        super().__init__(config)
+        self.encoder = self.encoder_class(config)
+        self.classifier = small_linear(config.hidden_size, config.num_labels)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        labels: torch.LongTensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        return_dict: bool | None = None,
+    ) -> EncoderHeadOutput | tuple[Any, ...]:
+        """Score the classes of each text; inputs as in `TextEncoderModel.forward`.
+
+        Args:
+            labels: (B,) classes.
+
+        Returns:
+            `logits` (B, L). The loss is the cross-entropy in nats, mean over the batch, plus the `auxiliary_loss` where
+            there is one.
+
+        Raises:
+            ValueError: labels of another shape, or outside the classes; see also `TextEncoderModel.forward`.
+        """
+        outputs = self.encoder(
+            input_ids,
+            attention_mask=attention_mask,
+            inputs_embeds=inputs_embeds,
+            use_cache=False,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+            return_dict=True,
+        )
+        logits = self.classifier(outputs.pooler_output)
+        scored = None if labels is None else (classification_loss(logits, labels), len(logits))
+        return self.head_output(outputs, logits, scored, return_dict)
+
+
+class TextEncoderStepsPreTrainedModel(EncoderStepsPreTrainedModel):
+    """The base of the heads that score every step of a text, or every row."""
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        state: EncoderState | None = None,
+        use_cache: bool | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        logits_to_keep: int | torch.Tensor = 0,
+        return_dict: bool | None = None,
+    ) -> EncoderHeadOutput | tuple[Any, ...]:
+        """Score each step; inputs as in `TextEncoderModel.forward`, the others as in `score_steps`."""
+        return self.score_steps(
+            input_ids,
+            attention_mask,
+            inputs_embeds,
+            labels,
+            logits_to_keep,
+            return_dict,
+            state=state,
+            use_cache=use_cache,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+        )
+
+
+class TextEncoderForTokenClassification(TextEncoderStepsPreTrainedModel):
+    """A tagger: a linear layer scores the tags of each word; labels (B, n), -100 at words that do not
+    count.
+    """
+
+    zoo_task = "token-classification"
+
+    def __init__(self, config: TextEncoderConfig) -> None:
+        super().__init__(config)
+        self.classifier = small_linear(config.hidden_size, config.num_labels)
+        self.post_init()
+
+    def scores(self, steps: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = self.classifier(steps)
+        return logits
+
+    def losses(
+        self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the cross-entropy of the tags in nats, and how many words count."""
+        loss = token_classification_loss(logits, labels, mask)
+        return loss, ((labels != IGNORED) & mask).sum().clamp(min=1)
+
+
+class TextEncoderForCausalLM(TextEncoderStepsPreTrainedModel, EncoderNextStepPreTrainedModel, GenerationMixin):
+    """A language model: a softmax over the words for the next one. It streams, and `generate` works.
+
+    The state that `use_cache` returns stands for all words before; a step of `generate` reads one word.
+    """
+
+    zoo_task = "language-modelling"
+
+    def __init__(self, config: TextEncoderConfig) -> None:
+        super().__init__(config)
+        self.lm_head: nn.Linear = small_linear(config.hidden_size, config.vocab_size)
+        self.post_init()
+
+    def scores(self, steps: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = self.lm_head(steps)
+        return logits
+
+    def get_output_embeddings(self) -> nn.Linear:
+        return self.lm_head
+
+    def set_output_embeddings(self, value: nn.Linear) -> None:
+        self.lm_head = value
+
+    @classmethod
+    def _supports_default_dynamic_cache(cls) -> bool:
+        return False  # the state is a tuple of tensors
+
+    def prepare_inputs_for_generation(
+        self,
+        input_ids: torch.Tensor,
+        state: EncoderState | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        use_cache: bool | None = None,
+        logits_to_keep: int = 0,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Return what a step of `generate` reads: the whole prompt, then with the state the last word alone.
+
+        Raises:
+            ValueError: prompts with padding.
+        """
+        if attention_mask is not None and not bool(boolean_mask(attention_mask).all()):
+            raise ValueError("generate() needs prompts of one length, without padding; give them one at a time")
+        inputs = {"state": state, "use_cache": use_cache, "logits_to_keep": logits_to_keep}
+        if state is not None:
+            return {"input_ids": input_ids[:, -1:], **inputs}
+        if inputs_embeds is not None:
+            return {"inputs_embeds": inputs_embeds, **inputs}
+        return {"input_ids": input_ids, **inputs}
+
+    def _reorder_cache(self, state: EncoderState, beam_idx: torch.Tensor) -> EncoderState:
+        return tuple(tuple(each.index_select(0, beam_idx) for each in layer) for layer in state)

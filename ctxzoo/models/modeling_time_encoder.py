@@ -1,0 +1,257 @@
+"""The time encoder: dot-product attention over events at times, with a head for the next event.
+
+docs/models/time_encoder.md lists which function computes which equation, and the deviations.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from .configuration_time_encoder import TimeEncoderConfig
+from .layers_encoder import Attention, DotAttention, small_linear
+from .layers_time_encoder import IN_SCORES, TimePosition, TimeWeight, build_time_encoding
+from .modeling_encoder import (
+    EncoderHeadOutput,
+    EncoderModel,
+    EncoderModelOutput,
+    EncoderNextStepPreTrainedModel,
+    EncoderPreTrainedModel,
+)
+from .ops_losses import IGNORED
+from .ops_names import rows_of_names
+from .ops_time_encoder import check_timestamps
+
+TOP = 10  # events that are predicted where nobody says how many
+
+
+class TimeEncoderPreTrainedModel(EncoderPreTrainedModel):
+    """The base of the time encoders."""
+
+    config: TimeEncoderConfig
+
+
+class TimeEncoderModel(TimeEncoderPreTrainedModel, EncoderModel):
+    """The time encoder without a head, over events at times."""
+
+    @staticmethod
+    def make_attention(config: Any, layer_index: int) -> Attention:
+        return DotAttention(config.attention_dropout)
+
+    def make_encodings(self, config: TimeEncoderConfig) -> None:
+        """Make the encoding of time, and what its kernel weighs in each layer."""
+        self.time: TimePosition | None = None
+        if config.reads_time:
+            self.time = TimePosition(
+                build_time_encoding(config),
+                combine=config.time_combine,
+                hidden_size=config.hidden_size,
+                unit=float(config.time_unit),
+                reference=config.time_reference,
+                transform=config.time_transform,
+                causal=config.causal,
+            )
+        in_scores = self.time is not None and config.time_combine in IN_SCORES
+        self.time_weights = nn.ModuleList(
+            TimeWeight(config.num_heads, config.time_combine) for _ in range(config.num_layers if in_scores else 0)
+        )
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        timestamps: torch.Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        steps_to_keep: torch.Tensor | None = None,
+        return_dict: bool | None = None,
+    ) -> EncoderModelOutput | tuple[Any, ...]:
+        """Read a batch of histories.
+
+        Args:
+            input_ids: (B, n) events.
+            attention_mask: (B, n), 1 at events, 0 elsewhere; default: all 1.
+            inputs_embeds: in place of input_ids, (B, n, v) vectors of events.
+            timestamps: (B, n) float64 or integers, of each event where `position` is an encoding of time; others leave
+                them unread.
+            output_attentions: return weights, similarities and importances.
+            steps_to_keep: (K,) places of the steps whose `last_hidden_state` is wanted; default: all.
+
+        Raises:
+            ValueError: see `TextInput.forward`; no timestamps for an encoding of time, see also `TimePosition.forward`.
+        """
+        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
+        x, kernel = self.with_positions(x, mask, None), None
+        if self.time is not None:
+            if timestamps is None:
+                raise ValueError(f"position={self.config.position!r} reads timestamps (batch, steps): pass them")
+            x, kernel = self.time(x, timestamps, mask)
+        return self.run_blocks(
+            x,
+            mask,
+            kernel,
+            state=None,
+            use_cache=False,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+            steps_to_keep=steps_to_keep,
+            return_dict=return_dict,
+        )
+
+    def score_bias(self, index: int, kernel: torch.Tensor) -> torch.Tensor:
+        """Return what a kernel of times (B, n, n) adds to the scores of a layer, see `TimeWeight`."""
+        bias: torch.Tensor = self.time_weights[index](kernel)
+        return bias
+
+    def time_kernel(
+        self, input_ids: torch.Tensor, timestamps: torch.Tensor, attention_mask: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return K (B, n, n) of LSTE, and its factors K1 and K2, (B, n, n, A), of the whole history of each row.
+
+        Args:
+            input_ids, timestamps, attention_mask: see `forward`.
+
+        Raises:
+            ValueError: another position; see also `TimePosition.kernel_factors`.
+        """
+        if self.time is None:
+            raise ValueError(f"position={self.config.position!r} has no kernel of times; expected 'lste'")
+        x, mask = self.embeddings(input_ids, attention_mask, None)
+        return self.time.kernel_factors(x if self.projection is None else self.projection(x), timestamps, mask)
+
+
+class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrainedModel):
+    """The time encoder as a model of the next event of a history: scores of events from their own vectors."""
+
+    _auto_class = "TimeEncoderForNextEvent"  # transformers has no Auto class for it; its code travels all the same
+    encoder_class = TimeEncoderModel
+    zoo_task = "next-event"
+
+    def __init__(self, config: TimeEncoderConfig) -> None:
+        super().__init__(config)
+        self.to_events: nn.Linear | None = None
+        if config.word_dim != config.hidden_size:
+            self.to_events = small_linear(config.hidden_size, config.word_dim, bias=False)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: torch.LongTensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        timestamps: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        logits_to_keep: int | torch.Tensor = 0,
+        return_dict: bool | None = None,
+    ) -> EncoderHeadOutput | tuple[Any, ...]:
+        """Score the events at each step; inputs as in `TimeEncoderModel.forward`, the others as in `score_steps`."""
+        return self.score_steps(
+            input_ids,
+            attention_mask,
+            inputs_embeds,
+            labels,
+            logits_to_keep,
+            return_dict,
+            timestamps=timestamps,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+        )
+
+    def scores(self, steps: torch.Tensor) -> torch.Tensor:
+        """Return the scores (B, n, V) of the events: products of a step and the vector of each event.
+
+        Id 0, padding, is no event: its score is the lowest number.
+        """
+        words = self.get_input_embeddings()
+        assert isinstance(words, nn.Embedding)
+        vectors = words.weight[1:]
+        logits = (steps if self.to_events is None else self.to_events(steps)) @ vectors.T
+        return F.pad(logits, (1, 0), value=torch.finfo(logits.dtype).min)
+
+    def losses(
+        self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the cross-entropy in nats of the event at the next position, and how often there is one.
+
+        Raises:
+            ValueError: labels of another shape or type, or that are no events (read on the CPU only).
+        """
+        checked = labels.shape == mask.shape and not (torch.compiler.is_compiling() or labels.is_cuda)
+        if checked and bool((mask & (labels == 0)).any()):
+            raise ValueError(
+                f"label 0 is padding and none of the events 1..{self.config.vocab_size - 1}: give an attention_mask "
+                f"that is 0 there, or the label {IGNORED}"
+            )
+        return super().losses(logits, labels, mask)
+
+    def ids_of(self, history: Sequence[str | int]) -> list[int]:
+        """Return the `input_ids` of events, which are called as in the data of the training; 10 and "10" are one name.
+
+        Raises:
+            ValueError: no events, or one that the model does not know.
+        """
+        return [row + 1 for row in rows_of_names(history, self.config.names(), "event")]
+
+    @torch.no_grad()
+    def next_events(
+        self, history: Sequence[str | int], timestamps: Sequence[float], k: int | None = None
+    ) -> list[tuple[str, float]]:
+        """Return the k events that are likeliest to come after a history, the likeliest first.
+
+        The model is in evaluation mode while it reads the last `max_history` events, as many as predictions of its
+        training saw at most.
+
+        Args:
+            history: Names of events in the order of time, one or more; 10, as a number of any kind, is the event called
+                "10". Events of a config without names are called "1" to `vocab_size` - 1.
+            timestamps: A finite number for each, in the unit of the training data; they do not fall. Dates of the
+                training were seconds since 1970; `ctxzoo.tasks.next_event.next_events` takes them as they are.
+            k: Number of events; default: 10, or all where there are fewer.
+
+        Returns:
+            (name, probability) of each.
+
+        Raises:
+            ValueError: an empty history, an unknown event, other timestamps, or a k that cannot be.
+        """
+        ids, number = self.ids_of(history), self.config.vocab_size - 1
+        if len(timestamps) != len(ids):
+            raise ValueError(f"{len(timestamps)} timestamps of {len(ids)} events: expected as many")
+        times = torch.tensor([[_number(time) for time in timestamps]], dtype=torch.float64)
+        times = check_timestamps(times, torch.ones_like(times, dtype=torch.bool), ordered=True)
+        k = min(TOP, number) if k is None else k
+        if not 1 <= k <= number:
+            raise ValueError(f"k={k}: expected 1 to {number}, the events that there are")
+        was_training = self.training
+        self.eval()
+        try:
+            inputs = {
+                "input_ids": torch.tensor([ids[-self.config.max_history :]], device=self.device),
+                "timestamps": times[:, -self.config.max_history :].to(self.device),
+            }
+            probabilities = self(**inputs, logits_to_keep=1, return_dict=True).logits[0, -1].float().softmax(dim=0)
+        finally:
+            self.train(was_training)
+        likeliest = probabilities[1:].topk(k)
+        events = likeliest.indices.tolist()
+        names = [self.config.name_of(event + 1) for event in events]
+        return list(zip(names, likeliest.values.tolist(), strict=True))
+
+
+def _number(time: Any) -> float:
+    """Return a time as a number.
+
+    Raises:
+        ValueError: text, a date or anything else that is no number.
+    """
+    try:
+        if isinstance(time, (str, bytes, bool)):
+            raise TypeError
+        return float(time)
+    except (TypeError, ValueError):
+        raise ValueError(f"timestamps: {time!r} is no number; expected numbers, of dates seconds since 1970") from None

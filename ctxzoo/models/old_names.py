@@ -1,0 +1,282 @@
+"""Names of earlier versions, and what they are called now: architectures, variants, fields of configurations, settings.
+
+One table for all that was written with them: config.json files, results files and commands. Nothing of it travels with
+a checkpoint.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+LAST = "in the version of 28 November 2026 (commit 5eb680cf)"  # in which the names below were last those of today
+
+ENCODER = "context_encoder"  # one architecture, which is four now
+KERNEL, LINEAR, HIGHER, TIME = "kernel_encoder", "linear_encoder", "higher_order_encoder", "time_encoder"
+
+# Variant of the context encoder -> architecture and variant.
+ENCODER_VARIANTS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        **{name: (KERNEL, name) for name in ("dot", "rbf", "ika", "ikan", "ikan_direct", "mikan")},
+        "esa": (LINEAR, "favor"),
+        **{name: (LINEAR, name) for name in ("favor", "learned", "elu", "hyperbolic", "relu", "trig")},
+        "hsa": (HIGHER, "contextual"),
+        "hsa-factorised": (HIGHER, "factorised"),
+        **{name: (HIGHER, name) for name in ("contextual", "factorised", "trilinear", "volume")},
+        **{name: (TIME, name) for name in ("none", "positional", "bochner", "bochner_untied", "bochner_sampled")},
+        **{name: (TIME, name) for name in ("mercer", "time2vec", "lste", "lste_behaviour")},
+    }
+)
+TIMES = ("lste", "bochner", "bochner_sampled", "mercer", "time2vec")  # values of `position` that read timestamps
+CLASSES = {KERNEL: "KernelEncoder", LINEAR: "LinearEncoder", HIGHER: "HigherOrderEncoder", TIME: "TimeEncoder"}
+
+# Fields of the context encoder that each of the four still has, under their own names.
+_OF_ALL = frozenset(
+    [
+        "vocab_size",
+        "word_dim",
+        "hidden_size",
+        "num_layers",
+        "num_heads",
+        "inner_size",
+        "position",
+        "causal",
+        "dropout",
+        "hidden_dropout",
+        "pad_token_id",
+    ]
+)
+_OF_WORDS = _OF_ALL | {"input_size"}
+KEPT: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        KERNEL: _OF_WORDS
+        | frozenset(
+            [
+                "attention",
+                "kernel",
+                "p_norm",
+                "num_features",
+                "kernel_gate",
+                "kl_lambda",
+                "attention_dropout",
+                "memory_length",
+                "feature_names",
+                "target_name",
+                "num_context_rows",
+            ]
+        ),
+        LINEAR: _OF_WORDS | frozenset(["feature_map", "p_norm", "num_features", "qk_norm"]),
+        HIGHER: _OF_WORDS
+        | frozenset(
+            [
+                "order_type",
+                "num_higher_heads",
+                "max_exact_length",
+                "pair_window",
+                "distinct",
+                "qk_norm",
+                "attention_dropout",
+                "memory_length",
+            ]
+        ),
+        TIME: _OF_ALL
+        | frozenset(
+            [
+                "attention_dropout",
+                "time_combine",
+                "time_unit",
+                "time_span",
+                "time_reference",
+                "time_transform",
+                "time_size",
+                "num_harmonics",
+                "num_components",
+                "num_frequencies",
+                "behaviour_conditioned",
+                "event_names",
+                "max_history",
+            ]
+        ),
+    }
+)
+# Fields that are gone, and that decided what a model computes -> the only values that there are now. Where a field
+# decided nothing, any value is read.
+ONLY: Mapping[str, Mapping[str, tuple[Any, ...]]] = MappingProxyType(
+    {
+        KERNEL: {
+            "stationary": (False,),
+            "magnitude_scale": ("derivation",),
+            "magnitude_dropout": (0,),
+            "prior_scale": (0.1,),
+            "num_eval_samples": (1,),
+        },
+        LINEAR: {
+            "importance": ("auto",),
+            "orthogonal": (True,),
+            "redraw_interval": (0,),
+            "feature_eps": (1e-6,),
+            "key_feature_eps": (0,),
+            "attention_mode": ("linear",),
+        },
+        HIGHER: {},
+        TIME: {"attention": ("dot",), "row_time_unit": (False,)},
+    }
+)
+ONLY_IN_ALL: Mapping[str, tuple[Any, ...]] = MappingProxyType(
+    {
+        "position_dim": (0,),
+        "freeze_embeddings": (False,),
+        "embedding_bound": (0.1,),
+        "wide_buckets": (0,),
+        "num_targets": (1,),
+        "noise_seed": (0,),
+    }
+)
+# Of an architecture what decided something where another field had this value: field -> (architecture, other field, its
+# value, the only value now).
+ONLY_WHERE: Mapping[str, tuple[str, str, Any, Any]] = MappingProxyType(
+    {
+        "copula": (KERNEL, "attention", "mikan", "gaussian"),
+        "factorised_features": (HIGHER, "order_type", "factorised", "elu"),
+        "context": (HIGHER, "order_type", "contextual", "attention"),
+        "value_order": (HIGHER, "order_type", "contextual", 1),
+    }
+)
+# Values that are gone, by architecture and field.
+NO_LONGER: Mapping[str, Mapping[str, tuple[Any, ...]]] = MappingProxyType(
+    {
+        KERNEL: {"attention": ("linear", "expsin"), "position": ("learned",)},
+        LINEAR: {"position": ("learned",)},
+        HIGHER: {"order_type": ("area", "context_aware"), "position": ("learned",)},
+        TIME: {},
+    }
+)
+DEFAULTS = {"attention": "dot", "order_type": "contextual"}
+ORDERS = {"factorised": "factorised_order", "anova": "anova_order"}  # by order_type: one field `order` now
+# All other fields that the context encoder had.
+_FURTHER = frozenset(
+    [
+        "embedding_seed",
+        "wide_char_buckets",
+        "wide_dropout",
+        "deep_scale",
+        "max_length",
+        "magnitude_dropout_form",
+        "copula_lambda",
+        "kernel_period",
+        "kernel_length",
+        "chunk_size",
+        "factorised_order",
+        "anova_order",
+        "context_width",
+        "area_size",
+        "tied_frequencies",
+        "feature_offsets",
+        "feature_scales",
+        "target_offset",
+        "target_scale",
+    ]
+)
+ENCODER_FIELDS = frozenset().union(
+    *KEPT.values(), *(set(only) for only in ONLY.values()), ONLY_IN_ALL, ONLY_WHERE, _FURTHER
+)
+# Settings of results files that are constants now, with the value that they have in all of them.
+CONSTANT_SETTINGS: Mapping[str, Any] = MappingProxyType({"freeze_embeddings": False, "embedding_bound": 0.1})
+
+
+def current_fields(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a config.json says, in the names of today; one of today's is returned as it is.
+
+    Args:
+        content: Fields of a configuration with its `model_type`.
+
+    Raises:
+        ValueError: a field has a value that is no longer there; the message names both.
+    """
+    return dict(content) if content.get("model_type") != f"ctxzoo_{ENCODER}" else _encoder_fields(content)
+
+
+def _encoder_fields(content: Mapping[str, Any]) -> dict[str, Any]:
+    architecture = encoder_of(content)
+    for name, value in content.items():
+        if name in ENCODER_FIELDS:
+            _check_value(architecture, name, value, content)
+    others = {name: value for name, value in content.items() if name not in ENCODER_FIELDS and name != "auto_map"}
+    found = {name: value for name, value in content.items() if name in KEPT[architecture]}
+    if architecture == HIGHER:
+        order = content.get(ORDERS.get(content.get("order_type", DEFAULTS["order_type"]), ""))
+        found |= {} if order is None else {"order": order}
+    if architecture == TIME and content.get("position") == "bochner" and content.get("tied_frequencies") is False:
+        found["position"] = "bochner_untied"
+    if architecture == TIME:
+        found = {"causal": False, **found}
+    if architecture == KERNEL:
+        found |= _row_scaling(content)
+    heads = content.get("architectures")
+    if isinstance(heads, list):
+        others["architectures"] = [str(head).replace("ContextEncoder", CLASSES[architecture]) for head in heads]
+    return {**others, **found, "model_type": f"ctxzoo_{architecture}"}
+
+
+def encoder_of(content: Mapping[str, Any]) -> str:
+    """Return which of the four architectures a configuration of the context encoder is of now."""
+    by_attention = {"esa": LINEAR, "hsa": HIGHER}
+    if content.get("attention") in by_attention:
+        return by_attention[content["attention"]]
+    is_of_events = content.get("event_names") or "ContextEncoderForNextEvent" in (content.get("architectures") or ())
+    return TIME if is_of_events or content.get("position") in TIMES else KERNEL
+
+
+def _check_value(architecture: str, name: str, value: Any, content: Mapping[str, Any]) -> None:
+    """Raise ValueError for a value that decided something and is gone."""
+    expected = ONLY_IN_ALL.get(name) or ONLY[architecture].get(name)
+    if name in ONLY_WHERE:
+        owner, field, where, only = ONLY_WHERE[name]
+        expected = (only,) if (architecture, content.get(field, DEFAULTS[field])) == (owner, where) else None
+    gone = value in NO_LONGER[architecture].get(name, ())
+    if gone or (expected is not None and value not in expected):
+        what = "" if expected is None else f"; {expected[0]!r} is the only one now"
+        raise ValueError(
+            f"{name}={value!r} of a {ENCODER} was last there {LAST}{what}: load it with that version of ctxzoo"
+        )
+
+
+def _row_scaling(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the offsets and scales of a regression as `RowScaling` takes them; nothing where there are none."""
+    names = ("feature_offsets", "feature_scales", "target_offset", "target_scale")
+    if all(content.get(name) in (None, default) for name, default in zip(names, (None, None, 0, 1), strict=True)):
+        return {}
+    size = content.get("input_size", 1)
+    offsets = content.get("feature_offsets") or [0.0] * size
+    scales = content.get("feature_scales") or [1.0] * size
+    pair = [[*offsets, content.get("target_offset", 0.0)], [*scales, content.get("target_scale", 1.0)]]
+    return {"row_scaling": pair}
+
+
+def current_architecture(name: str, variant: str | None, known: Callable[[str], bool]) -> tuple[str, str | None]:
+    """Return the names of today of an architecture and of its variant.
+
+    Args:
+        name: Name of an architecture, of today or of an earlier version.
+        variant: Name of its variant; None: nobody named one.
+        known: Function that tells of an architecture whether it may be chosen.
+    """
+    if name != ENCODER:
+        return name, variant
+    if variant is None:
+        return next((one for one in CLASSES if known(one)), name), None
+    return ENCODER_VARIANTS.get(variant, (name, variant))
+
+
+def current_result(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a results file in the names of today; one of today's is returned as it is."""
+    if content.get("architecture") != ENCODER:
+        return dict(content)
+    settings = dict(content.get("settings") or {})
+    architecture = ENCODER_VARIANTS.get(str(content.get("variant")), (encoder_of(settings),))[0]
+    gone = {name for name, value in CONSTANT_SETTINGS.items() if settings.get(name, value) == value}
+    gone |= {LINEAR: {"attention", "attention_dropout"}, HIGHER: {"attention"}}.get(architecture, set())
+    return {
+        **content,
+        "architecture": architecture,
+        "settings": {name: value for name, value in settings.items() if name not in gone},
+    }

@@ -1,0 +1,221 @@
+"""Attention of the encoders: the keys that a query sees, softmax over them, norms and kernels, and positions."""
+
+import math
+import warnings
+
+import torch
+from torch.nn import functional as F
+
+from .ops_dropout import dropout
+
+CLOSEST = 1e-6  # least absolute value of a number whose power is taken
+
+
+def at_least_single(x: torch.Tensor) -> torch.Tensor:
+    """Return x in float32, or as it is where it is wider."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+def visible_keys(
+    mask: torch.Tensor | None, queries: int, keys: int, causal: bool, device: torch.device
+) -> torch.Tensor:
+    """Return which keys each query sees, boolean, broadcastable to (B, h, queries, keys).
+
+    Args:
+        mask: boolean (B, keys), True where a key is real; None: all are.
+        causal: query i sees keys up to i + keys - queries.
+    """
+    visible = torch.ones(1, 1, 1, keys, dtype=torch.bool, device=device) if mask is None else mask[:, None, None, :]
+    if causal:
+        own = torch.arange(queries, device=device).unsqueeze(1) + (keys - queries)
+        visible = visible & (torch.arange(keys, device=device) <= own)
+    return visible
+
+
+def check_norm(p_norm: float) -> None:
+    """Check the p of a norm.
+
+    Raises:
+        ValueError: 0, below, or infinite.
+    """
+    if not 0 < p_norm < math.inf:
+        raise ValueError(f"p_norm must be above 0 and finite, got {p_norm}")
+
+
+def check_importance(p_norm: float) -> None:
+    """Check the p of an importance, and warn below 1.
+
+    Raises:
+        ValueError: see `check_norm`.
+    """
+    check_norm(p_norm)
+    if p_norm < 1:
+        warnings.warn(
+            f"p_norm={p_norm}: below 1 the importance of a key grows by powers of its width; one key may take all",
+            stacklevel=3,
+        )
+
+
+def squared_norm(x: torch.Tensor, p_norm: float) -> torch.Tensor:
+    """Return the square of the L^p norm, (sum |x|^p)^(2/p), over the last dimension (IKAN).
+
+    Below p = 1 it is a quasi-norm. |x| is taken to be at least 1e-6, since |x|^p has no finite derivative at 0 there.
+
+    Args:
+        x: (..., d) in float32 or wider.
+        p_norm: p, above 0 and finite.
+
+    Returns:
+        (...), d^(2/p) 1e-12 where x is 0 and p is not 2.
+
+    Raises:
+        ValueError: p_norm of 0, below, or infinite.
+    """
+    check_norm(p_norm)
+    if p_norm == 2:
+        norm: torch.Tensor = torch.linalg.vector_norm(x, dim=-1)  # reads x once
+        return norm.square()
+    size = x.abs().clamp(min=CLOSEST)
+    # Powers of ratios to the largest neither overflow nor vanish. The norm is homogeneous, so that the largest may
+    # stand for a constant in the gradient.
+    largest = size.detach().amax(dim=-1, keepdim=True)
+    ratio = (size / largest).pow(p_norm).sum(dim=-1).pow(2 / p_norm)
+    return ratio * largest.squeeze(-1).square()
+
+
+def rbf_log_kernel(query: torch.Tensor, key: torch.Tensor, scale: float) -> torch.Tensor:
+    """Return the logarithm of the RBF kernel, -||q - k||^2 / (2 s), (B, h, queries, keys), at most 0.
+
+    Args:
+        query, key: (B, h, queries, d) and (B, h, keys, d) in float32 or wider.
+        scale: s.
+    """
+    lengths = query.square().sum(dim=-1).unsqueeze(-1) + key.square().sum(dim=-1).unsqueeze(-2)
+    squares = lengths - 2 * (query @ key.transpose(-1, -2))
+    # By rounding the difference may come out below 0.
+    return squares.clamp(min=0.0) / (-2 * scale)
+
+
+def attend(
+    energy: torch.Tensor, value: torch.Tensor, visible: torch.Tensor, rate: float = 0.0, training: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the outputs and the weights of a softmax over the keys that each query sees.
+
+    Args:
+        energy: (B, h, queries, keys) in nats, float32 or wider.
+        value: (B, h, keys, dv).
+        visible: boolean, broadcastable to the energy.
+        rate: rate of dropout on the weights.
+        training: whether to drop.
+
+    Returns:
+        (B, h, queries, dv) in the type of the values, and the weights (B, h, queries, keys) before dropout; both 0 for
+        a query that sees no key.
+    """
+    # The lowest finite number, not -inf: a row without any key is uniform, and then 0, instead of NaN.
+    weights = energy.masked_fill(~visible, torch.finfo(energy.dtype).min).softmax(dim=-1)
+    weights = weights.masked_fill(~visible, 0.0)
+    output = dropout(weights, rate, training).to(value.dtype) @ value
+    return output, weights
+
+
+def fused_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    causal: bool,
+    *,
+    key_bias: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Return the outputs of a softmax of q.k / sqrt(d) + b_k over the keys that each query sees, by torch's kernel.
+
+    Args:
+        query, key: (B, h, queries, d) and (B, h, keys, d).
+        value: (B, h, keys, dv).
+        mask: boolean (B, keys), True where a key is real; None: all are.
+        causal: query i sees keys up to i + keys - queries.
+        key_bias: b, (B, h, keys), in nats; None: 0.
+
+    Returns:
+        (B, h, queries, dv) in the type of the values, 0 for a query that sees no key.
+    """
+    size, root = value.size(-1), math.sqrt(query.size(-1))
+    values = value.to(query.dtype)
+    if key_bias is not None:
+        # As one more number of each key, which the queries have as sqrt(d): kernels give no gradient of a mask.
+        query = torch.cat([query, torch.full_like(query[..., :1], root)], dim=-1)
+        key = torch.cat([key, key_bias.unsqueeze(-1)], dim=-1)
+        values = F.pad(values, (0, max(0, query.size(-1) - size)))  # fused kernels want equal widths
+    if mask is None and (not causal or query.size(2) == key.size(2)):
+        output = F.scaled_dot_product_attention(query, key, values, is_causal=causal, scale=1 / root)
+    else:
+        seen = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
+        some = seen.any(dim=-1, keepdim=True)
+        # A row that sees nothing would be NaN, in some kernels only.
+        output = F.scaled_dot_product_attention(query, key, values, attn_mask=seen | ~some, scale=1 / root) * some
+    return output[..., :size].to(value.dtype)
+
+
+def step_positions(mask: torch.Tensor, read: torch.Tensor | None) -> torch.Tensor:
+    """Return the position of each step among the real steps of its sequence, (B, n) int64, counted from 0.
+
+    Args:
+        mask: boolean (B, n), True at real steps.
+        read: (B,) real steps that were read before; None: none.
+    """
+    positions = (mask.long().cumsum(dim=1) - 1).clamp(min=0)
+    return positions if read is None else positions + read.unsqueeze(1)
+
+
+def kept_places(kept: int | torch.Tensor, number: int, device: torch.device) -> torch.Tensor:
+    """Return the places (K,) int64 of the steps to keep among `number`: the last so many, or any that are given.
+
+    Raises:
+        ValueError: more than there are, fewer than one, or places that are no (K,) of whole numbers below it.
+    """
+    if isinstance(kept, torch.Tensor):
+        if kept.dim() != 1 or kept.is_floating_point() or kept.dtype == torch.bool:
+            raise ValueError(f"steps to keep are {tuple(kept.shape)} of {kept.dtype}: expected places (K,) of int64")
+        if not torch.compiler.is_compiling() and kept.numel():
+            first, last = int(kept.min()), int(kept.max())
+            if first < 0 or last >= number:
+                raise ValueError(f"steps to keep are places {first} to {last}: expected 0 to {number - 1}")
+        return kept.to(device=device, dtype=torch.int64)
+    if not 1 <= kept <= number:
+        raise ValueError(f"steps to keep are the last {kept} of {number}: expected 1 to {number}, or 0 for all")
+    return torch.arange(number - kept, number, device=device)
+
+
+def sinusoids_at(positions: torch.Tensor, width: int, dtype: torch.dtype) -> torch.Tensor:
+    """Return the sinusoids (B, n, width) of positions (B, n), as `sinusoidal_positions` has them; `width` is even."""
+    angles = _angles(positions, width)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).to(dtype)
+
+
+def rotary_factors(positions: torch.Tensor, head_size: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return cosines and sines (B, 1, n, d / 2) by which `rotate` turns pairs of numbers, in float64."""
+    angles = _angles(positions, head_size).unsqueeze(1)
+    return angles.cos(), angles.sin()
+
+
+def rotate(x: torch.Tensor, factors: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+    """Turn each pair (x_2i, x_2i+1) by the angle pos / 10000^(2i/d), so that q.k depends on distances alone.
+
+    Args:
+        x: (B, h, n, d), d even.
+        factors: see `rotary_factors`.
+
+    Returns:
+        (B, h, n, d), every pair as long as before.
+    """
+    cosines, sines = (each.to(torch.promote_types(x.dtype, torch.float32)) for each in factors)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    turned = torch.stack([even * cosines - odd * sines, even * sines + odd * cosines], dim=-1)
+    return turned.flatten(-2).to(x.dtype)
+
+
+def _angles(positions: torch.Tensor, width: int) -> torch.Tensor:
+    """Return pos / 10000^(2i/width), (B, n, width / 2), in float64: float32 loses the fine end at large positions."""
+    exponents = torch.arange(0, width, 2, dtype=torch.float64, device=positions.device) / width
+    return positions.double().unsqueeze(-1) * 10000.0**-exponents

@@ -1,0 +1,399 @@
+"""Attention to pairs of keys (HSA): a query is compared with two keys at once, and takes the product of two values.
+
+With queries q, keys k and second keys c of d numbers, values v and second values u (HSA, 1.1 to 1.5):
+
+    s_ijl = <q_i, k_j, c_l> / sqrt(d),  A = softmax over all pairs (j, l),  out_i = sum_jl A_ijl (v_j * u_l)
+
+`pair_attention` forms the pairs; with a `modulated_query` the mean over l is taken first, at the cost of pairwise
+attention; `factorised_attention` replaces exp by features that are not negative, so that the double sum is a product of
+two sums (the identity of factorisation machines, Rendle 2010); `anova_scores` are of higher order in the numbers of a
+head.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch.nn import functional as F
+
+from .ops_checkpointing import call_recomputed
+from .ops_dropout import dropout
+from .ops_encoder import visible_keys
+
+PairScore = Literal["trilinear", "volume"]
+
+_VOLUME_FLOOR = 1e-12  # the root has no finite derivative at 0
+
+
+# --- Pairs, exactly ---
+
+
+def pair_scores(
+    query: torch.Tensor, key: torch.Tensor, second: torch.Tensor, score: PairScore = "trilinear"
+) -> torch.Tensor:
+    """Return the score of each query with each pair, (..., T, J, L).
+
+    Args:
+        query: (..., T, d).
+        key: (..., T or 1, J, d): the keys of each query, or of all.
+        second: (..., T or 1, L, d).
+        score: trilinear, sum_r q_r k_r c_r / sqrt(d); volume, the norm of (q.k) c - (q.c) k + (k.c) q (Clift et al.
+            2020), whose square is (q.k)^2 c.c + (k.c)^2 q.q + (q.c)^2 k.k - 2 (q.k) (q.c) (k.c).
+    """
+    one = query.unsqueeze(-2)
+    if score == "trilinear":
+        scaled: torch.Tensor = ((one * key) @ second.mT) / math.sqrt(query.size(-1))
+        return scaled
+    to_key = one @ key.mT  # (..., T, 1, J)
+    to_second = one @ second.mT  # (..., T, 1, L)
+    between = key @ second.mT  # (..., T or 1, J, L)
+    squares = (
+        to_key.mT.square() * second.square().sum(dim=-1).unsqueeze(-2)
+        + between.square() * query.square().sum(dim=-1)[..., None, None]
+        + to_second.square() * key.square().sum(dim=-1).unsqueeze(-1)
+        - 2 * to_key.mT * to_second * between
+    )
+    # By rounding the polynomial may come out below 0.
+    return (squares.clamp(min=0) + _VOLUME_FLOOR).sqrt()
+
+
+def pair_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    second_key: torch.Tensor,
+    second_value: torch.Tensor,
+    mask: torch.Tensor | None = None,
+    causal: bool = False,
+    *,
+    score: PairScore = "trilinear",
+    distinct: bool = False,
+    rate: float = 0.0,
+    training: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Attend to all pairs of keys: O(T L^2) in time and memory.
+
+    Args:
+        query, key, value: (B, h, T, d), (B, h, L, d), (B, h, L, dv) in float32 or wider.
+        second_key, second_value: c and u, shaped as key and value.
+        mask: boolean (B, L), True at real keys; a pair counts where both are.
+        causal: both keys stand at or before the query.
+        score: see `pair_scores`.
+        distinct: the keys of a pair differ.
+        rate, training: of dropout on the weights.
+
+    Returns:
+        out (B, h, T, dv), 0 for a query without a pair, and the weights (B, h, T, L, L) before dropout.
+    """
+    length = key.size(2)
+    seen = visible_keys(mask, query.size(2), length, causal, query.device).squeeze(1)  # (B or 1, T or 1, L)
+    pairs = seen.unsqueeze(-1) & seen.unsqueeze(-2)
+    if distinct:
+        pairs = pairs & ~torch.eye(length, dtype=torch.bool, device=query.device)
+    scores = pair_scores(query, key.unsqueeze(2), second_key.unsqueeze(2), score)
+    weights = _pair_softmax(scores, pairs.unsqueeze(1))
+    dropped = dropout(weights, rate, training)
+    return _pair_products(dropped, value.unsqueeze(2), second_value.unsqueeze(2)), weights
+
+
+def windowed_pair_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    second_key: torch.Tensor,
+    second_value: torch.Tensor,
+    window: tuple[int, int],
+    mask: torch.Tensor | None = None,
+    *,
+    score: PairScore = "trilinear",
+    distinct: bool = False,
+    rate: float = 0.0,
+    training: bool = False,
+) -> torch.Tensor:
+    """Attend to pairs of near keys, O(L w1 w2): j in (i - w1, i] and l in (i - w2, i], as in 2-simplicial attention.
+
+    Args:
+        window: w1 and w2, at least 1. No key behind the query is seen.
+        query, key, value, second_key, second_value, mask: see `pair_attention`, with as many queries as keys.
+        score, distinct, rate, training: see there.
+
+    Returns:
+        out (B, h, L, dv), 0 for a query without a pair.
+    """
+    length = key.size(2)
+    if not length:
+        return value
+    if mask is None:
+        mask = torch.ones(key.size(0), length, dtype=torch.bool, device=key.device)
+    first, second = window
+    seen = _windows(mask[:, None, :, None], first).squeeze(-1), _windows(mask[:, None, :, None], second).squeeze(-1)
+    pairs = seen[0].unsqueeze(-1) & seen[1].unsqueeze(-2)  # (B, 1, L, w1, w2)
+    if distinct:
+        # Distances to the query, counted down to 0.
+        near = torch.arange(first - 1, -1, -1, device=key.device).unsqueeze(1)
+        pairs = pairs & (near != torch.arange(second - 1, -1, -1, device=key.device))
+    scores = pair_scores(query, _windows(key, first), _windows(second_key, second), score)
+    weights = dropout(_pair_softmax(scores, pairs), rate, training)
+    return _pair_products(weights, _windows(value, first), _windows(second_value, second))
+
+
+def _pair_softmax(scores: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
+    """Return the softmax over the last two dimensions among `pairs`; 0 elsewhere, and where there is no pair."""
+    flat = scores.masked_fill(~pairs, torch.finfo(scores.dtype).min).flatten(-2)
+    return flat.softmax(dim=-1).view_as(scores).masked_fill(~pairs, 0.0)
+
+
+def _pair_products(weights: torch.Tensor, value: torch.Tensor, second_value: torch.Tensor) -> torch.Tensor:
+    """Return sum_jl A_ijl v_j * u_l, (B, h, T, dv), of weights (B, h, T, J, L)."""
+    products: torch.Tensor = ((weights @ second_value) * value).sum(dim=-2)
+    return products
+
+
+def _windows(x: torch.Tensor, width: int) -> torch.Tensor:
+    """Return the last `width` positions up to each, (B, h, L, width, .) of (B, h, L, .); 0 before the first."""
+    padded = F.pad(x, (0, 0, width - 1, 0))
+    return padded.unfold(2, width, 1).mT
+
+
+# --- One context for each query ---
+
+
+def context_weights(
+    query: torch.Tensor, summary_key: torch.Tensor, mask: torch.Tensor | None, causal: bool
+) -> torch.Tensor:
+    """Return g (B, h, T, L), a softmax of q.a / sqrt(d) by which a query gathers its context m_i = sum_l g_il c_l.
+
+    Each row sums to 1, or is 0 without keys.
+
+    Args:
+        query, summary_key: q (B, h, T, d) and a (B, h, L, d) in float32 or wider.
+        mask: boolean (B, L).
+        causal: no key behind the query counts.
+    """
+    seen = visible_keys(mask, query.size(2), summary_key.size(2), causal, query.device)
+    energy = query @ summary_key.mT / math.sqrt(query.size(-1))
+    weights = energy.masked_fill(~seen, torch.finfo(energy.dtype).min).softmax(dim=-1)
+    return weights.masked_fill(~seen, 0.0)
+
+
+def modulated_query(query: torch.Tensor, modulation: torch.Tensor, strength: torch.Tensor) -> torch.Tensor:
+    """Return q + lambda_h q * m, with which the score of a key is q.k + lambda_h sum_l g_il <q_i, k_j, c_l>.
+
+    Args:
+        query, modulation: (B, h, T, d).
+        strength: lambda (h,).
+    """
+    return query + strength[:, None, None] * query * modulation
+
+
+# --- Products of sums ---
+
+# Sums of all keys so far, (B, h, number of sums, M, dv + 1), and the real keys (B, 1).
+FactorisedState = tuple[torch.Tensor, torch.Tensor]
+
+
+def factorised_attention(
+    query: torch.Tensor,
+    keys: Sequence[torch.Tensor],
+    values: Sequence[torch.Tensor],
+    mask: torch.Tensor | None = None,
+    causal: bool = False,
+    *,
+    distinct: bool = False,
+    chunk_size: int = 32,
+    eps: float = 1e-6,
+    state: FactorisedState | None = None,
+    with_state: bool = False,
+) -> tuple[torch.Tensor, FactorisedState | None]:
+    """Attend to tuples of n - 1 keys in time linear in their number, by products of sums.
+
+    The weight of a tuple is sum_r phi(q_i)_r phi1(k_j)_r phi2(c_l)_r..., and its value v_j * u_l *... Sums are divided
+    by the number of keys, which cancels, so that their products do not grow.
+
+    Args:
+        query: phi(q) (B, h, T, M), not negative, in float32 or wider.
+        keys: one to three of phi1(k), phi2(c), ... (B, h, L, M), not negative.
+        values: as many of v, u, ... (B, h, L, dv).
+        mask: boolean (B, L).
+        causal: all keys of a tuple stand at or before the query; sums are then prefix sums.
+        distinct: the keys of a tuple differ, for which power sums are subtracted (Newton's identities).
+        chunk_size: queries whose prefix sums (M, dv) exist at a time.
+        eps: the smallest denominator, relative to that of all tuples: what is left below it is rounding.
+        state: of earlier keys; causal only, with as many queries as keys.
+        with_state: whether to return the state after these keys; causal only.
+
+    Returns:
+        out (B, h, T, dv), 0 for a query without a tuple, and the state or None. It holds M (dv + 1) numbers for each
+        sum: n - 1 of them, with `distinct` one for each set of factors.
+
+    Raises:
+        ValueError: none or more than three keys, another number of values, more causal queries than keys, or a state
+            without causal or beside another number of queries.
+    """
+    order = len(keys) + 1
+    if not 2 <= order <= 4 or len(values) != len(keys):
+        raise ValueError(f"{len(keys)} keys and {len(values)} values; expected as many of both, one to three")
+    num_queries, length = query.size(2), keys[0].size(2)
+    if (state is not None or with_state) and not causal:
+        raise ValueError("a state is of causal attention only; got causal=False")
+    if causal and (num_queries > length or (state is not None and num_queries != length)):
+        raise ValueError(
+            f"{num_queries} causal queries of {length} keys{'' if state is None else ' beside a state'}; expected "
+            "as many keys" + ("" if state is not None else ", or more")
+        )
+    if length == 0 or num_queries == 0:
+        return values[0].new_zeros(*query.shape[:3], values[0].size(-1)), state
+    real = query.new_ones(query.size(0), length) if mask is None else mask.to(query.dtype)
+    pairs = [
+        (_product(keys, chosen) * real[:, None, :, None], _with_one(_product(values, chosen)))
+        for chosen in _subsets(order - 1, distinct)
+    ]
+    if not causal:
+        sums = torch.stack([key.mT @ value for key, value in pairs], dim=2)
+        products, total = _tuple_sums(sums, real.sum(dim=1)[:, None, None, None], order, distinct)
+        out = _ratio(query @ products, query @ total, eps)
+        enough = real.sum(dim=1) >= (order - 1 if distinct else 1)
+        return out * enough[:, None, None, None], None
+    before = length - num_queries
+    sums = torch.stack([key[:, :, :before].mT @ value[:, :, :before] for key, value in pairs], dim=2)
+    count = real[:, :before].sum(dim=1, keepdim=True)
+    if state is not None:
+        sums, count = state
+    counts = count + real[:, before:].cumsum(dim=1)
+    stacked_keys = torch.stack([key[:, :, before:] for key, _ in pairs], dim=2)
+    stacked_values = torch.stack([value[:, :, before:] for _, value in pairs], dim=2)
+    size = num_queries if torch.compiler.is_compiling() else chunk_size
+    parts = []
+    for begin in range(0, num_queries, size) if size != num_queries else (0,):
+        here = slice(begin, begin + size)
+        arguments = query[:, :, here], stacked_keys[..., here, :], stacked_values[..., here, :], sums, counts[:, here]
+        if torch.compiler.is_compiling():
+            part, sums = _causal_chunk(*arguments, order, distinct, eps)
+        else:
+            # So the prefix sums of one chunk only exist at a time in the backward pass too.
+            part, sums = call_recomputed(_causal_chunk, *arguments, order, distinct, eps)
+        parts.append(part)
+    enough = counts >= (order - 1 if distinct else 1)
+    out = torch.cat(parts, dim=2) * enough[:, None, :, None]
+    return out, (sums, counts[:, -1:]) if with_state else None
+
+
+def _causal_chunk(
+    query: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    sums: torch.Tensor,
+    counts: torch.Tensor,
+    order: int,
+    distinct: bool,
+    eps: float,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the output of some queries (B, h, C, dv), and the sums behind them.
+
+    Args:
+        keys, values: (B, h, number of sums, C, M) and (B, h, number of sums, C, dv + 1).
+        sums: before the chunk.
+        counts: real keys up to each query, (B, C).
+    """
+    outer = keys.unsqueeze(-1) * values.unsqueeze(-2)  # (B, h, sums, C, M, dv + 1)
+    prefixes = sums.unsqueeze(3) + outer.cumsum(dim=3)
+    products, total = _tuple_sums(prefixes, counts[:, None, :, None, None], order, distinct)
+    row = query.unsqueeze(-2)
+    return _ratio((row @ products).squeeze(-2), (row @ total).squeeze(-2), eps), prefixes[:, :, :, -1]
+
+
+def _tuple_sums(
+    sums: torch.Tensor, count: torch.Tensor, order: int, distinct: bool
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the means over tuples and, of their last column, the mean over all tuples, distinct or not.
+
+    Args:
+        sums: (B, h, number of sums, ..., M, dv + 1), in the order of `_subsets`.
+        count: of keys, broadcastable to (B, h, ..., M, dv + 1).
+    """
+    number = count.clamp(min=1)
+    p = [each / number for each in sums.unbind(2)]
+    every = p[0]
+    for each in p[1 : order - 1]:
+        every = every * each
+    if not distinct or order == 2:
+        return every, every[..., -1:]
+    if order == 3:
+        return every - p[2] / number, every[..., -1:]
+    a, b, c, ab, ac, bc, abc = p
+    return every - (ab * c + ac * b + bc * a) / number + 2 * abc / number.square(), every[..., -1:]
+
+
+def _ratio(both: torch.Tensor, total: torch.Tensor, eps: float) -> torch.Tensor:
+    """Return numerators over denominators, the last column of `both`, which are at least eps of `total`."""
+    floor = (eps * total).clamp(min=torch.finfo(total.dtype).tiny)
+    return both[..., :-1] / torch.maximum(both[..., -1:], floor)
+
+
+def _subsets(width: int, distinct: bool) -> list[tuple[int, ...]]:
+    """Return the factors of each sum: one by one, then with `distinct` two, and three together."""
+    single: list[tuple[int, ...]] = [(index,) for index in range(width)]
+    if not distinct or width == 1:
+        return single
+    return [*single, (0, 1)] if width == 2 else [*single, (0, 1), (0, 2), (1, 2), (0, 1, 2)]
+
+
+def _product(tensors: Sequence[torch.Tensor], chosen: tuple[int, ...]) -> torch.Tensor:
+    product = tensors[chosen[0]]
+    for index in chosen[1:]:
+        product = product * tensors[index]
+    return product
+
+
+def _with_one(value: torch.Tensor) -> torch.Tensor:
+    return torch.cat((value, torch.ones_like(value[..., :1])), dim=-1)
+
+
+# --- Higher order in the numbers of a head ---
+
+
+def anova_kernels(left: torch.Tensor, right: torch.Tensor, order: int) -> list[torch.Tensor]:
+    """Return A^0 to A^order of vectors, A^t(p, x) the sum over r1 < ... < rt of the products of p_r x_r (Blondel et al.
+    2016), by dynamic programming.
+
+    Args:
+        left, right: (..., d), broadcastable to each other.
+        order: 0 or above; A^t is 0 for t > d.
+
+    Returns:
+        order + 1 tensors of the common shape without the last dimension.
+
+    Raises:
+        ValueError: a negative order.
+    """
+    if order < 0:
+        raise ValueError(f"the order of an ANOVA kernel is {order}, expected at least 0")
+    shape = torch.broadcast_shapes(left.shape, right.shape)[:-1]  # type: ignore[no-untyped-call]
+    found = [left.new_ones(shape), *(left.new_zeros(shape) for _ in range(order))]
+    for p, x in zip(left.unbind(-1), right.unbind(-1), strict=True):
+        product = p * x
+        for t in range(order, 0, -1):
+            found[t] = found[t] + product * found[t - 1]
+    return found
+
+
+def anova_scores(query: torch.Tensor, key: torch.Tensor, strengths: torch.Tensor) -> torch.Tensor:
+    """Return sum_t lambda_t A^t(q_i, k_j) / sqrt(binom(d, t)), (B, h, T, L), with lambda_1 = 1.
+
+    Args:
+        query, key: (B, h, T, d) and (B, h, L, d) in float32 or wider.
+        strengths: lambda_2 to lambda_m, (h, m - 1). Up to m = 2 two matrix products do.
+    """
+    size, order = query.size(-1), strengths.size(-1) + 1
+    if order <= 2:
+        kernels = [query @ key.mT]
+        if order == 2:
+            kernels.append((kernels[0].square() - query.square() @ key.square().mT) / 2)
+    else:
+        kernels = anova_kernels(query.unsqueeze(-2), key.unsqueeze(-3), order)[1:]
+    scores = kernels[0] / math.sqrt(size)
+    for t, kernel in enumerate(kernels[1:], start=2):
+        if t <= size:
+            scores = scores + strengths[:, t - 2, None, None] * kernel / math.sqrt(math.comb(size, t))
+    return scores

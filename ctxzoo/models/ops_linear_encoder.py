@@ -1,0 +1,420 @@
+"""Attention in linear time (ESA): a kernel that is an inner product of features, summed over the keys once.
+
+With queries q, keys k of d numbers, values v, s = sqrt(d) and x' = x / d^(1/4), so that q'.k' = q.k / s:
+
+    m_j   = exp(||k_j||_p^2 / (2 s))                                     the importance of a key
+    S     = sum_j m_j phi(k_j) v_j^T,  n = sum_j m_j phi(k_j)
+    out_i = phi(q_i) S / (phi(q_i) . n)
+
+The features of Performer (Choromanski et al. 2021, FAVOR+) make phi(q) . phi(k) an unbiased estimate of the RBF kernel
+exp(-||q' - k'||^2 / 2); with p = 2 the product with m_j is one of exp(q.k / s), up to a factor of the query, which
+cancels. elu + 1 is the map of Katharopoulos et al. (2020).
+"""
+
+import math
+from typing import Literal, NamedTuple, get_args
+
+import torch
+from torch.nn import functional as F
+
+from .ops_encoder import squared_norm
+
+FeatureMap = Literal["favor", "hyperbolic", "elu", "relu", "learned", "trig"]
+FEATURE_MAPS: tuple[str, ...] = get_args(FeatureMap)
+
+RELU_FLOOR = 1e-3
+
+
+class Features(NamedTuple):
+    """Features as phi = factor exp(exponent + offset), which lets the largest exponent be taken away before exp.
+
+    Attributes:
+        exponent: (..., L, F), or None where the features are no exponentials.
+        factor: (..., L, F), or None where it is 1.
+        offset: (..., L, 1), common to the features of a position: in nats.
+        signed: whether features may be negative; sums of them may then vanish.
+    """
+
+    exponent: torch.Tensor | None
+    factor: torch.Tensor | None
+    offset: torch.Tensor
+    signed: bool = False
+
+
+class LinearState(NamedTuple):
+    """What is kept of all keys so far: its size does not depend on their number.
+
+    Attributes:
+        sums: (B, h, F, dv + 1), S and in the last column n, both times exp(-level).
+        level: r (B, h), the largest log-feature of a key so far.
+    """
+
+    sums: torch.Tensor
+    level: torch.Tensor
+
+
+def default_num_features(head_size: int) -> int:
+    """Return M = d ln d, rounded and then up to a multiple of 8, at least 32."""
+    return max(32, 8 * math.ceil(round(head_size * math.log(head_size)) / 8))
+
+
+def draw_projection(num_features: int, size: int, generator: torch.Generator) -> torch.Tensor:
+    """Draw w_1 to w_M, (M, d) in float32 on the CPU.
+
+    Each block of d rows is orthogonal, its rows as long as those of independent normal vectors (Choromanski et al.
+    2021, section 3).
+
+    Args:
+        num_features: M.
+        size: d.
+        generator: of the CPU.
+    """
+
+    def normal(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, dtype=torch.float32, device="cpu", generator=generator)
+
+    num_blocks = math.ceil(num_features / size)
+    rotations, triangles = torch.linalg.qr(normal(num_blocks, size, size))
+    # LAPACK decides about signs; only with a positive diagonal of R is Q uniform, and the estimate unbiased.
+    rotations = rotations * torch.sgn(triangles.diagonal(dim1=1, dim2=2)).unsqueeze(1)
+    lengths = normal(num_features, size).norm(dim=1, keepdim=True)
+    rows: torch.Tensor = rotations.mT.flatten(0, 1)[:num_features] * lengths
+    return rows
+
+
+def feature_map(x: torch.Tensor, kind: str, projection: torch.Tensor | None, relative: bool = False) -> Features:
+    """Return phi(x).
+
+    Args:
+        x: (B, h, L, d) queries or keys.
+        kind: one of `FEATURE_MAPS`.
+
+            favor, learned: M^-1/2 exp(w.x' - ||x'||^2).
+            hyperbolic: (2 M)^-1/2 [exp(w.x' - ||x'||^2), exp(-w.x' - ||x'||^2)].
+            elu: elu(x) + 1; relu: relu(w.x') + 1e-3.
+            trig: M^-1/2 [cos w.x', sin w.x'], which has signs.
+        projection: w (h, M, d) or (M, d); None for elu.
+        relative: leave out ||x'||^2 and M, which all features of a position share and those of a query need not have.
+
+    Returns:
+        features with F = M, or 2 M of hyperbolic and trig, or d of elu.
+
+    Raises:
+        ValueError: an unknown kind, or a projection that is missing.
+    """
+    if kind not in FEATURE_MAPS:
+        raise ValueError(f"feature_map {kind!r} is none of {', '.join(FEATURE_MAPS)}")
+    if kind == "elu":
+        return Features(None, F.elu(x) + 1, torch.zeros_like(x[..., :1]))
+    if projection is None:
+        raise ValueError(f"feature_map {kind!r} needs a projection, got None")
+    size = x.size(-1)
+    # The scale of x' goes to the smaller tensor.
+    projected = x @ (projection * size**-0.25).mT
+    if kind == "relu":
+        return Features(None, F.relu(projected) + RELU_FLOOR, torch.zeros_like(x[..., :1]))
+    num_features = projection.size(-2)
+    if kind == "trig":
+        both = torch.cat((projected.cos(), projected.sin()), dim=-1) * num_features**-0.5
+        return Features(None, both, torch.zeros_like(x[..., :1]), signed=True)
+    if kind == "hyperbolic":
+        projected = torch.cat((projected, -projected), dim=-1)
+        num_features *= 2
+    if relative:
+        return Features(projected, None, torch.zeros_like(x[..., :1]))
+    offset = squared_norm(x, 2.0).unsqueeze(-1) * -(size**-0.5) - 0.5 * math.log(num_features)
+    return Features(projected, None, offset)
+
+
+def feature_values(features: Features) -> torch.Tensor:
+    """Return phi itself, (..., L, F), which may overflow where nothing is taken away from the exponents."""
+    return _times(features.factor, features.exponent, features.offset)
+
+
+def log_importance(key: torch.Tensor, p: float) -> torch.Tensor:
+    """Return log m = ||k||_p^2 / (2 sqrt(d)), (..., L, 1), of keys (..., L, d)."""
+    return squared_norm(key, p).unsqueeze(-1) / (2 * math.sqrt(key.size(-1)))
+
+
+def linear_attention(
+    query: Features,
+    key: Features,
+    value: torch.Tensor,
+    mask: torch.Tensor | None = None,
+    causal: bool = False,
+    *,
+    chunk_size: int = 64,
+    eps: float = 1e-6,
+    state: LinearState | None = None,
+    with_state: bool = False,
+    with_clamped: bool = False,
+) -> tuple[torch.Tensor, LinearState | None, torch.Tensor | None]:
+    """Attend in time and memory linear in the number of keys.
+
+    The largest log-feature is taken away before exp: of each query over its features; of the keys over all of them,
+    or, causal, over those so far. So a later key changes nothing of an earlier output, not even its rounding.
+
+    Args:
+        query: features of (B, h, T, .).
+        key: features of (B, h, L, .), the importance in their offset.
+        value: (B, h, L, dv).
+        mask: boolean (B, L), True at real keys.
+        causal: query i sees keys up to i + L - T. Chunks of `chunk_size` queries attend to their own keys by a masked
+            matrix, to all earlier ones by the carried sums.
+        chunk_size: C.
+        eps: added to the features of queries, unless they have signs; and the smallest denominator.
+        state: of earlier keys; causal only, with as many queries as keys.
+        with_state: whether to return the state after these keys; causal only.
+        with_clamped: whether to return the fraction of clamped denominators.
+
+    Returns:
+        out (B, h, T, dv), 0 for a query without keys; the state or None; and on request the fraction of the queries
+        with keys whose output the eps decides: of positive features, those where at least half of the denominator
+        comes from `eps`, of signed ones those where it is smaller than `eps`.
+
+    Raises:
+        ValueError: a mask that is not (B, L), a state without causal, more causal queries than keys, a state with
+            another number of queries than keys, or a chunk size below 1.
+    """
+    num_queries, num_keys = _length(query), _length(key)
+    _check(key.offset.size(0), num_queries, num_keys, mask, causal)
+    if chunk_size < 1:
+        raise ValueError(f"chunk_size is {chunk_size}, expected at least 1")
+    if (state is not None or with_state) and not causal:
+        raise ValueError("a state is of causal attention only; got causal=False")
+    if state is not None and num_queries != num_keys:
+        raise ValueError(f"{num_queries} queries of {num_keys} keys beside a state; expected as many keys as queries")
+    if num_keys == 0 or num_queries == 0:
+        return value.new_zeros(*value.shape[:2], num_queries, value.size(-1)), state, None
+    features = _query_features(query, eps)
+    next_state = None
+    if not causal:
+        sums = key_sums(key, value, mask).sums
+        both = features @ sums
+        guard = sums[..., -1].sum(dim=-1, keepdim=True) if with_clamped else None
+    else:
+        both, next_state, guard = _causal(
+            features, key, value, mask, num_keys - num_queries, chunk_size, state, with_clamped
+        )
+    clamped = _clamped_fraction(both[..., -1], guard, mask, causal, num_queries, eps, query.signed, state)
+    return _quotient(both, eps, query.signed), next_state if with_state else None, clamped
+
+
+def key_sums(
+    key: Features,
+    value: torch.Tensor,
+    mask: torch.Tensor | None = None,
+    *,
+    state: LinearState | None = None,
+) -> LinearState:
+    """Return S and n of keys and of those in `state`; arguments as in `linear_attention`."""
+    levels = _levels(key, mask)
+    level = levels.amax(dim=-1)
+    if state is not None:
+        level = torch.maximum(level, state.level)
+    sums = _key_features(key, level.unsqueeze(-1).expand_as(levels), mask).mT @ _weighed(value)
+    if state is not None:
+        sums = torch.addcmul(sums, state.sums, (state.level - level).exp()[..., None, None])
+    return LinearState(sums, level)
+
+
+def read_sums(query: Features, state: LinearState, eps: float = 1e-6) -> torch.Tensor:
+    """Return out (B, h, T, dv) of queries that see all keys in `state`; see `linear_attention`."""
+    return _quotient(_query_features(query, eps) @ state.sums, eps, query.signed)
+
+
+def explicit_weights(
+    query: Features,
+    key: Features,
+    mask: torch.Tensor | None = None,
+    causal: bool = False,
+    *,
+    eps: float = 1e-6,
+) -> torch.Tensor:
+    """Return the weights (B, h, T, L) that `linear_attention` never forms; arguments as there."""
+    num_queries, num_keys = _length(query), _length(key)
+    _check(key.offset.size(0), num_queries, num_keys, mask, causal)
+    features = _query_features(query, eps)
+    levels = _levels(key, mask)
+    if causal:
+        levels = levels.cummax(dim=-1).values
+        keys = _key_features(key, levels, mask)
+        of_query = levels[..., num_keys - num_queries :]
+        weights = (features @ keys.mT) * _decay(of_query, levels, num_keys - num_queries)
+    else:
+        level = levels.amax(dim=-1, keepdim=True) if num_keys else levels
+        weights = features @ _key_features(key, level.expand_as(levels), mask).mT
+    total = weights.sum(dim=-1, keepdim=True)
+    if query.signed:
+        return weights / torch.where(total.abs() < eps, torch.where(total < 0, -eps, eps), total)
+    return weights / total.clamp(min=eps)
+
+
+def _causal(
+    features: torch.Tensor,
+    key: Features,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    num_before: int,
+    chunk_size: int,
+    state: LinearState | None,
+    with_guard: bool,
+) -> tuple[torch.Tensor, LinearState, torch.Tensor | None]:
+    """Return the sums that each query sees, (B, h, T, dv + 1), the state, and n summed over features, (B, h, T)."""
+    weighed = _weighed(value)
+    running = _levels(key, mask).cummax(dim=-1).values
+    if state is not None:
+        running = torch.maximum(running, state.level.unsqueeze(-1))
+    keys = _key_features(key, running, mask)
+    if num_before:
+        # Keys that every query sees.
+        level = running[..., num_before - 1]
+        scale = (running[..., :num_before] - level.unsqueeze(-1)).exp().unsqueeze(-1)
+        state = LinearState(keys[..., :num_before, :].mT @ (weighed[..., :num_before, :] * scale), level)
+        keys, weighed, running = keys[..., num_before:, :], weighed[..., num_before:, :], running[..., num_before:]
+    length = keys.size(-2)
+    # In an exported program the length is a symbol, of which nothing can be divided: one chunk has all queries.
+    size = length if torch.compiler.is_exporting() else min(chunk_size, length)
+    num_chunks = 1 if torch.compiler.is_exporting() else (length + size - 1) // size
+    padding = num_chunks * size - length
+    if not torch.compiler.is_exporting() and padding:
+        features, keys, weighed = (F.pad(tensor, (0, 0, 0, padding)) for tensor in (features, keys, weighed))
+        running = torch.cat((running, running[..., -1:].expand(*running.shape[:-1], padding)), dim=-1)
+    features, keys, weighed = (
+        tensor.reshape(*tensor.shape[:-2], num_chunks, size, tensor.size(-1)) for tensor in (features, keys, weighed)
+    )
+    running = running.reshape(*running.shape[:-1], num_chunks, size)
+
+    ends = running[..., -1]  # the level after each chunk, (B, h, N)
+    if state is None:
+        state = LinearState(torch.zeros_like(keys[..., 0, 0, :, None] * weighed[..., 0, :1, :]), running[..., 0, 0])
+    decay = _decay(running, running, 0)
+    own = ((features @ keys.mT) * decay) @ weighed
+    of_chunk = keys.mT @ (weighed * (running - ends.unsqueeze(-1)).exp().unsqueeze(-1))
+    carried, last = _carry(state, of_chunk, ends)
+    starts = torch.cat((state.level.unsqueeze(-1), ends[..., :-1]), dim=-1)
+    fall = (starts.unsqueeze(-1) - running).exp()
+    both = own + (features @ carried) * fall.unsqueeze(-1)
+    guard = None
+    if with_guard:
+        of_keys = decay @ keys.sum(dim=-1, keepdim=True)
+        guard = of_keys.squeeze(-1) + carried[..., -1].sum(dim=-1, keepdim=True) * fall
+        guard = guard.flatten(-2)[..., :length]
+    return both.flatten(-3, -2)[..., :length, :], LinearState(last, ends[..., -1]), guard
+
+
+def _weighed(value: torch.Tensor) -> torch.Tensor:
+    """Return (v, 1), whose weighted sums are those above and below."""
+    return torch.cat((value, torch.ones_like(value[..., :1])), dim=-1)
+
+
+def _quotient(both: torch.Tensor, eps: float, signed: bool) -> torch.Tensor:
+    total = both[..., -1:]
+    if not signed:
+        return both[..., :-1] * total.clamp(min=eps).reciprocal()
+    total = torch.where(total.abs() < eps, torch.where(total < 0, -eps, eps), total)
+    return both[..., :-1] * total.reciprocal()
+
+
+def _carry(state: LinearState, of_chunk: torch.Tensor, ends: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the sums before each of N chunks, (B, h, N, F, dv + 1), and those after the last one."""
+    if torch.compiler.is_compiling():
+        # A loop would fix N. This is quadratic in N, with a small factor.
+        levels = torch.cat((state.level.unsqueeze(-1), ends), dim=-1)
+        terms = torch.cat((state.sums.unsqueeze(2), of_chunk), dim=2)
+        after = (_decay(levels, levels, 0) @ terms.flatten(-2)).view_as(terms)
+        return after[..., :-1, :, :], after[..., -1, :, :]
+    sums, level, before = state.sums, state.level, []
+    for one, end in zip(of_chunk.unbind(2), ends.unbind(-1), strict=True):
+        before.append(sums)
+        sums = torch.addcmul(one, sums, (level - end).exp()[..., None, None])
+        level = end
+    return torch.stack(before, dim=2), sums
+
+
+def _decay(of_query: torch.Tensor, of_key: torch.Tensor, num_before: int) -> torch.Tensor:
+    """Return exp(r_j - r_i) for keys j that query i sees, else 0: (..., T, L) from levels (..., T) and (..., L)."""
+    hidden = of_key.new_full((of_query.size(-1), of_key.size(-1)), -torch.inf).triu(num_before + 1)
+    # Levels never fall, so that differences to the keys that count are not above 0.
+    return (of_key.unsqueeze(-2) - of_query.unsqueeze(-1)).add_(hidden).exp_()
+
+
+def _levels(key: Features, mask: torch.Tensor | None) -> torch.Tensor:
+    """Return the largest log-feature of each key, (B, h, L), next to the lowest number at padding; without gradient."""
+    levels = key.offset.detach().squeeze(-1)
+    if key.exponent is not None:
+        levels = levels + key.exponent.detach().amax(dim=-1)
+    if mask is not None:
+        # Differences to it must be finite.
+        levels = levels.masked_fill(~mask.unsqueeze(1), torch.finfo(levels.dtype).min / 4)
+    return levels
+
+
+def _query_features(query: Features, eps: float) -> torch.Tensor:
+    """Return phi(q) exp(-largest log-feature) + eps, the latter for positive features."""
+    exponent = query.exponent
+    if exponent is not None:
+        # With its gradient: what eps adds is relative to the largest.
+        largest = exponent.amax(dim=-1, keepdim=True)
+        features = _times(query.factor, exponent, -largest)
+    else:
+        features = _times(query.factor, None, None)
+    if query.signed:
+        return features
+    if exponent is None or features.requires_grad or torch.compiler.is_compiling():
+        return features + eps
+    return features.add_(eps)
+
+
+def _key_features(key: Features, levels: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+    """Return phi(k) m exp(-levels), 0 at padding."""
+    offset = key.offset - levels.unsqueeze(-1)
+    if mask is not None:
+        # exp gives 0, and no gradient; at padding the offset may be anything.
+        offset = offset.masked_fill(~mask[:, None, :, None], -torch.inf)
+    return _times(key.factor, key.exponent, offset)
+
+
+def _times(factor: torch.Tensor | None, exponent: torch.Tensor | None, offset: torch.Tensor | None) -> torch.Tensor:
+    """Return factor exp(exponent + offset), with what is there."""
+    parts = [part for part in (exponent, offset) if part is not None]
+    if not parts:
+        assert factor is not None
+        return factor
+    power = (parts[0] + parts[1]).exp_() if len(parts) == 2 else parts[0].exp()
+    return power if factor is None else factor * power
+
+
+def _clamped_fraction(
+    total: torch.Tensor,
+    guard: torch.Tensor | None,
+    mask: torch.Tensor | None,
+    causal: bool,
+    num_queries: int,
+    eps: float,
+    signed: bool,
+    state: LinearState | None,
+) -> torch.Tensor | None:
+    if guard is None:
+        return None
+    total = total.detach()
+    low = total.abs() < eps if signed else total < 2 * eps * guard.detach()
+    if mask is None or state is not None:
+        return low.to(total.dtype).mean()
+    seen = mask.cumsum(dim=1)[:, -num_queries:] if causal else mask.sum(dim=1, keepdim=True).expand(-1, num_queries)
+    some = (seen > 0).unsqueeze(1).expand_as(low)
+    return (low & some).sum().to(total.dtype) / some.sum().clamp(min=1)
+
+
+def _check(batch: int, num_queries: int, num_keys: int, mask: torch.Tensor | None, causal: bool) -> None:
+    if mask is not None and mask.shape != (batch, num_keys):
+        raise ValueError(
+            f"a mask of shape {tuple(mask.shape)} for {num_keys} keys: attention in linear time takes masks "
+            "(batch, keys), and causal=True; it has no matrix of scores that any other mask could be applied to"
+        )
+    if causal and num_queries > num_keys:
+        raise ValueError(f"{num_queries} causal queries of {num_keys} keys; expected at least as many keys as queries")
+
+
+def _length(features: Features) -> int:
+    return features.offset.size(-2)

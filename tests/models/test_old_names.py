@@ -1,0 +1,192 @@
+"""What earlier versions wrote is read in the names of today: configs, checkpoints, results files, commands."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoConfig, AutoModel
+
+from ctxzoo.hub.folder_files import CheckpointFolderError
+from ctxzoo.hub.saved_model import load_saved_model, read_saved_model
+from ctxzoo.models import ARCHITECTURES
+from ctxzoo.models.modeling_kernel_encoder import KernelEncoderForRegression
+from ctxzoo.models.modeling_time_encoder import TimeEncoderForNextEvent
+from ctxzoo.models.old_names import ENCODER, ENCODER_FIELDS, KEPT, current_fields, current_result
+from ctxzoo.results.result import RunResult, finished_result, read_results
+from ctxzoo.runs.recipe import parse_settings
+
+ROOT = Path(__file__).parents[2]
+RECIPES = (
+    "badges_lste",
+    "document_context_encoder",
+    "long_context_esa",
+    "regression_ika",
+    "sentence_context_encoder",
+)
+SIZES: dict[str, Any] = {"vocab_size": 9, "word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_layers": 1}
+
+
+def old(**fields: Any) -> dict[str, Any]:
+    return {"model_type": f"ctxzoo_{ENCODER}", **SIZES, **fields}
+
+
+@pytest.mark.parametrize(
+    ("fields", "architecture", "expected"),
+    [
+        ({}, "kernel_encoder", {"attention": "dot", "causal": False}),
+        ({"attention": "mikan", "p_norm": 1.8, "order_type": "area"}, "kernel_encoder", {"p_norm": 1.8}),
+        ({"attention": "esa", "feature_map": "elu"}, "linear_encoder", {"feature_map": "elu"}),
+        ({"attention": "hsa"}, "higher_order_encoder", {"order_type": "contextual", "order": None}),
+        (
+            {"attention": "hsa", "order_type": "factorised", "factorised_order": 4},
+            "higher_order_encoder",
+            {"order": 4},
+        ),
+        ({"attention": "hsa", "order_type": "anova", "anova_order": 3}, "higher_order_encoder", {"order": 3}),
+        ({"position": "mercer"}, "time_encoder", {"position": "mercer", "causal": False}),
+        ({"position": "bochner", "tied_frequencies": False}, "time_encoder", {"position": "bochner_untied"}),
+        ({"event_names": list("abcdefgh")}, "time_encoder", {"position": "sinusoidal"}),
+    ],
+    ids=str,
+)
+def test_a_config_of_the_context_encoder_is_one_of_four(
+    fields: dict[str, Any], architecture: str, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(old(**fields)))
+    for config in (AutoConfig.from_pretrained(tmp_path), AutoConfig.for_model(**old(**fields))):
+        assert type(config) is ARCHITECTURES[architecture].config_class
+        assert {name: getattr(config, name) for name in expected} == expected
+    assert type(AutoModel.from_config(config)) is ARCHITECTURES[architecture].model_classes["AutoModel"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"attention": "expsin"}, "attention='expsin' of a context_encoder was last there in the version of"),
+        ({"position": "learned"}, "position='learned' of a context_encoder"),
+        ({"attention": "hsa", "order_type": "area"}, "order_type='area'"),
+        ({"embedding_bound": 1.0}, r"embedding_bound=1\.0 .*; 0\.1 is the only one now: load it with that version"),
+        ({"freeze_embeddings": True}, "freeze_embeddings=True"),
+        ({"wide_buckets": 3}, "wide_buckets=3"),
+        ({"attention": "mikan", "copula": "authors"}, "copula='authors' .*; 'gaussian' is the only one"),
+        ({"attention": "ika", "stationary": True}, "stationary=True"),
+        ({"attention": "esa", "orthogonal": False}, "orthogonal=False"),
+        ({"attention": "hsa", "value_order": 2}, "value_order=2"),
+        ({"position": "lste", "attention": "ika"}, "attention='ika' .*; 'dot' is the only one"),
+        ({"position": "lste", "row_time_unit": True}, "row_time_unit=True"),
+    ],
+    ids=str,
+)
+def test_a_value_that_is_gone_is_named(fields: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        current_fields(old(**fields))
+    (tmp_path / "config.json").write_text(json.dumps(old(**fields)))
+    with pytest.raises(CheckpointFolderError, match=message):
+        read_saved_model(str(tmp_path))
+
+
+def test_fields_that_are_kept_are_those_of_the_configs() -> None:
+    for architecture, names in KEPT.items():
+        assert all(hasattr(ARCHITECTURES[architecture].config_class, name) for name in names)
+    assert len(ENCODER_FIELDS) == 83
+
+
+def test_a_checkpoint_of_events_opens_under_its_old_names(tmp_path: Path) -> None:
+    config = ARCHITECTURES["time_encoder"].config_class(**SIZES, position="lste", event_names=list("abcdefgh"))
+    model = TimeEncoderForNextEvent(config).eval()
+    model.save_pretrained(tmp_path)
+    file = tmp_path / "config.json"
+    content = json.loads(file.read_text())
+    content |= {"model_type": f"ctxzoo_{ENCODER}", "architectures": ["ContextEncoderForNextEvent"]}
+    content |= {"auto_map": {"AutoConfig": "configuration_context_encoder.ContextEncoderConfig"}, "kl_lambda": 0.1}
+    file.write_text(json.dumps(content))
+    times = [1.0, 2.0]
+    expected = model.next_events(["a", "b"], times)
+    found, _ = load_saved_model(str(tmp_path))
+    assert found.next_events(["a", "b"], times) == expected
+    assert TimeEncoderForNextEvent.from_pretrained(tmp_path).next_events(["a", "b"], times) == expected
+
+
+def test_a_regression_whose_config_holds_its_scaling_predicts_as_before(tmp_path: Path) -> None:
+    config = ARCHITECTURES["kernel_encoder"].config_class(input_size=2, hidden_size=8, num_heads=2, num_layers=1)
+    model = KernelEncoderForRegression(config).eval()
+    model.scaling.take([1.5, 10.0, 100.0], [0.5, 20.0, 3.0])
+    rows = torch.tensor([[1.0, 30.0], [4.0, -2.0]])
+    expected = model.predict(rows)
+    weights = {name: value for name, value in model.state_dict().items() if name != "scaling.bits"}
+    model.save_pretrained(tmp_path, state_dict=weights)
+    file = tmp_path / "config.json"
+    content = json.loads(file.read_text()) | {
+        **{"model_type": f"ctxzoo_{ENCODER}", "architectures": ["ContextEncoderForRegression"]},
+        **{"feature_offsets": [1.5, 10.0], "feature_scales": [0.5, 20.0], "target_offset": 100.0, "target_scale": 3.0},
+    }
+    file.write_text(json.dumps(content))
+    found, _ = load_saved_model(str(tmp_path))
+    assert torch.equal(found.predict(rows), expected)
+    found.save_pretrained(tmp_path / "again")
+    again, _ = load_saved_model(str(tmp_path / "again"))
+    assert torch.equal(again.predict(rows), expected)
+    assert "row_scaling" not in json.loads((tmp_path / "again" / "config.json").read_text())
+
+
+def test_every_committed_config_and_result_is_read_in_names_of_today() -> None:
+    configs = sorted((ROOT / "model_cards").glob("*/config.json"))
+    assert len(configs) > 5
+    for file in configs:
+        content = json.loads(file.read_text())
+        assert current_fields(content) == content, file
+    for one in read_results(ROOT / "results"):
+        assert one.architecture in {*ARCHITECTURES, "scikit_learn"} or one.architecture != ENCODER
+        if one.architecture in KEPT:
+            assert not {"freeze_embeddings", "embedding_bound"} & set(one.settings)
+
+
+def test_a_result_of_today_is_read_as_it_is() -> None:
+    content = {"architecture": "lama", "variant": "dot", "settings": {"attention": "esa", "embedding_bound": 0.1}}
+    assert current_result(content) == content
+    of_esa = {"architecture": ENCODER, "variant": "esa", "settings": {"attention": "esa", "word_dim": 8}}
+    assert current_result(of_esa) == {**of_esa, "architecture": "linear_encoder", "settings": {"word_dim": 8}}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_resume_finds_every_committed_result_of_an_encoder(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each command in the results makes runs whose files are there with the same settings and architecture."""
+    committed = {
+        file: json.loads(file.read_text())["command"]
+        for folder in (ROOT / "results" / name, ROOT / "results" / "trials" / name)
+        for file in folder.glob("*.json")
+    }
+    assert committed
+    monkeypatch.chdir(ROOT)
+    recipe = import_module(f"recipes.{name}")
+    runs: list[Any] = []
+    one = RunResult.__new__(RunResult)
+    object.__setattr__(one, "metrics", {"test/accuracy": 0.0})
+    object.__setattr__(one, "wall_seconds", 0.0)
+
+    def gather(rows: Any, *_: Any) -> dict[str, Any]:
+        runs.extend(run for row in rows.values() for run in row)
+        return {}
+
+    for module in (recipe, import_module("ctxzoo.tasks.text_classification.cross_validation")):
+        monkeypatch.setattr(module, "run_all", gather, raising=False)
+    if name == "long_context_esa":
+        monkeypatch.setattr(recipe, "execute", lambda run, resume: runs.append(run) or one)
+    for command in sorted(set(committed.values())):
+        recipe.main(parse_settings(recipe.Settings, shlex.split(command)[2:]))
+    found = set()
+    for run in runs:
+        for folder in (ROOT / "results", ROOT / "results" / "trials"):
+            file = folder / name / Path(run.spec.results_file).name
+            done = finished_result(file, run.spec.settings)
+            if done is not None and done.architecture == run.spec.architecture:
+                found.add(file)
+    assert set(committed) - found == set()
