@@ -42,7 +42,7 @@ class System:
     """A row: a model, what it is for, its score, and what stands beside it.
 
     Attributes:
-        page: Page of its results, as seen from the README.
+        page: Page that has its score, as seen from the README.
         purpose: Problem, data and score, as a phrase.
         paper: Authors and year.
         dataset: Name of the data.
@@ -279,7 +279,7 @@ SYSTEMS = (
         networks=[Model("softmax attention", "document_context_encoder", "dot", "blocks")],
     ),
     System(
-        page="docs/models/higher_order_encoder.md",
+        page="docs/models/kernel_encoder.md#sentences",
         purpose="sentences (film reviews, accuracy)",
         paper="ours",
         dataset=REVIEWS,
