@@ -16,7 +16,7 @@ from ctxzoo.models.layers_linear import normal_linear
 from ctxzoo.models.layers_recurrent import MaskedBiRNN
 from ctxzoo.models.layers_text_baseline import AdditiveScores
 from ctxzoo.models.modeling_lama import LearnedContext
-from ctxzoo.models.ops_masking import masked_softmax
+from ctxzoo.models.ops_words import masked_softmax
 
 ATTENTION_SIZE = 350  # d_a of SAN
 

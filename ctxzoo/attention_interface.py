@@ -27,7 +27,7 @@ from ctxzoo.models.layers_higher_order_encoder import HigherOrderAttention, buil
 from ctxzoo.models.layers_kernel_encoder import ImplicitKernelAttention, build_kernel_attention
 from ctxzoo.models.layers_linear_encoder import EfficientAttention, build_linear_attention
 from ctxzoo.models.old_names import ENCODER, current_fields
-from ctxzoo.models.ops_tracing import refuse_jit_trace
+from ctxzoo.models.ops_execution import refuse_jit_trace
 
 
 class _Kind(NamedTuple):

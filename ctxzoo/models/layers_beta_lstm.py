@@ -14,9 +14,8 @@ from transformers import initialization as init
 from .layers_beta_lstm_gates import Encoding, State, reversed_steps
 from .ops_beta_lstm_gates import CELLS, Gating, gumbel_noise, log_uniform, noisin_scale
 from .ops_beta_lstm_steps import recurrent_steps
-from .ops_dropout import dropout
-from .ops_masking import boolean_mask, refuse_gaps
-from .ops_tracing import refuse_jit_trace, without_autocast
+from .ops_execution import dropout, refuse_jit_trace, without_autocast
+from .ops_inputs import boolean_mask, refuse_gaps
 
 GateSampling = Literal["auto", "mean", "sample"]
 

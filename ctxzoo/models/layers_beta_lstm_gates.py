@@ -12,8 +12,8 @@ from .ops_beta_lstm_gates import (
     gate_correlation,
     gate_pair,
 )
+from .ops_execution import without_autocast
 from .ops_recurrent import reverse_within_length
-from .ops_tracing import without_autocast
 
 DEAD_SHAPE = 2e-3  # below it a shape has almost no gradient left, since softplus(u) is almost 0
 

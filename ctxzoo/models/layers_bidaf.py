@@ -10,9 +10,8 @@ from transformers import initialization as init
 
 from .layers_recurrent import MaskedBiRNN
 from .ops_bidaf import attention_flow, trilinear_similarity, unique_rows
-from .ops_dropout import dropout
-from .ops_masking import masked_softmax
-from .ops_position import sinusoidal_positions
+from .ops_execution import dropout
+from .ops_words import masked_softmax, sinusoidal_positions
 
 
 class WordEmbedding(nn.Embedding):

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
-from .ops_checkpointing import call_checkpointed, call_recomputed
+from .ops_execution import call_checkpointed, call_recomputed
 from .ops_second_order_attention import Implementation, second_order_attention, second_order_weights
 
 # The largest number of entries in the (B, queries, n, m) tensor of one block of the token-wise form.

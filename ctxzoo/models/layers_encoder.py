@@ -10,9 +10,8 @@ from torch.nn import functional as F
 from transformers import initialization as init
 
 from .layers_linear import make_linear
-from .ops_dropout import dropout
 from .ops_encoder import at_least_single, attend, fused_attention, rbf_log_kernel, rotate, squared_norm, visible_keys
-from .ops_tracing import without_autocast
+from .ops_execution import dropout, without_autocast
 
 DEVIATION = 0.02
 # What a layer keeps of the steps that it has read, for the next ones: tensors, the batch first.

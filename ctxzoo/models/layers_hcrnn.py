@@ -10,9 +10,9 @@ from transformers import initialization as init
 
 from .layers_linear import linear_weight
 from .layers_session import StepAttention, glorot_linear, weighted_sums
-from .ops_dropout import dropout
+from .ops_execution import dropout
 from .ops_hcrnn import CellWeights, normal_divergence
-from .ops_masking import masked_softmax
+from .ops_words import masked_softmax
 
 LEAST_DEVIATION, LARGEST_DEVIATION = 1e-6, 10.0
 LEAST_DRIFT = 1e-12  # what the authors clip D to

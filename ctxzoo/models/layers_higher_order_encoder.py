@@ -19,8 +19,8 @@ from .layers_encoder import (
     with_past,
 )
 from .layers_linear import make_linear
-from .ops_dropout import dropout
 from .ops_encoder import at_least_single, attend, fused_attention, visible_keys
+from .ops_execution import dropout, without_autocast
 from .ops_higher_order_encoder import (
     FactorisedState,
     anova_scores,
@@ -30,7 +30,6 @@ from .ops_higher_order_encoder import (
     pair_attention,
     windowed_pair_attention,
 )
-from .ops_tracing import without_autocast
 
 EXACT_TYPES = ("trilinear", "volume")
 ORDER_TYPES = (*EXACT_TYPES, "contextual", "factorised", "anova")

@@ -16,7 +16,6 @@ from transformers import initialization as init
 
 from .layers_encoder import Attention, AttentionAux, AttentionState, DotAttention, chosen, growing_state, with_past
 from .layers_linear import make_linear
-from .ops_checkpointing import call_recomputed
 from .ops_encoder import (
     at_least_single,
     attend,
@@ -26,6 +25,7 @@ from .ops_encoder import (
     squared_norm,
     visible_keys,
 )
+from .ops_execution import call_recomputed, without_autocast
 from .ops_kernel_encoder import (
     SLOPE,
     copula_factor,
@@ -37,7 +37,6 @@ from .ops_kernel_encoder import (
     odd_network,
     squared_product_attention,
 )
-from .ops_tracing import without_autocast
 
 PRIOR_SCALE = 0.1  # s0, standard deviation of the prior of the noise that frequencies are made of
 POSITIONS = 64  # of a causal layer, whose frequencies are in memory at a time

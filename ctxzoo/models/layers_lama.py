@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
-from .ops_masking import masked_softmax
+from .ops_words import masked_softmax
 
 
 class LowRankAttention(nn.Module):

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from transformers import initialization as init
 
-from .ops_dropout import dropout
+from .ops_execution import dropout
 
 DEVIATION = 0.1
 

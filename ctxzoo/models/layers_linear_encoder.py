@@ -8,6 +8,7 @@ from transformers import initialization as init
 
 from .layers_encoder import Attention, AttentionAux, AttentionState, chosen
 from .ops_encoder import at_least_single, check_importance
+from .ops_execution import without_autocast
 from .ops_linear_encoder import (
     FEATURE_MAPS,
     Features,
@@ -22,7 +23,6 @@ from .ops_linear_encoder import (
     log_importance,
     read_sums,
 )
-from .ops_tracing import without_autocast
 
 # Positions that are read at a time where no gradient is computed. What is computed on the way then stays small:
 # allocating it anew took as long as the rest (n = 4,096, 8 heads of 64, one core).

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from .layers_vote import he_linear
-from .ops_dropout import dropout
+from .ops_execution import dropout
 from .ops_vote import signed_votes, wide
 
 WIDEST = 10.0  # of the log of a standard deviation

@@ -6,8 +6,8 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from .ops_execution import is_exporting
 from .ops_recurrent import gru_steps, recurrent_scan, reverse_within_length
-from .ops_tracing import is_exporting
 
 PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")  # the names in nn.LSTM and nn.GRU, for each direction
 SUFFIXES = ("_l0", "_l0_reverse")

@@ -5,8 +5,8 @@ from torch import nn
 from transformers import initialization as init
 
 from .layers_linear import make_linear
-from .ops_dropout import dropout
-from .ops_masking import mask_logits, masked_softmax
+from .ops_execution import dropout
+from .ops_words import mask_logits, masked_softmax
 
 DEVIATION = 0.1  # of the table of items at the start
 

@@ -4,9 +4,9 @@ import torch
 from torch import nn
 
 from .layers_session import StepAttention, glorot_linear
+from .ops_execution import is_exporting
 from .ops_recurrent import gru_steps, recurrent_scan
 from .ops_session import last_steps, seen_steps
-from .ops_tracing import is_exporting
 
 
 class SessionGru(nn.Module):

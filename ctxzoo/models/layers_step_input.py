@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from .ops_dropout import dropout
-from .ops_text_checks import refuse_empty_batch, word_mask
+from .ops_execution import dropout
+from .ops_inputs import refuse_empty_batch, word_mask
 
 
 class StepInput(nn.Module):

@@ -21,9 +21,9 @@ from transformers import initialization as init
 from .layers_initial_context import InitialContext
 from .layers_linear import DEVIATION, linear_weight, make_linear, normal_linear
 from .layers_recurrent import MaskedBiRNN
-from .ops_masking import masked_max, masked_mean, masked_softmax, refuse_gaps
-from .ops_position import word_positions
+from .ops_inputs import refuse_gaps
 from .ops_second_order_attention import second_order_weights
+from .ops_words import masked_max, masked_mean, masked_softmax, word_positions
 
 Encoded = tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]
 

@@ -10,7 +10,6 @@ from transformers import initialization as init
 
 from .layers_linear import make_linear
 from .ops_encoder import at_least_single
-from .ops_masking import masked_mean
 from .ops_time_encoder import (
     LARGEST_THETA,
     MOST_LOG_ENVELOPE,
@@ -27,6 +26,7 @@ from .ops_time_encoder import (
     time2vec_features,
     time_scores,
 )
+from .ops_words import masked_mean
 
 IN_SCORES, IN_VECTORS = ("kernel", "multiply"), ("add", "concat")
 LARGEST_EXPONENT = 8.0  # of the frequencies of Xu et al.: 10^0 to 10^-8

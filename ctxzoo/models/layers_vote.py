@@ -11,7 +11,7 @@ from torch import nn
 from transformers import initialization as init
 
 from .layers_linear import make_linear
-from .ops_dropout import dropout
+from .ops_execution import dropout
 from .ops_vote import sum_of_squares, wide
 
 

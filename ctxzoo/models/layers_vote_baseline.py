@@ -10,7 +10,7 @@ from torch import nn
 from transformers import initialization as init
 
 from .layers_vote import DenoisingAutoencoder, Table, TrustNetwork, corrupted, he_linear
-from .ops_dropout import dropout
+from .ops_execution import dropout
 from .ops_vote import signed_votes, sum_of_squares, together, wide
 
 START = 0.1  # deviation of factors

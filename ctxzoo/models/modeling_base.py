@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 from transformers.dynamic_module_utils import custom_object_save, get_class_from_dynamic_module
 
 from .configuration_base import ZooConfig
-from .ops_tracing import refuse_jit_trace
+from .ops_execution import refuse_jit_trace
 
 logger = logging.getLogger(__name__)
 

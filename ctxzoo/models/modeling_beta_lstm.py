@@ -18,9 +18,8 @@ from .layers_beta_lstm_gates import GateStatistics
 from .layers_step_input import StepInput
 from .layers_text_input import TextInput
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
-from .ops_losses import IGNORED, token_classification_loss
-from .ops_masking import boolean_mask, refuse_gaps
-from .ops_text_checks import word_mask
+from .ops_inputs import boolean_mask, refuse_gaps, word_mask
+from .ops_words import IGNORED, token_classification_loss
 
 # h and c (B, H) of each layer; with two directions, both of a layer one after the other.
 LayerStates = tuple[tuple[torch.Tensor, torch.Tensor], ...]

@@ -25,9 +25,9 @@ from .layers_bidaf import (
 )
 from .layers_recurrent import MaskedBiRNN
 from .modeling_base import ZooPreTrainedModel
-from .ops_dropout import dropout
-from .ops_integers import as_integers
-from .ops_masking import boolean_mask, mask_logits
+from .ops_execution import dropout
+from .ops_inputs import as_integers, boolean_mask
+from .ops_words import mask_logits
 
 
 @dataclass

@@ -13,9 +13,9 @@ from .configuration_bilstm_tagger import BilstmTaggerConfig
 from .layers_recurrent import MaskedBiRNN
 from .layers_text_input import at_least_one_place
 from .modeling_text import TextPreTrainedModel
-from .ops_dropout import dropout
-from .ops_losses import token_classification_loss
-from .ops_masking import refuse_gaps
+from .ops_execution import dropout
+from .ops_inputs import refuse_gaps
+from .ops_words import token_classification_loss
 
 
 class BilstmTaggerPreTrainedModel(TextPreTrainedModel):

@@ -16,7 +16,7 @@ from .configuration_contextualizer import ContextualizerConfig
 from .layers_contextualizer import Contextualizer, TokenwiseContextualizer
 from .layers_initial_context import InitialContext
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel, start_weights
-from .ops_dropout import dropout
+from .ops_execution import dropout
 
 
 @dataclass

@@ -22,14 +22,12 @@ from .layers_encoder import (
     MultiHeadAttention,
     chosen,
 )
-from .layers_random_embedding import RandomEmbedding
-from .layers_text_input import TextInput
+from .layers_text_input import RandomEmbedding, TextInput
 from .modeling_base import ZooPreTrainedModel
-from .ops_checkpointing import call_checkpointed
 from .ops_encoder import kept_places, rotary_factors, sinusoids_at, step_positions
-from .ops_losses import IGNORED, token_classification_loss
-from .ops_masking import masked_mean
-from .ops_text_checks import word_mask
+from .ops_execution import call_checkpointed
+from .ops_inputs import word_mask
+from .ops_words import IGNORED, masked_mean, token_classification_loss
 
 # Tensors, the batch first: how many real steps were read, (B,), by itself, and then what each layer keeps of them.
 EncoderState = tuple[AttentionState, ...]

@@ -13,10 +13,9 @@ from .configuration_hcrnn import HcrnnConfig
 from .layers_hcrnn import EveryPrefix, GlobalContext, HcrnnCell, Readout, Topics, WholeSessions
 from .layers_session import BilinearScores, ItemTable
 from .modeling_session import NextItemOutput, NextItemPreTrainedModel, SessionPreTrainedModel
-from .ops_dropout import dropout
+from .ops_execution import dropout, without_autocast
 from .ops_hcrnn import CellWeights, distinct_sums, prefix_rows, prefix_steps, whole_steps
 from .ops_session import last_steps, put_back, read_session, seen_steps
-from .ops_tracing import without_autocast
 
 
 @dataclass

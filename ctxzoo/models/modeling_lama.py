@@ -18,8 +18,9 @@ from .layers_linear import DEVIATION, normal_linear, text_classifier
 from .layers_recurrent import MaskedBiRNN
 from .layers_text_input import at_least_one_place
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel, start_weights
-from .ops_dropout import dropout
-from .ops_masking import masked_max, masked_mean, refuse_gaps
+from .ops_execution import dropout
+from .ops_inputs import refuse_gaps
+from .ops_words import masked_max, masked_mean
 
 
 class LearnedContext(nn.Module):

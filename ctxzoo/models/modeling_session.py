@@ -11,7 +11,7 @@ from transformers.utils import ModelOutput
 from .configuration_session import SessionConfig
 from .layers_session import ItemTable, without_padding
 from .modeling_base import ZooPreTrainedModel
-from .ops_names import rows_of_names
+from .ops_inputs import rows_of_names
 from .ops_session import next_item_loss, next_items
 
 TOP = 10  # items that are recommended where nobody says how many

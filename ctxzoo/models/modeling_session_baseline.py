@@ -13,7 +13,7 @@ from .configuration_session_baseline import SessionBaselineConfig
 from .layers_session import BilinearScores, ItemTable, glorot_linear
 from .layers_session_baseline import RecurrentReader, StampReader
 from .modeling_session import NextItemPreTrainedModel, SessionPreTrainedModel
-from .ops_dropout import dropout
+from .ops_execution import dropout
 from .ops_session import put_back, read_session
 
 

@@ -8,12 +8,11 @@ from torch import nn
 from transformers.utils import ModelOutput
 
 from .configuration_text import TextClassifierConfig, TextConfig
-from .layers_random_embedding import RandomEmbedding
-from .layers_text_input import TextInput
+from .layers_text_input import RandomEmbedding, TextInput
 from .layers_wide import WideScores
 from .modeling_base import ZooPreTrainedModel
-from .ops_losses import classification_loss
-from .ops_text_checks import word_ids, word_mask
+from .ops_inputs import word_ids, word_mask
+from .ops_words import classification_loss
 
 
 class TextPreTrainedModel(ZooPreTrainedModel):

@@ -26,7 +26,7 @@ from .layers_text_baseline import (
 )
 from .layers_text_input import at_least_one_place
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
-from .ops_dropout import dropout
+from .ops_execution import dropout
 
 
 class TextBaselinePreTrainedModel(TextPreTrainedModel):

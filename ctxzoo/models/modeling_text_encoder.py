@@ -18,8 +18,8 @@ from .modeling_encoder import (
     EncoderState,
     EncoderStepsPreTrainedModel,
 )
-from .ops_losses import IGNORED, classification_loss, token_classification_loss
-from .ops_masking import boolean_mask
+from .ops_inputs import boolean_mask
+from .ops_words import IGNORED, classification_loss, token_classification_loss
 
 
 class TextEncoderModel(EncoderModel):

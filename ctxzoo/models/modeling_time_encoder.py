@@ -20,9 +20,9 @@ from .modeling_encoder import (
     EncoderNextStepPreTrainedModel,
     EncoderPreTrainedModel,
 )
-from .ops_losses import IGNORED
-from .ops_names import rows_of_names
+from .ops_inputs import rows_of_names
 from .ops_time_encoder import check_timestamps
+from .ops_words import IGNORED
 
 TOP = 10  # events that are predicted where nobody says how many
 

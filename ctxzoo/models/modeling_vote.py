@@ -9,7 +9,7 @@ import torch
 from .configuration_vote import VoteConfig
 from .layers_vote import TrustNetwork
 from .modeling_base import ZooPreTrainedModel
-from .ops_names import rows_of_names
+from .ops_inputs import rows_of_names
 from .ops_vote import NEW_BILL, together, without_outcomes, words_of
 
 

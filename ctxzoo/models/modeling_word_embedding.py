@@ -17,10 +17,8 @@ from transformers.utils import ModelOutput
 
 from .configuration_word_embedding import WordEmbeddingConfig
 from .modeling_base import ZooPreTrainedModel
-from .ops_checkpointing import call_recomputed
-from .ops_integers import as_integers
-from .ops_losses import IGNORED, token_classification_loss
-from .ops_text_checks import word_ids, word_mask
+from .ops_execution import call_recomputed
+from .ops_inputs import as_integers, word_ids, word_mask
 from .ops_word_embedding import (
     attention_weights,
     even_weights,
@@ -30,6 +28,7 @@ from .ops_word_embedding import (
     with_word2vec_gradient,
     word_windows,
 )
+from .ops_words import IGNORED, token_classification_loss
 
 InputGradient = Literal["exact", "word2vec"]
 

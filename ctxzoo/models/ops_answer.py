@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import torch
 
-from .ops_masking import boolean_mask
+from .ops_inputs import boolean_mask
 
 
 class SpanLogits(Protocol):

@@ -20,8 +20,7 @@ from .ops_beta_lstm_traced import Steps, scanned_steps, unrolled_steps
 from .ops_beta_lstm_triton import available
 from .ops_beta_lstm_triton import backward_steps as fused_backward
 from .ops_beta_lstm_triton import forward_steps as fused_forward
-from .ops_gradients import without_second_derivative
-from .ops_tracing import is_exporting
+from .ops_execution import is_exporting, without_second_derivative
 
 # Units of a sequence from which compiled loops pay: to load Numba takes a second, and to compile, once, five.
 COMPILED_FROM = 2**13

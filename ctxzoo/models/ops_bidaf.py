@@ -4,7 +4,7 @@ from typing import Literal
 
 import torch
 
-from .ops_masking import mask_logits, masked_softmax
+from .ops_words import mask_logits, masked_softmax
 
 
 def trilinear_similarity(

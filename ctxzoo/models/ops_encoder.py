@@ -6,7 +6,7 @@ import warnings
 import torch
 from torch.nn import functional as F
 
-from .ops_dropout import dropout
+from .ops_execution import dropout
 
 CLOSEST = 1e-6  # least absolute value of a number whose power is taken
 

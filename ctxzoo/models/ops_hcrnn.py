@@ -23,8 +23,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .ops_gradients import without_second_derivative
-from .ops_tracing import is_exporting
+from .ops_execution import is_exporting, without_second_derivative
 
 PIECE = 2**18  # numbers of the attention over topics that are computed at once: what stays in a processor's cache
 COMPILED_FROM = 2**16  # numbers of it in a step of training from which compiled loops pay

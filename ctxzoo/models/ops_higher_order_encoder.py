@@ -17,9 +17,8 @@ from typing import Literal
 import torch
 from torch.nn import functional as F
 
-from .ops_checkpointing import call_recomputed
-from .ops_dropout import dropout
 from .ops_encoder import visible_keys
+from .ops_execution import call_recomputed, dropout
 
 PairScore = Literal["trilinear", "volume"]
 

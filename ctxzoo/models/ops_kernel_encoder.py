@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .ops_gradients import without_second_derivative
+from .ops_execution import without_second_derivative
 
 FLOOR = 1e-5  # added to a kernel's value before its logarithm is taken
 SLOPE = 0.2  # of the leaky ReLUs

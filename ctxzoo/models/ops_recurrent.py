@@ -19,7 +19,7 @@ from typing import Any, Literal
 import torch
 from torch.nn import functional as F
 
-from .ops_gradients import without_second_derivative
+from .ops_execution import without_second_derivative
 
 
 def reverse_within_length(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:

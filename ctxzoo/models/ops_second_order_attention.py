@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import torch
 
-from .ops_gradients import without_second_derivative
+from .ops_execution import without_second_derivative
 from .ops_second_order_triton import available, product_precision, second_order_backward, second_order_forward
 
 Implementation = Literal["auto", "plain", "closed_form", "recompute", "triton"]

@@ -3,9 +3,8 @@
 import torch
 from torch.nn import functional as F
 
-from .ops_integers import as_integers
-from .ops_losses import IGNORED
-from .ops_text_checks import word_mask
+from .ops_inputs import as_integers, word_mask
+from .ops_words import IGNORED
 
 
 def read_session(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import torch
 from torch.nn import functional as F
 
-from .ops_integers import as_integers
+from .ops_inputs import as_integers
 
 NEW_BILL = -1
 # Descriptions of roll calls may tell how they ended ("SENATE AGREED TO …", "having not voted in the affirmative").

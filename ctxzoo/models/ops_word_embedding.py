@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from .ops_masking import masked_softmax
+from .ops_words import masked_softmax
 
 
 def window_offsets(window: int, device: torch.device | None = None) -> torch.Tensor:

@@ -11,7 +11,7 @@ from torchmetrics import MeanMetric
 
 from ctxzoo.metrics import MeanReciprocalRankAtK, RecallAtK
 from ctxzoo.metrics.next_item import Ties, target_ranks
-from ctxzoo.models.ops_losses import IGNORED
+from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.training.scoring import build_scorer
 from ctxzoo.training.task import Scores, ZooTask
 

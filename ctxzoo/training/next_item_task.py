@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ctxzoo.metrics.next_item import Ties
-from ctxzoo.models.ops_losses import IGNORED
+from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.training.next_item_scores import NextItemScores, ranks_of_rows
 from ctxzoo.training.optimisers import OptimiserName
 from ctxzoo.training.task import ZooTask, model_inputs

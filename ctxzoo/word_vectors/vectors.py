@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch.nn import functional as F
 
-from ctxzoo.models.ops_names import name_text
+from ctxzoo.models.ops_inputs import name_text
 from ctxzoo.word_vectors.formats import read_glove_text, read_word2vec_binary, read_word2vec_text
 from ctxzoo.word_vectors.rows import RowSelection, spellings
 from ctxzoo.word_vectors.safetensors_files import find_checkpoint, read_safetensors

@@ -14,7 +14,7 @@ from ctxzoo.models.layers_beta_lstm import BetaLSTM
 from ctxzoo.models.modeling_beta_lstm import BetaLstmForCausalLM, BetaLstmForTokenClassification
 from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating
 from ctxzoo.models.ops_beta_lstm_steps import recurrent_steps
-from ctxzoo.models.ops_losses import token_classification_loss
+from ctxzoo.models.ops_words import token_classification_loss
 from tests.models.test_ops_beta_lstm_gates import CORRELATIONS
 
 EPS = 1e-3

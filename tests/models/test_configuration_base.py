@@ -140,7 +140,7 @@ def test_a_model_without_memory_draws_no_table(monkeypatch: pytest.MonkeyPatch) 
     def refuse(*_: object, **__: object) -> torch.Tensor:
         raise AssertionError("a table was drawn")
 
-    monkeypatch.setattr("ctxzoo.models.layers_random_embedding.seeded_uniform", refuse)
+    monkeypatch.setattr("ctxzoo.models.layers_text_input.seeded_uniform", refuse)
     model = empty_model(ContextualizerForSequenceClassification, TINY)
     assert {x.device.type for x in model.parameters()} == {"meta"}
     with pytest.raises(AssertionError, match="a table was drawn"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ctxzoo.models.layers_random_embedding import seeded_uniform
+from ctxzoo.models.layers_text_input import seeded_uniform
 from tests.references.random_embedding import reference_seeded_uniform
 
 

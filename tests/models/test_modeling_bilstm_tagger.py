@@ -10,7 +10,7 @@ from huggingface_hub.errors import StrictDataclassError
 
 from ctxzoo.models.configuration_bilstm_tagger import BilstmTaggerConfig
 from ctxzoo.models.modeling_bilstm_tagger import BilstmTaggerForTokenClassification, BilstmTaggerModel
-from ctxzoo.models.ops_losses import token_classification_loss
+from ctxzoo.models.ops_words import token_classification_loss
 
 SIZES: dict[str, Any] = {"vocab_size": 20, "word_dim": 6, "recurrent_size": 3, "projection_size": 5, "num_labels": 4}
 SENTENCES = ([3, 7, 3, 9, 1, 12], [5], [8, 2, 19])

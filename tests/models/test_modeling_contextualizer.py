@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from ctxzoo.models import layers_contextualizer
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
-from ctxzoo.models.layers_random_embedding import seeded_uniform
+from ctxzoo.models.layers_text_input import seeded_uniform
 from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClassification, ContextualizerModel
 from tests.references.contextualizer import contexts_of, tokenwise_of
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from ctxzoo.models.ops_dropout import dropout
+from ctxzoo.models.ops_execution import dropout
 
 
 @pytest.mark.parametrize("rate", [0.0001, 0.2, 0.5, 0.9])

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ctxzoo.models.ops_masking import mask_logits, masked_max, masked_mean, masked_softmax, refuse_gaps
+from ctxzoo.models.ops_inputs import refuse_gaps
+from ctxzoo.models.ops_words import mask_logits, masked_max, masked_mean, masked_softmax
 from tests.references.masking import reference_masked_softmax, reference_pooling
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from ctxzoo.models.ops_names import rows_of_names
+from ctxzoo.models.ops_inputs import rows_of_names
 
 NAMES = ["30", "1", "a"]
 

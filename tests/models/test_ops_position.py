@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from ctxzoo.models.ops_position import sinusoidal_positions, word_positions
+from ctxzoo.models.ops_words import sinusoidal_positions, word_positions
 from tests.references.position import reference_sinusoidal_positions
 
 

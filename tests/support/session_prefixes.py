@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ctxzoo.models.ops_losses import IGNORED
+from ctxzoo.models.ops_words import IGNORED
 
 # Padding before, between and behind items, a session of one item, and one item that nobody predicts.
 IDS = torch.tensor([[0, 3, 7, 7, 1, 12, 5], [5, 0, 0, 0, 0, 0, 0], [2, 0, 2, 9, 0, 4, 0]])

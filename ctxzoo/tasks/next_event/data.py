@@ -14,7 +14,7 @@ from torch.utils.data import Dataset
 from ctxzoo.data.event_rows import EventColumns
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.named_sequences import MAX_LENGTH, NamedSequencesDataModule, SequenceSplits
-from ctxzoo.models.ops_losses import IGNORED
+from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.tasks.next_event.reader import read_histories
 from ctxzoo.tasks.next_event.sample import EVENTS, TIMES
 

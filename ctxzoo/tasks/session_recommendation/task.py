@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ctxzoo.metrics.next_item import Ties
-from ctxzoo.models.ops_losses import IGNORED
+from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.training.next_item_scores import NextItemScores
 from ctxzoo.training.next_item_task import NextItemTask
 from ctxzoo.training.task import AutoHead, model_inputs

@@ -16,7 +16,7 @@ from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, encode_texts, frequent_words_of_texts, pad_rows
-from ctxzoo.models.ops_losses import IGNORED
+from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.models.tokenization_base import PAD_TOKEN, UNK_TOKEN
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer, cut_words, word_cutter
 from ctxzoo.tasks.token_classification.files import TOKENS

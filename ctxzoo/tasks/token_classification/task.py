@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from transformers import AutoModelForTokenClassification
 
-from ctxzoo.models.ops_losses import IGNORED
+from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.training.classification import ClassificationTask
 
 

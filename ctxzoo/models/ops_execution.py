@@ -1,0 +1,115 @@
+"""How parts of a model run: dropout, parts computed again, gradients that are derived once, and traced programs."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import wraps
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
+
+_STEPS = 2**16  # rates are multiples of its inverse
+
+
+def dropout(x: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
+    """Zero each value with probability `rate` and scale the others by 1 / (1 - rate), in training.
+
+    On the CPU torch draws a float for every value. Here one 64-bit draw decides about four values, so the rate is
+    rounded to a multiple of 2^-16 (and the scale with it); other devices use torch's own dropout.
+
+    Args:
+        x: any shape.
+        rate: in [0, 1).
+        training: whether to drop at all.
+
+    Returns:
+        A tensor of the shape of x; x itself unless in training.
+    """
+    if not training or rate == 0:
+        return x
+    if x.device.type != "cpu" or torch.compiler.is_compiling():
+        return F.dropout(x, rate, training=True)
+    dropped = round(rate * _STEPS)
+    draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+    values = draws.view(torch.int16)[: x.numel()].view(x.shape)
+    kept = values >= dropped - _STEPS // 2
+    return x * kept.to(x.dtype).mul_(_STEPS / (_STEPS - dropped))
+
+
+def call_checkpointed(module: Any, function: Callable[..., Any], *inputs: Any) -> Any:
+    """Return what a function gives; in training, of a module that is checkpointed, without what its gradient needs.
+
+    Args:
+        module: A module with the attribute `gradient_checkpointing`, which transformers sets, and then the function
+            that checkpoints; it keeps the state of the random numbers.
+        function: A function of the inputs, computed a second time when its gradient is.
+        inputs: Arguments of the function.
+    """
+    if module.gradient_checkpointing and module.training:
+        return module._gradient_checkpointing_func(function, *inputs)
+    return function(*inputs)
+
+
+def call_recomputed(function: Callable[..., Any], *inputs: Any) -> Any:
+    """Return what a function gives without what its gradient needs, which is too large to be kept for any training.
+
+    Args:
+        function: A function of the inputs, computed a second time when its gradient is, with the same random numbers.
+        inputs: Arguments of the function.
+    """
+    return checkpoint(function, *inputs, use_reentrant=False) if torch.is_grad_enabled() else function(*inputs)
+
+
+def without_second_derivative(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator of `backward` of an operation by which a gradient that is to be derived again is an error.
+
+    `once_differentiable` of torch is not enough. Where what comes from above needs no gradient, as that of a plain sum,
+    it takes the result for a constant, and second derivatives lack a part in silence.
+
+    Args:
+        name: of the operation, for the message.
+    """
+
+    def decorate(backward: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(backward)
+        def first_derivative(ctx: Any, *gradients: Any) -> Any:
+            if torch.is_grad_enabled():  # by create_graph=True alone
+                raise RuntimeError(
+                    f"{name} has no second derivatives: its gradient cannot be made with create_graph=True, as "
+                    "gradient penalties need it"
+                )
+            return backward(ctx, *gradients)
+
+        return first_derivative
+
+    return decorate
+
+
+def is_exporting() -> bool:
+    """Return whether `torch.export` traces; torch 2.11 says of `torch.compile` too that it is exporting."""
+    return torch.compiler.is_exporting() and not torch.compiler.is_dynamo_compiling()
+
+
+def refuse_jit_trace(name: str) -> None:
+    """Check that `torch.jit.trace` does not trace.
+
+    It would keep the sizes of the example in the program (batch, steps, groups of rows) and no check of inputs,
+    so that other texts would give other numbers in silence.
+
+    Args:
+        name: of what is traced, for the message.
+
+    Raises:
+        NotImplementedError: it does.
+    """
+    if torch.jit.is_tracing():  # type: ignore[attr-defined, no-untyped-call]
+        raise NotImplementedError(
+            f"torch.jit.trace of {name} would keep the sizes of the example, and be wrong at others; use "
+            "torch.export.export(model, (), batch, dynamic_shapes=...), which does not"
+        )
+
+
+def without_autocast(device: torch.device) -> AbstractContextManager[object]:
+    """Return a context in which nothing is computed in half precision; exported programs cannot hold it."""
+    return nullcontext() if is_exporting() else torch.autocast(device.type, enabled=False)

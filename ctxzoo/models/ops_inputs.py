@@ -1,0 +1,143 @@
+"""What callers give a model, checked: ids, labels, masks and names, with errors that name their mistake."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+
+def as_integers(name: str, given: torch.Tensor) -> torch.Tensor:
+    """Return `given` as int64, the only integers that every operation of torch takes.
+
+    Raises:
+        ValueError: booleans or numbers that may be fractions; `name` is what the message calls them.
+    """
+    if given.dtype == torch.int64:
+        return given
+    if given.dtype == torch.bool or given.is_floating_point() or given.is_complex():
+        raise ValueError(f"{name} must be integers, got {given.dtype} of shape {tuple(given.shape)}")
+    return given.long()
+
+
+def word_ids(input_ids: torch.Tensor, rows: int) -> torch.Tensor:
+    """Return `input_ids` as int64, checked: integers (B, n), with B above 0, that lie within a table of `rows` rows.
+
+    Ranges are only read on the CPU: on a device it would wait for the queue.
+
+    Raises:
+        ValueError: another shape or type, an empty batch, or an id outside the table.
+    """
+    input_ids = as_integers("input_ids", input_ids)
+    if input_ids.dim() != 2:
+        raise ValueError(f"input_ids must have the shape (batch, words), got {tuple(input_ids.shape)}")
+    refuse_empty_batch("input_ids", input_ids)
+    if torch.compiler.is_compiling() or input_ids.is_cuda or not input_ids.numel():
+        return input_ids
+    low, high = (int(value) for value in input_ids.aminmax())
+    if low < 0 or high >= rows:
+        raise ValueError(f"word id {low if low < 0 else high} is outside the table of {rows} rows")
+    return input_ids
+
+
+def refuse_empty_batch(name: str, given: torch.Tensor) -> None:
+    """Raise ValueError for a batch without rows; `name` is what the message calls it."""
+    if not torch.compiler.is_compiling() and given.size(0) == 0:
+        raise ValueError(f"{name} of shape {tuple(given.shape)} is an empty batch: it holds no document")
+
+
+def word_mask(words: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
+    """Return the mask of words (B, n, ...) as booleans (B, n); if it is None, all are True.
+
+    Raises:
+        ValueError: another shape, or values other than 0 and 1 (read on the CPU only).
+    """
+    shape = words.shape[:2]
+    if attention_mask is None:
+        return torch.ones(shape, dtype=torch.bool, device=words.device)
+    if attention_mask.shape != shape:
+        raise ValueError(
+            f"attention_mask of shape {tuple(attention_mask.shape)} does not fit words of shape {tuple(shape)}"
+        )
+    return boolean_mask(attention_mask)
+
+
+def boolean_mask(mask: torch.Tensor, name: str = "attention_mask") -> torch.Tensor:
+    """Return a mask of zeros and ones as booleans.
+
+    Raises:
+        ValueError: another number, such as -1, 0.5 or NaN. Values are only read on the CPU: on a device it would wait
+            for the queue.
+    """
+    if not (torch.compiler.is_compiling() or mask.is_cuda or mask.dtype == torch.bool):
+        odd = mask[(mask != 0) & (mask != 1)]
+        if odd.numel():
+            raise ValueError(f"{name} holds {odd[0].item()}; expected 1 at words and 0 at padding")
+    return mask.bool()
+
+
+def refuse_gaps(mask: torch.Tensor) -> None:
+    """Check that the words of a boolean mask (B, n) come first, as a recurrent layer needs them.
+
+    Raises:
+        ValueError: a word after padding; the message names row and position. Values are only read on the CPU: on a
+            device it would wait for the queue.
+    """
+    if torch.compiler.is_compiling() or mask.is_cuda:
+        return
+    gaps = (mask[:, 1:] & ~mask[:, :-1]).nonzero()
+    if len(gaps):
+        row, position = gaps[0].tolist()
+        raise ValueError(
+            f"attention_mask has a word at row {row}, position {position + 1}, after padding; this model reads texts "
+            "padded on the right"
+        )
+
+
+def rows_of_names(given: Sequence[Any], names: Sequence[str], thing: str) -> list[int]:
+    """Return where in a list of names each thing stands.
+
+    A number is a name as the data wrote it: 10, an integer of numpy or torch of that value, and "10" are all the thing
+    called "10", never the tenth.
+
+    Args:
+        given: Names as text or whole numbers; one or more.
+        names: What all things are called, each name once.
+        thing: What one of them is called in messages.
+
+    Returns:
+        Positions from 0, one for each name.
+
+    Raises:
+        ValueError: nothing given, a name that there is not, or what is no name.
+    """
+    if isinstance(given, str) or not len(given):
+        raise ValueError(f"expected a list of one {thing} or more, got {given!r}")
+    rows = {name: row for row, name in enumerate(names)}
+    found = []
+    for one in given:
+        row = rows.get(name_text(one, thing))
+        if row is None:
+            such = repr(names[0]) if len(names) == 1 else f"{names[0]!r} or {names[-1]!r}"
+            raise ValueError(
+                f"the model does not know the {thing} {str(one)!r}: expected one of its {len(names):,} names, such as "
+                f"{such}"
+            )
+        found.append(row)
+    return found
+
+
+def name_text(one: Any, thing: str) -> str:
+    """Return the name that a text or a whole number is; `thing` is what messages call what has the name.
+
+    Raises:
+        ValueError: anything else.
+    """
+    if isinstance(one, str):
+        return str(one)
+    try:
+        if isinstance(one, bool):
+            raise TypeError
+        return str(operator.index(one))
+    except TypeError:
+        raise ValueError(f"{one!r} is no name of the {thing}: expected text or a whole number") from None
