@@ -10,6 +10,7 @@ import pytest
 from tests.support.drawn_figures import drawn  # noqa: F401
 from tests.support.hub_fixtures import checkpoint, here, server, whole_checkpoint  # noqa: F401
 from tests.support.own_cache import own_cache  # noqa: F401
+from tests.support.small_sample import small_sample  # noqa: F401
 
 DATA_DIR_VARIABLE = "CTXZOO_DATA"
 os.environ["XDG_DATA_HOME"] = os.devnull  # no test finds the datasets that the user has got

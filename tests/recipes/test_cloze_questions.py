@@ -8,16 +8,16 @@ from pathlib import Path
 import datasets
 import pytest
 
+from ctxzoo.tasks.question_answering import reader
 from ctxzoo.tasks.question_answering.reader import read_squad
-from ctxzoo.tasks.question_answering.sample import sample_squad
 from recipes.cloze_questions import Settings, main
 from tests.tasks.question_answering.test_cloze import FILLER, LIFE, WORK
 
 
 @pytest.fixture
-def text(tmp_path: Path) -> Path:
+def text(tmp_path: Path, small_sample: None) -> Path:
     """Two articles of two rows, one of two hundred, and one that quotes the test split of the sample."""
-    quoted = next(context for context in sample_squad()["test"]["context"] if len(context.split()) > 12)
+    quoted = next(context for context in reader.sample_squad()["test"]["context"] if len(context.split()) > 12)
     rows = [
         *((title, f"{sentence} {FILLER}.\nHeading.") for title in ("Ada", "Byron") for sentence in (LIFE, WORK)),
         *[("filler", FILLER)] * 200,

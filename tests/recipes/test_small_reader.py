@@ -16,7 +16,7 @@ from tests.support.tiny_checkpoint import WORDS, tiny_result, tiny_tokenizer, wr
 
 
 @pytest.fixture
-def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_sample: None) -> Settings:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "cache"))
     data = SquadDataModule("sample", tokenizer=tiny_tokenizer())

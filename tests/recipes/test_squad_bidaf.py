@@ -149,6 +149,7 @@ def test_resume_without_a_run_starts_and_says_so_and_with_one_of_other_settings_
     assert results.read_bytes() == before
 
 
+@pytest.mark.usefixtures("small_sample")
 def test_an_output_that_cannot_be_written_stops_it_before_training(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file where the folder should be")
     run = recipe_here(tmp_path, *TINY, name="squad_bidaf")
@@ -184,6 +185,7 @@ def test_a_training_that_goes_on_is_named_after_its_checkpoint(finished: tuple[P
     assert result.settings["hidden_size"] == content["hidden_size"]
 
 
+@pytest.mark.usefixtures("small_sample")
 def test_what_a_checkpoint_has_otherwise_than_a_new_reader_is_told(tmp_path: Path) -> None:
     checkpoint = str(write_tiny(tmp_path / "tiny", dropout=0.3))
     choice = choose_bidaf(None, [], None, init_from=checkpoint, word_vectors=None)
@@ -215,6 +217,7 @@ def test_what_contradicts_the_checkpoint_is_refused(tmp_path: Path, option: dict
         main(Settings(init_from=checkpoint, **option))
 
 
+@pytest.mark.usefixtures("small_sample")
 def test_a_new_reader_is_as_wide_and_as_dropped_out_as_asked(tmp_path: Path) -> None:
     data = SquadDataModule("sample", word_embedding_size=16, cache_dir=str(tmp_path))
     data.setup()
@@ -225,6 +228,7 @@ def test_a_new_reader_is_as_wide_and_as_dropped_out_as_asked(tmp_path: Path) -> 
     assert (config.hidden_size, config.dropout) == (BidafConfig().hidden_size, BidafConfig().dropout)
 
 
+@pytest.mark.usefixtures("small_sample")
 def test_a_reader_of_squad_1_does_not_go_on_with_unanswerable_questions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,6 +239,7 @@ def test_a_reader_of_squad_1_does_not_go_on_with_unanswerable_questions(
         main(Settings(dataset="sample", init_from=checkpoint, progress=False))
 
 
+@pytest.mark.usefixtures("small_sample")
 def test_the_checkpoint_to_go_on_from_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "start"
     (write_tiny(folder, train_word_embeddings=True) / "README.md").unlink()

@@ -42,6 +42,7 @@ def test_every_job_is_done(processes: int) -> None:
     assert (pids == {os.getpid()}) == (processes == 1)
 
 
+@pytest.mark.slow
 def test_an_error_drops_the_jobs_that_have_not_begun(tmp_path: Path) -> None:
     jobs = [(number, str(tmp_path)) for number in range(1, 12)]
     with pytest.raises(ValueError, match="job 1 failed"):
