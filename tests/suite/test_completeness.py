@@ -54,6 +54,13 @@ def test_registry_holds_every_model_class_of_the_package() -> None:
     assert {cls.__name__ for cls in defined - registered} == set(), "add it to a register(...) call"
 
 
+def test_references_of_tests_travel_with_no_checkpoint() -> None:
+    code = "\n".join(path.read_text(encoding="utf-8") for path in MODELS.glob("*.py"))
+    defined = re.findall(r"^def (reference_\w+)", code, re.MULTILINE)
+    unused = [name for name in defined if len(re.findall(rf"\b{name}\b", code)) == 1]
+    assert unused == [], "no model calls it: move it to tests/references"
+
+
 @each_architecture
 def test_has_a_case_for_the_shared_suite(architecture: Architecture) -> None:
     path = f"tests/models/cases_{architecture.name}.py"
