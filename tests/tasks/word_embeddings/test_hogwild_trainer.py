@@ -125,8 +125,7 @@ def test_a_rate_that_is_too_large_is_named(corpus: Corpus, threads: int) -> None
 
 def test_a_loss_far_above_that_of_a_model_that_knows_nothing_stops_the_training(corpus: Corpus) -> None:
     """Numbers can stay finite to the end where vectors only grow."""
-    wild = settings(learning_rate=1.0, schedule="constant", random_window=False, subsampling=0.0)
-    trainer = HogwildTrainer(model_of(corpus, architecture="cwindow"), corpus, wild)
+    trainer = trainer_of(corpus, training=settings(learning_rate=1.0, schedule="constant"))
     message = (
         r"the loss is [\d.e+]+ \(a model that knows nothing: at most 2\.77\) after [\d,]+ words, "
         "with the learning rate 1; lower it"
