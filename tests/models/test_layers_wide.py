@@ -11,10 +11,10 @@ from huggingface_hub.errors import StrictDataclassError
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
+from ctxzoo.models.layers_wide import tfidf
 from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClassification
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
-from ctxzoo.models.ops_tfidf import tfidf
 
 SIZES: dict[str, Any] = {"vocab_size": 30, "word_dim": 6, "position_dim": 0, "num_labels": 3}
 WIDE: dict[str, Any] = {"wide_buckets": 10, "wide_char_buckets": 4, "deep_scale": 0.5}

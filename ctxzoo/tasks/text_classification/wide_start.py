@@ -67,7 +67,7 @@ def wide_start(
         counts: (rows, V) sparse, how often an id is in a training text.
         labels: (rows,) class of each row, 0..num_labels-1.
         num_labels: L.
-        group_starts: first id of each group whose part of the TF-IDF has length 1; see `ctxzoo.models.ops_tfidf.tfidf`.
+        group_starts: first id of each group whose part of the TF-IDF has length 1; see `layers_wide.tfidf`.
         seed: of the folds.
         costs: values of C to choose from.
         tell: gets how many fits of a C are done, and how many there are.
@@ -99,7 +99,7 @@ def inverse_document_frequency(counts: Matrix) -> Scores:
 
 
 def tfidf_matrix(counts: Matrix, idf: Scores, group_starts: Sequence[int]) -> Matrix:
-    """Return the TF-IDF (rows, V) of counts as `ctxzoo.models.ops_tfidf.tfidf` has it: each group has length 1."""
+    """Return the TF-IDF (rows, V) of counts as `ctxzoo.models.layers_wide.tfidf` has it: each group has length 1."""
     entries = np.empty(counts.nnz)
     bounds = [*group_starts, counts.shape[1]]
     # Some rows at a time, so that nothing but the entries is as large as the matrix.

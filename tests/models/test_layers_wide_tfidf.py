@@ -9,7 +9,7 @@ import pytest
 import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from ctxzoo.models.ops_tfidf import occurrences, tfidf
+from ctxzoo.models.layers_wide import occurrences, tfidf
 
 
 def batch(rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
