@@ -26,7 +26,7 @@ from ctxzoo.models.layers_encoder import Attention, DotAttention
 from ctxzoo.models.layers_higher_order_encoder import HigherOrderAttention, build_higher_order_attention
 from ctxzoo.models.layers_kernel_encoder import ImplicitKernelAttention, build_kernel_attention
 from ctxzoo.models.layers_linear_encoder import EfficientAttention, build_linear_attention
-from ctxzoo.models.old_names import ENCODER, current_fields
+from ctxzoo.models.old_names import encoder_fields
 from ctxzoo.models.ops_execution import refuse_jit_trace
 
 
@@ -403,8 +403,7 @@ def _config_of(name: str, fields: Mapping[str, Any]) -> EncoderConfig:
         ValueError: a value of such a record that is no longer there.
     """
     if "attention" in fields:
-        current = current_fields({"model_type": f"ctxzoo_{ENCODER}", **fields})
-        fields = {field: value for field, value in current.items() if field != "model_type"}
+        fields = {field: value for field, value in encoder_fields(fields).items() if field != "model_type"}
     return NAMES[name].config_class(position="none", **fields)
 
 

@@ -522,3 +522,18 @@ def test_masks_and_caches_that_are_others_are_refused() -> None:
 @pytest.mark.slow
 def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
     run_examples(REPOSITORY_ROOT / "docs" / "models" / "kernel_encoder.md", tmp_path)
+
+
+def test_a_record_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    """Its fields were those of one configuration, whose `attention` was esa or hsa."""
+    model = use_attention(bert(), "ctxzoo_contextual", order_type="anova", order=3)
+    record = model.config.ctxzoo_attention
+    of_old = {"attention": "hsa", "order_type": "anova", "anova_order": 3, "qk_norm": False}
+    sizes = ("num_heads", "hidden_size", "causal")
+    record["modules"] = {
+        path: {**of_old, **{name: fields[name] for name in sizes}} for path, fields in record["modules"].items()
+    }
+    model.save_pretrained(tmp_path)
+    again = load_with_attention(BertModel, str(tmp_path))
+    ids = torch.tensor([[7, 8, 9]])
+    assert torch.equal(again.eval()(ids).last_hidden_state, model.eval()(ids).last_hidden_state)

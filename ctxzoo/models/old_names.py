@@ -4,10 +4,13 @@ One table for all that was written with them: config.json files, results files a
 a checkpoint.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+logger = logging.getLogger(__name__)
+_told: set[str] = set()  # model types of today that were told of
 LAST = "in the version of 28 November 2026 (commit 5eb680cf)"  # in which the names below were last those of today
 
 ENCODER = "context_encoder"  # one architecture, which is four now
@@ -186,16 +189,29 @@ CONSTANT_SETTINGS: Mapping[str, Any] = MappingProxyType({"freeze_embeddings": Fa
 def current_fields(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a config.json says, in the names of today; one of today's is returned as it is.
 
+    A line tells of each name of today that stands in the place of an older one, once in a process.
+
     Args:
         content: Fields of a configuration with its `model_type`.
 
     Raises:
         ValueError: a field has a value that is no longer there; the message names both.
     """
-    return dict(content) if content.get("model_type") != f"ctxzoo_{ENCODER}" else _encoder_fields(content)
+    if content.get("model_type") != f"ctxzoo_{ENCODER}":
+        return dict(content)
+    found = encoder_fields(content)
+    if found["model_type"] not in _told:
+        _told.add(found["model_type"])
+        logger.warning("a config of ctxzoo_%s, an older name, is read as one of %s", ENCODER, found["model_type"])
+    return found
 
 
-def _encoder_fields(content: Mapping[str, Any]) -> dict[str, Any]:
+def encoder_fields(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields of the context encoder as those of one of the four architectures, its `model_type` among them.
+
+    Raises:
+        ValueError: see `current_fields`.
+    """
     architecture = encoder_of(content)
     for name, value in content.items():
         if name in ENCODER_FIELDS:

@@ -1,6 +1,5 @@
 """`register`: one call per architecture makes it known to the Auto classes, to `ctxzoo list` and to the test suite."""
 
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     from .modeling_base import ZooPreTrainedModel
 
 MODEL_TYPE_PREFIX = "ctxzoo_"
-logger = logging.getLogger(__name__)
-_told: set[tuple[str, str]] = set()  # model types of earlier versions, and of today, that this process has told of
 
 
 @dataclass(frozen=True)
@@ -117,12 +114,7 @@ def register_old(model_type: str, current_fields: Callable[[Mapping[str, Any]], 
     """
 
     def current(fields: Mapping[str, Any]) -> dict[str, Any]:
-        found = current_fields({**fields, "model_type": model_type})
-        names = model_type, found["model_type"]
-        if names not in _told:
-            _told.add(names)
-            logger.warning("a configuration of model type %r is read as one of %r, its name now", *names)
-        return found
+        return current_fields({**fields, "model_type": model_type})
 
     class OldConfig(PreTrainedConfig):
         def __new__(cls, **fields: Any) -> Any:

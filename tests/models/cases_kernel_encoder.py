@@ -27,7 +27,7 @@ class KernelEncoderCase(EncoderCase):
         return {
             "causal": KernelEncoderConfig(**{**KERNEL, "num_layers": 2}, position="rotary", causal=True),
             "mikan": KernelEncoderConfig(**LEARNED, attention="mikan", p_norm=1.8),
-            "ikan": KernelEncoderConfig(**LEARNED, attention="ikan", kernel="direct", p_norm=3.0),
+            "ikan": KernelEncoderConfig(**{**LEARNED, "inner_size": 16}, attention="ikan", kernel="direct", p_norm=3.0),
             "ika": KernelEncoderConfig(**LEARNED, attention="ika", causal=True, kernel_gate=True),
         }
 

@@ -14,7 +14,7 @@ from transformers import AutoConfig, AutoModel
 
 from ctxzoo.hub.folder_files import CheckpointFolderError
 from ctxzoo.hub.saved_model import load_saved_model, read_saved_model
-from ctxzoo.models import ARCHITECTURES
+from ctxzoo.models import ARCHITECTURES, old_names
 from ctxzoo.models.modeling_kernel_encoder import KernelEncoderForRegression
 from ctxzoo.models.modeling_time_encoder import TimeEncoderForNextEvent
 from ctxzoo.models.old_names import ENCODER, ENCODER_FIELDS, KEPT, current_fields, current_result
@@ -97,7 +97,10 @@ def test_fields_that_are_kept_are_those_of_the_configs() -> None:
     assert len(ENCODER_FIELDS) == 83
 
 
-def test_a_checkpoint_of_events_opens_under_its_old_names(tmp_path: Path) -> None:
+def test_a_checkpoint_of_events_opens_under_its_old_names(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(old_names, "_told", set())
     config = ARCHITECTURES["time_encoder"].config_class(**SIZES, position="lste", event_names=list("abcdefgh"))
     model = TimeEncoderForNextEvent(config).eval()
     model.save_pretrained(tmp_path)
@@ -111,6 +114,8 @@ def test_a_checkpoint_of_events_opens_under_its_old_names(tmp_path: Path) -> Non
     found, _ = load_saved_model(str(tmp_path))
     assert found.next_events(["a", "b"], times) == expected
     assert TimeEncoderForNextEvent.from_pretrained(tmp_path).next_events(["a", "b"], times) == expected
+    told = [record.getMessage() for record in caplog.records if record.name == "ctxzoo.models.old_names"]
+    assert told == ["a config of ctxzoo_context_encoder, an older name, is read as one of ctxzoo_time_encoder"]
 
 
 def test_a_regression_whose_config_holds_its_scaling_predicts_as_before(tmp_path: Path) -> None:
