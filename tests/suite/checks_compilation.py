@@ -47,15 +47,18 @@ class CompilationChecks:
     @pytest.mark.slow
     @pytest.mark.skipif(shutil.which("g++") is None and shutil.which("clang++") is None, reason="needs a C++ compiler")
     def test_inductor_equals_eager(self, family: Subject) -> None:
-        _assert_compiled_equals_eager(family, "inductor", (3, 1, 2))
+        _assert_compiled_equals_eager(family, "inductor", (2, 1))
 
     @pytest.mark.slow
     @through_heads
     def test_exported_program_runs_at_other_sizes(self, subject: Subject, tmp_path: Path) -> None:
         model = subject.model()
-        torch.export.save(_export(subject, model), tmp_path / "model.pt2")
-        program = torch.export.load(tmp_path / "model.pt2").module()
+        exported = _export(subject, model)
+        if subject.is_representative:  # what is saved is of every config and head the same kind of program
+            torch.export.save(exported, tmp_path / "model.pt2")
+            exported = torch.export.load(tmp_path / "model.pt2")
+        program = exported.module()
         # Traced with three rows of up to seven steps.
-        for lengths in ((12, 3, 1, 9, 5), (4,), (1,), (30, 2)):
+        for lengths in ((12, 3, 1, 9, 5), (1,), (20, 2)):
             batch = subject.batch(lengths, seed=3)
             assert_same_outputs(named_tensors(program(**batch)), named_tensors(model(**batch)), **CLOSE)
