@@ -126,7 +126,8 @@ class EncoderPreTrainedModel(ZooPreTrainedModel):
         self,
         outputs: Any,
         logits: torch.Tensor,
-        loss_and_targets: tuple[torch.Tensor, torch.Tensor | int] | None,
+        loss: torch.Tensor | None,
+        penalty: torch.Tensor | None,
         return_dict: bool | None,
     ) -> EncoderHeadOutput | tuple[Any, ...]:
         """Return the output of a head.
@@ -134,15 +135,12 @@ class EncoderPreTrainedModel(ZooPreTrainedModel):
         Args:
             outputs: of the encoder.
             logits: scores of the head.
-            loss_and_targets: Mean loss over the targets, and how many there are; None: there are no labels.
+            loss: Mean loss over the targets; None: there are no labels.
+            penalty: see there; it is added to a loss.
             return_dict: see `wants_dict`.
         """
-        loss, penalty = None, None
-        if loss_and_targets is not None:
-            loss, targets = loss_and_targets
-            penalty = self.penalty(outputs, targets)
-            if penalty is not None:
-                loss = loss + penalty
+        if loss is not None and penalty is not None:
+            loss = loss + penalty
         output = EncoderHeadOutput(
             loss=loss,
             logits=logits,
@@ -347,8 +345,11 @@ class EncoderStepsPreTrainedModel(EncoderPreTrainedModel):
             **inputs,
         )
         logits = self.scores(outputs.last_hidden_state)
-        scored = None if labels is None else self.losses(logits, labels, word_mask(logits, attention_mask))
-        return self.head_output(outputs, logits, scored, return_dict)
+        loss, penalty = None, None
+        if labels is not None:
+            loss, targets = self.losses(logits, labels, word_mask(logits, attention_mask))
+            penalty = self.penalty(outputs, targets)
+        return self.head_output(outputs, logits, loss, penalty, return_dict)
 
 
 class EncoderNextStepPreTrainedModel(EncoderStepsPreTrainedModel):

@@ -103,8 +103,8 @@ class TextEncoderForSequenceClassification(EncoderPreTrainedModel):
             labels: (B,) classes.
 
         Returns:
-            `logits` (B, L). The loss is the cross-entropy in nats, mean over the batch, plus the `auxiliary_loss` where
-            there is one.
+            `logits` (B, L), and the `auxiliary_loss`, where there is one, without labels too. The loss is the cross-entropy
+            in nats, mean over the batch, plus the `auxiliary_loss`.
 
         Raises:
             ValueError: labels of another shape, or outside the classes; see also `TextEncoderModel.forward`.
@@ -119,8 +119,8 @@ class TextEncoderForSequenceClassification(EncoderPreTrainedModel):
             return_dict=True,
         )
         logits = self.classifier(outputs.pooler_output)
-        scored = None if labels is None else (classification_loss(logits, labels), len(logits))
-        return self.head_output(outputs, logits, scored, return_dict)
+        loss = None if labels is None else classification_loss(logits, labels)
+        return self.head_output(outputs, logits, loss, self.penalty(outputs, len(logits)), return_dict)
 
 
 class TextEncoderStepsPreTrainedModel(EncoderStepsPreTrainedModel):

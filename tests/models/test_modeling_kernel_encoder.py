@@ -12,6 +12,7 @@ from ctxzoo.models.configuration_kernel_encoder import KernelEncoderConfig
 from ctxzoo.models.modeling_kernel_encoder import (
     KernelEncoderForCausalLM,
     KernelEncoderForRegression,
+    KernelEncoderForSequenceClassification,
     KernelEncoderModel,
 )
 from ctxzoo.models.ops_encoder import rotary_factors, rotate
@@ -218,3 +219,14 @@ def test_scaling_that_cannot_be_is_refused() -> None:
         model.scaling.take([0.0, 0.0], [1.0, 1.0])
     with pytest.raises(ValueError, match=r"scales of rows must be above 0, got 0\.0"):
         model.scaling.take([0.0, 0.0, 0.0], [1.0, 1.0, 0.0])
+
+
+def test_the_divergence_is_there_without_labels_for_losses_of_a_caller() -> None:
+    """As one with label smoothing, which a training computes from the scores."""
+    config = KernelEncoderConfig(**SIZES, attention="ika", num_features=4, kl_lambda=0.3, num_labels=2)
+    model = started(KernelEncoderForSequenceClassification(config))
+    ids, labels = torch.tensor([[3, 4, 5], [6, 7, 8]]), torch.tensor([0, 1])
+    alone, trained = model(ids), model(ids, labels=labels)
+    torch.testing.assert_close(alone.auxiliary_loss, 0.3 * alone.kl.mean())
+    expected = torch.nn.functional.cross_entropy(alone.logits, labels) + alone.auxiliary_loss
+    torch.testing.assert_close(trained.loss, expected)
