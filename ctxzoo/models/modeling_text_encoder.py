@@ -103,8 +103,8 @@ class TextEncoderForSequenceClassification(EncoderPreTrainedModel):
             labels: (B,) classes.
 
         Returns:
-            `logits` (B, L), and the `auxiliary_loss`, where there is one, without labels too. The loss is the cross-entropy
-            in nats, mean over the batch, plus the `auxiliary_loss`.
+            `logits` (B, L), and the `auxiliary_loss`, where there is one, without labels too. The loss is the
+            cross-entropy in nats, mean over the batch, plus the `auxiliary_loss`.
 
         Raises:
             ValueError: labels of another shape, or outside the classes; see also `TextEncoderModel.forward`.
