@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -14,6 +15,11 @@ from tests.support.small_sample import small_sample  # noqa: F401
 
 DATA_DIR_VARIABLE = "CTXZOO_DATA"
 os.environ["XDG_DATA_HOME"] = os.devnull  # no test finds the datasets that the user has got
+
+
+def pytest_collection_finish() -> None:
+    """Have the garbage collector look at what tests make, not at modules and collected tests, millions of objects."""
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
