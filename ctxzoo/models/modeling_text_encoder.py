@@ -120,7 +120,7 @@ class TextEncoderForSequenceClassification(EncoderPreTrainedModel):
         )
         logits = self.classifier(outputs.pooler_output)
         loss = None if labels is None else classification_loss(logits, labels)
-        return self.head_output(outputs, logits, loss, self.penalty(outputs, len(logits)), return_dict)
+        return self.head_output(outputs, logits, loss, self.penalty(outputs, logits.size(0)), return_dict)
 
 
 class TextEncoderStepsPreTrainedModel(EncoderStepsPreTrainedModel):
