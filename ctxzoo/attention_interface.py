@@ -34,7 +34,7 @@ class _Kind(NamedTuple):
     """What a name in transformers stands for.
 
     Attributes:
-        config_class: of the encoder whose attention it is.
+        config_class: Configuration class of the encoder whose attention it is.
         build: Function from such a config and the number of a layer to its attention.
         defaults: Fields where nothing else is asked for.
         allowed: Kinds of `attention` that may be asked for; of those with a single one, its name in earlier versions.

@@ -37,8 +37,8 @@ def as_saved(architecture: Architecture, fields: Mapping[str, object]) -> Archit
     """Return an architecture as a checkpoint holds it: without a tokenizer where the model reads no words.
 
     Args:
-        architecture: of the checkpoint.
-        fields: of its configuration. With a `vocab_size` of 0 the model has no table of words.
+        architecture: Architecture of the checkpoint.
+        fields: Fields of its configuration, by name. With a `vocab_size` of 0 the model has no table of words.
     """
     return replace(architecture, tokenizer_class=None) if fields.get("vocab_size") == 0 else architecture
 

@@ -31,7 +31,7 @@ class AttentionAux:
         modulation: (B, h, queries, d) what a context multiplies queries by.
         divergence: (B,) nats by which what was drawn for each example departs from its prior.
         clamped: scalar, the fraction of denominators that were clamped.
-        state: what the layer has read, for the next steps; where `use_cache` requests it.
+        state: Tensors of what the layer has read, for the next steps; None unless `use_cache` requests it.
     """
 
     weights: torch.Tensor | None = None
@@ -73,7 +73,7 @@ class Attention(nn.Module):
             causal: query i, counted from the end (i + keys - queries), sees keys up to its own.
             hidden_states: (B, keys, m) what the layer reads, for mechanisms with maps of their own.
             score_bias: (B, h or 1, queries, keys) nats that are added to the logarithm of the similarity.
-            state: what earlier steps left; keys, values and mask are then those of the new steps.
+            state: Tensors of earlier steps; keys, values and mask are then those of the new steps. Default: none.
             use_cache: give the state behind the last key.
             output_attentions: give weights, similarity and importance, where the mechanism has them.
             places: (K,) of the queries whose output is wanted, where `causal`, `score_bias`, `use_cache` and
@@ -100,7 +100,7 @@ def with_past(
 
     Args:
         state: keys, values and mask of the steps before; None: there are none.
-        key, value, mask: of the new steps; see `Attention.forward`.
+        key, value, mask: Keys, values and mask of the new steps; see `Attention.forward`.
     """
     if state is None:
         return key, value, mask
@@ -190,7 +190,7 @@ class MultiHeadAttention(nn.Module):
     Args:
         hidden_size: m, a multiple of `num_heads`.
         num_heads: h.
-        attention: what attends.
+        attention: Module from queries, keys and values to outputs.
         deviation: standard deviation of the start of the last map.
     """
 
@@ -221,7 +221,7 @@ class MultiHeadAttention(nn.Module):
         Args:
             x: (B, n, m).
             mask: boolean (B, n), True at real steps.
-            rotary: see `rotary_factors`; None: queries and keys are not turned.
+            rotary: Cosines and sines of `rotary_factors`; None: queries and keys are not turned.
             causal, score_bias, state, use_cache, output_attentions, places: see `Attention.forward`.
 
         Returns:

@@ -18,8 +18,9 @@ from ctxzoo.models import ARCHITECTURES, old_names
 from ctxzoo.models.modeling_kernel_encoder import KernelEncoderForRegression
 from ctxzoo.models.modeling_time_encoder import TimeEncoderForNextEvent
 from ctxzoo.models.old_names import ENCODER, ENCODER_FIELDS, KEPT, current_fields, current_result
-from ctxzoo.results.result import RunResult, finished_result, read_results
+from ctxzoo.results.result import RunResult, finished_result
 from ctxzoo.runs.recipe import parse_settings
+from tests.support.committed_results import committed_results
 
 ROOT = Path(__file__).parents[2]
 RECIPES = (
@@ -146,7 +147,7 @@ def test_every_committed_config_and_result_is_read_in_names_of_today() -> None:
     for file in configs:
         content = json.loads(file.read_text())
         assert current_fields(content) == content, file
-    for one in read_results(ROOT / "results"):
+    for one in committed_results():
         assert one.architecture in {*ARCHITECTURES, "scikit_learn"} or one.architecture != ENCODER
         if one.architecture in KEPT:
             assert not {"freeze_embeddings", "embedding_bound"} & set(one.settings)

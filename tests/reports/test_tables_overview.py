@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.results.result import RunResult, read_results
+from ctxzoo.results.result import RunResult
 from reports.tables_overview import SYSTEMS, Model, System, overview
+from tests.support.committed_results import committed_results
 from tests.support.result_tables import make_run, rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,7 +68,7 @@ def test_a_seed_twice_is_refused() -> None:
 
 def test_every_model_is_run_and_the_page_of_the_row_has_its_scores() -> None:
     """So a row whose label or data is mistaken is found: its page is made from the same files, by other code."""
-    results = read_results(ROOT / "results")
+    results = list(committed_results())
     pages = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md"))
     assert len(rows(overview(results))) == len(SYSTEMS) == 12
     for system in SYSTEMS:
