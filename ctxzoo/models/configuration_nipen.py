@@ -36,7 +36,7 @@ class NipenConfig(VoteConfig):
         weight_lambda, topic_lambda, ideal_lambda, text_lambda, trust_lambda, vote_lambda, scale_lambda, tensor_lambda:
             lambda_w, _y, _u, _n, _tau, _f, _alpha and _ntn of the objective.
         delta_lambda: of the deviations of amortised bills.
-        bias_lambda: Weight of the penalty on the bias of each bill; None: number of legislators, as the authors have it.
+        bias_lambda: Weight of the penalty on the bias of each bill; None: number of legislators, the authors' choice.
         corruption_level: fraction of the entries of a bag of words that are 0 in training.
         dropout: rate, behind the layers of the denoising autoencoder and of "tensor", on the matrices of the
             variational one.
