@@ -10,9 +10,10 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Protocol, cast
+from typing import IO, Any, cast
 
 from ctxzoo.catalogue.entry import RawFileError
+from ctxzoo.data.unpacking import BoundedStream
 
 LARGEST_UNPACKED = 2**30  # bytes of all that an archive holds; those of the catalogue hold up to some hundred million
 
@@ -68,7 +69,11 @@ def tar_texts(path: Path, names: re.Pattern[str]) -> Iterator[tuple[re.Match[str
         RawFileError: the archive is damaged, holds more than `LARGEST_UNPACKED`, or a text that is not UTF-8.
     """
     try:
-        with gzip.open(path) as stream, tarfile.open(fileobj=cast(Any, _Bounded(stream, path)), mode="r|") as archive:
+        with (
+            gzip.open(path) as stream,
+            BoundedStream(stream, LARGEST_UNPACKED, _too_large(path)) as bounded,
+            tarfile.open(fileobj=cast(Any, bounded), mode="r|") as archive,
+        ):
             for member in archive:
                 match = names.fullmatch(member.name)
                 content = archive.extractfile(member) if match else None  # of a link an error
@@ -76,26 +81,6 @@ def tar_texts(path: Path, names: re.Pattern[str]) -> Iterator[tuple[re.Match[str
                     yield match, content.read().decode("utf-8")
     except (tarfile.TarError, EOFError, OSError, UnicodeDecodeError, zlib.error) as error:
         raise RawFileError(f"{path.name} cannot be unpacked: {error}") from error
-
-
-class _Readable(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
-class _Bounded:
-    """A stream that is refused where it holds more than `LARGEST_UNPACKED`."""
-
-    def __init__(self, stream: _Readable, path: Path) -> None:
-        self.stream = stream
-        self.path = path
-        self.left = LARGEST_UNPACKED
-
-    def read(self, size: int) -> bytes:
-        block = self.stream.read(size)
-        self.left -= len(block)
-        if self.left < 0:
-            raise _too_large(self.path)
-        return block
 
 
 def _too_large(path: Path) -> RawFileError:

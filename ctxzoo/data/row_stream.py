@@ -24,6 +24,7 @@ from ctxzoo.data.row_files import PEEK, delimited_rows, files_of_splits, in_orde
 from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
 from ctxzoo.data.text_columns import TEXT_COLUMNS
 from ctxzoo.data.text_files import json_object
+from ctxzoo.data.unpacking import bounded
 
 CHUNK = 1000  # rows
 LINES, DATASET = "txt", "dataset"
@@ -114,7 +115,7 @@ def as_file(source: Path, *, kind: str | None = None, columns: Sequence[str] = (
         else:
             whole.symlink_to(source.resolve())
         with _unpacked(whole) as unpacked:
-            is_packed, begin = isinstance(unpacked, gzip.GzipFile), unpacked.read(PEEK)
+            is_packed, begin = not unpacked.seekable(), unpacked.read(PEEK)
         if kind is None:
             kind = _kind_of_content(begin, columns)
             print(f"ctxzoo: {_name_of(source)} is read as {kind} (--format says otherwise)", file=sys.stderr)
@@ -135,8 +136,8 @@ def _unpacked(file: Path) -> Iterator[IO[bytes]]:
         if stream.peek(len(GZIP))[: len(GZIP)] != GZIP:
             yield stream
             return
-        with gzip.GzipFile(fileobj=stream) as unpacked:
-            yield unpacked  # type: ignore[misc, unused-ignore]
+        with bounded(gzip.GzipFile(fileobj=stream), file) as unpacked:
+            yield unpacked
 
 
 def _kind_of_name(source: Path) -> str:
@@ -216,7 +217,7 @@ def _json_rows(lines: IO[str], name: str) -> Iterator[Row]:
 
 def _parquet_rows(stream: IO[bytes], name: str) -> Iterator[Row]:
     try:
-        file = pa.parquet.ParquetFile(stream)
+        file = pa.parquet.ParquetFile(stream if stream.seekable() else pa.BufferReader(stream.read()))
         refuse_repeated(Path(name), file.schema_arrow.names)
         for batch in file.iter_batches(CHUNK):
             yield from batch.to_pylist()

@@ -22,6 +22,7 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined,
 
 from ctxzoo.data.files import FILE_SUFFIXES, OWN_NAMESPACE, hub_answers, is_own_name, is_there
 from ctxzoo.data.notices import reason_of
+from ctxzoo.data.unpacking import refuse_large_files
 
 DATA_DIR_VARIABLE = "CTXZOO_DATA"
 
@@ -94,6 +95,7 @@ def load_splits(
     Raises:
         DatasetUnavailableError: no such folder, and the Hub does not have the dataset, does not answer or is not asked.
         DatasetFileError: a file of the dataset is damaged or empty.
+        PackedFileError: a file of a folder unpacks to more than it may, see `refuse_large_files`.
         ValueError: unknown `config`.
     """
     source = resolve_dataset(name, data_dir)
@@ -106,6 +108,7 @@ def load_splits(
         raise DatasetUnavailableError(_not_built(name, data_dir) + generated)
     try:
         if Path(source).is_dir():
+            refuse_large_files(Path(source))
             return _load(source, config, cache_dir or _cache_of_folder(Path(source)))
         return _load_from_hub(source, config, cache_dir)
     except (FileNotFoundError, ConnectionError) as error:  # not on the Hub, no data file, no network

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ctxzoo.data.notices import reason_of
 from ctxzoo.data.sources import DatasetFileError
+from ctxzoo.data.unpacking import bounded
 
 NOT_LINES = (".csv", ".tsv", ".json", ".parquet")  # their lines are no texts
 PACKED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}  # what pyarrow unpacks
@@ -25,10 +26,11 @@ def open_unpacked(file: Path) -> BinaryIO:
 
     Raises:
         OSError: it cannot be read.
+        PackedFileError: while it is read: it unpacks to more than it may, see `largest_unpacked`.
     """
     packed = PACKED.get(file.suffix.lower())
     raw = file.open("rb")
-    return raw if packed is None else pa.CompressedInputStream(pa.PythonFile(raw), packed)
+    return raw if packed is None else bounded(pa.CompressedInputStream(pa.PythonFile(raw), packed), file)
 
 
 def read_utf8(file: Path) -> str:

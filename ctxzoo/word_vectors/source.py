@@ -17,6 +17,7 @@ from typing import BinaryIO, Literal, cast
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ctxzoo.data.unpacking import bounded, refuse_large_members
 from ctxzoo.word_vectors.rows import quoted
 
 VectorFormat = Literal["glove", "word2vec text", "word2vec binary", "safetensors"]
@@ -113,6 +114,7 @@ def open_vector_file(path: Path, progress: bool) -> Iterator[OpenVectorFile]:
 
     Raises:
         ValueError: the archive does not hold exactly one file, or (also while reading) packed data is damaged.
+        PackedFileError: it unpacks to more than it may, see `largest_unpacked`.
     """
     bar = Progress(
         TextColumn("{task.description}"),
@@ -133,24 +135,21 @@ def open_vector_file(path: Path, progress: bool) -> Iterator[OpenVectorFile]:
         raw.seek(0)
         try:
             if mark.startswith(_GZIP_MARK):
-                with gzip.GzipFile(fileobj=raw) as unpacked:
-                    yield OpenVectorFile(_buffered(unpacked), str(path), report)
+                with bounded(gzip.GzipFile(fileobj=raw), path) as unpacked:
+                    yield OpenVectorFile(unpacked, str(path), report)
             elif mark == _ZIP_MARK:
                 with zipfile.ZipFile(raw) as archive:
                     member = _only_member(path, archive)
+                    refuse_large_members(path, [member])
                     with archive.open(member) as unpacked_member:
-                        yield OpenVectorFile(_buffered(unpacked_member), f"{path}!{member.filename}", report)
+                        stream = io.BufferedReader(cast(io.RawIOBase, unpacked_member), _BUFFER_BYTES)
+                        yield OpenVectorFile(stream, f"{path}!{member.filename}", report)
             else:
                 yield OpenVectorFile(raw, str(path), report)
         except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
             raise ValueError(
                 f"{path}: the packed data is damaged or cut short ({error}); get the file again"
             ) from error
-
-
-def _buffered(unpacked: object) -> BinaryIO:
-    # Both unpackers offer readinto, which is all that a buffered reader needs.
-    return io.BufferedReader(cast(io.RawIOBase, unpacked), _BUFFER_BYTES)
 
 
 def _only_member(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import datasets
-import pyarrow as pa
 
 from ctxzoo.data.notices import reason_of
 from ctxzoo.data.sources import dataset_fingerprint, load_splits, resolve_dataset
-from ctxzoo.data.text_files import PACKED
+from ctxzoo.data.text_files import PACKED, open_unpacked
 from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
 
 BLOCK = 1 << 20  # bytes
+BLANKS = b" \t\r\v\f"
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class CorpusSource:
     """Where the lines of a corpus come from.
 
     A line is what windows never cross: a sentence or a paragraph. In a dataset each row of the column is one text,
-    which line feeds cut into lines. A line of a file of more than 1 MiB is cut at blanks into lines of about that size.
+    which line feeds cut into lines. A line of a file of more than 1 MiB is cut at blanks into lines of about that size;
+    a part of it that has none, as in a language that writes none, is cut between two characters.
 
     Attributes:
         name: "sample" (generated), a text file in UTF-8 (.gz, .zst and .bz2 are unpacked while they are read), or a
@@ -97,7 +98,7 @@ def _file_lines(path: Path) -> Iterator[str]:
             "convert the file, for example with iconv"
         ) from error
     except OSError as error:
-        if isinstance(error, FileNotFoundError) or path.suffix not in PACKED:
+        if isinstance(error, FileNotFoundError) or path.suffix.lower() not in PACKED:
             raise
         raise ValueError(
             f"{path} cannot be unpacked after line {number}: {reason_of(error)}; copy or pack it again"
@@ -105,14 +106,23 @@ def _file_lines(path: Path) -> Iterator[str]:
 
 
 def _byte_lines(path: Path) -> Iterator[bytes]:
-    """Yield lines without their ends; one that is longer than a block comes in parts, cut at blanks."""
-    with pa.input_stream(str(path), compression=PACKED.get(path.suffix)) as stream:
+    """Yield lines without their ends; one that is longer than a block comes in parts."""
+    with open_unpacked(path) as stream:
         rest = b""
         while block := stream.read(BLOCK):
             *whole, rest = (rest + block).split(b"\n")
             yield from whole
-            if len(rest) > BLOCK and b" " in rest:  # such as text8, all of whose 100 MB are one line
-                part, _, rest = rest.rpartition(b" ")
+            if len(rest) > BLOCK:  # such as text8, all of whose 100 MB are one line
+                part, rest = _cut_at_end(rest)
                 yield part
         if rest:
             yield rest
+
+
+def _cut_at_end(line: bytes) -> tuple[bytes, bytes]:
+    """Return the two sides of the last blank of a line, or of the begin of its last character, in UTF-8."""
+    blank = max(line.rfind(blank) for blank in BLANKS)
+    if blank >= 0:
+        return line[:blank], line[blank + 1 :]
+    last = max((place for place in range(-4, 0) if line[place] & 0xC0 != 0x80), default=-1)
+    return line[:last], line[last:]

@@ -174,10 +174,22 @@ def test_a_line_longer_than_the_memory_comes_in_parts(tmp_path: Path, monkeypatc
     monkeypatch.setattr("ctxzoo.tasks.word_embeddings.corpus_lines.BLOCK", 64)
     words = [f"wörd{number}" for number in range(400)]
     path = tmp_path / "text8"
-    path.write_text(f"short line\n {' '.join(words)}\n{'x' * 500}\nlast", encoding="utf-8")
-    first, *parts, unbroken, last = CorpusSource(str(path)).lines()
-    assert (first, unbroken, last) == ("short line", "x" * 500, "last")
+    path.write_text(f"short line\n {' '.join(words)}\nlast", encoding="utf-8")
+    first, *parts, last = CorpusSource(str(path)).lines()
+    assert (first, last) == ("short line", "last")
     assert " ".join(parts) == f" {' '.join(words)}"
+    assert max(len(part.encode()) for part in parts) <= 128
+
+
+@pytest.mark.parametrize("text", ["\t".join(f"w{number}" for number in range(400)), "漢字𝒳x" * 100])
+def test_a_long_line_without_spaces_comes_in_parts_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """At tabs, and between characters where a text has no blank at all."""
+    monkeypatch.setattr("ctxzoo.tasks.word_embeddings.corpus_lines.BLOCK", 64)
+    (tmp_path / "text8").write_text(text, encoding="utf-8")
+    parts = list(CorpusSource(str(tmp_path / "text8")).lines())
+    assert ("\t" if "\t" in text else "").join(parts) == text
     assert max(len(part.encode()) for part in parts) <= 128
 
 
