@@ -9,6 +9,8 @@ import torch
 from ctxzoo.models.tokenization_word import WordTokenizer
 from ctxzoo.training.scoring import in_evaluation_mode
 
+PART = 1024  # words of a prompt that are read at once
+
 
 def continue_text(
     model: Any,
@@ -22,7 +24,8 @@ def continue_text(
     """Return the words that a model gives behind the beginning of a line, until it ends the line.
 
     The model reads an end mark first, as before every line of its training. It is in evaluation mode while it reads,
-    and never gives padding or the unknown word.
+    and never gives padding or the unknown word. A long prompt, such as a text of one line, is read in parts, whose
+    state goes on from one to the next.
 
     Args:
         model: a language model with `generate`.
@@ -54,6 +57,7 @@ def continue_text(
         found = model.generate(
             ids,
             attention_mask=torch.ones_like(ids),
+            state=_state_before_the_end(model, ids),
             max_new_tokens=words,
             eos_token_id=end,
             pad_token_id=tokenizer.pad_token_id,
@@ -62,3 +66,13 @@ def continue_text(
         )
     added = [index for index in found[0, ids.size(1) :].tolist() if index != end]
     return " ".join(tokenizer.convert_ids_to_tokens(added))
+
+
+def _state_before_the_end(model: Any, ids: torch.Tensor) -> Any:
+    """Return the state of a model behind all words (1, n) but the last, or None for a prompt that is read at once."""
+    if ids.size(1) <= PART:
+        return None
+    state = None
+    for part in torch.split(ids[:, :-1], PART, dim=1):
+        state = model.base_model(input_ids=part, state=state, use_cache=True, return_dict=True).state
+    return state

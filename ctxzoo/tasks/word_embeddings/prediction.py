@@ -10,6 +10,7 @@ from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import leave_out
 from ctxzoo.data.row_stream import LINES, Row, RowStream
 from ctxzoo.data.text_columns import ColumnNames, TextsOfRows
+from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE
 
 if TYPE_CHECKING:
     from transformers import FillMaskPipeline
@@ -49,13 +50,17 @@ class MaskAnswers:
 def fill_masks(filler: FillMaskPipeline, texts: list[str], *, batch_size: int = 32) -> list[list[dict[str, Any]]]:
     """Return the most probable words for the one mask of each text, `word` and probability `score`, the best first.
 
+    Of a long text, such as a file of one line, the 1,000 words on each side of the mask are read, as many as a sentence
+    of a training has.
+
     Raises:
         ValueError: a text with no mask, or with several.
     """
     wrong = next((told for text in texts if (told := _wrong_masks(filler, text))), None)
     if wrong is not None:
         raise ValueError(wrong)
-    found = filler(texts, top_k=WORDS_SHOWN, batch_size=batch_size)
+    near = [_near_mask(text, str(filler.tokenizer.mask_token)) for text in texts]
+    found = filler(near, top_k=WORDS_SHOWN, batch_size=batch_size)
     rows = [found] if len(texts) == 1 else found
     return [[{"word": each["token_str"], "score": each["score"]} for each in row] for row in rows]
 
@@ -65,6 +70,16 @@ def _wrong_masks(filler: FillMaskPipeline, text: str) -> str | None:
     if text.count(mask) == 1:
         return None
     return f"{text[:80]!r} has {text.count(mask)} {mask}; expected one, for the word to predict"
+
+
+def _near_mask(text: str, mask: str) -> str:
+    """Return the part of a text with so many words on each side of its mask; a shorter text as it is."""
+    before, after = text.split(mask)
+    if len(first := before.rsplit(maxsplit=LONGEST_SENTENCE)) > LONGEST_SENTENCE:
+        before = before[len(first[0]) :]
+    if len(last := after.split(maxsplit=LONGEST_SENTENCE)) > LONGEST_SENTENCE:
+        after = after[: len(after) - len(last[-1])]
+    return before + mask + after
 
 
 def _answer(words: Sequence[dict[str, Any]]) -> Answer:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import datasets
@@ -53,6 +54,19 @@ def test_the_one_line_of_a_running_text_is_cut_into_pieces(tmp_path: Path, name:
     assert found.cut == {"train"}
     what = "pieces of up to 1,000 words, into which the one line was cut, read as lines"
     assert notes.counts() == {what: 3, **({"blank lines, left out": 1} if not name.endswith("jsonl") else {})}
+
+
+def test_one_line_of_megabytes_takes_a_small_multiple_of_its_size(tmp_path: Path) -> None:
+    (tmp_path / "text8").write_text(" ".join(f"word{number * 7919 % 5000}" for number in range(400_000)))
+    size = (tmp_path / "text8").stat().st_size
+    assert size > 3_000_000
+    tracemalloc.start()
+    try:
+        found = read_lines(str(tmp_path / "text8"))
+        assert tracemalloc.get_traced_memory()[1] < 6 * size
+    finally:
+        tracemalloc.stop()
+    assert len(found.splits["train"]) == 400
 
 
 @pytest.mark.parametrize("texts", [["word " * 1000], ["word " * 1001, "word"]])
