@@ -16,7 +16,7 @@ from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
-from ctxzoo.training.optimisers import build_optimiser
+from ctxzoo.training.optimizers import OptimizerArgs, build_optimizer
 
 VOCABULARY = 30_000
 CLASSES = 8
@@ -53,7 +53,9 @@ class Runner(PassRunner):
         self.module = build_model(self.side, width).to(self.device).train()
         self.x = torch.randint(2, VOCABULARY, (batch, length)).to(self.device)
         self.labels = torch.randint(CLASSES, (batch,)).to(self.device)
-        self.optimiser = build_optimiser("sgd", self.module.parameters(), learning_rate=LEARNING_RATE)["optimizer"]
+        self.optimizer = build_optimizer(
+            OptimizerArgs(optimizer="sgd", learning_rate=LEARNING_RATE), self.module.parameters()
+        )["optimizer"]
         self.precision: Any = nullcontext() if dtype == torch.float32 else torch.autocast(self.device.type, dtype)
 
     def work(self, name: str) -> Callable[[], Any]:
@@ -71,7 +73,7 @@ class Runner(PassRunner):
         self.forget_gradients()
         self._loss().backward()  # type: ignore[no-untyped-call, unused-ignore]
         nn.utils.clip_grad_norm_(self.module.parameters(), GRADIENT_CLIP)
-        self.optimiser.step()
+        self.optimizer.step()
 
 
 def build_model(side: Side, width: int) -> nn.Module:

@@ -81,7 +81,7 @@ class PassRunner:
         return timed(several, self.device) / self._passes
 
     def peak_memory(self, name: str) -> float:
-        """Return the MiB that a pass allocates beyond what is there before: weights, tokens, an optimiser's state."""
+        """Return the MiB that a pass allocates beyond what is there before: weights, tokens, an optimizer's state."""
         work = self.work(name)
         self.forget_gradients()
         return allocated_peak_mb(work, self.device.type)

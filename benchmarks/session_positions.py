@@ -63,12 +63,12 @@ def _prefixes(chosen: Sequence[tuple[Session, int]]) -> Batch:
 
 def seconds_of_an_epoch(model: Any, batches: Sequence[Callable[[], Batch]]) -> float:
     """Return the processor's seconds for an epoch; the first batch warms up before."""
-    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
 
     def step(make: Callable[[], Batch]) -> None:
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         model(**make()).loss.backward()
-        optimiser.step()
+        optimizer.step()
         model.project_parameters()
 
     step(batches[0])

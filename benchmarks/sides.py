@@ -22,7 +22,7 @@ from ctxzoo.models.layers_recurrent import MaskedBiRNN
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering
 from ctxzoo.models.ops_answer import decode_answers, span_log_probabilities
 from ctxzoo.training.allocator import keep_freed_memory
-from ctxzoo.training.optimisers import build_optimiser
+from ctxzoo.training.optimizers import OptimizerArgs, build_optimizer
 
 Batch = dict[str, torch.Tensor]
 Phase = Literal["evaluation", "training"]
@@ -74,7 +74,9 @@ class Runner:
         self.config = BidafConfig(**stored["config"])
         self.batches = {name: [self._moved(batch) for batch in stored[name]] for name in ("bucketed", "shuffled")}
         self.model = build_model(side.model, self.config, stored["weights"]).to(self.device)
-        self.optimiser = build_optimiser("adadelta", self.model.parameters(), learning_rate=0.5)["optimizer"]
+        self.optimizer = build_optimizer(
+            OptimizerArgs(optimizer="adadelta", learning_rate=0.5), self.model.parameters()
+        )["optimizer"]
 
     def answers(self) -> dict[str, torch.Tensor]:
         """Return the tensors on which both sides must agree, for the first batch of each kind.
@@ -120,10 +122,10 @@ class Runner:
     def _train(self, batch: Batch) -> None:
         with self._precision():
             loss = self._read(batch)[2]
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
         nn.utils.clip_grad_norm_(self.model.parameters(), GRADIENT_CLIP)
-        self.optimiser.step()
+        self.optimizer.step()
 
     def _evaluate(self, batch: Batch) -> None:
         with torch.inference_mode(), self._precision():

@@ -101,7 +101,7 @@ def use_attention(model: Stock, name: str, **options: Any) -> Stock:
             mechanism is: `attention`, `feature_map`, `order_type`, `p_norm`, …
 
     Returns:
-        The model, in the mode it was in, with new parameters under `….ctxzoo_attention`; make optimisers after this.
+        The model, in the mode it was in, with new parameters under `….ctxzoo_attention`; make optimizers after this.
 
     Raises:
         ValueError: another name; an `attention` that the name does not stand for, or a field that follows from the

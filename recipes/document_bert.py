@@ -71,7 +71,7 @@ def run_of(
 ) -> PretrainedRun:
     chosen = texts_of(dataset)
     task = {
-        "optimiser": "adam",
+        "optimizer": "adam",
         "learning_rate": settings.learning_rate,
         "label_smoothing": settings.label_smoothing,
     }

@@ -42,7 +42,7 @@ class Settings(DocumentSettings):
     name: str = field(default="", metadata={"help": "tells runs with other settings apart"})
     epochs: int = reported(10, "at most")
     patience: int = reported(2, "epochs without better validation accuracy before it stops")
-    optimiser: str = reported("adamw", "sgd (momentum 0.9), adam or adamw")
+    optimizer: str = reported("adamw", "sgd (momentum 0.9), adam or adamw")
     learning_rate: float | None = reported(RATE)
     halve_after: int = reported(0, "epochs without better accuracy that halve it; 0: never")
     weight_decay: float = reported(1e-2)

@@ -3,7 +3,7 @@
     python recipes/document_lama.py                                    all models on Reuters-8
     python recipes/document_lama.py --dataset imdb --model lama_ctx --seeds 0 1 2
     python recipes/document_lama.py --dataset sample --model lama --epochs 5       no network needed
-    python recipes/document_lama.py --model lama_ctx --optimiser adamw --learning_rate 0.001 --name adamw
+    python recipes/document_lama.py --model lama_ctx --optimizer adamw --learning_rate 0.001 --name adamw
     python recipes/document_lama.py --resume                           finished runs are kept, the others go on
 
 Datasets: reuters8, imdb, imdb_blocks (its validation in blocks of neighbouring reviews), yelp, yelp_long (its reviews

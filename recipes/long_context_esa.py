@@ -181,16 +181,16 @@ class ProbeRun(Run):
         started = time.perf_counter()
         torch.manual_seed(self.seed)
         model = self.model().train()
-        optimiser = torch.optim.AdamW(model.parameters(), lr=self.learning_rate, weight_decay=0.0)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=self.learning_rate, weight_decay=0.0)
         generator = torch.Generator().manual_seed(self.seed)
         for step in range(self.steps):
-            for group in optimiser.param_groups:
+            for group in optimizer.param_groups:
                 group["lr"] = self.learning_rate * min(1.0, (step + 1) / 100)
             scores, labels = self.scored(model, self.batch_size, generator)
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             F.cross_entropy(scores, labels).backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimiser.step()
+            optimizer.step()
         accuracy = self.accuracy(model.eval(), torch.Generator().manual_seed(TEST_SEED + self.seed))
         numbers = sum(parameter.numel() for parameter in model.parameters())
         result = self.spec.result(

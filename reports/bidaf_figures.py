@@ -25,7 +25,7 @@ from reports.recipe_figures import TableRows, check_figures, draw_figures
 from reports.tables_bidaf import PRESENT_START, V1_MINI, bidaf_runs, is_plain, on_all_rows
 from reports.tables_bidaf_controls import ADADELTA, ADAMW, VECTORS
 
-MODELS = {  # label -> variant, optimiser
+MODELS = {  # label -> variant, optimizer
     "baseline": ("baseline", ADADELTA),
     "learned": ("learned", ADADELTA),
     "sinusoidal": ("sinusoidal", ADADELTA),
@@ -57,8 +57,8 @@ def curves(settings: Settings, folder: Path) -> TableRows:
     """
     results = read_results(Path(settings.results))
     rows: TableRows = []
-    for model, (variant, optimiser) in MODELS.items():
-        runs = runs_of(results, variant, optimiser)
+    for model, (variant, optimizer) in MODELS.items():
+        runs = runs_of(results, variant, optimizer)
         for epoch in range(1, runs[0].settings["epochs"] + 1) if runs else ():
             means = [
                 statistics.fmean(run.metrics[f"validation/epoch{epoch}/{name}"] for run in runs) for name in SCORES
@@ -78,12 +78,12 @@ def curves(settings: Settings, folder: Path) -> TableRows:
     return [["model", "seeds", "epoch", *SCORES.values()], *rows]
 
 
-def runs_of(results: list[RunResult], variant: str, optimiser: str) -> list[RunResult]:
-    """Return the seeds of a variant with an optimiser, on the rows of every source, that start as today."""
+def runs_of(results: list[RunResult], variant: str, optimizer: str) -> list[RunResult]:
+    """Return the seeds of a variant with an optimizer, on the rows of every source, that start as today."""
     runs = [
         run
         for run in bidaf_runs(results, V1_MINI)
-        if (run.variant, run.settings.get("optimiser")) == (variant, optimiser)
+        if (run.variant, run.settings.get("optimizer")) == (variant, optimizer)
         and is_plain(run)
         and on_all_rows(run)
         and run.settings["product_start"] == PRESENT_START

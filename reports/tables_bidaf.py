@@ -106,8 +106,8 @@ def as_published(run: RunResult) -> bool:
 
 
 def trained_as_published(run: RunResult) -> bool:
-    """Return whether the run has the paper's optimiser and all training rows."""
-    adadelta = run.settings.get("optimiser", "adadelta") == "adadelta"
+    """Return whether the run has the paper's optimizer and all training rows."""
+    adadelta = run.settings.get("optimizer", "adadelta") == "adadelta"
     return adadelta and on_all_rows(run)
 
 

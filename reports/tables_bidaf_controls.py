@@ -30,16 +30,16 @@ from reports.tables_bidaf import (
 
 ADADELTA, ADAMW = "adadelta", "adamw"
 VECTORS = "wiki2015_cbow.100d"
-OF_ADAMW = "--epochs 4 --optimiser adamw --learning_rate 0.0015 --warmup_steps 200 --decay --threads 1"
-HEADINGS = ("variant", "optimiser", "compared with", "test EM", "test F1", "validation F1", "difference F1", "seeds")
+OF_ADAMW = "--epochs 4 --optimizer adamw --learning_rate 0.0015 --warmup_steps 200 --decay --threads 1"
+HEADINGS = ("variant", "optimizer", "compared with", "test EM", "test F1", "validation F1", "difference F1", "seeds")
 
 
 @dataclass(frozen=True)
 class Control:
-    """A row: runs of a variant with one optimiser, and the variant that they are compared with at equal seeds."""
+    """A row: runs of a variant with one optimizer, and the variant that they are compared with at equal seeds."""
 
     variant: str
-    optimiser: str
+    optimizer: str
     base: str | None = None
 
 
@@ -65,20 +65,20 @@ def controls(results: list[RunResult]) -> str:
         and run.settings["product_start"] == PRESENT_START
         and run.settings.get("word_vectors") == VECTORS
     ]
-    members = {(row.variant, row.optimiser): _runs_of(runs, row) for row in ROWS}
+    members = {(row.variant, row.optimizer): _runs_of(runs, row) for row in ROWS}
     lines, commands = [], []
     for row in ROWS:
-        ours = members[row.variant, row.optimiser]
-        label = [row.variant, row.optimiser, row.base or NOTHING]
+        ours = members[row.variant, row.optimizer]
+        label = [row.variant, row.optimizer, row.base or NOTHING]
         scores = [_scores(ours, name) for name in ("test/exact", "test/f1", "validation/f1")]
-        base = members[row.base, row.optimiser] if row.base else []
+        base = members[row.base, row.optimizer] if row.base else []
         lines.append([*label, *scores, _gain(ours, base), str(len(ours))] if ours else [*label, NOT_RUN])
         commands += missing_seeds(ours, row.variant, _more(row))
     return with_commands(markdown_table(HEADINGS, lines, left=3), [f"# {NOT_RUN}", *commands] if commands else [])
 
 
 def _runs_of(runs: list[RunResult], row: Control) -> list[RunResult]:
-    found = [run for run in runs if (run.variant, run.settings.get("optimiser")) == (row.variant, row.optimiser)]
+    found = [run for run in runs if (run.variant, run.settings.get("optimizer")) == (row.variant, row.optimizer)]
     refuse_repeats(found)
     refuse_mixtures(found)
     return found
@@ -96,7 +96,7 @@ def _gain(ours: list[RunResult], base: list[RunResult]) -> str:
 
 
 def _more(row: Control) -> str:
-    if row.optimiser == ADAMW:
+    if row.optimizer == ADAMW:
         return OF_ADAMW
     return OF_SEEDS if row.variant in SEVERAL_SEEDS else f"{MORE[V1_MINI]} --threads 1"
 

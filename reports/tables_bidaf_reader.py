@@ -27,7 +27,7 @@ from reports.tables_bidaf import SEEDS, V1_MINI, bidaf_runs, group_runs
 
 READER = (
     f"python recipes/squad_bidaf.py --dataset {V1_MINI} --variant char7 --levers context_self_attention word_features "
-    "--word_vectors FILE --optimiser adamw --learning_rate 0.003 --warmup_steps 200 --decay "
+    "--word_vectors FILE --optimizer adamw --learning_rate 0.003 --warmup_steps 200 --decay "
     "--precision bf16-mixed --threads 1"
 )
 WHOLE, SMALL = "reader", "reader_small"  # names of runs
@@ -65,7 +65,7 @@ def _setting(heading: str, name: str, unless_told: object = NOTHING) -> Column:
 
 # Files of results tell of a size, or of a start from a checkpoint, only where it is not the default.
 TRIAL_COLUMNS = (
-    _setting("optimiser", "optimiser"),
+    _setting("optimizer", "optimizer"),
     _setting("learning rate", "learning_rate"),
     _setting("width", "hidden_size", BidafSettings.hidden_size),
     _setting("dropout", "dropout", BidafSettings.dropout),

@@ -66,7 +66,7 @@ class HcrnnCell(nn.Module):
         hidden_size: H.
         num_topics: K.
         version: 1, 2 or 3, which reset gate.
-        constraint: how D is kept from being negative: "clip" after each step of an optimiser, see `project`; or
+        constraint: how D is kept from being negative: "clip" after each step of an optimizer, see `project`; or
             "softplus" of the parameter.
     """
 
@@ -127,7 +127,7 @@ class HcrnnCell(nn.Module):
 
     @torch.no_grad()
     def project(self) -> None:
-        """Clip D, as it must be after each step of an optimiser where the constraint is "clip"."""
+        """Clip D, as it must be after each step of an optimizer where the constraint is "clip"."""
         if self.version != 1 and self.constraint == "clip":
             self.drift.clamp_(min=LEAST_DRIFT)
 

@@ -48,7 +48,7 @@ class SessionPreTrainedModel(ZooPreTrainedModel):
         self.base_model.items = value
 
     def project_parameters(self) -> None:
-        """Put parameters that an optimiser has moved out of their range back into it; call it after each step."""
+        """Put parameters that an optimizer has moved out of their range back into it; call it after each step."""
 
 
 class NextItemPreTrainedModel(SessionPreTrainedModel):

@@ -83,7 +83,7 @@ class WordEmbeddingPreTrainedModel(ZooPreTrainedModel):
     def set_sparse_gradients(self, on: bool) -> None:
         """Set whether the gradients of tables of words hold only the rows that were read.
 
-        With a large vocabulary a step of training by `sampled_loss` is then independent of its size. The optimiser
+        With a large vocabulary a step of training by `sampled_loss` is then independent of its size. The optimizer
         must know sparse gradients: SGD without momentum, Adagrad, SparseAdam.
         """
         self.base_model.sparse_gradients = on

@@ -182,6 +182,8 @@ _FURTHER = frozenset(
 ENCODER_FIELDS = frozenset().union(
     *KEPT.values(), *(set(only) for only in ONLY.values()), ONLY_IN_ALL, ONLY_WHERE, _FURTHER
 )
+# Settings of results files, options of commands and arguments of LightningModules.
+SETTINGS: Mapping[str, str] = MappingProxyType({"optimiser": "optimizer"})
 # Settings of results files that are constants now, with the value that they have in all of them.
 CONSTANT_SETTINGS: Mapping[str, Any] = MappingProxyType({"freeze_embeddings": False, "embedding_bound": 0.1})
 
@@ -283,11 +285,16 @@ def current_architecture(name: str, variant: str | None, known: Callable[[str], 
     return ENCODER_VARIANTS.get(variant, (name, variant))
 
 
+def current_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings by the names of today."""
+    return {SETTINGS.get(name, name): value for name, value in settings.items()}
+
+
 def current_result(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a results file in the names of today; one of today's is returned as it is."""
+    settings = current_settings(content.get("settings") or {})
     if content.get("architecture") != ENCODER:
-        return dict(content)
-    settings = dict(content.get("settings") or {})
+        return {**content, "settings": settings}
     architecture = ENCODER_VARIANTS.get(str(content.get("variant")), (encoder_of(settings),))[0]
     gone = {name for name, value in CONSTANT_SETTINGS.items() if settings.get(name, value) == value}
     gone |= {LINEAR: {"attention", "attention_dropout"}, HIGHER: {"attention"}}.get(architecture, set())

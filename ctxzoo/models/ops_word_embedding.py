@@ -81,7 +81,7 @@ def table_rows(table: torch.Tensor, *indices: torch.Tensor, sparse: bool = False
     Args:
         table: (N_1, ..., N_k, ...).
         indices: k tensors of integers whose shapes fit each other.
-        sparse: whether the gradient is sparse, so that optimisers touch only the rows that were read; they must know
+        sparse: whether the gradient is sparse, so that optimizers touch only the rows that were read; they must know
             sparse gradients, as SGD without momentum, Adagrad and SparseAdam do.
 
     Returns:

@@ -28,7 +28,7 @@ from ctxzoo.runs.training_request import PAPER, TrainingRequest
 from ctxzoo.training.trainer import TrainerSettings
 from ctxzoo.version import version
 
-RATE_FACTORS = (0.25, 0.5, 1.0, 2.0)  # that a search tries: times the rate of the preset, whatever its optimiser
+RATE_FACTORS = (0.25, 0.5, 1.0, 2.0)  # that a search tries: times the rate of the preset, whatever its optimizer
 CONTINUED = "continued"  # what names say of a model that began as a checkpoint
 TINY_BATCHES: dict[str, Any] = {"limit_train_batches": 4, "limit_eval_batches": 2}
 

@@ -13,7 +13,8 @@ import yaml
 from huggingface_hub.errors import StrictDataclassError
 from transformers import HfArgumentParser
 
-from ctxzoo.data.notices import line_of
+from ctxzoo.data.notices import line_of, say_once
+from ctxzoo.models.old_names import SETTINGS
 from ctxzoo.runs.options import REPORTED, advice_for, check_settings
 from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.libraries import check_wandb
@@ -69,7 +70,8 @@ def parse_settings(settings: type[Settings], arguments: Sequence[str], descripti
         OSError, ValueError: the YAML file is none, or a setting is out of range.
     """
     parser = _Parser(settings, description=description, formatter_class=_HelpFormatter, allow_abbrev=False)
-    (parsed,) = parser.parse_args_into_dataclasses(with_settings_file(arguments))
+    options = [_option_of_today(one) for one in with_settings_file(arguments)]
+    (parsed,) = parser.parse_args_into_dataclasses(options)
     check_settings(parsed)
     return cast(Settings, parsed)
 
@@ -94,6 +96,16 @@ def with_settings_file(arguments: Sequence[str]) -> list[str]:
         if value is not None:  # nothing: the default
             options += [f"--{name}", *(_written(one) for one in (value if isinstance(value, list) else [value]))]
     return [*options, *arguments[1:]]
+
+
+def _option_of_today(argument: str) -> str:
+    """Return what was typed, an option of an earlier version by its name of today, which a line tells."""
+    option, equals, value = argument.partition("=")
+    today = SETTINGS.get(option[2:]) if option.startswith("--") else None
+    if today is None:
+        return argument
+    say_once(f"{option} is --{today} now")
+    return f"--{today}{equals}{value}"
 
 
 def _written(value: Any) -> str:

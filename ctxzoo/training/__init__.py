@@ -1,1 +1,1 @@
-"""LightningModules (one per task), callbacks and optimisers."""
+"""LightningModules (one per task), callbacks and optimizers."""

@@ -26,6 +26,7 @@ from lightning.pytorch.utilities.rank_zero import rank_zero_info
 
 from ctxzoo.data.files import atomic_file, temporary_names
 from ctxzoo.data.notices import on_one_line
+from ctxzoo.models.old_names import current_settings
 from ctxzoo.training.interrupted import TrainingInterrupted
 
 # What torch, pickle and mmap raise of a damaged checkpoint, some with nothing but a number.
@@ -33,7 +34,7 @@ UNREADABLE = (RuntimeError, OSError, pickle.UnpicklingError, zipfile.BadZipFile,
 
 
 class StepSeed(lightning.Callback):
-    """Seeds torch before each training batch from (seed, optimiser step, batch, process).
+    """Seeds torch before each training batch from (seed, optimizer step, batch, process).
 
     Dropout then depends on nothing that happened before, so that a run resumed at any step, after any validation, draws
     the same masks as one that was never interrupted: no generator state has to be saved.
@@ -53,7 +54,7 @@ def ema_decay(update: int, decay: float) -> float:
 
 
 class ExponentialMovingAverage(WeightAveraging):
-    """Averages the weights after every optimiser step; validation, test and the saved `state_dict` use the average.
+    """Averages the weights after every optimizer step; validation, test and the saved `state_dict` use the average.
 
     Lightning's `WeightAveraging` swaps and saves; this class gives it the ramp. The average starts from the weights
     before the first step, as in the course starter.
@@ -248,7 +249,7 @@ class SameSettings(lightning.Callback):
         self.load_state_dict(kept)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        theirs = state_dict["settings"]
+        theirs = current_settings(state_dict["settings"])
         other = [
             f"{name}={theirs.get(name)!r}, not {self.settings.get(name)!r}"
             for name in sorted(theirs.keys() | self.settings.keys())

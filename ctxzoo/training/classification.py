@@ -13,7 +13,6 @@ from torchmetrics import MeanMetric, MetricCollection
 from torchmetrics.classification import MulticlassAccuracy, MulticlassCalibrationError, MulticlassF1Score
 from transformers import AutoConfig
 
-from ctxzoo.training.optimisers import OptimiserName
 from ctxzoo.training.task import Scores, ZooTask, model_inputs
 
 CALIBRATION_BINS = 15
@@ -67,8 +66,8 @@ class ClassificationTask(ZooTask):
     Scores: those of `ClassificationScores`, without smoothing.
 
     Args:
-        model_config, pretrained, model, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
-            halve_after: see `ZooTask`; `label_fields` gives the config the names of the labels.
+        model_config, pretrained, model, optimizer_args: see `ZooTask`; `label_fields` gives the config the names of the
+            labels.
         label_names: labels of a `pretrained` model. One without a classification head gets a new one; so does one whose
             head is for other labels, or for these in another order, which a warning tells.
         label_smoothing: share of the training target that is spread evenly over all classes, in [0, 1).
@@ -89,31 +88,14 @@ class ClassificationTask(ZooTask):
         *,
         model: Any = None,
         label_names: Sequence[str] | None = None,
-        optimiser: OptimiserName = "adam",
-        learning_rate: float = 1e-3,
-        weight_decay: float = 0.0,
-        momentum: float | None = None,
-        warmup_steps: int = 0,
-        decay_steps: int | None = None,
-        halve_after: int = 0,
         label_smoothing: float = 0.0,
+        **optimizer_args: Any,
     ) -> None:
         if not 0 <= label_smoothing < 1:
             raise ValueError(f"label_smoothing must be in [0, 1), got {label_smoothing}")
         if label_names is not None and pretrained is None:
             raise ValueError("label_names without pretrained; put **label_fields(label_names) into model_config")
-        super().__init__(
-            model_config,
-            pretrained,
-            model=model,
-            optimiser=optimiser,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            momentum=momentum,
-            warmup_steps=warmup_steps,
-            decay_steps=decay_steps,
-            halve_after=halve_after,
-        )
+        super().__init__(model_config, pretrained, model=model, **optimizer_args)
 
     def load_pretrained(self, pretrained: str) -> Any:
         label_names = self.hparams["label_names"]

@@ -14,7 +14,7 @@ class DivideOnRise(ReduceLROnPlateau):
     A subclass of torch's plateau schedule, so that Lightning gives it the score at the end of each epoch.
 
     Args:
-        optimiser: whose rates are divided.
+        optimizer: whose rates are divided.
         divisor: by which, more than 1.
         after: epochs at the beginning that never divide it.
         window: epochs to compare with, 1 or more.
@@ -26,7 +26,7 @@ class DivideOnRise(ReduceLROnPlateau):
 
     def __init__(
         self,
-        optimiser: torch.optim.Optimizer,
+        optimizer: torch.optim.Optimizer,
         *,
         divisor: float,
         after: int = 0,
@@ -37,7 +37,7 @@ class DivideOnRise(ReduceLROnPlateau):
             raise ValueError(
                 f"divisor={divisor}, after={after}, window={window}: expected more than 1, 0 or more, and 1 or more"
             )
-        super().__init__(optimiser, mode="min" if lower_is_better else "max")
+        super().__init__(optimizer, mode="min" if lower_is_better else "max")
         self.divisor = divisor
         self.after = after
         self.window = window

@@ -10,7 +10,6 @@ import torch
 from ctxzoo.metrics.next_item import Ties
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.training.next_item_scores import NextItemScores, ranks_of_rows
-from ctxzoo.training.optimisers import OptimiserName
 from ctxzoo.training.task import ZooTask, model_inputs
 
 
@@ -18,8 +17,7 @@ class NextItemTask(ZooTask):
     """Trains and scores a model that predicts each thing of a sequence from those before it, all of them in one pass.
 
     Args:
-        model_config, pretrained, model, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
-            halve_after: see `ZooTask`.
+        model_config, pretrained, model, optimizer_args: see `ZooTask`.
         ties: where things stand that have the score of the right one, see `ctxzoo.metrics.target_ranks`.
 
     Raises:
@@ -33,27 +31,10 @@ class NextItemTask(ZooTask):
         pretrained: str | None = None,
         *,
         model: Any = None,
-        optimiser: OptimiserName = "adam",
-        learning_rate: float = 1e-3,
-        weight_decay: float = 0.0,
-        momentum: float | None = None,
-        warmup_steps: int = 0,
-        decay_steps: int | None = None,
-        halve_after: int = 0,
         ties: Ties = "pessimistic",
+        **optimizer_args: Any,
     ) -> None:
-        super().__init__(
-            model_config,
-            pretrained,
-            model=model,
-            optimiser=optimiser,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            momentum=momentum,
-            warmup_steps=warmup_steps,
-            decay_steps=decay_steps,
-            halve_after=halve_after,
-        )
+        super().__init__(model_config, pretrained, model=model, **optimizer_args)
 
     @abstractmethod
     def new_scores(self) -> NextItemScores: ...

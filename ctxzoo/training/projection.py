@@ -1,4 +1,4 @@
-"""Constraints on parameters that optimisers do not know, for transformers' Trainer."""
+"""Constraints on parameters that optimizers do not know, for transformers' Trainer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from transformers import TrainerCallback
 
 
 class ProjectParameters(TrainerCallback):
-    """Has a model put its parameters back behind each step of the optimiser: `model.project_parameters()`.
+    """Has a model put its parameters back behind each step of the optimizer: `model.project_parameters()`.
 
     `Trainer(model, ..., callbacks=[ProjectParameters()])`
     """

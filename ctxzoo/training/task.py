@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,7 +21,7 @@ from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.registration import ARCHITECTURES, MODEL_TYPE_PREFIX
 from ctxzoo.training.callbacks import readable
-from ctxzoo.training.optimisers import OptimiserName, build_optimiser
+from ctxzoo.training.optimizers import OptimizerArgs, build_optimizer
 
 STAGES = ("validation", "test")
 NOT_INPUTS = ("row",)
@@ -90,36 +91,33 @@ class ZooTask(lightning.LightningModule, ABC):
         pretrained: a checkpoint folder or Hub id instead.
         model: A model that is there already instead, such as one of a class of your own (docs/change_a_model.md). It is
             no hyperparameter: `load_from_checkpoint` takes it again.
-        optimiser: adadelta, adam, adamw or sgd.
-        learning_rate, weight_decay, warmup_steps, momentum: of the optimiser; see `build_optimiser`.
-        decay_steps: steps until the rate is zero; None keeps it constant.
-        halve_after: epochs in a row without a better `monitor` after which the rate is halved; 0: never.
+        optimizer_args: `optimizer`, `learning_rate`, `weight_decay`, `momentum`, `warmup_steps`, `decay_steps` and
+            `halve_after`, whose score is `monitor`: see `OptimizerArgs`; default: `default_optimizer`. All of them are
+            hyperparameters.
 
     Raises:
-        ValueError: not exactly one of model_config, pretrained and model.
+        ValueError: not exactly one of model_config, pretrained and model; see also `OptimizerArgs`.
+        TypeError: an argument that there is not.
         NonFiniteLossError: in training, naming step, learning rate and examples.
     """
 
     auto_class: ClassVar[Any]  # of transformers, or an AutoHead: finds the head that the task trains
     monitor: ClassVar[str]  # the score that tells a better epoch
     lower_is_better: ClassVar[frozenset[str]] = frozenset({"loss", "epoch_loss", "nll"})  # scores, without split
+    default_optimizer: ClassVar[OptimizerArgs] = OptimizerArgs()
 
     def __init__(
         self,
-        model_config: dict[str, Any] | None,
-        pretrained: str | None,
+        model_config: dict[str, Any] | None = None,
+        pretrained: str | None = None,
         *,
         model: Any = None,
-        optimiser: OptimiserName,
-        learning_rate: float,
-        weight_decay: float,
-        warmup_steps: int,
-        decay_steps: int | None,
-        halve_after: int = 0,
-        momentum: float | None = None,
+        **optimizer_args: Any,
     ) -> None:
         super().__init__()
-        self.save_hyperparameters(ignore=["model"])  # those of the subclass as well
+        self.optimizer_args = self.default_optimizer.changed(optimizer_args)
+        self.save_hyperparameters(ignore=["model", *optimizer_args])  # those of the subclass as well
+        self.save_hyperparameters(asdict(self.optimizer_args))  # plain: checkpoints are read as weights alone
         self.model = build_model(self.auto_class, model_config, pretrained, self.load_pretrained, model)
         self.model.train()
         self.test_split = "test"  # the split that test_step's batches come from
@@ -168,22 +166,15 @@ class ZooTask(lightning.LightningModule, ABC):
         self.load_state_dict(weights)
 
     def parameter_groups(self) -> Iterable[Any]:
-        """What the optimiser trains: all parameters, or groups of them with rates of their own, as torch takes them."""
+        """What the optimizer trains: all parameters, or groups of them with rates of their own, as torch takes them."""
         return list(self.parameters())
 
     def configure_optimizers(self) -> Any:
-        settings = self.hparams
-        # On a GPU torch's own choice is as fast; and in mixed precision Lightning cannot clip for a fused optimiser.
+        # On a GPU torch's own choice is as fast; and in mixed precision Lightning cannot clip for a fused optimizer.
         fused = self.device.type == "cpu" and not self.trainer.gradient_clip_val
-        return build_optimiser(
-            settings["optimiser"],
+        return build_optimizer(
+            self.optimizer_args,
             self.parameter_groups(),
-            learning_rate=settings["learning_rate"],
-            weight_decay=settings["weight_decay"],
-            warmup_steps=settings["warmup_steps"],
-            total_steps=settings["decay_steps"],
-            halve_after=settings["halve_after"],
-            momentum=settings["momentum"],
             monitor=self.monitor,
             lower_is_better=self.is_lower_better(self.monitor),
             fused=fused,
@@ -236,7 +227,7 @@ class ZooTask(lightning.LightningModule, ABC):
         return values
 
     def _refuse_loss(self, loss: torch.Tensor, batch: dict[str, torch.Tensor]) -> None:
-        rates = [group["lr"] for optimiser in self.trainer.optimizers for group in optimiser.param_groups]
+        rates = [group["lr"] for optimizer in self.trainer.optimizers for group in optimizer.param_groups]
         examples = f"{self.name_examples(batch['row'].tolist())}. " if "row" in batch else ""
         raise NonFiniteLossError(
             f"loss is {loss.item()} at step {self.global_step} (epoch {self.current_epoch}), learning rate {rates}; "

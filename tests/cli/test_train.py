@@ -486,6 +486,6 @@ def test_settings_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
     write_tags(Path("names.conll"), 40)
     assert train(TAGS, "--data", "names.conll", "--tiny", "--settings", "paper") == 0
     (result,) = read_results("runs/results")
-    told = {name: result.settings[name] for name in ("optimiser", "learning_rate", "momentum", "batch_size")}
-    assert told == {"optimiser": "sgd", "learning_rate": 0.2, "momentum": 0.95, "batch_size": 100}
+    told = {name: result.settings[name] for name in ("optimizer", "learning_rate", "momentum", "batch_size")}
+    assert told == {"optimizer": "sgd", "learning_rate": 0.2, "momentum": 0.95, "batch_size": 100}
     assert result.tag == "paper-tiny"

@@ -346,15 +346,15 @@ def accuracy_on_marked_products(kind: str, steps: int = 2000) -> float:
     """The accuracy of one layer of one head and a linear readout where the sequence asks, trained until it is right."""
     torch.manual_seed(0)
     model = OneLayer(*PAIRS[kind], 16)
-    optimiser = torch.optim.Adam(model.parameters(), lr=1e-2)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     generator = torch.Generator().manual_seed(0)
     right = 0
     for _ in range(steps):
         tokens, labels = marked_products(64, generator)
         found = model(tokens)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         F.cross_entropy(found, labels).backward()
-        optimiser.step()
+        optimizer.step()
         right = right + 1 if bool((found.argmax(dim=1) == labels).all()) else 0
         if right == 20:
             break

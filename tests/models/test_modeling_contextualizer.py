@@ -294,10 +294,10 @@ def test_other_vectors_are_saved(tmp_path: Path, changes: dict[str, Any]) -> Non
 def test_frozen_vectors_do_not_change_in_training() -> None:
     model = ContextualizerForSequenceClassification(config())
     before = model.contextualizer.embeddings.words.weight.clone()
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.1, weight_decay=0.1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1, weight_decay=0.1)
     for _ in range(3):
         model(**batch_of(), labels=torch.tensor([0, 1, 0])).loss.backward()
-        optimiser.step()
+        optimizer.step()
     assert torch.equal(model.contextualizer.embeddings.words.weight, before)
     assert model.contextualizer.embeddings.words.weight.grad is None
 
@@ -437,13 +437,13 @@ def accuracy_of_order(position_dim: int) -> float:
         freeze_embeddings=False,
     )  # fmt: skip
     model = ContextualizerForSequenceClassification(settings)
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     ids, labels = a_before_b(1024, seed=1)
     for step in range(400):
         rows = slice(step * 64 % 1024, step * 64 % 1024 + 64)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         model(ids[rows], labels=labels[rows]).loss.backward()
-        optimiser.step()
+        optimizer.step()
     ids, labels = a_before_b(500, seed=2)
     with torch.no_grad():
         return float((model.eval()(ids).logits.argmax(dim=-1) == labels).double().mean())

@@ -143,12 +143,12 @@ def test_drift_weights_stay_positive_in_training() -> None:
     for constraint in ("clip", "softplus"):
         model = model_of(drift_constraint=constraint).train()
         model.hcrnn.cell.drift.data.fill_(LEAST_DRIFT if constraint == "clip" else -20.0)
-        optimiser = torch.optim.SGD(model.parameters(), lr=0.5)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
         went_below = False
         for _ in range(10):
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             model(padded(), labels=torch.tensor([1, 2, 3])).loss.backward()
-            optimiser.step()
+            optimizer.step()
             went_below |= bool((model.hcrnn.cell.drift_weight() < 0).any())
             model.project_parameters()
             assert (model.hcrnn.cell.drift_weight() >= (LEAST_DRIFT if constraint == "clip" else 0)).all()
@@ -158,12 +158,12 @@ def test_drift_weights_stay_positive_in_training() -> None:
 def test_weight_decay_pulls_drift_weights_to_their_least() -> None:
     model = model_of().train()
     model.hcrnn.cell.drift.data.fill_(0.5)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=0.1, weight_decay=2.0)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.1, weight_decay=2.0)
     sizes = []
     for _ in range(30):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         (0 * model(padded(), labels=torch.tensor([1, 2, 3])).loss).backward()
-        optimiser.step()
+        optimizer.step()
         model.project_parameters()
         weights = model.hcrnn.cell.drift_weight()
         assert (weights >= LEAST_DRIFT).all()

@@ -183,11 +183,11 @@ def test_property_7_topics_are_tied_to_the_text() -> None:
         reached = any(p.grad is not None and p.grad.any() for p in model.encoder.parameters())
         assert reached == bool(topic_lambda)
     tied = model_of(topic_lambda=1e6, encoder="sdae")
-    optimiser = torch.optim.Adam([tied.topics.weight], lr=0.02)
+    optimizer = torch.optim.Adam([tied.topics.weight], lr=0.02)
     for _ in range(400):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         tied(**batch).loss.backward()
-        optimiser.step()
+        optimizer.step()
     found = tied(**batch)
     torch.testing.assert_close(found.topic_weights, found.text_topics, atol=1e-2, rtol=0)
 
@@ -214,11 +214,11 @@ def test_property_8_points_that_made_the_votes_are_found_again() -> None:
         "bill_ids": torch.arange(bills),
         "labels": votes.masked_fill(hidden, NAN),
     }
-    optimiser = torch.optim.Adam([p for n, p in model.named_parameters() if not n.startswith("encoder")], lr=0.05)
+    optimizer = torch.optim.Adam([p for n, p in model.named_parameters() if not n.startswith("encoder")], lr=0.05)
     for _ in range(300):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         model(**batch).loss.backward()
-        optimiser.step()
+        optimizer.step()
     found = model.legislators.weight.detach()[:, 0]
     assert abs(torch.corrcoef(torch.stack([found, points[:, 0]]))[0, 1]) > 0.95
     predicted = model.eval()(**batch).logits > 0
@@ -363,11 +363,11 @@ def test_case_trust_starts_small_enough() -> None:
 def test_case_the_bias_of_unanimous_bills_is_held(bias_lambda: int | None, held: bool) -> None:
     model, batch = model_of(bias_lambda=bias_lambda).requires_grad_(False), batch_of()
     batch["labels"].fill_(1)
-    optimiser = torch.optim.Adam([model.bias.weight.requires_grad_()], lr=0.2)
+    optimizer = torch.optim.Adam([model.bias.weight.requires_grad_()], lr=0.2)
     for _ in range(60):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         model(**batch).loss.backward()
-        optimiser.step()
+        optimizer.step()
     assert bool((model.bias.weight[:3].abs() < 2).all()) == held
 
 

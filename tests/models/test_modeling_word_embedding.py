@@ -202,11 +202,11 @@ def test_a_start_without_attention_is_cbow_step_by_step() -> None:
     attentive.word_embedding.word_vectors.load_state_dict(plain.word_embedding.word_vectors.state_dict())
     for model in (plain, attentive):
         tables = [model.output_vectors, model.word_embedding.word_vectors.weight]  # K and s stay 0
-        optimiser = torch.optim.SGD(tables, lr=0.3)
+        optimizer = torch.optim.SGD(tables, lr=0.3)
         for _ in range(5):
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             model.sampled_loss(**draw(model)).sum().backward()
-            optimiser.step()
+            optimizer.step()
     assert plain.output_vectors.any()
     assert torch.equal(plain.output_vectors, attentive.output_vectors)
     assert torch.equal(plain.word_embedding.word_vectors.weight, attentive.word_embedding.word_vectors.weight)
@@ -300,7 +300,7 @@ def test_learns_which_position_tells() -> None:
     torch.manual_seed(0)
     model = WordEmbeddingForMaskedLM(WordEmbeddingConfig(vocab_size=22, word_dim=8, window=2))
     assert model.word_embedding.position_logits is not None
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.05)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     losses = []
     for _ in range(120):
         causes = torch.randint(2, 12, (16, 6))
@@ -308,9 +308,9 @@ def test_learns_which_position_tells() -> None:
         labels = ids.clone()
         labels[:, ::2] = -100
         loss = model(ids, labels=labels).loss
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.5 < 2.5 < losses[0]
     assert model.word_embedding.position_logits.argmax() == 1  # column of position -1

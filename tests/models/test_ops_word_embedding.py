@@ -109,13 +109,13 @@ def test_sparse_gradient_equals_the_dense_one(lookup: str) -> None:
 
 
 @pytest.mark.parametrize("lookup", LOOKUPS)
-@pytest.mark.parametrize("optimiser", [torch.optim.SGD, torch.optim.Adagrad])
-def test_optimisers_take_the_same_step(lookup: str, optimiser: type[torch.optim.Optimizer]) -> None:
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adagrad])
+def test_optimizers_take_the_same_step(lookup: str, optimizer: type[torch.optim.Optimizer]) -> None:
     shape, indices = LOOKUPS[lookup]
     ends = []
     for sparse in (False, True):
         table = torch.nn.Parameter(torch.linspace(-1, 1, torch.Size(shape).numel()).view(shape))
-        step = optimiser([table], lr=0.5)  # type: ignore[call-arg]
+        step = optimizer([table], lr=0.5)  # type: ignore[call-arg]
         for _ in range(2):
             step.zero_grad()
             table_rows(table, *indices, sparse=sparse).square().sum().backward()

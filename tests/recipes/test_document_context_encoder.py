@@ -20,7 +20,7 @@ def test_every_attention_trains_and_is_told_apart(tmp_path: Path) -> None:
     results = {one.variant: one for one in read_results(tmp_path / RESULTS_DIR)}
     assert sorted(results) == sorted(COMPARED)
     for name, one in results.items():
-        assert (one.tag, one.settings["optimiser"]) == ("try", "adamw")
+        assert (one.tag, one.settings["optimizer"]) == ("try", "adamw")
         assert one.architecture == ("kernel_encoder" if name == "dot" else "linear_encoder")
         assert one.settings.get("feature_map") == (None if name == "dot" else name)
     folder = tmp_path / "runs" / NAME / "learned-sample-test-seed0-try" / "checkpoint"

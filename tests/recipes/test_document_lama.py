@@ -24,7 +24,7 @@ def test_every_model_trains_and_is_told_apart(tmp_path: Path) -> None:
         ("lama", "lama_ctx"), "lama"
     )
     settings = results["lama_ctx"].settings
-    assert (settings["context"], settings["optimiser"], settings["word2vec_dim"]) == ("mean_embedding", "sgd", 100)
+    assert (settings["context"], settings["optimizer"], settings["word2vec_dim"]) == ("mean_embedding", "sgd", 100)
     assert all(one.fold is None and one.settings["classifier_dropout"] == 0.4 for one in results.values())
     rates = {name: one.settings["learning_rate"] for name, one in results.items()}
     assert rates == dict.fromkeys(MODELS, 0.05) | {"cnn": 0.01, "san": 0.01, "te": 0.01}

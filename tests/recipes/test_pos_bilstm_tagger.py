@@ -22,7 +22,7 @@ def test_with_and_without_vectors(tmp_path: Path) -> None:
     assert sorted(results) == ["own.3d", "random_vectors"]
     for one in results.values():
         assert (one.architecture, one.tag, one.settings["tag_column"]) == ("bilstm_tagger", "upos", "upos")
-        assert (one.settings["optimiser"], one.settings["momentum"], one.settings["learning_rate"]) == (
+        assert (one.settings["optimizer"], one.settings["momentum"], one.settings["learning_rate"]) == (
             "sgd",
             0.95,
             0.2,
@@ -45,7 +45,7 @@ def test_with_and_without_vectors(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_resume_keeps_a_finished_run(tmp_path: Path) -> None:
-    options = (*TINY, "--name", "adam", "--optimiser", "adam", "--learning_rate", "0.01", "--processes", "1")
+    options = (*TINY, "--name", "adam", "--optimizer", "adam", "--learning_rate", "0.01", "--processes", "1")
     first = recipe(tmp_path, *options, name=NAME)
     assert first.returncode == 0, first.stderr
     (file,) = (tmp_path / RESULTS_DIR).rglob("*.json")

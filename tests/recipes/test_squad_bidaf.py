@@ -334,7 +334,7 @@ def test_all_levers_run_for_two_seeds_and_training_goes_on_from_the_checkpoint(t
     assert run.returncode == 0, run.stdout + run.stderr
     assert [result.seed for result in read_results(tmp_path / RESULTS_DIR)] == [1, 2]
     checkpoint = next((tmp_path / "runs" / "squad_bidaf").iterdir()) / "checkpoint"
-    schedule = ("--optimiser", "adamw", "--learning_rate", "0.01", "--warmup_steps", "2", "--decay")
+    schedule = ("--optimizer", "adamw", "--learning_rate", "0.01", "--warmup_steps", "2", "--decay")
     schedule += ("--monitor", "no_answer_auc")
     more = recipe(tmp_path, *TINY, "--levers", *LEVERS, "--init_from", str(checkpoint), "--seeds", "1", *schedule)
     assert more.returncode == 0, more.stdout + more.stderr

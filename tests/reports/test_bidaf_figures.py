@@ -13,7 +13,7 @@ from reports.bidaf_figures import Settings, curves
 from tests.support.recipe_here import recipe_here
 from tests.support.result_tables import make_run
 
-PLACE: dict[str, Any] = {"epochs": 8, "optimiser": "adadelta", "word_vectors": "wiki2015_cbow.100d"}
+PLACE: dict[str, Any] = {"epochs": 8, "optimizer": "adadelta", "word_vectors": "wiki2015_cbow.100d"}
 
 
 def test_means_over_seeds_by_model_and_epoch(tmp_path: Path) -> None:

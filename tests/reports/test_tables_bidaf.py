@@ -192,9 +192,9 @@ def test_a_row_with_the_present_start_takes_the_place_of_its_earlier_one() -> No
     assert "--variant baseline --word_vectors FILE --seeds 2 --precision bf16-mixed --epochs 8" in table
 
 
-def test_other_optimisers_and_trainings_without_a_source_stand_elsewhere() -> None:
+def test_other_optimizers_and_trainings_without_a_source_stand_elsewhere() -> None:
     others = [
-        make_run(seed=2, settings={"optimiser": "adamw"}),
+        make_run(seed=2, settings={"optimizer": "adamw"}),
         make_run(seed=3, settings={"left_out_source": "reddit"}),
         make_run("second_dropout"),
     ]

@@ -10,7 +10,7 @@ from ctxzoo.results.result import RunResult
 from reports.tables_bidaf_controls import TABLES
 from tests.support.result_tables import make_run
 
-PRESENT: dict[str, Any] = {"product_start": 0.122474, "word_vectors": "wiki2015_cbow.100d", "optimiser": "adadelta"}
+PRESENT: dict[str, Any] = {"product_start": 0.122474, "word_vectors": "wiki2015_cbow.100d", "optimizer": "adadelta"}
 
 
 def run(variant: str, seed: int, f1: float, **settings: Any) -> RunResult:
@@ -33,8 +33,8 @@ def test_rows_are_compared_at_equal_seeds() -> None:
         run("second_dropout", 1, 63.0),
         run("second_dropout", 2, 64.0),
         run("second_dropout", 3, 99.0),
-        run("learned", 1, 50.0, optimiser="adamw"),
-        run("learned_attention", 1, 20.0, optimiser="adamw"),
+        run("learned", 1, 50.0, optimizer="adamw"),
+        run("learned_attention", 1, 20.0, optimizer="adamw"),
     ]
     table = TABLES["bidaf-controls"](results)
     found = cells(table)
@@ -54,7 +54,7 @@ def test_rows_are_compared_at_equal_seeds() -> None:
         ("learned", "2 3"),
         ("learned_attention", "2 3"),
     ]
-    assert all(("--optimiser adamw" in line) == (place > 4) for place, line in enumerate(commands))
+    assert all(("--optimizer adamw" in line) == (place > 4) for place, line in enumerate(commands))
 
 
 def test_what_was_not_made_alike_is_no_row() -> None:

@@ -10,7 +10,7 @@ from ctxzoo.results.result import RunResult
 from reports.tables_bidaf_reader import TABLES, TRIAL_TABLES
 from tests.support.result_tables import make_run, rows
 
-SETTINGS = {"optimiser": "adamw", "learning_rate": 0.0015, "levers": ["word_features"]}
+SETTINGS = {"optimizer": "adamw", "learning_rate": 0.0015, "levers": ["word_features"]}
 
 
 def run(tag: str, seed: int, f1: float, left_out: float | None = None, **settings: Any) -> RunResult:

@@ -25,7 +25,7 @@ def tiny_run(folder: Path) -> ClassifierRun:
         "dataset": "sample",
         "config": {"model_type": "ctxzoo_contextualizer", "word_dim": 12, "position_dim": 4, "rank": 8},
         "data": {"dataset": "sample", "folds": 2, "fold": 0},
-        "task": {"optimiser": "adam", "learning_rate": 0.001},
+        "task": {"optimizer": "adam", "learning_rate": 0.001},
         "trainer": TrainerSettings(**quiet, limit_train_batches=2, limit_eval_batches=1, precision="32-true"),
         "settings": {},
         "seed": 0,

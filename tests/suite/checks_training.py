@@ -12,12 +12,12 @@ from tests.suite.subjects import Subject, named_tensors
 
 def _two_steps(subject: Subject, seed: int) -> dict[str, torch.Tensor]:
     model = subject.model().train()
-    optimiser = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.5)
+    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.5)
     torch.manual_seed(seed)
     for step in range(2):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         subject.scalar(model(**subject.batch(seed=step, labels=True))).backward()
-        optimiser.step()
+        optimizer.step()
     state: dict[str, torch.Tensor] = model.state_dict()
     return state
 
@@ -28,17 +28,17 @@ class TrainingChecks:
         goal = subject.case.overfit
         model: Any = subject.model()  # in eval mode: dropout would hide the bound
         batch = subject.batch((7, 5, 6, 4), labels=True)
-        optimiser = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=goal.learning_rate)
+        optimizer = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=goal.learning_rate)
         with torch.no_grad():
             first = model(**batch).loss.item()
         assert first > 5 * goal.bound, "the bound is too easy"
         for _ in range(goal.steps):
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss = model(**batch).loss
             if loss.item() < goal.bound:
                 break
             loss.backward()
-            optimiser.step()
+            optimizer.step()
         assert loss.item() < goal.bound
 
     def test_eval_repeats_itself_and_draws_nothing(self, subject: Subject) -> None:

@@ -82,7 +82,7 @@ def execute_apart(run: TrainingRun) -> int | None:
 
 
 def what_is_left(run: TrainingRun) -> dict[str, Any]:
-    """Return the states of the last and of the best epoch: weights, optimiser, schedule, counters."""
+    """Return the states of the last and of the best epoch: weights, optimizer, schedule, counters."""
     kept = ("state_dict", "optimizer_states", "lr_schedulers", "epoch", "global_step")
     found = {}
     for file in (LAST, BEST):

@@ -33,7 +33,7 @@ class Stop:
         signal: its number; 0 raises an error instead.
         moment: "step" (a batch is done, nothing else of its end), "validation" (its first batch is done), "epoch end"
             (before anything else of it), or "writing" (half of a checkpoint is on disk).
-        step: optimiser steps done by then.
+        step: optimizer steps done by then.
         times: how often the signal is sent.
     """
 
@@ -116,7 +116,7 @@ def train(
     data.setup()
     task = QuestionAnsweringTask(
         model_config=tiny_config(data, **{"dropout": 0.3, **(model or {})}),
-        optimiser="adamw",
+        optimizer="adamw",
         learning_rate=learning_rate,
         warmup_steps=3,
         decay_steps=30,
@@ -154,7 +154,7 @@ def train_apart(data_folder: Path, output: Path, stop: Stop | None = None, **set
 
 
 def result(output: Path) -> dict[str, Any]:
-    """Return what a training leaves: trained and averaged weights, optimiser, schedule, counters and the best epoch."""
+    """Return what a training leaves: trained and averaged weights, optimizer, schedule, counters and the best epoch."""
     last = torch.load(output / "lightning" / LAST, weights_only=True)
     best = torch.load(output / "lightning" / BEST, weights_only=True)
     kept = ("state_dict", "current_model_state", "averaging_state", "optimizer_states", "lr_schedulers", "epoch")

@@ -6,13 +6,13 @@ import torch
 from ctxzoo.training.divide_on_rise import DivideOnRise
 
 
-def optimiser() -> torch.optim.Optimizer:
+def optimizer() -> torch.optim.Optimizer:
     return torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1.0)
 
 
 def rates(scores: list[float], **options) -> list[float]:
     """The rate behind each epoch."""
-    of = optimiser()
+    of = optimizer()
     schedule = DivideOnRise(of, divisor=2.0, **options)
     found = []
     for score in scores:
@@ -37,7 +37,7 @@ def test_of_a_score_that_is_better_when_higher_a_fall_divides():
 
 
 def test_it_goes_on_where_its_state_was_taken():
-    of, scores = optimiser(), [6.0, 4.0, 5.0, 7.0, 8.0]
+    of, scores = optimizer(), [6.0, 4.0, 5.0, 7.0, 8.0]
     whole = rates(scores, after=1)
     first = DivideOnRise(of, divisor=2.0, after=1)
     for score in scores[:3]:
@@ -54,4 +54,4 @@ def test_it_goes_on_where_its_state_was_taken():
 @pytest.mark.parametrize("options", [{"divisor": 1.0}, {"divisor": 2.0, "after": -1}, {"divisor": 2.0, "window": 0}])
 def test_numbers_out_of_range_are_refused(options):
     with pytest.raises(ValueError, match="expected more than 1, 0 or more, and 1 or more"):
-        DivideOnRise(optimiser(), **options)
+        DivideOnRise(optimizer(), **options)

@@ -21,7 +21,7 @@ _ENCODER: Mapping[str, Any] = {
 }
 _KEYS: Mapping[str, Any] = {"memory_length": 70, "attention_dropout": 0.1}  # of attention that keeps keys
 _ADAMW: Mapping[str, Any] = {
-    **{"optimiser": "adamw", "learning_rate": 1e-3, "momentum": None, "weight_decay": 0.01, "halve_after": 1},
+    **{"optimizer": "adamw", "learning_rate": 1e-3, "momentum": None, "weight_decay": 0.01, "halve_after": 1},
 }
 # Fields of each architecture's config beside those of its variants.
 CONFIGS: Mapping[str, Mapping[str, Any]] = {
@@ -47,7 +47,7 @@ DATA: Mapping[str, Any] = {
 # The rate of stochastic gradient descent is that of a recurrent model.
 TASKS: Mapping[str, Mapping[str, Any]] = {
     "beta_lstm": {
-        **{"optimiser": "sgd", "learning_rate": 20.0, "momentum": 0.0, "weight_decay": 0.0, "halve_after": 1},
+        **{"optimizer": "sgd", "learning_rate": 20.0, "momentum": 0.0, "weight_decay": 0.0, "halve_after": 1},
     },
     **dict.fromkeys(("kernel_encoder", "linear_encoder", "higher_order_encoder"), _ADAMW),
 }

@@ -66,7 +66,7 @@ class LanguageModelSettings(TrainingSettings):
     bptt: int = reported(35, "words of a window, over which gradients flow back")
     min_word_count: int = reported(1, "occurrences in the training text that a word needs")
     cutter: str = reported("whitespace", "whitespace, or english for its rules")
-    optimiser: str = reported("sgd", "adadelta, adam, adamw or sgd")
+    optimizer: str = reported("sgd", "adadelta, adam, adamw or sgd")
     learning_rate: float = reported(20.0)
     momentum: float = reported(0.0, "of sgd")
     halve_after: int = reported(1, "epochs in a row without better validation after which the rate is halved; 0: never")
@@ -138,14 +138,14 @@ def language_model_run(
         tag=tag,
     )
     of_data = ("data_dir", "batch_size", "bptt", "min_word_count", "cutter")
-    of_task = ("optimiser", "learning_rate", "weight_decay", "halve_after")
+    of_task = ("optimizer", "learning_rate", "weight_decay", "halve_after")
     return LanguageModelRun(
         spec=spec,
         config={"model_type": f"ctxzoo_{ARCHITECTURE}", **config},
         data={**data, **{one: getattr(settings, one) for one in of_data}, "seed": seed},
         task={
             **{one: getattr(settings, one) for one in of_task},
-            "momentum": settings.momentum if settings.optimiser == "sgd" else None,
+            "momentum": settings.momentum if settings.optimizer == "sgd" else None,
         },
         trainer=settings.trainer(
             seed, epochs=settings.epochs, patience=settings.patience, gradient_clip=settings.gradient_clip

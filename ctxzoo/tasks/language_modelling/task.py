@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from torchmetrics import MeanMetric
 from transformers import AutoModelForCausalLM
 
-from ctxzoo.training.optimisers import OptimiserName
+from ctxzoo.training.optimizers import OptimizerArgs
 from ctxzoo.training.task import Scores, ZooTask
 
 State = tuple[tuple[torch.Tensor, ...], ...]  # tensors of each layer, (B, ...) each
@@ -62,8 +62,7 @@ class LanguageModellingTask(ZooTask):
     of all, divided by the tokens. Scores: those of `LanguageModellingScores`, without any divergence.
 
     Args:
-        model_config, pretrained, model, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
-            halve_after: see `ZooTask`.
+        model_config, pretrained, model, optimizer_args: see `ZooTask`.
 
     Raises:
         ValueError: see `ZooTask`; a window in the middle of streams without the state behind the one before.
@@ -73,6 +72,7 @@ class LanguageModellingTask(ZooTask):
     auto_class = AutoModelForCausalLM
     monitor = "validation/perplexity"
     lower_is_better = ZooTask.lower_is_better | {"perplexity"}
+    default_optimizer = OptimizerArgs(learning_rate=2e-3)
 
     def __init__(
         self,
@@ -80,26 +80,9 @@ class LanguageModellingTask(ZooTask):
         pretrained: str | None = None,
         *,
         model: Any = None,
-        optimiser: OptimiserName = "adam",
-        learning_rate: float = 2e-3,
-        weight_decay: float = 0.0,
-        momentum: float | None = None,
-        warmup_steps: int = 0,
-        decay_steps: int | None = None,
-        halve_after: int = 0,
+        **optimizer_args: Any,
     ) -> None:
-        super().__init__(
-            model_config,
-            pretrained,
-            model=model,
-            optimiser=optimiser,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            momentum=momentum,
-            warmup_steps=warmup_steps,
-            decay_steps=decay_steps,
-            halve_after=halve_after,
-        )
+        super().__init__(model_config, pretrained, model=model, **optimizer_args)
         self._carried: dict[str, State] = {}  # "training" or "scoring" to the state behind its last window
 
     def new_scores(self) -> LanguageModellingScores:

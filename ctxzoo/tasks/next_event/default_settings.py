@@ -25,7 +25,7 @@ SIZES: Mapping[str, Any] = {
     "num_frequencies": 8,
 }
 DATA: Mapping[str, Any] = {"batch_size": 32, "max_length": 100}
-TASK: Mapping[str, Any] = {"optimiser": "adam", "learning_rate": 5e-3, "weight_decay": 0.0}
+TASK: Mapping[str, Any] = {"optimizer": "adam", "learning_rate": 5e-3, "weight_decay": 0.0}
 TRAINER: Mapping[str, Any] = {
     "epochs": 40,
     "patience": 8,

@@ -44,7 +44,7 @@ class NextEventSettings(TrainingSettings):
     patience: int = reported(5, "epochs without better validation before it stops; 0: it never does")
     batch_size: int = reported(32, "histories")
     max_length: int = reported(MAX_LENGTH, "events that a prediction sees at most")
-    optimiser: str = reported("adam", "adam, adamw or sgd")
+    optimizer: str = reported("adam", "adam, adamw or sgd")
     learning_rate: float = reported(1e-3)
     weight_decay: float = reported(0.0)
     gradient_clip: float = reported(5.0)
@@ -129,7 +129,7 @@ def next_event_run(
         spec=spec,
         config=encoder_config(encoding, values),
         data={**data, "batch_size": settings.batch_size},
-        task={name: getattr(settings, name) for name in ("optimiser", "learning_rate", "weight_decay")},
+        task={name: getattr(settings, name) for name in ("optimizer", "learning_rate", "weight_decay")},
         trainer=settings.trainer(
             seed, epochs=settings.epochs, patience=settings.patience, gradient_clip=settings.gradient_clip
         ),

@@ -19,7 +19,7 @@ _SEARCHED: Mapping[str, Any] = {"weight_dropout": 0.0}
 CONFIG: Mapping[str, Any] = {"num_layers": 2, "kl_lambda": 0.0, **_SEARCHED}
 DATA: Mapping[str, Any] = {"batch_size": 2}
 TASK: Mapping[str, Any] = {
-    "optimiser": "adam",
+    "optimizer": "adam",
     "learning_rate": 2e-3,
     "weight_decay": 0.0,
     "divide_by": 1.2,

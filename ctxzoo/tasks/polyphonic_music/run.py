@@ -48,7 +48,7 @@ class MusicSettings(TrainingSettings):
     epochs: int = reported(100, "at most")
     patience: int = reported(0, "epochs without better validation before it stops; 0: it never does")
     batch_size: int = reported(1, "pieces")
-    optimiser: str = reported("adam", "adam, adamw or sgd")
+    optimizer: str = reported("adam", "adam, adamw or sgd")
     learning_rate: float = reported(2e-3)
     divide_by: float = reported(1.2, "the rate, when an epoch is worse than each of the three before; 1: never")
     divide_after: int = reported(10, "epochs that never divide it")
@@ -129,7 +129,7 @@ def music_run(
         settings=decisive,
         tag="-".join(part for part in (data["config_name"], tag) if part),
     )
-    task = ("optimiser", "learning_rate", "weight_decay", "divide_by", "divide_after")
+    task = ("optimizer", "learning_rate", "weight_decay", "divide_by", "divide_after")
     return MusicRun(
         spec=spec,
         config={"model_type": f"ctxzoo_{ARCHITECTURE}", **config},

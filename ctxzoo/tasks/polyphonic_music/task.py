@@ -11,7 +11,7 @@ from torchmetrics import MeanMetric
 from torchmetrics.classification import BinaryJaccardIndex
 
 from ctxzoo.training.divide_on_rise import DivideOnRise
-from ctxzoo.training.optimisers import OptimiserName
+from ctxzoo.training.optimizers import OptimizerArgs
 from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
 
 Annealing = Literal["constant", "linear", "logistic"]
@@ -68,8 +68,7 @@ class PolyphonicMusicTask(ZooTask):
     `gradient_clip` means what it means there. Scores: those of `MusicScores`, without any divergence.
 
     Args:
-        model_config, pretrained, model, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
-            halve_after: see `ZooTask`.
+        model_config, pretrained, model, optimizer_args: see `ZooTask`.
         divide_by: the rate is divided by it after each epoch whose validation is worse than that of each of the three
             before, see `DivideOnRise`; 1: never.
         divide_after: epochs at the beginning that never divide it.
@@ -83,6 +82,7 @@ class PolyphonicMusicTask(ZooTask):
 
     auto_class = AutoHead("polyphonic-music")
     monitor = "validation/nll"
+    default_optimizer = OptimizerArgs(learning_rate=2e-3)
 
     def __init__(
         self,
@@ -90,49 +90,32 @@ class PolyphonicMusicTask(ZooTask):
         pretrained: str | None = None,
         *,
         model: Any = None,
-        optimiser: OptimiserName = "adam",
-        learning_rate: float = 2e-3,
-        weight_decay: float = 0.0,
-        momentum: float | None = None,
-        warmup_steps: int = 0,
-        decay_steps: int | None = None,
-        halve_after: int = 0,
         divide_by: float = 1.0,
         divide_after: int = 0,
         kl_annealing: Annealing = "constant",
         kl_annealing_epochs: int = 50,
+        **optimizer_args: Any,
     ) -> None:
         if divide_by < 1 or divide_after < 0:
             raise ValueError(f"divide_by={divide_by}, divide_after={divide_after}: expected 1 or more, and 0 or more")
-        if divide_by > 1 and (warmup_steps or decay_steps is not None or halve_after):
-            raise ValueError(f"divide_by={divide_by} beside a warm-up, a decay or halve_after: choose one schedule")
         if kl_annealing not in get_args(Annealing) or kl_annealing_epochs < 1:
             raise ValueError(
                 f"kl_annealing={kl_annealing!r}, kl_annealing_epochs={kl_annealing_epochs}: expected one of "
                 f"{', '.join(get_args(Annealing))}, and 1 or more"
             )
-        super().__init__(
-            model_config,
-            pretrained,
-            model=model,
-            optimiser=optimiser,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            momentum=momentum,
-            warmup_steps=warmup_steps,
-            decay_steps=decay_steps,
-            halve_after=halve_after,
-        )
+        super().__init__(model_config, pretrained, model=model, **optimizer_args)
+        if divide_by > 1 and self.optimizer_args.has_schedule:
+            raise ValueError(f"divide_by={divide_by} beside a warm-up, a decay or halve_after: choose one schedule")
 
     def configure_optimizers(self) -> Any:
         configured = super().configure_optimizers()
         if self.hparams["divide_by"] == 1:
             return configured
-        optimiser = configured["optimizer"]
+        optimizer = configured["optimizer"]
         schedule = DivideOnRise(
-            optimiser, divisor=self.hparams["divide_by"], after=self.hparams["divide_after"], lower_is_better=True
+            optimizer, divisor=self.hparams["divide_by"], after=self.hparams["divide_after"], lower_is_better=True
         )
-        return {"optimizer": optimiser, "lr_scheduler": {"scheduler": schedule, "monitor": self.monitor}}
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "monitor": self.monitor}}
 
     def new_scores(self) -> MusicScores:
         return MusicScores()

@@ -57,7 +57,7 @@ class BidafSettings:
     epochs: int = reported(30)
     batch_size: int = reported(64)
     pool_batches: int = reported(POOL_BATCHES, "batches whose rows are sorted by length together; 1: random batches")
-    optimiser: str = reported("adadelta", "adadelta or adamw")
+    optimizer: str = reported("adadelta", "adadelta or adamw")
     learning_rate: float = reported(0.5)
     warmup_steps: int = reported(0, "AdamW: steps of linear warm-up")
     decay: bool = reported(False, "AdamW: the rate falls linearly to zero", only_if_changed=True)
@@ -170,7 +170,7 @@ def reader_run(
         pretrained=settings.init_from,
         data=data_arguments(settings, choice, seed),
         task={
-            "optimiser": settings.optimiser,
+            "optimizer": settings.optimizer,
             "learning_rate": settings.learning_rate,
             "warmup_steps": settings.warmup_steps,
         },
@@ -218,8 +218,8 @@ def what_differs(settings: BidafSettings, choice: BidafChoice) -> str:
     parts = list(choice.levers)
     if choice.query_to_context != QUERY_TO_CONTEXT:
         parts.append(choice.query_to_context)
-    if settings.optimiser != BidafSettings.optimiser:
-        parts.append(settings.optimiser)
+    if settings.optimizer != BidafSettings.optimizer:
+        parts.append(settings.optimizer)
     for name in (*OF_NEW_MODELS, "pool_batches"):
         if getattr(settings, name) != getattr(BidafSettings, name):
             parts.append(f"{name}_{getattr(settings, name)}")

@@ -1,6 +1,6 @@
 """The settings of `ctxzoo train question-answering` where nothing else is asked for, and what `--tune` tries.
 
-Reader, optimiser and rate are those with the best validation F1 among the trials of docs/results/bidaf.md: characters
+Reader, optimizer and rate are those with the best validation F1 among the trials of docs/results/bidaf.md: characters
 without positions, self-attention after the attention flow, word features, and AdamW at 3e-3 with warm-up and linear
 decay. More epochs than the four of those trials are for data of a few thousand questions.
 """
@@ -15,7 +15,7 @@ from ctxzoo.runs.preset import Preset
 ARCHITECTURE, VARIANT = "bidaf", "char7"
 LEVERS = ("context_self_attention", "word_features")
 
-_TASK = {"optimiser": "adamw", "learning_rate": 3e-3, "weight_decay": 0.01}
+_TASK = {"optimizer": "adamw", "learning_rate": 3e-3, "weight_decay": 0.01}
 _TRAINER = {"epochs": 8, "patience": 3, "precision": "32-true", "ema_decay": 0.999, "gradient_clip": 5.0}
 
 SEARCH_SPACE: Mapping[str, Sequence[Any]] = {

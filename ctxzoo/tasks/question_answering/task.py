@@ -11,7 +11,7 @@ from transformers import AutoModelForQuestionAnswering
 from ctxzoo.metrics import SquadV2
 from ctxzoo.models.ops_answer import AnswerSpans, decode_answers
 from ctxzoo.tasks.question_answering.data import SquadDataModule
-from ctxzoo.training.optimisers import OptimiserName
+from ctxzoo.training.optimizers import OptimizerArgs
 from ctxzoo.training.task import Scores, ZooTask, model_inputs
 
 # `no_answer_score` is p_na / (p_na + p_span); above a half, "no answer" is the more probable of the two.
@@ -28,8 +28,7 @@ class QuestionAnsweringTask(ZooTask):
     they are scored by `nll` alone.
 
     Args:
-        model_config, pretrained, model, optimiser, learning_rate, weight_decay, warmup_steps, decay_steps: see
-            `ZooTask`.
+        model_config, pretrained, model, optimizer_args: see `ZooTask`.
 
     Raises:
         ValueError, NonFiniteLossError: see `ZooTask`; the latter names the questions of the batch.
@@ -37,30 +36,8 @@ class QuestionAnsweringTask(ZooTask):
 
     auto_class = AutoModelForQuestionAnswering
     monitor = "validation/f1"
-
-    def __init__(
-        self,
-        model_config: dict[str, Any] | None = None,
-        pretrained: str | None = None,
-        *,
-        model: Any = None,
-        optimiser: OptimiserName = "adadelta",
-        learning_rate: float = 0.5,
-        weight_decay: float = 0.0,
-        warmup_steps: int = 0,
-        decay_steps: int | None = None,
-    ) -> None:
-        super().__init__(
-            model_config,
-            pretrained,
-            model=model,
-            optimiser=optimiser,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            warmup_steps=warmup_steps,
-            decay_steps=decay_steps,
-        )
-        self.no_answer_threshold: float | None = None
+    no_answer_threshold: float | None = None  # see `tune_threshold`
+    default_optimizer = OptimizerArgs(optimizer="adadelta", learning_rate=0.5)
 
     def tune_threshold(self, validation: dict[str, float]) -> None:
         """Take the no-answer threshold with the best F1 on validation over; it is saved with the model's config."""

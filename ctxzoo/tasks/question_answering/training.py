@@ -78,7 +78,7 @@ def paper_preset(architecture: str, variant: str, of_variant: Mapping[str, Any])
         variant=variant,
         config=dict(of_variant),
         data={"word_vectors": None, "characters": "char" in variant, "batch_size": told.batch_size},
-        task={name: getattr(told, name) for name in ("optimiser", "learning_rate", "warmup_steps")},
+        task={name: getattr(told, name) for name in ("optimizer", "learning_rate", "warmup_steps")},
         trainer={name: getattr(told, name) for name in ("epochs", "patience", "precision", "ema_decay")},
         run={"best_by": told.monitor, "decay": told.decay},
     )

@@ -23,7 +23,7 @@ SIZES: Mapping[str, Any] = {
     "dropout": 0.0,
 }
 DATA: Mapping[str, Any] = {"rows_per_step": 2048}
-TASK: Mapping[str, Any] = {"optimiser": "adam", "learning_rate": 1e-2, "weight_decay": 0.0}
+TASK: Mapping[str, Any] = {"optimizer": "adam", "learning_rate": 1e-2, "weight_decay": 0.0}
 TRAINER: Mapping[str, Any] = {
     "epochs": 1000,
     "patience": 150,

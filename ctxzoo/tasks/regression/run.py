@@ -71,7 +71,7 @@ class RegressionSettings(TrainingSettings):
     protocol: str = reported(
         VALIDATION, f"rows by which the epoch is chosen: {VALIDATION}, or {BEST_TEST}, as IKA's code has it"
     )
-    optimiser: str = reported("adam", "adam, adamw or sgd")
+    optimizer: str = reported("adam", "adam, adamw or sgd")
     learning_rate: float = reported(1e-2)
     weight_decay: float = reported(0.0)
     gradient_clip: float = reported(1000.0)
@@ -179,7 +179,7 @@ def regression_run(
         spec=spec,
         config=config,
         data=data_arguments(settings, dataset, split_number, seed),
-        task={name: getattr(settings, name) for name in ("optimiser", "learning_rate", "weight_decay")},
+        task={name: getattr(settings, name) for name in ("optimizer", "learning_rate", "weight_decay")},
         trainer=settings.trainer(
             seed, epochs=settings.epochs, patience=settings.patience, gradient_clip=settings.gradient_clip
         ),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torchmetrics import MeanAbsoluteError, MeanSquaredError, R2Score, SumMetric
 
-from ctxzoo.training.optimisers import OptimiserName
+from ctxzoo.training.optimizers import OptimizerArgs
 from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
 
 
@@ -42,8 +40,7 @@ class RegressionTask(ZooTask):
     squared error of the scaled target over the rows that have one; scores are in its unit.
 
     Args:
-        model_config, pretrained, model, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
-            halve_after: see `ZooTask`.
+        model_config, pretrained, model, optimizer_args: see `ZooTask`.
 
     Raises:
         ValueError: see `ZooTask`.
@@ -53,33 +50,7 @@ class RegressionTask(ZooTask):
     auto_class = AutoHead("regression")
     monitor = "validation/rmse"
     lower_is_better = ZooTask.lower_is_better | {"rmse", "mae"}
-
-    def __init__(
-        self,
-        model_config: dict[str, Any] | None = None,
-        pretrained: str | None = None,
-        *,
-        model: Any = None,
-        optimiser: OptimiserName = "adam",
-        learning_rate: float = 1e-2,
-        weight_decay: float = 0.0,
-        momentum: float | None = None,
-        warmup_steps: int = 0,
-        decay_steps: int | None = None,
-        halve_after: int = 0,
-    ) -> None:
-        super().__init__(
-            model_config,
-            pretrained,
-            model=model,
-            optimiser=optimiser,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            momentum=momentum,
-            warmup_steps=warmup_steps,
-            decay_steps=decay_steps,
-            halve_after=halve_after,
-        )
+    default_optimizer = OptimizerArgs(learning_rate=1e-2)
 
     def new_scores(self) -> RegressionScores:
         return RegressionScores()

@@ -20,7 +20,7 @@ CONFIG: Mapping[str, Any] = {
     "pooled_dropout": 0.5,
 }
 DATA: Mapping[str, Any] = {"batch_size": 16, "max_length": 50}
-TASK: Mapping[str, Any] = {"optimiser": "adam", "learning_rate": 1e-3, "weight_decay": 0.0}
+TASK: Mapping[str, Any] = {"optimizer": "adam", "learning_rate": 1e-3, "weight_decay": 0.0}
 TRAINER: Mapping[str, Any] = {
     "epochs": 60,
     "patience": 6,

@@ -54,7 +54,7 @@ class SessionSettings(TrainingSettings):
     patience: int = reported(10, "epochs without better validation before it stops; 0: it never does")
     batch_size: int = reported(16, "sessions")
     max_length: int = reported(MAX_LENGTH, "items that a prediction sees at most")
-    optimiser: str = reported("adam", "adam, adamw or sgd")
+    optimizer: str = reported("adam", "adam, adamw or sgd")
     learning_rate: float = reported(1e-3)
     weight_decay: float = reported(0.0)
     gradient_clip: float = reported(0.0)
@@ -118,7 +118,7 @@ def session_run(
             **(fields or {}),
         },
         data={**data, "batch_size": settings.batch_size},
-        task={name: getattr(settings, name) for name in ("optimiser", "learning_rate", "weight_decay")},
+        task={name: getattr(settings, name) for name in ("optimizer", "learning_rate", "weight_decay")},
         trainer=settings.trainer(
             seed, epochs=settings.epochs, patience=settings.patience, gradient_clip=settings.gradient_clip
         ),

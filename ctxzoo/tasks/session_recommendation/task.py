@@ -31,7 +31,7 @@ class SessionRecommendationTask(NextItemTask):
 
     A batch holds what `session_inputs` gives. The objective is the sum over a session, the mean over the sessions of a
     batch: sessions of one batch are about as long, and a mean over predictions would weigh those of short sessions
-    more. Behind each step of the optimiser the model puts parameters back into their range.
+    more. Behind each step of the optimizer the model puts parameters back into their range.
     """
 
     auto_class = AutoHead("session-recommendation")

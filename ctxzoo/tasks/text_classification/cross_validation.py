@@ -115,7 +115,7 @@ def run_of(
         **cell.data,
     }
     task = {
-        "optimiser": "adam",
+        "optimizer": "adam",
         "learning_rate": settings.learning_rate,
         "label_smoothing": settings.label_smoothing,
     }

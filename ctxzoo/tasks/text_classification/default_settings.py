@@ -30,7 +30,7 @@ _DATA = {
     "word_vectors": None,
     "batch_size": 64,
 }
-_TASK = {"optimiser": "adamw", "learning_rate": 1e-3, "weight_decay": 0.01, "label_smoothing": 0.1}
+_TASK = {"optimizer": "adamw", "learning_rate": 1e-3, "weight_decay": 0.01, "label_smoothing": 0.1}
 _TRAINER = {"epochs": 10, "patience": 0, "precision": "32-true", "ema_decay": 0.999, "gradient_clip": 5.0}
 _RUN = {"decay": True, "warmup": 0.1}
 _WORDS = {"word_dim": 100, "position_dim": 0, "embedding_bound": 0.1, "wide_dropout": 1.0, "deep_scale": 0.25}

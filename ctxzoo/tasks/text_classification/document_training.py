@@ -25,7 +25,7 @@ class DocumentSettings(ClassificationSettings):
     epochs: int = reported(50, "at most")
     patience: int = reported(5, "epochs without better validation accuracy before it stops")
     batch_size: int = reported(32)
-    optimiser: str = reported("sgd", "sgd (momentum 0.9), adam or adamw")
+    optimizer: str = reported("sgd", "sgd (momentum 0.9), adam or adamw")
     learning_rate: float | None = reported(None, "default: that of the model")
     halve_after: int = reported(2, "epochs without better accuracy that halve it; 0: never")
     weight_decay: float = reported(1e-4)
@@ -78,7 +78,7 @@ def document_run(
         "word2vec_epochs": settings.word2vec_epochs,
     }
     task = {
-        "optimiser": settings.optimiser,
+        "optimizer": settings.optimizer,
         "learning_rate": learning_rate if settings.learning_rate is None else settings.learning_rate,
         "weight_decay": settings.weight_decay,
         "halve_after": settings.halve_after,

@@ -1,6 +1,6 @@
 """The settings of `ctxzoo train token-classification` where nothing else is asked for, and what `--tune` tries.
 
-The optimiser is that of the defaults of text classification; widths are twice those of Ling et al. (2015), whose
+The optimizer is that of the defaults of text classification; widths are twice those of Ling et al. (2015), whose
 vectors were given, and capitals are kept, which tell of names. These are ours; no table has chosen them.
 """
 
@@ -31,7 +31,7 @@ DATA: Mapping[str, Any] = {
     **{"min_word_count": 2, "lower_case": False, "fold_digits": True, "word_vectors": None, "batch_size": 16},
 }
 TASK: Mapping[str, Any] = {
-    **{"optimiser": "adamw", "learning_rate": 2e-3, "weight_decay": 0.01, "label_smoothing": 0.1},
+    **{"optimizer": "adamw", "learning_rate": 2e-3, "weight_decay": 0.01, "label_smoothing": 0.1},
 }
 TRAINER: Mapping[str, Any] = {
     **{"epochs": 15, "patience": 4, "precision": "32-true", "ema_decay": 0.999, "gradient_clip": 5.0},

@@ -49,7 +49,7 @@ class TaggingSettings(ClassificationSettings):
     epochs: int = reported(50, "at most")
     patience: int = reported(10, "epochs without better validation accuracy before it stops")
     batch_size: int = reported(100, "sentences")
-    optimiser: str = reported("sgd", "sgd, adam or adamw")
+    optimizer: str = reported("sgd", "sgd, adam or adamw")
     learning_rate: float = reported(0.2)
     momentum: float = reported(0.95, "of sgd")
     halve_after: int = reported(0, "epochs without better accuracy that halve it; 0: never")
@@ -105,9 +105,9 @@ def tagging_run(
         "hidden_dropout": settings.hidden_dropout,
     }
     task = {
-        "optimiser": settings.optimiser,
+        "optimizer": settings.optimizer,
         "learning_rate": settings.learning_rate,
-        "momentum": settings.momentum if settings.optimiser == "sgd" else None,
+        "momentum": settings.momentum if settings.optimizer == "sgd" else None,
         "weight_decay": settings.weight_decay,
         "halve_after": settings.halve_after,
         "label_smoothing": settings.label_smoothing,
@@ -123,7 +123,7 @@ def tagging_run(
         "word_vectors": "learned" if vectors is None else name,
         **vectors_content(vectors),
         "freeze_embeddings": False,
-        "momentum": task["momentum"],  # None of other optimisers
+        "momentum": task["momentum"],  # None of other optimizers
     }
     spec = settings.spec(
         recipe=recipe,

@@ -17,7 +17,7 @@ CONFIG: Mapping[str, Mapping[str, Any]] = {
     "vote_baseline": {},
 }
 DATA: Mapping[str, Any] = {"batch_size": 128, "cut_outcomes": True}
-TASK: Mapping[str, Any] = {"optimiser": "adam", "learning_rate": 2e-2, "text_learning_rate": 1e-3}
+TASK: Mapping[str, Any] = {"optimizer": "adam", "learning_rate": 2e-2, "text_learning_rate": 1e-3}
 RUN: Mapping[str, Any] = {"decay": True}
 TRAINER: Mapping[str, Any] = {
     "epochs": 30,

@@ -59,7 +59,7 @@ class VoteSettings(TrainingSettings):
     patience: int = reported(0, "epochs without better validation before it stops; 0: it never does")
     decay: bool = reported(True, "whether the learning rate falls linearly, to zero after the last epoch")
     batch_size: int = reported(256, "bills")
-    optimiser: str = reported("adam", "adam, adamw or sgd")
+    optimizer: str = reported("adam", "adam, adamw or sgd")
     learning_rate: float | None = reported(None, "default: the one chosen for the model")
     text_learning_rate: float = reported(1e-3, "of what reads texts")
     gradient_clip: float = reported(0.0)
@@ -121,7 +121,7 @@ def vote_run(
         config={"model_type": f"ctxzoo_{architecture}", **config},
         data={**data, "batch_size": settings.batch_size},
         decay=settings.decay,
-        task={name: getattr(settings, name) for name in ("optimiser", "learning_rate", "text_learning_rate")},
+        task={name: getattr(settings, name) for name in ("optimizer", "learning_rate", "text_learning_rate")},
         trainer=settings.trainer(
             seed,
             epochs=1 if settings.tiny else settings.epochs,

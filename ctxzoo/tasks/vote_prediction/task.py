@@ -10,7 +10,6 @@ from torchmetrics import MeanAbsoluteError, MeanMetric, MeanSquaredError
 from torchmetrics.classification import BinaryAccuracy, BinaryCalibrationError
 
 from ctxzoo.models.ops_vote import vote_log_likelihood
-from ctxzoo.training.optimisers import OptimiserName
 from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
 
 
@@ -56,8 +55,7 @@ class VotePredictionTask(ZooTask):
     A batch holds what `VoteDataModule` gives. What the trust network reads are votes of the training, in every split.
 
     Args:
-        model_config, pretrained, model, optimiser, learning_rate, weight_decay, momentum, warmup_steps, decay_steps,
-            halve_after: see `ZooTask`.
+        model_config, pretrained, model, optimizer_args: see `ZooTask`.
         text_learning_rate: of what reads texts, where that is to have another rate; points of single bills, which are
             in one batch of an epoch each, need higher ones.
 
@@ -75,27 +73,10 @@ class VotePredictionTask(ZooTask):
         pretrained: str | None = None,
         *,
         model: Any = None,
-        optimiser: OptimiserName = "adam",
-        learning_rate: float = 1e-3,
         text_learning_rate: float | None = None,
-        weight_decay: float = 0.0,
-        momentum: float | None = None,
-        warmup_steps: int = 0,
-        decay_steps: int | None = None,
-        halve_after: int = 0,
+        **optimizer_args: Any,
     ) -> None:
-        super().__init__(
-            model_config,
-            pretrained,
-            model=model,
-            optimiser=optimiser,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            momentum=momentum,
-            warmup_steps=warmup_steps,
-            decay_steps=decay_steps,
-            halve_after=halve_after,
-        )
+        super().__init__(model_config, pretrained, model=model, **optimizer_args)
 
     def new_scores(self) -> VoteScores:
         return VoteScores()

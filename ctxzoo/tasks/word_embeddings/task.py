@@ -92,10 +92,10 @@ class WordPredictionTask(lightning.LightningModule):
         )
 
     def training_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> None:
-        optimiser: Any = self.optimizers()
-        rate = self._set_rates(optimiser)
+        optimizer: Any = self.optimizers()
+        rate = self._set_rates(optimizer)
         losses = self.model.sampled_loss(**batch, input_gradient=self.settings.input_gradient)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         # Not `manual_backward`, which would make DistributedDataParallel expect gradients to sum up itself.
         losses.sum().backward()
         loss, centres = _summed(torch.stack([losses.detach().sum(), losses.new_tensor(len(losses))])).tolist()
@@ -103,7 +103,7 @@ class WordPredictionTask(lightning.LightningModule):
         if centres:
             check_loss(self.progress.loss, self._untrained_loss, f"at {self._place(rate)}")
         sum_gradients(self.model.parameters())
-        optimiser.step()
+        optimizer.step()
         self.progress.rate = rate
         self.progress.words = self.progress.total_words * self.global_step // self._steps()
 
@@ -140,11 +140,11 @@ class WordPredictionTask(lightning.LightningModule):
         """Of the whole training."""
         return int(self.trainer.num_training_batches) * self.settings.epochs
 
-    def _set_rates(self, optimiser: Any) -> float:
-        """Give the optimiser the rates of this step; the one of vectors."""
+    def _set_rates(self, optimizer: Any) -> float:
+        """Give the optimizer the rates of this step; the one of vectors."""
         share = self.global_step / self._steps()
         rate = self.settings.rate_at(share)
-        for group in optimiser.param_groups:
+        for group in optimizer.param_groups:
             group["lr"] = self.settings.logit_rate_at(share) if group["logits"] else rate
         return rate
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torchmetrics import MeanSquaredError
 
+from ctxzoo.training.optimizers import OptimizerArgs
 from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
 
 
@@ -24,20 +23,7 @@ class RatingTask(ZooTask):
     auto_class = AutoHead("rating")
     monitor = "validation/rmse"
     lower_is_better = ZooTask.lower_is_better | {"rmse"}
-
-    def __init__(
-        self, model_config: dict[str, Any] | None = None, pretrained: str | None = None, *, learning_rate: float = 0.05
-    ) -> None:
-        super().__init__(
-            model_config,
-            pretrained,
-            optimiser="adam",
-            learning_rate=learning_rate,
-            weight_decay=0.0,
-            warmup_steps=0,
-            decay_steps=None,
-            halve_after=1,
-        )
+    default_optimizer = OptimizerArgs(learning_rate=0.05, halve_after=1)
 
     def new_scores(self) -> RatingScores:
         return RatingScores()

@@ -29,7 +29,7 @@ def run(folder: Path, cell: str = "lstm", epochs: int = 1, **changes) -> Languag
         "word_dim": 12,
         "batch_size": 10,
         "bptt": 20,
-        "optimiser": "adam",
+        "optimizer": "adam",
         "learning_rate": 2e-3,
     }
     settings = LanguageModelSettings(

@@ -40,9 +40,9 @@ def set_up(data: SquadDataModule) -> SquadDataModule:
     return data
 
 
-def task_for(data: SquadDataModule, seed: int = 0, optimiser: dict[str, Any] | None = None, **changes: Any):
+def task_for(data: SquadDataModule, seed: int = 0, optimizer: dict[str, Any] | None = None, **changes: Any):
     torch.manual_seed(seed)
-    task = QuestionAnsweringTask(model_config=tiny_config(data, **changes), **(optimiser or {}))
+    task = QuestionAnsweringTask(model_config=tiny_config(data, **changes), **(optimizer or {}))
     # A new model gives all spans about the same probability: spread them.
     with torch.no_grad():
         for parameter in task.model.parameters():
@@ -199,7 +199,7 @@ class _Testing(SquadDataModule):
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_loss_that_is_not_finite_ends_the_training_by_name(data, tmp_path, value):
-    task = task_for(data, optimiser={"optimiser": "adamw", "learning_rate": 0.25})
+    task = task_for(data, optimizer={"optimizer": "adamw", "learning_rate": 0.25})
 
     class Spoil(lightning.Callback):
         def on_train_batch_start(self, trainer: Any, task: Any, batch: Any, batch_idx: int) -> None:
@@ -256,7 +256,7 @@ def test_training_and_validation_run_in_each_precision_of_the_gpu(data, tmp_path
 
 
 def test_a_checkpoint_restores_the_task_with_weights_only(data, tmp_path):
-    task = task_for(data, optimiser={"learning_rate": 0.125})
+    task = task_for(data, optimizer={"learning_rate": 0.125})
     runner = trainer(tmp_path, max_steps=1)
     runner.fit(task, data)
     runner.save_checkpoint(tmp_path / "x.ckpt")

@@ -81,7 +81,7 @@ def test_every_setting_makes_a_model(settings: str, variant: str) -> None:
 
 def test_settings_of_the_paper_are_those_of_its_recipe() -> None:
     told = TRAINING.preset("paper", "bidaf", "learned_char7").settings()
-    names = ("optimiser", "learning_rate", "epochs", "batch_size", "ema_decay", "best_by", "decay")
+    names = ("optimizer", "learning_rate", "epochs", "batch_size", "ema_decay", "best_by", "decay")
     assert [told[name] for name in names] == ["adadelta", 0.5, 30, 64, 0.999, "f1", False]
 
 

@@ -119,7 +119,7 @@ def test_the_command_counts_ties_as_requested(undecided: SessionRecommendationTa
 
 
 def test_parameters_are_put_back_behind_every_step(data: SessionDataModule, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = task_of(data, optimiser="sgd", learning_rate=0.5)
+    task = task_of(data, optimizer="sgd", learning_rate=0.5)
     drift = task.model.hcrnn.cell.drift
     drift.data.fill_(LEAST_DRIFT)
     calls = []

@@ -117,12 +117,12 @@ def test_a_small_reader_learns_it_in_a_few_passes(corpus):
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = Reader(len(index))
-        optimiser = torch.optim.Adam(model.parameters(), lr=5e-3)
+        optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
         for _ in range(6):
             for rows in torch.randperm(len(ids)).split(64):
-                optimiser.zero_grad()
+                optimizer.zero_grad()
                 F.cross_entropy(model(ids[rows]), labels[rows]).backward()
-                optimiser.step()
+                optimizer.step()
     ids, labels = tensors("test")
     with torch.no_grad():
         assert (model(ids).argmax(1) == labels).float().mean() > 0.97

@@ -113,7 +113,7 @@ def test_scores_of_a_split_are_those_computed_by_hand(data: Any, tmp_path: Path)
 
 
 def test_the_loss_of_an_epoch_is_its_mean_over_all_texts(data: Any, tmp_path: Path) -> None:
-    task = task_for(data, optimiser="sgd", learning_rate=1e-12)  # so that the model stays as it is
+    task = task_for(data, optimizer="sgd", learning_rate=1e-12)  # so that the model stays as it is
     rows = logits_by_row(task, data, "train")
     assert len(rows) % data.batch_size  # the batches are not all of a size
     runner = trainer(tmp_path, max_steps=-1, max_epochs=1)
@@ -192,9 +192,9 @@ def test_training_lowers_the_loss_with_adam_at_the_paper_s_rate(data: Any, tmp_p
     before = runner.validate(task, dataloaders=data.split_dataloader("train"), verbose=False)[0]["validation/nll"]
     training = trainer(tmp_path, max_steps=-1, max_epochs=12)
     training.fit(task, data)
-    (optimiser,) = training.optimizers
-    assert isinstance(optimiser, torch.optim.Adam)
-    assert (optimiser.defaults["lr"], optimiser.defaults["betas"]) == (1e-3, (0.9, 0.999))
+    (optimizer,) = training.optimizers
+    assert isinstance(optimizer, torch.optim.Adam)
+    assert (optimizer.defaults["lr"], optimizer.defaults["betas"]) == (1e-3, (0.9, 0.999))
     after = runner.validate(task, dataloaders=data.split_dataloader("train"), verbose=False)[0]["validation/nll"]
     assert after < before - 0.05
 
@@ -329,7 +329,7 @@ def test_a_checkpoint_restores_the_task_with_weights_only(data: Any, tmp_path: P
 @pytest.mark.parametrize("clip", [None, 1.0])
 def test_mixed_precision_trains_with_and_without_clipping(data: Any, tmp_path: Path, clip: float | None) -> None:
     run = trainer(tmp_path, precision="bf16-mixed", gradient_clip_val=clip)
-    run.fit(task_for(data, optimiser="adam"), data)
+    run.fit(task_for(data, optimizer="adam"), data)
     assert run.global_step == 2
     assert bool(run.optimizers[0].defaults["fused"]) == (clip is None)
 

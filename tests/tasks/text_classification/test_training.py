@@ -106,12 +106,12 @@ def test_an_architecture_without_a_recipe_for_texts_has_no_settings_of_a_paper()
 
 def test_settings_of_the_papers_are_those_of_their_recipes() -> None:
     lama = TRAINING.preset("paper", "lama", "lama").settings()
-    told = {name: lama[name] for name in ("optimiser", "learning_rate", "halve_after", "epochs", "word2vec_dim")}
-    assert told == {"optimiser": "sgd", "learning_rate": 0.05, "halve_after": 2, "epochs": 50, "word2vec_dim": 100}
+    told = {name: lama[name] for name in ("optimizer", "learning_rate", "halve_after", "epochs", "word2vec_dim")}
+    assert told == {"optimizer": "sgd", "learning_rate": 0.05, "halve_after": 2, "epochs": 50, "word2vec_dim": 100}
     sentences = TRAINING.preset("paper", "contextualizer", "recurrent").settings()
-    told = {name: sentences[name] for name in ("optimiser", "learning_rate", "batch_size", "decay", "eval_context")}
+    told = {name: sentences[name] for name in ("optimizer", "learning_rate", "batch_size", "decay", "eval_context")}
     assert told == {
-        **{"optimiser": "adam", "learning_rate": 1e-3, "batch_size": 64, "decay": False},
+        **{"optimizer": "adam", "learning_rate": 1e-3, "batch_size": 64, "decay": False},
         "eval_context": "redraw",
     }
     assert not {"folds", "fold", "dev_share", "dataset", "data_dir"} & {*lama, *sentences}

@@ -90,19 +90,19 @@ def test_it_learns_tags_that_only_the_sentence_tells(tmp_path: Path) -> None:
     data = TokenClassificationDataModule("sample", batch_size=20)
     data.setup()
     lightning.seed_everything(0, verbose=False)
-    task = task_for(data, optimiser="sgd", learning_rate=0.2, momentum=0.95)
+    task = task_for(data, optimizer="sgd", learning_rate=0.2, momentum=0.95)
     runner = trainer(tmp_path, max_steps=-1, max_epochs=4, gradient_clip_val=5.0)
     runner.fit(task, data)
-    (optimiser,) = runner.optimizers
-    assert isinstance(optimiser, torch.optim.SGD)
-    assert (optimiser.defaults["lr"], optimiser.defaults["momentum"]) == (0.2, 0.95)
+    (optimizer,) = runner.optimizers
+    assert isinstance(optimizer, torch.optim.SGD)
+    assert (optimizer.defaults["lr"], optimizer.defaults["momentum"]) == (0.2, 0.95)
     scores = trainer(tmp_path).test(task, data, verbose=False)[0]
     # Unknown names and ambiguous words are a good part of the words.
     assert scores["test/accuracy"] > 99
 
 
 def test_a_checkpoint_restores_the_task_with_weights_only(data: Any, tmp_path: Path) -> None:
-    task = task_for(data, optimiser="sgd", momentum=0.95, learning_rate=0.125)
+    task = task_for(data, optimizer="sgd", momentum=0.95, learning_rate=0.125)
     runner = trainer(tmp_path, max_steps=1)
     runner.fit(task, data)
     runner.save_checkpoint(tmp_path / "x.ckpt")

@@ -32,14 +32,14 @@ def trained(architecture: str, variant: str, **fields: Any) -> tuple[Any, VoteDa
     data.setup()
     torch.manual_seed(0)
     task = run.build_task(data, 1)
-    optimiser = torch.optim.Adam(task.parameters(), lr=0.02)
+    optimizer = torch.optim.Adam(task.parameters(), lr=0.02)
     (batch,) = data.train_dataloader()
     losses = []
     for _ in range(30):
         losses.append(task.training_loss(batch))
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         losses[-1].backward()
-        optimiser.step()
+        optimizer.step()
     assert sum(losses[-5:]) < sum(losses[:5])
     return task.model.eval(), data
 

@@ -165,17 +165,17 @@ def test_two_processes_end_with_the_weights_of_one_that_sums_their_batches(
     trainer = trainer_of(tmp_path, training)
     model, data = trainer.model, trainer.data
     samplers = [SentenceSampler(120, data.block_size, seed=0, rank=rank, world_size=2) for rank in range(2)]
-    optimiser = RowLimitedSGD(model.parameters(), lr=0.0, longest_step=LONGEST_STEP)
+    optimizer = RowLimitedSGD(model.parameters(), lr=0.0, longest_step=LONGEST_STEP)
     blocks: list[tuple[Any, ...]] = []
     for epoch in range(2):
         for sampler in samplers:
             sampler.set_epoch(epoch)
         blocks += zip(*samplers, strict=True)
     for step, pair in enumerate(blocks):
-        optimiser.param_groups[0]["lr"] = training.rate_at(step / len(blocks))
-        optimiser.zero_grad()
+        optimizer.param_groups[0]["lr"] = training.rate_at(step / len(blocks))
+        optimizer.zero_grad()
         for block in pair:
             model.sampled_loss(**data.batches[block]).sum().backward()
-        optimiser.step()
+        optimizer.step()
     for name, value in model.state_dict().items():
         assert torch.allclose(together[0]["weights"][name], value, atol=1e-5), name

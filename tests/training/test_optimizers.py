@@ -1,9 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 import torch
 
-from ctxzoo.training.optimisers import build_optimiser
+from ctxzoo.tasks.next_event import NextEventTask
+from ctxzoo.tasks.question_answering import QuestionAnsweringTask
+from ctxzoo.training.callbacks import SameSettings
+from ctxzoo.training.optimizers import OptimizerArgs, build_optimizer
+
+
+def built_of(optimizer: str, parameters, *, monitor="", lower_is_better=False, fused=False, **args) -> dict:
+    how = {"monitor": monitor, "lower_is_better": lower_is_better, "fused": fused}
+    return build_optimizer(OptimizerArgs(optimizer=optimizer, **args), parameters, **how)
 
 
 def weights() -> list[torch.nn.Parameter]:
@@ -12,35 +22,35 @@ def weights() -> list[torch.nn.Parameter]:
 
 def rates(steps: int, name: str = "adamw", **options) -> list[float]:
     """The learning rate of each step."""
-    built = build_optimiser(name, weights(), learning_rate=0.8, **options)
-    optimiser, scheduler = built["optimizer"], built["lr_scheduler"]["scheduler"]
+    built = built_of(name, weights(), learning_rate=0.8, **options)
+    optimizer, scheduler = built["optimizer"], built["lr_scheduler"]["scheduler"]
     found = []
     for _ in range(steps):
-        found.append(optimiser.param_groups[0]["lr"])
-        optimiser.step()
+        found.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
         scheduler.step()
     return found
 
 
 def test_adadelta_is_the_starters():
-    built = build_optimiser("adadelta", weights(), learning_rate=0.5)
+    built = built_of("adadelta", weights(), learning_rate=0.5)
     assert set(built) == {"optimizer"}  # a constant rate
-    optimiser = built["optimizer"]
-    assert isinstance(optimiser, torch.optim.Adadelta)
-    assert (optimiser.defaults["lr"], optimiser.defaults["rho"], optimiser.defaults["weight_decay"]) == (0.5, 0.9, 0)
+    optimizer = built["optimizer"]
+    assert isinstance(optimizer, torch.optim.Adadelta)
+    assert (optimizer.defaults["lr"], optimizer.defaults["rho"], optimizer.defaults["weight_decay"]) == (0.5, 0.9, 0)
 
 
-@pytest.mark.parametrize("schedule", [{"warmup_steps": 10}, {"total_steps": 20}, {"halve_after": 2}])
+@pytest.mark.parametrize("schedule", [{"warmup_steps": 10}, {"decay_steps": 20}, {"halve_after": 2}])
 def test_adadelta_refuses_a_schedule(schedule):
     with pytest.raises(ValueError, match="adadelta keeps its rate; schedules belong to adam, adamw, sgd"):
-        build_optimiser("adadelta", weights(), learning_rate=0.5, **schedule)
+        built_of("adadelta", weights(), learning_rate=0.5, **schedule)
 
 
 def test_first_step_of_adadelta_by_hand():
     weight = torch.nn.Parameter(torch.tensor([1.0], dtype=torch.float64))
-    optimiser = build_optimiser("adadelta", [weight], learning_rate=0.5)["optimizer"]
+    optimizer = built_of("adadelta", [weight], learning_rate=0.5)["optimizer"]
     weight.grad = torch.tensor([2.0], dtype=torch.float64)
-    optimiser.step()
+    optimizer.step()
     # E[g²] = 0.1 · 4; Δ = sqrt(0 + ε) / sqrt(0.4 + ε) · g with ε = 1e-6
     assert weight.item() == pytest.approx(1 - 0.5 * (1e-6 / (0.4 + 1e-6)) ** 0.5 * 2, abs=1e-12)
 
@@ -49,12 +59,12 @@ def test_first_step_of_adadelta_by_hand():
 @pytest.mark.parametrize("name", ["adam", "adamw"])
 def test_steps_of_adam_by_hand(name, fused):
     weight = torch.nn.Parameter(torch.tensor([1.0, -2.0], dtype=torch.float64))
-    optimiser = build_optimiser(name, [weight], learning_rate=0.1, weight_decay=0.3, fused=fused)["optimizer"]
-    assert bool(optimiser.defaults["fused"]) == fused
+    optimizer = built_of(name, [weight], learning_rate=0.1, weight_decay=0.3, fused=fused)["optimizer"]
+    assert bool(optimizer.defaults["fused"]) == fused
     value, first, second = weight.detach().clone(), torch.zeros(2).double(), torch.zeros(2).double()
     for step, gradient in enumerate(torch.tensor([[2.0, 0.5], [-1.0, 3.0], [0.25, 0.0]]).double(), start=1):
         weight.grad = gradient.clone()
-        optimiser.step()
+        optimizer.step()
         if name == "adamw":
             value = value - 0.1 * 0.3 * value
         else:
@@ -69,12 +79,12 @@ def test_steps_of_adam_by_hand(name, fused):
 def test_steps_of_sgd_by_hand(fused, momentum):
     weight = torch.nn.Parameter(torch.tensor([1.0, -2.0], dtype=torch.float64))
     options = {"weight_decay": 0.3, "momentum": momentum, "fused": fused}
-    optimiser = build_optimiser("sgd", [weight], learning_rate=0.1, **options)["optimizer"]
+    optimizer = built_of("sgd", [weight], learning_rate=0.1, **options)["optimizer"]
     kept = 0.9 if momentum is None else momentum
     value, speed = weight.detach().clone(), torch.zeros(2).double()
     for gradient in torch.tensor([[2.0, 0.5], [-1.0, 3.0], [0.25, 0.0]]).double():
         weight.grad = gradient.clone()
-        optimiser.step()
+        optimizer.step()
         speed = kept * speed + gradient + 0.3 * value
         value = value - 0.1 * speed
         torch.testing.assert_close(weight.detach(), value, rtol=1e-10, atol=1e-12)
@@ -91,11 +101,11 @@ def test_steps_of_sgd_by_hand(fused, momentum):
 )
 def test_momentum_out_of_place_is_refused(name, momentum, message):
     with pytest.raises(ValueError, match=message):
-        build_optimiser(name, weights(), learning_rate=0.1, momentum=momentum)
+        built_of(name, weights(), learning_rate=0.1, momentum=momentum)
 
 
 def test_the_rate_is_halved_after_epochs_without_a_higher_score():
-    built = build_optimiser("sgd", weights(), learning_rate=0.8, halve_after=2, monitor="validation/accuracy")
+    built = built_of("sgd", weights(), learning_rate=0.8, halve_after=2, monitor="validation/accuracy")
     assert built["lr_scheduler"]["monitor"] == "validation/accuracy"
     found = []
     for score in (50.0, 60.0, 60.0, 55.0, 60.0, 61.0, 61.0, 60.0, 60.0):
@@ -105,18 +115,18 @@ def test_the_rate_is_halved_after_epochs_without_a_higher_score():
     assert found == pytest.approx([0.8, 0.8, 0.8, 0.4, 0.4, 0.4, 0.4, 0.2, 0.2])
 
 
-@pytest.mark.parametrize("other", [{"warmup_steps": 10}, {"total_steps": 20}])
+@pytest.mark.parametrize("other", [{"warmup_steps": 10}, {"decay_steps": 20}])
 def test_two_schedules_are_refused(other):
     with pytest.raises(ValueError, match=r"halve_after=2 beside .*: choose one schedule"):
-        build_optimiser("sgd", weights(), learning_rate=0.5, halve_after=2, **other)
+        built_of("sgd", weights(), learning_rate=0.5, halve_after=2, **other)
 
 
 @pytest.mark.parametrize("name", ["adadelta", "adam", "adamw", "sgd"])
 def test_frozen_parameters_are_left_out_and_weight_decay_is_passed_on(name):
     given = weights()
-    optimiser = build_optimiser(name, given, learning_rate=0.1, weight_decay=0.3)["optimizer"]
-    assert [parameter for group in optimiser.param_groups for parameter in group["params"]] == given[:1]
-    assert optimiser.defaults["weight_decay"] == 0.3
+    optimizer = built_of(name, given, learning_rate=0.1, weight_decay=0.3)["optimizer"]
+    assert [parameter for group in optimizer.param_groups for parameter in group["params"]] == given[:1]
+    assert optimizer.defaults["weight_decay"] == 0.3
 
 
 def test_adamw_warms_up_and_then_stays():
@@ -124,21 +134,21 @@ def test_adamw_warms_up_and_then_stays():
 
 
 def test_adamw_decays_linearly_to_zero_after_the_warm_up():
-    assert rates(8, warmup_steps=2, total_steps=6) == pytest.approx([0.4, 0.8, 0.8, 0.6, 0.4, 0.2, 0.0, 0.0])
+    assert rates(8, warmup_steps=2, decay_steps=6) == pytest.approx([0.4, 0.8, 0.8, 0.6, 0.4, 0.2, 0.0, 0.0])
 
 
 def test_first_steps_of_adam_by_hand():
     weight = torch.nn.Parameter(torch.tensor([1.0], dtype=torch.float64))
-    optimiser = build_optimiser("adam", [weight], learning_rate=0.5, weight_decay=2.0)["optimizer"]
-    assert type(optimiser) is torch.optim.Adam
+    optimizer = built_of("adam", [weight], learning_rate=0.5, weight_decay=2.0)["optimizer"]
+    assert type(optimizer) is torch.optim.Adam
     weight.grad = torch.tensor([-3.0], dtype=torch.float64)
-    optimiser.step()
+    optimizer.step()
     # The decay is part of the gradient, -3 + 2 · 1, whose size Adam's first step does not see.
     assert weight.item() == pytest.approx(1 + 0.5, abs=1e-7)
 
 
 def test_adam_has_the_schedule_of_adamw():
-    assert rates(6, "adam", warmup_steps=2, total_steps=6) == rates(6, "adamw", warmup_steps=2, total_steps=6)
+    assert rates(6, "adam", warmup_steps=2, decay_steps=6) == rates(6, "adamw", warmup_steps=2, decay_steps=6)
 
 
 def test_adamw_without_schedule_is_constant():
@@ -146,30 +156,62 @@ def test_adamw_without_schedule_is_constant():
 
 
 def test_no_more_steps_than_the_warm_up_has():
-    assert rates(3, warmup_steps=2, total_steps=2) == pytest.approx([0.4, 0.8, 0.0])
+    assert rates(3, warmup_steps=2, decay_steps=2) == pytest.approx([0.4, 0.8, 0.0])
 
 
 def test_the_schedule_moves_every_step():
-    assert build_optimiser("adamw", weights(), learning_rate=1.0)["lr_scheduler"]["interval"] == "step"
+    assert built_of("adamw", weights(), learning_rate=1.0)["lr_scheduler"]["interval"] == "step"
 
 
 @pytest.mark.parametrize("rate", [0.0, -0.5])
 def test_a_rate_that_is_not_positive_is_refused(rate):
     with pytest.raises(ValueError, match=f"learning_rate must be positive, got {rate}"):
-        build_optimiser("adamw", weights(), learning_rate=rate)
+        built_of("adamw", weights(), learning_rate=rate)
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="unknown optimiser 'lamb'; known: adadelta, adam, adamw, sgd"):
-        build_optimiser("lamb", weights(), learning_rate=1.0)
+    with pytest.raises(ValueError, match="unknown optimizer 'lamb'; known: adadelta, adam, adamw, sgd"):
+        built_of("lamb", weights(), learning_rate=1.0)
 
 
 def test_the_rate_is_halved_when_a_loss_no_longer_falls():
     options = {"learning_rate": 0.8, "halve_after": 1, "monitor": "validation/nll", "lower_is_better": True}
-    built = build_optimiser("sgd", weights(), **options)
+    built = built_of("sgd", weights(), **options)
     plateau = built["lr_scheduler"]["scheduler"]
     rates = []
     for loss in (3.0, 2.0, 1.0, 1.5):
         plateau.step(loss)
         rates.append(built["optimizer"].param_groups[0]["lr"])
     assert rates == [0.8, 0.8, 0.8, 0.4]
+
+
+def test_an_argument_that_there_is_not_is_refused_with_the_known_ones():
+    with pytest.raises(TypeError, match="unexpected argument 'learning_rat'; of the optimizer there are optimizer, learn"):
+        QuestionAnsweringTask({}, learning_rat=0.1)
+
+
+def test_a_task_has_its_own_defaults_and_the_name_of_an_earlier_version_is_read():
+    config = {"model_type": "ctxzoo_time_encoder", "vocab_size": 9, "word_dim": 8, "hidden_size": 8, "num_heads": 2}
+    assert QuestionAnsweringTask.default_optimizer == OptimizerArgs(optimizer="adadelta", learning_rate=0.5)
+    task = NextEventTask(config, optimiser="sgd", momentum=0.5)
+    assert task.optimizer_args == OptimizerArgs(optimizer="sgd", momentum=0.5)
+    kept = dict(task.hparams)
+    assert "optimiser" not in kept
+    assert kept | asdict(task.optimizer_args) == kept
+
+
+def test_a_lightning_checkpoint_of_an_earlier_version_is_read(tmp_path):
+    config = {"model_type": "ctxzoo_time_encoder", "vocab_size": 9, "word_dim": 8, "hidden_size": 8, "num_heads": 2}
+    task = NextEventTask(config, optimizer="adamw", learning_rate=0.25)
+    hparams = {"optimiser" if name == "optimizer" else name: value for name, value in task.hparams.items()}
+    content = {"state_dict": task.state_dict(), "hyper_parameters": hparams, "pytorch-lightning_version": "2.5.5"}
+    torch.save(content, tmp_path / "x.ckpt")
+    other = NextEventTask.load_from_checkpoint(tmp_path / "x.ckpt")
+    assert other.optimizer_args == OptimizerArgs(optimizer="adamw", learning_rate=0.25)
+
+
+def test_a_run_that_began_with_an_earlier_version_is_resumed():
+    began = {"settings": {"optimiser": "sgd", "learning_rate": 0.5}}
+    SameSettings({"optimizer": "sgd", "learning_rate": 0.5}).load_state_dict(began)
+    with pytest.raises(ValueError, match="optimizer='sgd', not 'adam'"):
+        SameSettings({"optimizer": "adam", "learning_rate": 0.5}).load_state_dict(began)

@@ -1,0 +1,127 @@
+"""Optimizers and their schedules: what is asked for, and what Lightning gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, get_args
+
+import torch
+from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau
+
+from ctxzoo.models.old_names import current_settings
+
+OptimizerName = Literal["adadelta", "adam", "adamw", "sgd"]
+
+MOMENTUM = 0.9  # of SGD, where nothing else is asked for
+_SCHEDULED: dict[str, Any] = {
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "sgd": torch.optim.SGD,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimizerArgs:
+    """An optimizer and its schedule.
+
+    Adadelta (rho 0.9, constant rate) is the course starter's. Adam and AdamW have torch's betas. All but AdamW add
+    weight decay to the gradient.
+
+    Attributes:
+        optimizer: Name: adadelta, adam, adamw or sgd.
+        learning_rate: Peak learning rate.
+        weight_decay: Weight decay.
+        momentum: Momentum of SGD; None: 0.9, and of the others there is none.
+        warmup_steps: Steps over which the rate rises linearly.
+        decay_steps: Steps after which the rate, falling linearly behind the warm-up, is zero; None: it stays.
+        halve_after: Epochs in a row without a better score after which the rate is halved; 0: never.
+
+    Raises:
+        ValueError: unknown name, a rate that is not positive, a momentum out of range or for another than SGD, a
+            schedule for Adadelta, or two schedules.
+    """
+
+    optimizer: OptimizerName = "adam"
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    momentum: float | None = None
+    warmup_steps: int = 0
+    decay_steps: int | None = None
+    halve_after: int = 0
+
+    def __post_init__(self) -> None:
+        if self.optimizer not in get_args(OptimizerName):
+            raise ValueError(f"unknown optimizer {self.optimizer!r}; known: {', '.join(get_args(OptimizerName))}")
+        if self.learning_rate <= 0:
+            raise ValueError(f"learning_rate must be positive, got {self.learning_rate}")
+        if self.momentum is not None and self.optimizer != "sgd":
+            raise ValueError(f"momentum={self.momentum} belongs to sgd; {self.optimizer} has none that can be chosen")
+        if self.momentum is not None and not 0 <= self.momentum < 1:
+            raise ValueError(f"momentum must be at least 0 and below 1, got {self.momentum}")
+        if self.optimizer == "adadelta" and self.has_schedule:
+            raise ValueError(f"adadelta keeps its rate; schedules belong to {', '.join(_SCHEDULED)}")
+        if self.halve_after and (self.warmup_steps or self.decay_steps is not None):
+            raise ValueError(
+                f"halve_after={self.halve_after} beside warmup_steps={self.warmup_steps}, decay_steps="
+                f"{self.decay_steps}: choose one schedule"
+            )
+
+    @property
+    def has_schedule(self) -> bool:
+        """Whether the rate changes in the course of a training."""
+        return bool(self.warmup_steps or self.decay_steps is not None or self.halve_after)
+
+    def changed(self, changes: Mapping[str, Any]) -> OptimizerArgs:
+        """Return these with other values, by the names of today or earlier ones.
+
+        Raises:
+            TypeError: there is no such argument.
+            ValueError: see the class.
+        """
+        known = [one.name for one in fields(self)]
+        named = current_settings(changes)
+        unknown = [name for name in named if name not in known]
+        if unknown:
+            raise TypeError(f"unexpected argument {unknown[0]!r}; of the optimizer there are {', '.join(known)}")
+        return replace(self, **named)
+
+
+def build_optimizer(
+    args: OptimizerArgs,
+    parameters: Iterable[torch.nn.Parameter | dict[str, Any]],
+    *,
+    monitor: str = "",
+    lower_is_better: bool = False,
+    fused: bool = False,
+) -> dict[str, Any]:
+    """Return what Lightning's `configure_optimizers` returns.
+
+    Args:
+        args: Optimizer and schedule.
+        parameters: What is trained, of which those without gradient are left out; a dict is a group of torch's, with
+            its own `lr`.
+        monitor: Score that `halve_after` follows.
+        lower_is_better: Whether a lower score is better.
+        fused: Whether the optimizer passes over each tensor once instead of a dozen times.
+    """
+    trainable: Any = [one for one in parameters if isinstance(one, dict) or one.requires_grad]
+    rate: dict[str, Any] = {"lr": args.learning_rate, "weight_decay": args.weight_decay}
+    if args.optimizer == "adadelta":
+        return {"optimizer": torch.optim.Adadelta(trainable, rho=0.9, **rate)}
+    own = {"momentum": MOMENTUM if args.momentum is None else args.momentum} if args.optimizer == "sgd" else {}
+    optimizer = _SCHEDULED[args.optimizer](trainable, fused=fused or None, **rate, **own)
+    if args.halve_after:
+        # torch's patience is the number of such epochs that it lets pass.
+        mode: Literal["min", "max"] = "min" if lower_is_better else "max"
+        plateau = ReduceLROnPlateau(optimizer, mode=mode, factor=0.5, patience=args.halve_after - 1, threshold=0.0)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": plateau, "monitor": monitor}}
+    warmup, total = args.warmup_steps, args.decay_steps
+
+    def factor(step: int) -> float:
+        if step < warmup:
+            return (step + 1) / warmup
+        return 1.0 if total is None else max(0.0, (total - step) / max(1, total - warmup))
+
+    schedule = {"scheduler": LambdaLR(optimizer, factor), "interval": "step"}
+    return {"optimizer": optimizer, "lr_scheduler": schedule}
