@@ -186,7 +186,7 @@ def test_the_rate_is_halved_when_a_loss_no_longer_falls():
 
 
 def test_an_argument_that_there_is_not_is_refused_with_the_known_ones():
-    with pytest.raises(TypeError, match="unexpected argument 'learning_rat'; of the optimizer there are optimizer, learn"):
+    with pytest.raises(TypeError, match="unexpected argument 'learning_rat'; of the optimizer there are optim"):
         QuestionAnsweringTask({}, learning_rat=0.1)
 
 
