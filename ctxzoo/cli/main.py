@@ -18,7 +18,7 @@ from huggingface_hub.errors import StrictDataclassError
 import ctxzoo
 from ctxzoo.cli.data import add_data_commands
 from ctxzoo.cli.printing import print_table
-from ctxzoo.cli.train import add_problems
+from ctxzoo.cli.train import add_problems, problems_with
 from ctxzoo.data.files import DATA_SUFFIXES, check_output_file, refuse_as_data
 from ctxzoo.data.notices import line_of, on_one_line
 from ctxzoo.data.pipes import BY_CONTENT, KINDS, OPTIONS, pipes_as_files
@@ -51,7 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Raises:
         KeyboardInterrupt: Ctrl-C, which `ctxzoo_command` turns into a line.
     """
-    options = build_parser().parse_args(arguments)
+    parser = build_parser()
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{problems_with(unknown, options)}")
     if not options.debug:
         _quieten()
     try:

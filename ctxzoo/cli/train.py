@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from ctxzoo.data.pipes import KINDS
@@ -31,6 +32,23 @@ def add_problems(train: argparse.ArgumentParser) -> None:
         own = sub.add_argument_group(commands.title)
         for option in commands.train_options:
             option.add_to(own)
+
+
+def problems_with(unknown: Sequence[str], options: argparse.Namespace) -> str:
+    """Return which problems take the options that the problem of a `ctxzoo train` does not, or nothing, for a message.
+
+    Args:
+        unknown: What was left of the command line.
+        options: Those that were read.
+    """
+    takers: dict[str, list[str]] = {}
+    for name in PROBLEMS if hasattr(options, "commands") else ():
+        other = commands_named(name)
+        for option in other.train_options if other.can("train") else ():
+            if f"--{option.name}" in {one.partition("=")[0] for one in unknown}:
+                takers.setdefault(option.name, []).append(other.train_name or name)
+    told = (f"; --{option} is for {', '.join(names)}" for option, names in takers.items())
+    return "".join(told)
 
 
 def train_command(options: argparse.Namespace) -> int:

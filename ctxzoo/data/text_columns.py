@@ -21,6 +21,11 @@ ColumnNames = str | Sequence[str] | None  # one, several, or a usual one
 TEXT_COLUMNS = ("text", "sentence", "document", "content", "review")  # usual names
 
 
+def names_of(columns: ColumnNames) -> tuple[str, ...]:
+    """Return the names of one column, of several, or of none."""
+    return (columns,) if isinstance(columns, str) else tuple(columns or ())
+
+
 def find_column(where: str, present: Sequence[str], what: str, requested: str | None, usual: Sequence[str]) -> str:
     """Return the name of a column; see `find_columns`."""
     return find_columns(where, present, {what: (requested, usual)})[0][0]
@@ -41,7 +46,7 @@ def find_columns(
     """
     found, missing, options = [], [], []
     for what, (requested, usual) in wanted.items():
-        names = [requested] if isinstance(requested, str) else list(requested or ())
+        names = list(names_of(requested))
         if not names:
             named = [name for name in usual if name in present]
             names, others = named[:1], named[1:]

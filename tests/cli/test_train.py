@@ -489,3 +489,14 @@ def test_settings_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
     told = {name: result.settings[name] for name in ("optimizer", "learning_rate", "momentum", "batch_size")}
     assert told == {"optimizer": "sgd", "learning_rate": 0.2, "momentum": 0.95, "batch_size": 100}
     assert result.tag == "paper-tiny"
+
+
+def test_an_option_of_other_problems_says_for_which_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", "token-classification", "--data", "sample", "--text_column", "subject", "body"])
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "unrecognized arguments: --text_column subject body; --text_column is for text-classification, " in said
+    assert said.endswith("language-modelling, vote-prediction, word-embeddings")
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", "regression", "--data", "sample", "--nonsense"])
+    assert capsys.readouterr().err.splitlines()[-1].endswith("unrecognized arguments: --nonsense")

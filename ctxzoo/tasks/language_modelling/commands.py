@@ -9,6 +9,7 @@ from typing import Any
 from ctxzoo.data.notices import count_of
 from ctxzoo.tasks.commands import (
     TEXT,
+    TEXT_COLUMN,
     Option,
     TaskCommands,
     answer_file,
@@ -19,7 +20,6 @@ from ctxzoo.tasks.commands import (
     say_written,
 )
 
-TEXT_COLUMN = Option("text_column", "default: text or the like")
 WORDS = 30  # that are added at most
 
 

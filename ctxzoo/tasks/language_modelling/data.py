@@ -10,6 +10,7 @@ from ctxzoo.data.bucketing import ResumableLoader, rank_and_world_size, resumabl
 from ctxzoo.data.checked_data import CheckedDataModule
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.own_splits import RowGroups
+from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.models.tokenization_word import Cutter, WordTokenizer
 from ctxzoo.tasks.language_modelling.reader import LineSplits, line_groups, read_lines
 from ctxzoo.tasks.language_modelling.sample import TEXT
@@ -46,7 +47,7 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
     Args:
         dataset: "sample" for generated text, or what `read_lines` reads: Hub id, folder or file.
         data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
-        text_column: name of the column; default one of the usual ones.
+        text_column: name of the column, or of several, read one after another; default one of the usual ones.
         min_word_count, lower_case, cutter: see `LineVocabulary`.
         batch_size: B, parallel streams of the training.
         bptt: words of a window of the training, over which gradients flow back.
@@ -67,7 +68,7 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
         dataset: str,
         *,
         data_dir: str | None = None,
-        text_column: str | None = None,
+        text_column: ColumnNames = None,
         min_word_count: int = 1,
         lower_case: bool = True,
         cutter: Cutter = "whitespace",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from transformers import PreTrainedModel
 
+from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule
 from ctxzoo.tasks.language_modelling.task import LanguageModellingTask
 from ctxzoo.training.scoring import build_scorer, score_splits, task_of, tokenizer_of
@@ -36,7 +37,7 @@ def evaluate(
     *,
     tokenizer: Any = None,
     data_dir: str | None = None,
-    text_column: str | None = None,
+    text_column: ColumnNames = None,
     batch_size: int = 256,
     precision: str = "32-true",
     accelerator: str = "auto",

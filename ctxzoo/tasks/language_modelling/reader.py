@@ -16,7 +16,15 @@ from ctxzoo.data.own_splits import RowGroups, group_numbers, text_key
 from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.row_files import load_tables, read_delimited, read_json_lines, read_parquet
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint
-from ctxzoo.data.text_columns import TEXT_COLUMNS, RowChecks, are_blank, find_column, texts_of
+from ctxzoo.data.text_columns import (
+    TEXT_COLUMNS,
+    ColumnNames,
+    RowChecks,
+    are_blank,
+    find_columns,
+    joined_texts_of,
+    names_of,
+)
 from ctxzoo.data.text_files import file_kind, file_lines
 from ctxzoo.tasks.language_modelling.sample import TEXT, sample_text
 
@@ -42,7 +50,7 @@ class LineSplits:
     cut: frozenset[str] = frozenset()
 
 
-def read_lines(dataset: str, data_dir: str | None = None, text_column: str | None = None) -> LineSplits:
+def read_lines(dataset: str, data_dir: str | None = None, text_column: ColumnNames = None) -> LineSplits:
     """Read and check a dataset. Rows of white space alone are left out.
 
     A split of one row with more than `PIECE` words, such as the one line of text8, is cut at blanks into rows of so
@@ -53,7 +61,8 @@ def read_lines(dataset: str, data_dir: str | None = None, text_column: str | Non
             .tsv (both with a header), .jsonl or .parquet file; all rows of a file are the split "train"; a folder or
             Hub id that `datasets` can load, of which the splits train, validation and test are read.
         data_dir: folder searched for Hub ids; default: see `data_folder`.
-        text_column: default the first of `TEXT_COLUMNS` that is there.
+        text_column: one name, or several, whose texts are put together by `joined_text`; default the first of
+            `TEXT_COLUMNS` that is there.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -66,7 +75,7 @@ def read_lines(dataset: str, data_dir: str | None = None, text_column: str | Non
 
 
 def load_lines(
-    dataset: str, data_dir: str | None = None, text_column: str | None = None
+    dataset: str, data_dir: str | None = None, text_column: ColumnNames = None
 ) -> tuple[dict[str, datasets.Dataset], dict[str, str]]:
     """Return the splits of a dataset as they are, and what messages call each; see `read_lines`."""
     if dataset == SAMPLE:
@@ -78,7 +87,7 @@ def load_lines(
 def check_lines(
     splits: Mapping[str, datasets.Dataset],
     *,
-    text_column: str | None = None,
+    text_column: ColumnNames = None,
     origin: Mapping[str, str] | None = None,
 ) -> LineSplits:
     """Check splits that are already loaded and put their columns into the one form.
@@ -109,7 +118,7 @@ def line_groups(checked: LineSplits) -> RowGroups:
     return RowGroups(groups=groups, unit="lines", together="equal lines", in_order="train" in checked.cut)
 
 
-def _read_file(path: Path, text_column: str | None) -> pa.Table:
+def _read_file(path: Path, text_column: ColumnNames) -> pa.Table:
     kind = file_kind(path)
     if kind not in ("", *FILE_KINDS):
         raise DatasetFileError(f"{path} is no {', '.join(FILE_KINDS)} file; name one, a folder, or a Hub id")
@@ -120,16 +129,18 @@ def _read_file(path: Path, text_column: str | None) -> pa.Table:
     if kind == ".jsonl":
         rows = read_json_lines(path)
         present = list(dict.fromkeys(key for row in rows for key in row))
-        name = find_column(str(path), present, TEXT, text_column, TEXT_COLUMNS)
-        texts = []
+        names = find_columns(str(path), present, {TEXT: (text_column, TEXT_COLUMNS)})[0]
+        kept = []
         for number, row in enumerate(rows):
-            if isinstance(row.get(name), str):
-                texts.append(row[name])
+            # Of several columns some may be empty.
+            wrong = [name for name in names if not isinstance(row.get(name), (str, type(None))[: len(names)])]
+            if not wrong:
+                kept.append(row)
                 continue
-            error = TextFormatError(f"{path}, row {number}: {row.get(name)!r} in {name!r}; expected text")
+            error = TextFormatError(f"{path}, row {number}: {row.get(wrong[0])!r} in {wrong[0]!r}; expected text")
             leave_out(f"{path}, object {number}", error)  # the rows that are left are counted anew
-        return pa.table({name: pa.array(texts, pa.string())})
-    return read_delimited(path, (text_column or TEXT,))
+        return pa.table({name: pa.array([row.get(name) for row in kept], pa.string()) for name in names})
+    return read_delimited(path, names_of(text_column) or (TEXT,))
 
 
 def _pieces(texts: pa.ChunkedArray) -> list[str]:
@@ -142,10 +153,11 @@ def _dataset_of(texts: pa.ChunkedArray | list[str]) -> datasets.Dataset:
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table({TEXT: column})))
 
 
-def _checked(where: str, split: datasets.Dataset, text_column: str | None) -> pa.ChunkedArray:
+def _checked(where: str, split: datasets.Dataset, text_column: ColumnNames) -> pa.ChunkedArray:
     table: pa.Table = split.with_format("arrow")[:]
     checks = RowChecks(where, len(split))
-    texts = texts_of(checks, table, find_column(where, split.column_names, TEXT, text_column, TEXT_COLUMNS))
+    names = find_columns(where, split.column_names, {TEXT: (text_column, TEXT_COLUMNS)})[0]
+    texts = joined_texts_of(checks, table, names)
     checks.refuse(
         pc.fill_null(pc.match_substring(texts, END_MARK), False),
         texts,

@@ -18,7 +18,15 @@ from ctxzoo.data.formats import SAMPLE, TextFormatError
 from ctxzoo.data.reading_notes import note, note_lookalikes
 from ctxzoo.data.row_files import load_tables, read_delimited, read_json_lines, read_parquet
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, plain_column
-from ctxzoo.data.text_columns import TEXT_COLUMNS, ColumnNames, RowChecks, are_blank, find_columns, joined_texts_of
+from ctxzoo.data.text_columns import (
+    TEXT_COLUMNS,
+    ColumnNames,
+    RowChecks,
+    are_blank,
+    find_columns,
+    joined_texts_of,
+    names_of,
+)
 from ctxzoo.data.text_files import file_kind
 from ctxzoo.tasks.text_classification.sample import sample_texts
 
@@ -323,7 +331,7 @@ def _some(values: Sequence[object]) -> str:
 
 
 def _read_file(path: Path, text_column: ColumnNames, label_column: str | None) -> pa.Table:
-    texts = [text_column] if isinstance(text_column, str) else list(text_column or ())
+    texts = names_of(text_column)
     kind = file_kind(path)
     if kind not in FILE_KINDS:
         raise DatasetFileError(f"{path} is no {', '.join(FILE_KINDS)} file; name one, a folder, or a Hub id")

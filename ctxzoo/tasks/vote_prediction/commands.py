@@ -14,7 +14,7 @@ COLUMNS = (
     Option("legislator_column", "of a table of votes: who votes; default: legislator"),
     Option("bill_column", "on what; default: bill"),
     Option("vote_column", "yea or nay, in words, as 1 or 0, or as cast codes of Voteview; default: vote"),
-    Option("text_column", "what the bill says, where it stands there; default: text"),
+    Option("text_column", "what the bill says, one or several, read one after another; default: text", many=True),
     Option("party_column", "of the legislator, for pictures; default: party"),
 )
 SOURCES = (
@@ -76,9 +76,8 @@ class VotePredictionCommands(TaskCommands):
         source = own["known"]
         known = {} if source is None else known_votes(source, read_votes(source, columns=columns), model)
         if options.file is not None:
-            header = (columns.legislator, columns.bill, columns.vote, columns.text, columns.party)
             answers = VoteAnswers(model, columns, texts=texts, known=known)
-            say_written(options, count_of(answer_file(options, answers, columns=header), "predictions"))
+            say_written(options, count_of(answer_file(options, answers, columns=columns.names), "predictions"))
             return
         if bill is None and len(known) > 1:
             raise ValueError(f"--known {source} has votes on {len(known):,} bills; say which with --bill, or give one")

@@ -14,6 +14,7 @@ from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.formats import Rows, TextFormatError
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.reading_notes import note
+from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.models.ops_vote import NEW_BILL, without_outcomes
 from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, read_votes, vote_groups
 from ctxzoo.tasks.vote_prediction.vocabulary import (
@@ -119,7 +120,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         legislator_column: str = "legislator",
         bill_column: str = "bill",
         vote_column: str = "vote",
-        text_column: str = "text",
+        text_column: ColumnNames = "text",
         party_column: str = "party",
         texts: str | None = None,
         cut_outcomes: bool = True,

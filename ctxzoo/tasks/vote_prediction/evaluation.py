@@ -10,6 +10,7 @@ from transformers import PreTrainedModel
 
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import note
+from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.models.ops_vote import NEW_BILL
 from ctxzoo.tasks.vote_prediction.data import Cells, VoteDataModule, names_of_model
 from ctxzoo.tasks.vote_prediction.reader import read_votes
@@ -31,7 +32,7 @@ def evaluate(
     legislator_column: str = "legislator",
     bill_column: str = "bill",
     vote_column: str = "vote",
-    text_column: str = "text",
+    text_column: ColumnNames = "text",
     party_column: str = "party",
     texts: str | None = None,
     known: str | None = None,

@@ -15,6 +15,7 @@ from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.row_stream import LINES, TEXT, Row, RowStream
+from ctxzoo.data.text_columns import joined_text, names_of
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.models.ops_vote import NEW_BILL
 from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, as_text
@@ -131,9 +132,13 @@ class VoteAnswers:
                 are left out.
         """
         columns = VoteColumns(text=TEXT) if stream.kind == LINES else self.columns
-        if rows and not {columns.bill, columns.text} & rows[0].keys():
+        named = names_of(columns.text)
+        absent = [name for name in named if rows and name not in rows[0]]
+        if 0 < len(absent) < len(named):
+            raise TextFormatError(f"{stream.name}: no column {absent[0]!r} of texts; there are {list(rows[0])}")
+        if rows and columns.bill not in rows[0] and absent:
             raise TextFormatError(
-                f"{stream.name}: neither a column {columns.bill!r} of bills nor {columns.text!r} of their texts; there "
+                f"{stream.name}: neither a column {columns.bill!r} of bills nor {absent[0]!r} of their texts; there "
                 f"are {list(rows[0])} (or set `no_header`, where that is a row)"
             )
         found: list[tuple[Bill, str | None] | None] = []
@@ -156,14 +161,16 @@ class VoteAnswers:
     def _asked(self, row: Row, columns: VoteColumns) -> tuple[Bill, str | None] | None:
         """Return the bill of a row, and the legislator where it has one; None for one whom the model does not know."""
         name = as_text(row.get(columns.bill)) or ""
-        text = as_text(row.get(columns.text)) or (self.texts or {}).get(name)
+        names = names_of(columns.text)
+        parts = [as_text(row.get(name)) or "" for name in names]
+        text = (joined_text(parts) if len(parts) > 1 else parts[0]) or (self.texts or {}).get(name)
         if not self.model.reads_new_bills:
             if name not in self.bills:
                 raise TextFormatError(f"the bill {name!r} was not in the training of this model, which reads no others")
         elif text is None:
-            if columns.text not in row and self.texts is None:
+            if names[0] not in row and self.texts is None:
                 raise TextFormatError(
-                    f"this model reads what a bill says, and there is no column {columns.text!r}; give the texts with "
+                    f"this model reads what a bill says, and there is no column {names[0]!r}; give the texts with "
                     "--texts, or name their column with --text_column"
                 )
             self.silent += 1

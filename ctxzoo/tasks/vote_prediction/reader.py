@@ -23,6 +23,7 @@ from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.row_files import load_tables, read_delimited, read_json_lines, read_parquet
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column
+from ctxzoo.data.text_columns import ColumnNames, joined_text, names_of
 from ctxzoo.data.text_files import file_kind
 from ctxzoo.tasks.vote_prediction.sample import BILL, GROUP, LEGISLATOR, TEXT, VOTE, sample_votes
 from ctxzoo.tasks.vote_prediction.vote_values import EXPECTED, read_vote_values
@@ -42,15 +43,21 @@ class VoteColumns:
     Attributes:
         legislator, bill: Any values, which are read as text: "007" stays so.
         vote: Yea or nay, in words, numbers or cast codes, see `read_vote_values`; rows without one are left out.
-        text: The text of the bill; the column may be missing, and so may a text.
+        text: The text of the bill, or several columns, read one after another; the column may be missing, and so may a
+            text.
         party: The party of the legislator, for pictures and baselines; it may be missing.
     """
 
     legislator: str = LEGISLATOR
     bill: str = BILL
     vote: str = VOTE
-    text: str = TEXT
+    text: ColumnNames = TEXT
     party: str = GROUP
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names of columns, in the order of `COLUMNS`."""
+        return (self.legislator, self.bill, self.vote, *names_of(self.text), self.party)
 
 
 @dataclass(frozen=True)
@@ -141,12 +148,13 @@ def load_votes(
 ) -> dict[str, pa.Table]:
     """Return the splits of a dataset as tables of `COLUMNS`, all text but the vote; see `read_votes`."""
     columns = columns or VoteColumns()
-    names = (columns.legislator, columns.bill, columns.vote, columns.text, columns.party)
     if dataset == SAMPLE:
         loaded = sample_votes()
         where = {name: f"{dataset}, split {name!r}" for name in loaded}
     else:
-        loaded, where = load_tables(dataset, data_dir, VOTE_FILES, lambda path: _file(path, names), configuration)
+        loaded, where = load_tables(
+            dataset, data_dir, VOTE_FILES, lambda path: _file(path, columns.names), configuration
+        )
     tables = {name: split.with_format("arrow")[:] for name, split in loaded.items()}
     if all({"legislator_id", "bill_id", VOTE} <= set(table.column_names) for table in tables.values()):
         if texts is not None:
@@ -261,13 +269,13 @@ def bill_texts(path: Path, columns: VoteColumns) -> dict[str, str]:
     """
     if not path.is_file():
         raise DatasetFileError(f"no file {str(path)!r}; expected a table with the columns of bills and of texts")
-    table = _file(path, (columns.bill, columns.text))
-    for name in (columns.bill, columns.text):
+    names = (columns.bill, *names_of(columns.text))
+    table = _file(path, names)
+    for name in names:
         if name not in table.column_names:
             raise TextFormatError(f"{path.name}: no column {name!r}; there are {table.column_names}")
-    bills, texts = (
-        plain_column(table.column(name)).cast(pa.string()).to_pylist() for name in (columns.bill, columns.text)
-    )
+    bills = plain_column(table.column(columns.bill)).cast(pa.string()).to_pylist()
+    texts = _texts(path.name, table, columns).to_pylist()
     found: dict[str, str] = {}
     repeated = 0
     for row, (bill, text) in enumerate(zip(bills, texts, strict=True)):
@@ -330,16 +338,38 @@ def _long(where: str, table: pa.Table, columns: VoteColumns) -> pa.Table:
             kept[row] = False
     votes = read_vote_values(where, table.column(columns.vote), columns.vote)
     found[VOTE] = pa.chunked_array([pa.array(votes, pa.int8())])
-    for name, of in ((TEXT, columns.text), (GROUP, columns.party)):
-        absent = pa.chunked_array([pa.array([""] * table.num_rows, pa.string())])
-        known = of in table.column_names
-        found[name] = pc.fill_null(plain_column(table.column(of)).cast(pa.string()), "") if known else absent
+    found[TEXT] = _texts(where, table, columns)
+    found[GROUP] = _optional(table, columns.party)
     encoded = {name: found[name].dictionary_encode() if name != VOTE else found[name] for name in COLUMNS}
     kept &= votes >= 0
     if not kept.any():
         raise TextFormatError(f"{where}: no row has a vote in {columns.vote!r}; {EXPECTED}")
     rows = np.flatnonzero(kept)
     return _each_vote_once(where, pa.table(encoded).take(pa.array(rows)), rows)
+
+
+def _texts(where: str, table: pa.Table, columns: VoteColumns) -> pa.ChunkedArray:
+    """Return (rows,) the text of each, "" where it has none.
+
+    Raises:
+        TextFormatError: of several columns only some are there.
+    """
+    names = names_of(columns.text)
+    absent = [name for name in names if name not in table.column_names]
+    if 0 < len(absent) < len(names):
+        raise TextFormatError(f"{where}: no column {absent[0]!r} of texts; there are {table.column_names}")
+    parts = [_optional(table, name) for name in names]
+    if len(parts) == 1 or absent:
+        return parts[0]
+    rows = zip(*(part.to_pylist() for part in parts), strict=True)
+    return pa.chunked_array([pa.array(map(joined_text, rows), pa.string())])
+
+
+def _optional(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """Return (rows,) strings of a column, "" where nothing stands, or there is no such column."""
+    if name not in table.column_names:
+        return pa.chunked_array([pa.array([""] * table.num_rows, pa.string())])
+    return pc.fill_null(plain_column(table.column(name)).cast(pa.string()), "")
 
 
 def _each_vote_once(where: str, table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:

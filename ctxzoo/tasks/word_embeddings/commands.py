@@ -20,18 +20,20 @@ from ctxzoo.tasks.commands import (
     say_written,
 )
 
+COLUMNS = Option("text_column", "of a dataset, one or several, read one after another; default: text", many=True)
+
 
 class FillMaskCommands(TaskCommands):
     title = "masked words"
     train_name = "word-embeddings"
     train_options = (
-        Option("text_column", "of a dataset; default: text"),
+        COLUMNS,
         Option("word_dim", "numbers of a word's vector", positive),
         Option("window", "words on each side that are read", positive),
         Option("min_count", "occurrences in the training text that a word needs", positive),
     )
     evaluate_options = (
-        Option("text_column", "default: text"),
+        COLUMNS,
         Option("words", "how many of the text are predicted, a line at a time; default: 5000", positive),
     )
     predict_options = (TEXT, TEXT_COLUMN)

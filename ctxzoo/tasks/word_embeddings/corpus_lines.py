@@ -11,10 +11,12 @@ import datasets
 
 from ctxzoo.data.notices import reason_of
 from ctxzoo.data.sources import dataset_fingerprint, load_splits, resolve_dataset
+from ctxzoo.data.text_columns import ColumnNames, joined_text, names_of
 from ctxzoo.data.text_files import PACKED, open_unpacked
 from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
 
 BLOCK = 1 << 20  # bytes
+TEXT = "text"  # usual column of a dataset
 BLANKS = b" \t\r\v\f"
 
 
@@ -22,19 +24,21 @@ BLANKS = b" \t\r\v\f"
 class CorpusSource:
     """Where the lines of a corpus come from.
 
-    A line is what windows never cross: a sentence or a paragraph. In a dataset each row of the column is one text,
-    which line feeds cut into lines. A line of a file of more than 1 MiB is cut at blanks into lines of about that size;
-    a part of it that has none, as in a language that writes none, is cut between two characters.
+    A line is what windows never cross: a sentence or a paragraph. In a dataset each row of the column is one text, or
+    of several columns one, put together by `joined_text`; line feeds cut it into lines. A line of a file of more than
+    1 MiB is cut at blanks into lines of about that size; a part of it that has none, as in a language that writes none,
+    is cut between two characters.
 
     Attributes:
         name: "sample" (generated), a text file in UTF-8 (.gz, .zst and .bz2 are unpacked while they are read), or a
             dataset: folder or Hub id.
-        column, split: of a dataset.
+        column: of a dataset; several are read one after another.
+        split: of a dataset.
         data_dir: see `resolve_dataset`.
     """
 
     name: str
-    column: str = "text"
+    column: str | tuple[str, ...] = TEXT
     split: str = "train"
     data_dir: str | None = None
 
@@ -56,13 +60,15 @@ class CorpusSource:
         elif self._is_file():
             yield from _file_lines(Path(self.name))
         else:
-            for text in self._dataset()[self.column]:
-                yield from (text or "").split("\n")
+            dataset = self._dataset()
+            for parts in zip(*(dataset[name] for name in names_of(self.column)), strict=True):
+                told = [part or "" for part in parts]
+                yield from (joined_text(told) if len(told) > 1 else told[0]).split("\n")
 
     def fingerprint(self) -> str:
         """Return the SHA-256 (hexadecimal) of the content; raises as `lines`."""
         if self.has_splits:
-            return dataset_fingerprint(self._dataset().select_columns([self.column]))
+            return dataset_fingerprint(self._dataset().select_columns(list(names_of(self.column))))
         digest = hashlib.sha256()
         if self._is_file():
             with open(self.name, "rb") as file:
@@ -81,9 +87,23 @@ class CorpusSource:
         if self.split not in splits:
             raise ValueError(f"{self.name} has no split {self.split!r}; it has {', '.join(splits)} (or set `split`)")
         dataset = splits[self.split]
-        if self.column not in dataset.column_names:
-            raise ValueError(f"{self.name} has no column {self.column!r}; it has {', '.join(dataset.column_names)}")
+        for name in names_of(self.column):
+            if name not in dataset.column_names:
+                raise ValueError(f"{self.name} has no column {name!r}; it has {', '.join(dataset.column_names)}")
         return dataset
+
+
+def refuse_columns(name: str, columns: ColumnNames) -> None:
+    """Refuse columns that are named of a text that has none.
+
+    Raises:
+        ValueError: there are such names.
+    """
+    if columns:
+        raise ValueError(
+            f"{name} is running text, of which every line is read; it has no column {', '.join(names_of(columns))}: "
+            "name none, or a folder or Hub id"
+        )
 
 
 def _file_lines(path: Path) -> Iterator[str]:

@@ -11,9 +11,10 @@ import torch
 from transformers import AutoModelForMaskedLM, PreTrainedModel
 
 from ctxzoo.data.notices import without_weight_bars
+from ctxzoo.data.text_columns import ColumnNames, names_of
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import WordTokenizer
-from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
+from ctxzoo.tasks.word_embeddings.corpus_lines import TEXT, CorpusSource, refuse_columns
 from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
 from ctxzoo.training.scoring import check_head, tokenizer_of
 
@@ -55,7 +56,7 @@ def evaluate(
     *,
     tokenizer: Any = None,
     data_dir: str | None = None,
-    text_column: str = "text",
+    text_column: ColumnNames = None,
     words: int = 5000,
 ) -> dict[str, float]:
     """Score a model of word embeddings on a split; with the same `words` the numbers that its recipe wrote.
@@ -70,7 +71,7 @@ def evaluate(
         split: name of a split.
         tokenizer: of a model; default the one of the checkpoint.
         data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
-        text_column: of a dataset.
+        text_column: of a dataset, one or several, read one after another; default: text.
         words: about as many of the split's known words are predicted, from its beginning.
 
     Returns:
@@ -78,8 +79,8 @@ def evaluate(
 
     Raises:
         OSError: there is no such checkpoint or dataset.
-        ValueError: a checkpoint of another problem; no such split or column; no line with two known words; `words`
-            below 1; a model without its tokenizer.
+        ValueError: a checkpoint of another problem; no such split or column, or a column of a file of text; no line
+            with two known words; `words` below 1; a model without its tokenizer.
     """
     if words < 1:
         raise ValueError(f"words is {words}; expected 1 or more")
@@ -88,18 +89,19 @@ def evaluate(
     if not isinstance(checkpoint, PreTrainedModel):
         with without_weight_bars():
             model = AutoModelForMaskedLM.from_pretrained(str(checkpoint))
-    lines = _lines(CorpusSource(dataset, column=text_column, split=split, data_dir=data_dir))
+    lines = _lines(CorpusSource(dataset, names_of(text_column) or TEXT, split, data_dir), text_column)
     return word_prediction_scores(model, tokenizer_of(checkpoint, tokenizer), lines, words=words)
 
 
-def _lines(source: CorpusSource) -> Iterable[str]:
+def _lines(source: CorpusSource, text_column: ColumnNames) -> Iterable[str]:
     """Return the lines of a split.
 
     Raises:
-        ValueError: a text that has no splits, or generated sentences, without this one.
+        ValueError: a text that has no splits, or generated sentences, without this one; a column of either.
     """
     if source.has_splits:
         return source.lines()
+    refuse_columns(source.name, text_column)
     splits = tuple(SAMPLE_SEEDS) if source.name == "sample" else ("train",)
     if source.split not in splits:
         raise ValueError(f"{source.name} has no split {source.split!r}; it has {', '.join(splits)} (or set `split`)")

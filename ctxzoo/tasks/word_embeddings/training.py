@@ -15,6 +15,7 @@ from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
 from ctxzoo.data.own_splits import OwnRows, OwnSplits, group_numbers, text_key
 from ctxzoo.data.reading_notes import note
 from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
+from ctxzoo.data.text_columns import names_of
 from ctxzoo.data.text_files import NOT_LINES
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.runs.own_training import OwnTraining, Trial
@@ -23,13 +24,12 @@ from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathere
 from ctxzoo.tasks.word_embeddings.backends import EmbeddingBackend, NumbaBackend, TorchBackend, choose_backend_name
 from ctxzoo.tasks.word_embeddings.card import CARD
 from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE
-from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
+from ctxzoo.tasks.word_embeddings.corpus_lines import TEXT, CorpusSource, refuse_columns
 from ctxzoo.tasks.word_embeddings.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset
 from ctxzoo.tasks.word_embeddings.run import WordEmbeddingRun
 from ctxzoo.tasks.word_embeddings.settings import CUSTOMS, WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.training_settings import WordVectorSettings
 
-TEXT = "text"
 HELD_OUT = 0.05  # of the lines, for each of validation and test
 TORCH_BATCH = 1024
 LINES_AT_ONCE = 10_000
@@ -135,12 +135,14 @@ def _load(source: str, request: TrainingRequest, scratch: Path) -> Loaded:
             "also packed as .gz, .zst or .bz2), or a folder or Hub id with a column of texts"
         )
     names: Sequence[str] = ("train",)
-    if not path.is_file() and source != SAMPLE:
+    if path.is_file() or source == SAMPLE:
+        refuse_columns(source, request.columns["text_column"])
+    else:
         loaded = load_splits(source, request.data_dir, sample=True)
         names = [name for name in SPLITS if name in loaded]
         if not names:
             raise TextFormatError(f"dataset {source!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
-    column = request.columns["text_column"] or TEXT
+    column = names_of(request.columns["text_column"]) or TEXT
     splits = {}
     for name in names:
         text = CorpusSource(source, column, name, request.data_dir)

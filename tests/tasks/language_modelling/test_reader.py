@@ -4,6 +4,7 @@ import tracemalloc
 from pathlib import Path
 
 import datasets
+import pandas as pd
 import pytest
 
 from ctxzoo.data.formats import TextFormatError
@@ -30,6 +31,22 @@ def test_files_of_lines(tmp_path: Path, name: str, content: str) -> None:
     datasets.Dataset.from_dict({"body": LINES}).to_parquet(tmp_path / "b.parquet")
     other = read_lines(str(tmp_path / "b.parquet"), text_column="body")
     assert other.fingerprint == found.fingerprint  # of the lines alone
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])
+def test_several_columns_are_read_one_after_another(tmp_path: Path, name: str) -> None:
+    rows = pd.DataFrame({"subject": ["one", "", "three"], "body": ["two words", "alone", None], "n": [1, 2, 3]})
+    path = tmp_path / name
+    if name == "a.csv":
+        rows.to_csv(path, index=False)
+    elif name == "a.jsonl":
+        rows.to_json(path, orient="records", lines=True)
+    else:
+        rows.to_parquet(path)
+    found = read_lines(str(path), text_column=["body", "subject"]).splits["train"]
+    assert found["text"][:] == ["two words\none", "alone", "three"]
+    with pytest.raises(TextFormatError, match="no column 'title' for the text"):
+        read_lines(str(path), text_column=["subject", "title"])
 
 
 def test_a_folder_with_splits(tmp_path: Path) -> None:

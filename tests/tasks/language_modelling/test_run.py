@@ -139,6 +139,24 @@ def test_commands(
     ]
 
 
+def test_several_columns_are_read_one_after_another(
+    finished: tuple[LanguageModelRun, RunResult], tmp_path: Path
+) -> None:
+    checkpoint, scores, out = str(finished[0].spec.checkpoint), tmp_path / "scores.json", tmp_path / "out.json"
+    (tmp_path / "rows.csv").write_text("more,begin\nsaw the baker,the man\nbaker,a\n")
+    (tmp_path / "lines.txt").write_text("the man saw the baker\na baker\n")
+    both = ["--text_column", "begin", "more"]
+    found = []
+    for name, columns in (("rows.csv", both), ("lines.txt", [])):
+        command = ["evaluate", checkpoint, "--dataset", str(tmp_path / name), "--split", "train", *columns]
+        assert main([*command, "--output", str(scores)]) == 0
+        told = ["predict", checkpoint, "--file", str(tmp_path / name), "--output", str(out), "--words", "3"]
+        assert main([*told, *columns]) == 0
+        prompts = [(one["prompt"].split(), one["continuation"]) for one in json.loads(out.read_text())]
+        found.append((prompts, json.loads(scores.read_text())["metrics"]))
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

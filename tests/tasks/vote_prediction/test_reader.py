@@ -89,6 +89,19 @@ def test_texts_in_a_file_of_their_own(tmp_path: Path) -> None:
         read_votes(str(tmp_path / "a.csv"), texts=other)
 
 
+def test_texts_of_several_columns(tmp_path: Path) -> None:
+    rows = "legislator,bill,vote,title,says\nBo,b1,1,A road,to the sea\nAl,b1,0,A road,to the sea\nAl,b2,1,,Seas\n"
+    columns = VoteColumns(text=("title", "says"))
+    votes = written(tmp_path / "a.csv", rows)
+    assert read_votes(votes, columns=columns).texts == ["A road\nto the sea", "Seas"]
+    texts = written(tmp_path / "texts.csv", "bill,says,title\nb1,to the hill,A path\n")
+    bare = written(tmp_path / "b.csv", ROWS)
+    assert read_votes(votes, columns=columns, texts=texts).texts == ["A path\nto the hill", "Seas"]
+    assert read_votes(bare, columns=columns).texts == ["", ""]
+    with pytest.raises(TextFormatError, match=r"a\.csv: no column 'name' of texts; there are"):
+        read_votes(votes, columns=VoteColumns(text=("title", "name")))
+
+
 SPELLED = [
     (("Yea", "Nay"), ("YES", "no"), (" aye ", "No"), ("True", "FALSE"), ("1.0", "0.0"), ("y", "N")),
     ((1, 0), (1.0, 0.0), (True, False)),

@@ -255,6 +255,28 @@ def test_a_file_of_votes_is_answered_row_by_row(
     assert "row 0: this model reads what a bill says, and there is no column 'text'" in capsys.readouterr().err
 
 
+def test_texts_of_several_columns_are_those_of_one(
+    finished: tuple[VoteRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    checkpoint, answers = str(finished[0].spec.checkpoint), tmp_path / "answers.csv"
+    rows = sample_votes()["test"].to_pandas().head(40)
+    words = rows["text"].str.partition(" ")
+    rows.to_csv(tmp_path / "one.csv", index=False)
+    rows.assign(text=words[0], rest=words[2]).to_csv(tmp_path / "two.csv", index=False)
+    found = []
+    for name, columns in (("one.csv", []), ("two.csv", ["--text_column", "text", "rest"])):
+        told = ["predict", checkpoint, "--file", str(tmp_path / name), "--output", str(answers)]
+        assert main([*told, *columns]) == 0, capsys.readouterr().err
+        scores = tmp_path / "scores.json"
+        command = ["evaluate", checkpoint, "--dataset", str(tmp_path / name), "--split", "train", *columns]
+        assert main([*command, "--output", str(scores)]) == 0
+        found.append((pd.read_csv(answers)["predicted_yea"].tolist(), json.loads(scores.read_text())["metrics"]))
+    assert found[0] == found[1]
+    absent = ["--text_column", "text", "title"]
+    assert main(["predict", checkpoint, "--file", str(tmp_path / "two.csv"), *absent]) == 2
+    assert "no column 'title' of texts" in capsys.readouterr().err
+
+
 def test_the_line_that_a_training_prints_runs(finished: tuple[VoteRun, RunResult], tmp_path: Path) -> None:
     """Also where the model knows the bills of its training alone."""
     config = VoteBaselineConfig(num_legislators=2, num_bills=2, vocab_size=1, bill_names=["a b", "c"], words=["road"])

@@ -91,6 +91,19 @@ def test_a_split_and_a_column_of_a_dataset(checkpoint: Path, tmp_path: Path) -> 
         evaluate(checkpoint, str(tmp_path / "texts"))
 
 
+def test_several_columns_and_none(checkpoint: Path, tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    columns = {"line": LINES[:1], "other": LINES[1:2], "number": [1]}
+    Dataset.from_dict(columns).to_csv(tmp_path / "texts" / "test.csv")
+    both = evaluate(checkpoint, str(tmp_path / "texts"), text_column=["other", "line"])
+    assert both == expected([LINES[1], LINES[0]])
+    with pytest.raises(ValueError, match="no column 'title'"):
+        evaluate(checkpoint, str(tmp_path / "texts"), text_column=["line", "title"])
+    (tmp_path / "text.txt").write_text("\n".join(LINES))
+    with pytest.raises(ValueError, match=r"text\.txt is running text, .* no column line, other: name none"):
+        evaluate(checkpoint, str(tmp_path / "text.txt"), "train", text_column=["line", "other"])
+
+
 def test_generated_sentences_are_others_than_those_of_trainings(checkpoint: Path) -> None:
     lines = list(itertools.islice(sample_corpus(SAMPLE_SEED), 200))
     train, test = (evaluate(checkpoint, "sample", split, words=100) for split in ("train", "test"))

@@ -82,6 +82,15 @@ def test_a_text_without_line_ends_is_cut_into_lines(folder: Path) -> None:
     assert all(prepared_rows.sizes.values())
 
 
+def test_columns_of_a_dataset_and_of_a_file_that_has_none(folder: Path) -> None:
+    (folder / "mails").mkdir()
+    (folder / "mails" / "train.csv").write_text("body,subject\none line,first\n,second\n")
+    both = read(str(folder / "mails"), folder / "x", text_column=["subject", "body"])
+    assert both.splits["train"]["text"][:] == ["first", "one line", "second"]
+    with pytest.raises(ValueError, match=r"text\.txt is running text, .* no column body"):
+        read("text.txt", folder / "y", text_column=["body"])
+
+
 @pytest.mark.parametrize("settings", ["default", "paper"])
 @pytest.mark.parametrize("variant", CUSTOMS)
 def test_every_setting_makes_a_training(settings: str, variant: str) -> None:
