@@ -9,12 +9,15 @@ import lightning
 import pytest
 import torch
 
+from ctxzoo.hub.published import published
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.models.modeling_beta_lstm import BetaLstmForTokenClassification
 from ctxzoo.results.result import read_result
 from ctxzoo.runs.run import execute
+from ctxzoo.tasks.polyphonic_music.card import CARD
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
 from ctxzoo.tasks.polyphonic_music.gates import GatesRun, gates_of_split, start_of, with_even_gates
+from tests.support.subprocesses import REPOSITORY_ROOT
 from tests.tasks.polyphonic_music.test_run import run
 
 
@@ -75,6 +78,19 @@ def test_even_gates_are_a_half_at_every_step(cell: str) -> None:
     for after, before in zip(even.parameters(), one.parameters(), strict=True):
         assert torch.equal(after[rows], before[rows])
     assert bool((one.base_model.rnn.weight_ih_l0 != 0).all())
+
+
+def test_cards_tell_what_the_gates_of_the_published_model_are_worth() -> None:
+    committed = REPOSITORY_ROOT / "results" / "music_gates"
+    result = read_result(committed / "bibeta5_prior-polyphonic_music-test-seed0-jsb_chorales.json")
+    folder = REPOSITORY_ROOT / "model_cards" / "beta-lstm-chorales"
+    trained = read_result(published(REPOSITORY_ROOT)[folder])
+    assert result.metrics["test/nll"] == pytest.approx(trained.metrics["test/nll"], abs=1e-4)
+    even, own = (f"{result.metrics[name]:.4f}" for name in ("test/even_gates/nll", "test/nll"))
+    told = f"give {even} nats of a step in place of {own}"
+    assert told in (folder / "README.md").read_text(encoding="utf-8")
+    told_of = [" ".join(CARD.limits(BetaLstmConfig(kl_lambda=weight), {})) for weight in (1.0, 0.1)]
+    assert [told in text for text in told_of] == [True, False]
 
 
 def test_cells_that_draw_nothing_are_refused() -> None:
