@@ -26,11 +26,6 @@ def names_of(columns: ColumnNames) -> tuple[str, ...]:
     return (columns,) if isinstance(columns, str) else tuple(columns or ())
 
 
-def find_column(where: str, present: Sequence[str], what: str, requested: str | None, usual: Sequence[str]) -> str:
-    """Return the name of a column; see `find_columns`."""
-    return find_columns(where, present, {what: (requested, usual)})[0][0]
-
-
 def find_columns(
     where: str, present: Sequence[str], wanted: Mapping[str, tuple[ColumnNames, Sequence[str]]]
 ) -> list[list[str]]:
