@@ -37,7 +37,7 @@ from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
 from ctxzoo.models.modeling_session_baseline import SessionBaselineForNextItem
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.run import execute
-from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS, SessionDataModule
+from ctxzoo.tasks.sequences.data import SESSION_DATASETS, SessionDataModule
 from ctxzoo.tasks.session_recommendation.run import SessionSettings, session_run
 from ctxzoo.training.allocator import keep_freed_memory
 

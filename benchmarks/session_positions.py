@@ -28,7 +28,7 @@ from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
 from ctxzoo.models.modeling_hcrnn import HcrnnForNextItem
 from ctxzoo.models.modeling_session_baseline import SessionBaselineForNextItem
 from ctxzoo.results.environment import git_commit
-from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS, Session, SessionDataModule, session_inputs
+from ctxzoo.tasks.sequences.data import SESSION_DATASETS, Session, SessionDataModule, session_inputs
 from ctxzoo.training.allocator import keep_freed_memory
 
 NAME = "session_positions"

@@ -15,13 +15,14 @@ def lazy_exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[st
 
     Args:
         package: name of the package, its `__name__`.
-        modules: name to the module that defines it.
+        modules: name to the module that defines it, or as "module:name" where it has another name there.
     """
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(modules[name]), name)
+        module, _, there = modules[name].partition(":")
+        value = getattr(import_module(module), there or name)
         setattr(sys.modules[package], name, value)  # found without this function from now on
         return value
 

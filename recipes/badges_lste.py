@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.many import run_all
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.next_event.data import HISTORY_DATASETS
-from ctxzoo.tasks.next_event.floors import FLOORS, EventFloorRun
 from ctxzoo.tasks.next_event.run import ENCODINGS, NextEventSettings, next_event_run
+from ctxzoo.tasks.sequences.baselines import EVENT_BASELINES, CountedEvents
+from ctxzoo.tasks.sequences.data import HISTORY_DATASETS
 
 RECIPE = "badges_lste"
 COMPARED = ("none", "positional", "bochner", "mercer", "time2vec", "lste", "lste_behaviour")
@@ -38,7 +38,8 @@ class Settings(NextEventSettings):
         default_factory=lambda: list(COMPARED), metadata={"help": f"of time, of {', '.join(ENCODINGS)}"}
     )
     floors: list[str] = field(
-        default_factory=lambda: list(FLOORS), metadata={"help": f"of {', '.join(FLOORS)}; none: only encodings"}
+        default_factory=lambda: list(EVENT_BASELINES),
+        metadata={"help": f"of {', '.join(EVENT_BASELINES)}; none: only encodings"},
     )
     name: str = field(default="", metadata={"help": "tells runs with other settings apart"})
 
@@ -46,14 +47,14 @@ class Settings(NextEventSettings):
 def main(settings: Settings) -> None:
     floors = [floor for floor in settings.floors if floor != "none"]
     for floor in floors:
-        if floor not in FLOORS:
-            raise ValueError(f"floors: {floor!r} is not one of {', '.join(FLOORS)}, or none")
+        if floor not in EVENT_BASELINES:
+            raise ValueError(f"floors: {floor!r} is not one of {', '.join(EVENT_BASELINES)}, or none")
     commit = git_commit()
     runs: dict[str, list[object]] = {}
     for dataset in settings.dataset:
         for floor in floors:
             runs[f"{dataset}, {floor}"] = [
-                EventFloorRun(
+                CountedEvents(
                     recipe=RECIPE,
                     variant=floor,
                     commit=commit,

@@ -26,7 +26,7 @@ from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.many import run_all
 from ctxzoo.runs.options import reported
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS
+from ctxzoo.tasks.sequences.data import SESSION_DATASETS
 from ctxzoo.tasks.session_recommendation.run import SessionSettings, session_run
 
 RECIPE = "citeulike_hcrnn"

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.many import RunSettings, run_all
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.session_recommendation.data import MAX_LENGTH, SESSION_DATASETS
-from ctxzoo.tasks.session_recommendation.floors import FLOORS, FloorRun
+from ctxzoo.tasks.sequences.baselines import SESSION_BASELINES, CountedSessions
+from ctxzoo.tasks.sequences.data import MAX_LENGTH, SESSION_DATASETS
 
 RECIPE = "session_floors"
 
@@ -28,18 +28,20 @@ class Settings(RunSettings):
         default_factory=lambda: [name for name in SESSION_DATASETS if name != "sample"],
         metadata={"help": f"of {', '.join(SESSION_DATASETS)}; or any other"},
     )
-    models: list[str] = field(default_factory=lambda: list(FLOORS), metadata={"help": f"of {', '.join(FLOORS)}"})
+    models: list[str] = field(
+        default_factory=lambda: list(SESSION_BASELINES), metadata={"help": f"of {', '.join(SESSION_BASELINES)}"}
+    )
     max_length: int = field(default=MAX_LENGTH, metadata={"help": "items of a session that a prediction sees at most"})
 
 
 def main(settings: Settings) -> None:
     for model in settings.models:
-        if model not in FLOORS:
-            raise ValueError(f"models: {model!r} is not one of {', '.join(FLOORS)}")
+        if model not in SESSION_BASELINES:
+            raise ValueError(f"models: {model!r} is not one of {', '.join(SESSION_BASELINES)}")
     commit = git_commit()
     runs = {
         f"{dataset}, {model}": [
-            FloorRun(
+            CountedSessions(
                 recipe=RECIPE,
                 variant=model,
                 commit=commit,

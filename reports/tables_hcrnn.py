@@ -25,12 +25,12 @@ from ctxzoo.results.table_parts import (
     trial_rows,
     with_commands,
 )
-from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS
-from ctxzoo.tasks.session_recommendation.floors import FLOORS
+from ctxzoo.tasks.sequences.baselines import SESSION_BASELINES
+from ctxzoo.tasks.sequences.data import SESSION_DATASETS
 from ctxzoo.tasks.session_recommendation.run import VARIANTS
 
 RECIPES = {"hcrnn": "citeulike_hcrnn", "session_baseline": "session_baselines"}  # by architecture
-FLOORS_RECIPE = "session_floors"
+BASELINES_RECIPE = "session_floors"
 SETS = {
     "CiteULike": "citeulike",
     "MovieLens 100K": "movielens_100k",
@@ -68,7 +68,7 @@ Runs = list[RunResult]
 def citeulike(results: Runs) -> str:
     """Return every model on CiteULike: scores, length and cost of the training, above them what is to beat."""
     rows = [_floor_row(results, floor, label) for floor, label in FLOOR_LABELS.items()]
-    commands = [f"python recipes/{FLOORS_RECIPE}.py --resume"] if any(row[1] == NOT_RUN for row in rows) else []
+    commands = [f"python recipes/{BASELINES_RECIPE}.py --resume"] if any(row[1] == NOT_RUN for row in rows) else []
     rows += _model_rows(results, MODELS)
     return _citeulike_table([*rows, *_difference_rows(results, MODELS)], [*commands, *_missing(results, MODELS)])
 
@@ -157,14 +157,14 @@ def runs_of(results: Sequence[RunResult], model: str, dataset: str, name: str = 
 
     Args:
         results: of all recipes.
-        model: one of `MODELS`, or of `FLOORS`.
+        model: one of `MODELS`, or of `SESSION_BASELINES`.
         dataset: one of `SETS`.
         name: what the runs were called beside.
 
     Raises:
         ValueError: a seed twice, or seeds that were not made alike.
     """
-    recipe = FLOORS_RECIPE if model in FLOORS else RECIPES[MODELS[model]]
+    recipe = BASELINES_RECIPE if model in SESSION_BASELINES else RECIPES[MODELS[model]]
     wanted = (recipe, model, SESSION_DATASETS[dataset], name)
     found = [
         run

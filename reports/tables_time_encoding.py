@@ -23,7 +23,7 @@ from ctxzoo.results.table_parts import (
     trial_rows,
     with_commands,
 )
-from ctxzoo.tasks.next_event.data import HISTORY_DATASETS
+from ctxzoo.tasks.sequences.data import HISTORY_DATASETS
 
 RECIPE = "badges_lste"
 DATASET = HISTORY_DATASETS["badges"]

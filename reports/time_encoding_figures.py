@@ -18,7 +18,7 @@ from typing import Any
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.next_event import HistoryDataModule, draw_time_kernel, time_kernel
-from ctxzoo.tasks.next_event.data import HISTORY_DATASETS
+from ctxzoo.tasks.sequences.data import HISTORY_DATASETS
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
 

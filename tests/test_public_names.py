@@ -60,12 +60,15 @@ def test_every_name_is_there_for_programs_and_for_type_checkers(name: str) -> No
     tree = ast.parse(Path(str(package.__file__)).read_text(encoding="utf-8"))
     (checked,) = (node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
     typed = {
-        alias.name: node.module for node in checked.body if isinstance(node, ast.ImportFrom) for alias in node.names
+        alias.asname or alias.name: (node.module, alias.name)
+        for node in checked.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
     }
     lazy = set(package.__all__) - {"ARCHITECTURES", "__version__"}
     assert set(typed) == lazy <= set(dir(package))
-    for exported, module in typed.items():
-        assert getattr(package, exported) is getattr(import_module(str(module)), exported), exported
+    for exported, (module, there) in typed.items():
+        assert getattr(package, exported) is getattr(import_module(str(module)), there), exported
 
 
 @each_package

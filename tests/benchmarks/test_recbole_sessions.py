@@ -9,7 +9,7 @@ import pytest
 from benchmarks.recbole_sessions import OURS, PEER, inside, main, peer_settings, write_interactions
 from benchmarks.recbole_sessions_tables import recbole_sessions
 from benchmarks.reporting import read_rows
-from ctxzoo.tasks.session_recommendation.data import SessionDataModule
+from ctxzoo.tasks.sequences.data import SessionDataModule
 from ctxzoo.tasks.session_recommendation.run import SessionSettings
 
 

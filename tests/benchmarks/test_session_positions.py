@@ -10,7 +10,7 @@ import torch
 from benchmarks.reporting import read_rows
 from benchmarks.session_positions import AUTHORS, ONE_PASS, SORTED, batches_of, main
 from benchmarks.session_positions_tables import session_positions
-from ctxzoo.tasks.session_recommendation.data import SessionDataModule
+from ctxzoo.tasks.sequences.data import SessionDataModule
 
 
 @pytest.mark.parametrize("side", [ONE_PASS, AUTHORS, SORTED])

@@ -31,9 +31,8 @@ from tests.support import doors_reader
 from tests.support.doors import packed_form, printed_offline
 from tests.support.subprocesses import REPOSITORY_ROOT
 from tests.support.tiny_checkpoint import tiny_result, write_tiny
-from tests.tasks.next_event import test_three_doors as doors_events
 from tests.tasks.polyphonic_music import test_three_doors as doors_music
-from tests.tasks.session_recommendation import test_three_doors as doors_sessions
+from tests.tasks.sequences import test_three_doors as doors_sequences
 from tests.tasks.text_classification import test_three_doors as test_three_doors_classifier
 from tests.tasks.token_classification import test_three_doors as doors_taggers
 from tests.tasks.vote_prediction import test_three_doors as doors_votes
@@ -61,9 +60,9 @@ DOORS: dict[str, Any] = {
     "question-answering": doors_reader,
 }
 OWN_DOORS: dict[str, Any] = {  # of problems whose outputs are not one answer for a text
-    "next-event": doors_events,
+    "next-event": doors_sequences,
     "polyphonic-music": doors_music,
-    "session-recommendation": doors_sessions,
+    "session-recommendation": doors_sequences,
     "token-classification": doors_taggers,
     "vote-prediction": doors_votes,
 }

@@ -13,7 +13,7 @@ from ctxzoo.runs.run import execute
 from ctxzoo.tasks.session_recommendation import drift_gates
 from reports.hcrnn_figures import FIGURES, Settings, joined, read
 from tests.support.recipe_here import recipe_here
-from tests.tasks.session_recommendation.test_run import run
+from tests.tasks.sequences.test_session_run import run
 
 
 @pytest.fixture(scope="module")

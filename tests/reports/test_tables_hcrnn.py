@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.results.result import RunResult
-from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS
+from ctxzoo.tasks.sequences.data import SESSION_DATASETS
 from reports.tables_hcrnn import citeulike, sets, trials, wide
 from tests.support.result_tables import make_run, rows
 

@@ -86,7 +86,11 @@ PACKAGE_ARROWS: dict[str, set[str]] = {
     "cli": {*_GENERAL, "catalogue", "training", "hub", "runs", "tasks", "checkpoints"},
 }
 # Problems do not import each other, but for these.
-TASK_ARROWS: dict[str, set[str]] = {"word_embeddings": {"text_classification", "token_classification"}}
+TASK_ARROWS: dict[str, set[str]] = {
+    "word_embeddings": {"text_classification", "token_classification"},
+    "session_recommendation": {"sequences"},
+    "next_event": {"sequences"},
+}
 # Files of `tasks` beside the folders of the problems -> those they may import there.
 TASK_FILES: dict[str, set[str]] = {"__init__": {"commands"}, "commands": set()}
 

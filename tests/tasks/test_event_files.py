@@ -22,11 +22,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxzoo.cli.main import main
-from ctxzoo.data.event_rows import EventColumns, seconds_of
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import reading_notes
-from ctxzoo.tasks.next_event.reader import read_histories
-from ctxzoo.tasks.session_recommendation.reader import read_sessions
+from ctxzoo.tasks.sequences.reader import HISTORIES, SESSIONS, EventColumns, read_sequences, seconds_of
 from tests.tasks.test_unknown_targets import PROBLEMS
 
 Row = tuple[str, str, int]  # user, item, seconds since 1970
@@ -52,8 +50,8 @@ def expected(rows: list[Row]) -> dict[str, tuple[list[str], list[float]]]:
 
 def read(path: str | Path, **columns: str) -> dict[str, tuple[list[str], list[float]]]:
     chosen = EventColumns(**columns)
-    events = read_histories(str(path), columns=chosen).splits["train"]
-    sessions = read_sessions(str(path), columns=chosen).splits["train"]
+    events = read_sequences(HISTORIES, str(path), columns=chosen).splits["train"]
+    sessions = read_sequences(SESSIONS, str(path), columns=chosen).splits["train"]
     assert (sessions["session_id"][:], sessions["items"][:]) == (events["history_id"][:], events["events"][:])
     return dict(zip(events["history_id"], zip(events["events"][:], events["timestamps"][:], strict=True), strict=True))
 

@@ -21,7 +21,8 @@ from ctxzoo.models.configuration_time_encoder import TimeEncoderConfig
 from ctxzoo.models.modeling_session_baseline import SessionBaselineForNextItem
 from ctxzoo.models.modeling_time_encoder import TimeEncoderForNextEvent
 from ctxzoo.tasks import next_event, session_recommendation
-from ctxzoo.training.next_item_scores import unknown_targets_sentence, with_unknown_targets
+from ctxzoo.tasks.sequences.card import SESSION_CARD
+from ctxzoo.tasks.sequences.evaluation import with_unknown_targets
 
 NAMES = [str(number) for number in range(1, 31)]
 SIZES: dict[str, Any] = {"hidden_size": 8, "word_dim": 8, "num_heads": 1, "num_layers": 1, "causal": True}
@@ -119,11 +120,20 @@ def test_published_protocol_leaves_them_out() -> None:
     }
     counted = with_unknown_targets({"recall_at_20": 50.0, "nll": 2.0}, 10, 5)
     assert (counted["recall_at_20"], counted["recall_at_20_known"], counted["nll"]) == (25.0, 50.0, 2.0)
-    metrics = {"test/targets": 10, "test/unknown_targets": 5, "test/recall_at_20": 50.0}
-    assert "are left out of the scores" in next(unknown_targets_sentence(metrics, "test", "items"))
-    metrics["test/recall_at_20_known"] = 50.0
-    assert next(unknown_targets_sentence(metrics, "test", "items")).startswith("5 of the 10 items to predict in test")
-    assert list(unknown_targets_sentence({"test/unknown_targets": 0}, "test", "items")) == []
+
+
+def test_cards_tell_of_them() -> None:
+    def sentences(**metrics: float) -> list[str]:
+        result: Any = SimpleNamespace(settings={}, split="test", metrics={f"test/{n}": v for n, v in metrics.items()})
+        return list(SESSION_CARD.data_lines(result))
+
+    counts = {"targets": 10, "unknown_targets": 5, "recall_at_20": 50.0}
+    (told,) = sentences(**counts)
+    assert told.startswith("5 of the 10 items to predict in test are not in the training")
+    assert told.endswith("they are left out of the scores.")
+    (told,) = sentences(**counts, recall_at_20_known=50.0)
+    assert told.endswith("they are misses.")
+    assert sentences(unknown_targets=0) == []
 
 
 def test_what_is_recommended_follows_from_the_last_things_alone() -> None:

@@ -16,23 +16,23 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from ctxzoo.data.event_rows import EventColumns
-    from ctxzoo.tasks.next_event.data import HistoryDataModule
-    from ctxzoo.tasks.next_event.evaluation import evaluate
-    from ctxzoo.tasks.next_event.kernel_picture import draw_time_kernel, time_kernel
-    from ctxzoo.tasks.next_event.prediction import next_events
-    from ctxzoo.tasks.next_event.task import EventScores, NextEventTask
+    from ctxzoo.tasks.sequences.data import HistoryDataModule
+    from ctxzoo.tasks.sequences.evaluation import evaluate_histories as evaluate
+    from ctxzoo.tasks.sequences.pictures import draw_time_kernel, time_kernel
+    from ctxzoo.tasks.sequences.prediction import next_events
+    from ctxzoo.tasks.sequences.reader import EventColumns
+    from ctxzoo.tasks.sequences.task import EventScores, NextEventTask
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "EventColumns": "ctxzoo.data.event_rows",
-            "EventScores": "ctxzoo.tasks.next_event.task",
-            "HistoryDataModule": "ctxzoo.tasks.next_event.data",
-            "NextEventTask": "ctxzoo.tasks.next_event.task",
-            "draw_time_kernel": "ctxzoo.tasks.next_event.kernel_picture",
-            "evaluate": "ctxzoo.tasks.next_event.evaluation",
-            "next_events": "ctxzoo.tasks.next_event.prediction",
-            "time_kernel": "ctxzoo.tasks.next_event.kernel_picture",
+            "EventColumns": "ctxzoo.tasks.sequences.reader",
+            "EventScores": "ctxzoo.tasks.sequences.task",
+            "HistoryDataModule": "ctxzoo.tasks.sequences.data",
+            "NextEventTask": "ctxzoo.tasks.sequences.task",
+            "draw_time_kernel": "ctxzoo.tasks.sequences.pictures",
+            "evaluate": "ctxzoo.tasks.sequences.evaluation:evaluate_histories",
+            "next_events": "ctxzoo.tasks.sequences.prediction",
+            "time_kernel": "ctxzoo.tasks.sequences.pictures",
         },
     )

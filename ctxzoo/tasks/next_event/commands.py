@@ -57,17 +57,18 @@ class NextEventCommands(TaskCommands):
         train_own_data(NextEventTraining(), request_of(options, own, columns=columns))
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
-        from ctxzoo.tasks.next_event.evaluation import evaluate
+        from ctxzoo.tasks.sequences.evaluation import evaluate_histories
 
         given = {name: value for name, value in own.items() if value is not None}
-        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
+        return evaluate_histories(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         check_input(options, "history", own["history"])
         typed = None if own["history"] is None else parsed_history(own["history"])
 
         from ctxzoo.data.row_stream import as_file
-        from ctxzoo.tasks.next_event.prediction import EventAnswers, history_rows
+        from ctxzoo.tasks.sequences.prediction import SequenceAnswers, sequence_rows
+        from ctxzoo.tasks.sequences.reader import HISTORIES
 
         model, _ = options.saved.load()
         model.to(device_of(options))
@@ -78,7 +79,8 @@ class NextEventCommands(TaskCommands):
         columns = {option.name.removesuffix("_column"): own[option.name] for option in COLUMNS}
         header = [name or usual for usual, name in columns.items()]
         with as_file(options.file, kind=options.format, columns=header) as file:
-            number = answer_file(options, EventAnswers(model, own["top"]), rows=history_rows(file, columns))
+            rows = sequence_rows(HISTORIES, file, columns)
+            number = answer_file(options, SequenceAnswers(HISTORIES, model, k=own["top"]), rows=rows)
         say_written(options, count_of(number, "histories"))
 
 
@@ -88,7 +90,7 @@ def parsed_history(text: str) -> tuple[list[str], list[float]]:
     Raises:
         ValueError: an event without a time; times that are none.
     """
-    from ctxzoo.data.event_rows import seconds_of
+    from ctxzoo.tasks.sequences.reader import seconds_of
 
     events, times = [], []
     for part in text.split(BETWEEN):

@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ctxzoo.data.named_sequences import MAX_LENGTH
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.configuration_time_encoder import TimeEncoderConfig
-from ctxzoo.runs.next_item import NextItemRun
 from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings
-from ctxzoo.tasks.next_event.card import CARD
-from ctxzoo.tasks.next_event.data import HISTORY_DATASETS, HistoryDataModule
-from ctxzoo.tasks.next_event.task import NextEventTask
+from ctxzoo.tasks.sequences.card import EVENT_CARD
+from ctxzoo.tasks.sequences.data import HISTORY_DATASETS, MAX_LENGTH, HistoryDataModule
+from ctxzoo.tasks.sequences.run import NextItemRun
+from ctxzoo.tasks.sequences.task import NextEventTask
 from ctxzoo.training.task import ZooTask
 
 ARCHITECTURE = "time_encoder"
@@ -29,8 +28,7 @@ class NextEventRun(NextItemRun):
 
     data_class: ClassVar[Any] = HistoryDataModule
     task_class: ClassVar[type[ZooTask]] = NextEventTask
-    card: ClassVar[TaskCard] = CARD
-    names_argument: ClassVar[str] = "event_names"
+    card: ClassVar[TaskCard] = EVENT_CARD
 
 
 @dataclass

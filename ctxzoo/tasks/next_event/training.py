@@ -9,16 +9,12 @@ from typing import ClassVar
 
 from ctxzoo.data.own_splits import OwnRows
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.next_item import typed_history
-from ctxzoo.runs.own_sequences import own_sequences
 from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, TrainingRequest
-from ctxzoo.tasks.next_event.card import CARD
 from ctxzoo.tasks.next_event.commands import AT, BETWEEN
 from ctxzoo.tasks.next_event.default_settings import SEARCH_SPACE, VARIANT, default_preset
-from ctxzoo.tasks.next_event.reader import check_histories, load_histories
 from ctxzoo.tasks.next_event.run import (
     ARCHITECTURE,
     ENCODINGS,
@@ -27,13 +23,15 @@ from ctxzoo.tasks.next_event.run import (
     NextEventSettings,
     next_event_run,
 )
-from ctxzoo.tasks.next_event.sample import EVENTS
+from ctxzoo.tasks.sequences.card import EVENT_CARD
+from ctxzoo.tasks.sequences.reader import HISTORIES
+from ctxzoo.tasks.sequences.run import own_sequences, typed_history
 
 
 class NextEventTraining(ZooTraining):
     """What `ctxzoo train` does for next events."""
 
-    card: ClassVar[TaskCard] = CARD
+    card: ClassVar[TaskCard] = EVENT_CARD
     run_class: ClassVar[type[ZooRun]] = NextEventRun
     default = (ARCHITECTURE, VARIANT)
     space = SEARCH_SPACE
@@ -57,4 +55,4 @@ class NextEventTraining(ZooTraining):
         return replace(preset, config={**preset.config, **small}, trainer={**preset.trainer, "epochs": 1})
 
     def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
-        return own_sequences(request, load_histories, check_histories, EVENTS, "histories")
+        return own_sequences(request, HISTORIES)

@@ -19,27 +19,27 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from ctxzoo.data.event_rows import EventColumns
-    from ctxzoo.tasks.session_recommendation.data import SessionDataModule
-    from ctxzoo.tasks.session_recommendation.drift_picture import draw_drift, drift_gates
-    from ctxzoo.tasks.session_recommendation.evaluation import SessionScore, evaluate, session_scores
-    from ctxzoo.tasks.session_recommendation.recommendation import recommend
-    from ctxzoo.tasks.session_recommendation.task import SessionRecommendationTask, SessionScores
-    from ctxzoo.tasks.session_recommendation.topics import topic_items
+    from ctxzoo.tasks.sequences.data import SessionDataModule
+    from ctxzoo.tasks.sequences.evaluation import SessionScore, session_scores
+    from ctxzoo.tasks.sequences.evaluation import evaluate_sessions as evaluate
+    from ctxzoo.tasks.sequences.pictures import draw_drift, drift_gates, topic_items
+    from ctxzoo.tasks.sequences.prediction import recommend
+    from ctxzoo.tasks.sequences.reader import EventColumns
+    from ctxzoo.tasks.sequences.task import SessionRecommendationTask, SessionScores
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "EventColumns": "ctxzoo.data.event_rows",
-            "SessionDataModule": "ctxzoo.tasks.session_recommendation.data",
-            "SessionRecommendationTask": "ctxzoo.tasks.session_recommendation.task",
-            "SessionScore": "ctxzoo.tasks.session_recommendation.evaluation",
-            "SessionScores": "ctxzoo.tasks.session_recommendation.task",
-            "draw_drift": "ctxzoo.tasks.session_recommendation.drift_picture",
-            "drift_gates": "ctxzoo.tasks.session_recommendation.drift_picture",
-            "evaluate": "ctxzoo.tasks.session_recommendation.evaluation",
-            "recommend": "ctxzoo.tasks.session_recommendation.recommendation",
-            "session_scores": "ctxzoo.tasks.session_recommendation.evaluation",
-            "topic_items": "ctxzoo.tasks.session_recommendation.topics",
+            "EventColumns": "ctxzoo.tasks.sequences.reader",
+            "SessionDataModule": "ctxzoo.tasks.sequences.data",
+            "SessionRecommendationTask": "ctxzoo.tasks.sequences.task",
+            "SessionScore": "ctxzoo.tasks.sequences.evaluation",
+            "SessionScores": "ctxzoo.tasks.sequences.task",
+            "draw_drift": "ctxzoo.tasks.sequences.pictures",
+            "drift_gates": "ctxzoo.tasks.sequences.pictures",
+            "evaluate": "ctxzoo.tasks.sequences.evaluation:evaluate_sessions",
+            "recommend": "ctxzoo.tasks.sequences.prediction",
+            "session_scores": "ctxzoo.tasks.sequences.evaluation",
+            "topic_items": "ctxzoo.tasks.sequences.pictures",
         },
     )

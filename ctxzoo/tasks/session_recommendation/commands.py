@@ -56,16 +56,17 @@ class SessionRecommendationCommands(TaskCommands):
         train_own_data(SessionTraining(), request_of(options, own, columns=columns))
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
-        from ctxzoo.tasks.session_recommendation.evaluation import evaluate
+        from ctxzoo.tasks.sequences.evaluation import evaluate_sessions
 
         given = {name: value for name, value in own.items() if value is not None}
-        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
+        return evaluate_sessions(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         check_input(options, "history", own["history"])
 
         from ctxzoo.data.row_stream import as_file
-        from ctxzoo.tasks.session_recommendation.recommendation import Recommendations, session_rows
+        from ctxzoo.tasks.sequences.prediction import SequenceAnswers, sequence_rows
+        from ctxzoo.tasks.sequences.reader import SESSIONS
 
         model, _ = options.saved.load()
         model.to(device_of(options))
@@ -78,8 +79,8 @@ class SessionRecommendationCommands(TaskCommands):
         columns = {option.name.removesuffix("_column"): own[option.name] for option in COLUMNS}
         header = [name or usual for usual, name in columns.items()]
         with as_file(options.file, kind=options.format, columns=header) as file:
-            rows = session_rows(file, columns)
-            number = answer_file(options, Recommendations(model, **how), rows=rows)
+            rows = sequence_rows(SESSIONS, file, columns)
+            number = answer_file(options, SequenceAnswers(SESSIONS, model, **how), rows=rows)
         say_written(options, count_of(number, "sessions"))
 
 

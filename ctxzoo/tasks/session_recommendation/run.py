@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ctxzoo.data.named_sequences import MAX_LENGTH
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.configuration_hcrnn import HcrnnConfig
 from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
-from ctxzoo.runs.next_item import NextItemRun
 from ctxzoo.runs.options import reported, reported_settings
 from ctxzoo.runs.settings import TrainingSettings
-from ctxzoo.tasks.session_recommendation.card import CARD
-from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS, SessionDataModule
-from ctxzoo.tasks.session_recommendation.evaluation import session_scores
-from ctxzoo.tasks.session_recommendation.task import SessionRecommendationTask
+from ctxzoo.tasks.sequences.card import SESSION_CARD
+from ctxzoo.tasks.sequences.data import MAX_LENGTH, SESSION_DATASETS, SessionDataModule
+from ctxzoo.tasks.sequences.evaluation import session_scores
+from ctxzoo.tasks.sequences.run import NextItemRun
+from ctxzoo.tasks.sequences.task import SessionRecommendationTask
 from ctxzoo.training.task import ZooTask
 
 VARIANTS = {"hcrnn": HcrnnConfig.variants, "session_baseline": SessionBaselineConfig.variants}  # by architecture
@@ -28,8 +27,7 @@ class SessionRun(NextItemRun):
 
     data_class: ClassVar[Any] = SessionDataModule
     task_class: ClassVar[type[ZooTask]] = SessionRecommendationTask
-    card: ClassVar[TaskCard] = CARD
-    names_argument: ClassVar[str] = "item_names"
+    card: ClassVar[TaskCard] = SESSION_CARD
 
     def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
         """Return of each session of a split that is scored what `SessionScore` has, but for its row."""

@@ -9,13 +9,13 @@ from typing import ClassVar
 
 from ctxzoo.data.own_splits import OwnRows
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.next_item import typed_history
-from ctxzoo.runs.own_sequences import own_sequences
 from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, TrainingRequest
-from ctxzoo.tasks.session_recommendation.card import CARD
+from ctxzoo.tasks.sequences.card import SESSION_CARD
+from ctxzoo.tasks.sequences.reader import SESSIONS
+from ctxzoo.tasks.sequences.run import own_sequences, typed_history
 from ctxzoo.tasks.session_recommendation.commands import BETWEEN
 from ctxzoo.tasks.session_recommendation.default_settings import (
     ARCHITECTURE,
@@ -24,15 +24,13 @@ from ctxzoo.tasks.session_recommendation.default_settings import (
     VARIANT,
     default_preset,
 )
-from ctxzoo.tasks.session_recommendation.reader import check_sessions, load_sessions
 from ctxzoo.tasks.session_recommendation.run import TINY_SIZE, VARIANTS, SessionRun, SessionSettings, session_run
-from ctxzoo.tasks.session_recommendation.sample import ITEMS
 
 
 class SessionTraining(ZooTraining):
     """What `ctxzoo train` does for session recommendation."""
 
-    card: ClassVar[TaskCard] = CARD
+    card: ClassVar[TaskCard] = SESSION_CARD
     run_class: ClassVar[type[ZooRun]] = SessionRun
     default = (ARCHITECTURE, VARIANT)
     space = SEARCH_SPACE
@@ -56,4 +54,4 @@ class SessionTraining(ZooTraining):
         return replace(preset, config={**preset.config, **small}, trainer={**preset.trainer, "epochs": 1})
 
     def read(self, request: TrainingRequest, scratch: Path) -> OwnRows:
-        return own_sequences(request, load_sessions, check_sessions, ITEMS, "sessions")
+        return own_sequences(request, SESSIONS)

@@ -18,8 +18,8 @@ from ctxzoo.models.configuration_hcrnn import HcrnnConfig
 from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
 from ctxzoo.results.result import read_result
 from ctxzoo.runs.training_request import TrainingRequest
+from ctxzoo.tasks.sequences.sample import sample_sessions
 from ctxzoo.tasks.session_recommendation.run import VARIANTS
-from ctxzoo.tasks.session_recommendation.sample import sample_sessions
 from ctxzoo.tasks.session_recommendation.training import SessionTraining
 
 TRAINING = SessionTraining()

@@ -1,3 +1,5 @@
+"""Objective and scores of sessions, with ties as they are requested."""
+
 from __future__ import annotations
 
 import json
@@ -12,10 +14,11 @@ from torch.nn import functional as F
 from ctxzoo.cli.main import main
 from ctxzoo.metrics.next_item import Ties
 from ctxzoo.models.configuration_hcrnn import HcrnnConfig
+from ctxzoo.models.configuration_time_encoder import TimeEncoderConfig
 from ctxzoo.models.layers_hcrnn import LEAST_DRIFT
-from ctxzoo.tasks.session_recommendation.data import SessionDataModule
-from ctxzoo.tasks.session_recommendation.evaluation import evaluate, session_scores
-from ctxzoo.tasks.session_recommendation.task import SessionRecommendationTask, SessionScores
+from ctxzoo.tasks.sequences.data import SessionDataModule
+from ctxzoo.tasks.sequences.evaluation import evaluate_sessions, session_scores
+from ctxzoo.tasks.sequences.task import NextEventTask, SessionRecommendationTask, SessionScores
 from ctxzoo.training.scoring import score_splits
 
 TIES: tuple[Ties, ...] = ("pessimistic", "optimistic")
@@ -94,7 +97,7 @@ def undecided(data: SessionDataModule) -> SessionRecommendationTask:
 
 def test_ties_count_as_requested(undecided: SessionRecommendationTask) -> None:
     model = undecided.model
-    scores = {ties: evaluate(model, "sample", ties=ties, progress=False, accelerator="cpu") for ties in TIES}
+    scores = {ties: evaluate_sessions(model, "sample", ties=ties, progress=False, accelerator="cpu") for ties in TIES}
     assert scores["pessimistic"]["recall_at_20"] == 0
     assert scores["optimistic"]["mrr_at_20"] == pytest.approx(100)
 
@@ -103,7 +106,7 @@ def test_ties_are_pessimistic_unless_requested_otherwise(
     undecided: SessionRecommendationTask, data: SessionDataModule
 ) -> None:
     model = undecided.model
-    assert evaluate(model, "sample", progress=False, accelerator="cpu")["recall_at_20"] == 0
+    assert evaluate_sessions(model, "sample", progress=False, accelerator="cpu")["recall_at_20"] == 0
     assert all(session.recall_at_20 == 0 for session in session_scores(model, data, accelerator="cpu"))
     scores = score_splits(undecided, data, ("test",), accelerator="cpu", progress=False)["test"]
     assert scores["recall_at_20"] == 0
@@ -134,8 +137,10 @@ def test_parameters_are_put_back_behind_every_step(data: SessionDataModule, monk
     assert (drift > 0).all()
 
 
-def test_errors_name_the_sessions() -> None:
+def test_errors_name_the_rows() -> None:
     task = SessionRecommendationTask(HcrnnConfig(num_items=3, num_topics=2).to_dict())
     assert task.name_examples([4, 7]) == "sessions of the batch in the training split: [4, 7]"
+    events = NextEventTask(TimeEncoderConfig(vocab_size=4, causal=True).to_dict())
+    assert events.name_examples([4, 7]) == "histories of the batch in the training split: [4, 7]"
     with pytest.raises(ValueError, match="ties='lucky'"):
         SessionScores("lucky")  # type: ignore[arg-type]

@@ -13,12 +13,12 @@ from ctxzoo.cli.main import main
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
+from ctxzoo.tasks.sequences.sample import sample_sessions
 from ctxzoo.tasks.session_recommendation import evaluate, recommend
 from ctxzoo.tasks.session_recommendation.run import SessionRun, SessionSettings, session_run
-from ctxzoo.tasks.session_recommendation.sample import sample_sessions
 from tests.hub.test_card import python_blocks
 from tests.support.doors import printed_offline
-from tests.tasks.session_recommendation.test_training import COLUMNS, events
+from tests.tasks.sequences.test_training import COLUMNS, events
 
 
 def run(folder: Path, model: str = "hcrnn3_bi", epochs: int = 1, **changes: object) -> SessionRun:

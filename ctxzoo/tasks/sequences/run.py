@@ -1,4 +1,4 @@
-"""`NextItemRun`: what trainings of models share that predict the next thing of a sequence."""
+"""What trainings of models of sequences share: from a user's own rows to a run, and what is typed to use it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,43 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
+from ctxzoo.data.own_splits import OwnRows
 from ctxzoo.hub.saved_model import read_saved_model
 from ctxzoo.runs.train import ZooRun
-from ctxzoo.training.next_item_scores import with_unknown_targets
+from ctxzoo.runs.training_request import Loaded, TrainingRequest, gathered
+from ctxzoo.tasks.sequences.evaluation import with_unknown_targets
+from ctxzoo.tasks.sequences.reader import (
+    EventColumns,
+    SequenceKind,
+    check_sequences,
+    load_sequences,
+    sequence_groups,
+)
 from ctxzoo.training.task import ZooTask
+
+
+def own_sequences(request: TrainingRequest, kind: SequenceKind) -> OwnRows:
+    """Return the sequences of a user; those that are equal stay together.
+
+    Args:
+        request: of the user; its columns are those of `EventColumns`.
+        kind: of the sequences.
+
+    Raises:
+        OSError, ValueError: see `gathered` and `check_sequences`.
+    """
+    given = {name.removesuffix("_column"): value for name, value in request.columns.items() if value is not None}
+    columns = EventColumns(**given)
+
+    def loaded(source: str) -> Loaded:
+        splits = load_sequences(kind, source, request.data_dir, columns)
+        return splits, dict.fromkeys(splits, source)
+
+    splits, _ = gathered(request, loaded)
+    checked = check_sequences(kind, splits, origin=request.data)
+    return OwnRows(splits=checked.splits, **vars(sequence_groups(kind, checked)))
 
 
 def typed_history(checkpoint: Path, between: str, ends: Sequence[str]) -> str:
@@ -33,12 +64,9 @@ class NextItemRun(ZooRun):
     """All that decides one training; see `TrainingRun` and `ZooRun`.
 
     Attributes:
-        names_argument: The argument of the DataModule that says which things there are.
         counts_unknown: Whether a target that is not in the training is a miss, as it is for a user; the published
             results are over known targets alone.
     """
-
-    names_argument: ClassVar[str]
 
     counts_unknown: bool = True
 
@@ -47,7 +75,7 @@ class NextItemRun(ZooRun):
         if self.pretrained is None:
             return super().build_data()
         config: Any = read_saved_model(self.pretrained).config
-        return self.data_class(**{**self.data, self.names_argument: config.names()})
+        return self.data_class(**{**self.data, self.data_class.kind.names_argument: config.names()})
 
     def build_task(self, data: Any, processes: int) -> ZooTask:
         build: Any = self.task_class

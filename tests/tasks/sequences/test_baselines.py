@@ -1,4 +1,4 @@
-"""Floors, on sessions that can be counted by hand, and on the authors' data."""
+"""Baselines, on sessions that can be counted by hand, on the samples, and on the authors' data."""
 
 from __future__ import annotations
 
@@ -10,14 +10,21 @@ import pytest
 from ctxzoo.metrics.next_item import Ties
 from ctxzoo.results.result import read_result
 from ctxzoo.runs.run import execute
-from ctxzoo.tasks.session_recommendation.data import SESSION_DATASETS, SessionDataModule
-from ctxzoo.tasks.session_recommendation.floors import FLOORS, FloorRun, score_floor
+from ctxzoo.tasks.sequences.baselines import (
+    EVENT_BASELINES,
+    SESSION_BASELINES,
+    CountedEvents,
+    CountedSessions,
+    score_baseline,
+)
+from ctxzoo.tasks.sequences.data import SESSION_DATASETS, SessionDataModule
+from ctxzoo.tasks.sequences.task import SessionScores
 
 SESSIONS = [np.array(items) for items in ([1, 2, 3], [1, 2, 4, 4], [2, 3], [5, 2])]  # 2 is most popular
 
 
-def ranking(floor: str, history: list[int]) -> list[int]:
-    scores = FLOORS[floor](SESSIONS, 5)(np.array(history))
+def ranking(baseline: str, history: list[int]) -> list[int]:
+    scores = SESSION_BASELINES[baseline](SESSIONS, 5)(np.array(history))
     assert scores.shape == (6,)
     assert scores.argmin() == 0
     return (np.argsort(-scores[1:], kind="stable") + 1).tolist()
@@ -38,7 +45,7 @@ def test_markov() -> None:
 
 
 def test_item_knn() -> None:
-    scores = FLOORS["item_knn"](SESSIONS, 5)(np.array([3, 2]))
+    scores = SESSION_BASELINES["item_knn"](SESSIONS, 5)(np.array([3, 2]))
     # sessions with: 1 two, 2 four, 3 two, 4 one, 5 one; with 2 as well: all of them
     expected = [2 / np.sqrt(8), 0, 2 / np.sqrt(8), 1 / 2, 1 / 2]
     assert scores[1:] == pytest.approx(expected, abs=1e-5)
@@ -46,14 +53,16 @@ def test_item_knn() -> None:
 
 
 def test_scores_count_every_prediction() -> None:
-    scores = score_floor(FLOORS["pop"](SESSIONS, 5), [np.array([3, 2]), np.array([2, 5, 1])])
+    scores = score_baseline(
+        SESSION_BASELINES["pop"](SESSIONS, 5), [np.array([3, 2]), np.array([2, 5, 1])], SessionScores()
+    )
     assert scores["recall_at_10"] == 100
     assert scores["mrr_at_10"] == pytest.approx(100 * (1 + 1 / 5 + 1 / 4) / 3)  # 1 ties with two
     assert "nll" not in scores
 
 
 def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
-    run = FloorRun(
+    run = CountedSessions(
         recipe="session_floors",
         variant="markov",
         commit="0123abc",
@@ -67,9 +76,24 @@ def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
     assert result.metrics["test/recall_at_20"] > 80
 
 
+@pytest.mark.parametrize(("baseline", "recall"), [("pop", 46.57), ("markov", 52.94)])
+def test_those_of_events_leave_their_scores(baseline: str, recall: float, tmp_path: Path) -> None:
+    assert set(EVENT_BASELINES) == {"pop", "markov"}
+    one = CountedEvents(
+        recipe="badges_lste",
+        variant=baseline,
+        commit="0123abc",
+        data={"dataset": "sample", "max_length": 100},
+        results_dir=str(tmp_path),
+    )
+    result = execute(one)
+    assert result.metrics["test/recall_at_1"] == pytest.approx(recall, abs=0.01)
+    assert read_result(one.spec.results_file).metrics == pytest.approx(result.metrics, rel=1e-5)
+
+
 @pytest.mark.data
 @pytest.mark.parametrize(
-    ("floor", "ties", "recall", "rank"),
+    ("baseline", "ties", "recall", "rank"),
     [
         ("pop", "optimistic", 5.78, 1.44),
         ("session_pop", "optimistic", 3.13, 0.38),
@@ -78,9 +102,10 @@ def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
         ("markov", "pessimistic", 21.32, 7.07),
     ],
 )
-def test_the_bars_on_citeulike(floor: str, ties: Ties, recall: float, rank: float) -> None:
+def test_the_bars_on_citeulike(baseline: str, ties: Ties, recall: float, rank: float) -> None:
     """With ties counted as the authors do they are those that were measured elsewhere; the default is stricter."""
     data = SessionDataModule(SESSION_DATASETS["citeulike"])
     data.setup()
-    scores = score_floor(FLOORS[floor](data.sequences("train"), len(data.names)), data.sequences("test"), ties)
+    scorer = SESSION_BASELINES[baseline](data.sequences("train"), len(data.names))
+    scores = score_baseline(scorer, data.sequences("test"), SessionScores(ties))
     assert (round(scores["recall_at_20"], 2), round(scores["mrr_at_20"], 2)) == (recall, rank)

@@ -12,14 +12,13 @@ import torch
 
 from ctxzoo.cli.main import main
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
-from ctxzoo.results.result import RunResult, read_result
+from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.next_event import evaluate, next_events, time_kernel
 from ctxzoo.tasks.next_event.commands import parsed_history
-from ctxzoo.tasks.next_event.floors import FLOORS, EventFloorRun
 from ctxzoo.tasks.next_event.run import NextEventRun, NextEventSettings, next_event_run
 from ctxzoo.tasks.next_event.training import NextEventTraining
-from tests.tasks.next_event.test_three_doors import check_doors
+from tests.tasks.sequences.test_three_doors import check_doors
 
 HISTORY, TIMES = ["water", "feed", "prune"], [0.0, 3600.0, 500_000.0]
 
@@ -118,21 +117,6 @@ def test_the_picture_is_of_the_kernel(finished: tuple[NextEventRun, RunResult]) 
     assert np.linalg.eigvalsh(kernel).min() > -1e-5
     with pytest.raises(ValueError, match="2 timestamps of 3 events"):
         time_kernel(model, HISTORY, TIMES[:2])
-
-
-def test_floors_leave_their_scores(tmp_path: Path) -> None:
-    expected = {"pop": 46.57, "markov": 52.94}
-    for floor in FLOORS:
-        one = EventFloorRun(
-            recipe="badges_lste",
-            variant=floor,
-            commit="0123abc",
-            data={"dataset": "sample", "max_length": 100},
-            results_dir=str(tmp_path),
-        )
-        result = execute(one)
-        assert result.metrics["test/recall_at_1"] == pytest.approx(expected[floor], abs=0.01)
-        assert read_result(one.spec.results_file).metrics == pytest.approx(result.metrics, rel=1e-5)
 
 
 def test_events_of_ones_own_go_the_whole_way(

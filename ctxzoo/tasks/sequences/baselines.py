@@ -1,0 +1,127 @@
+"""Baselines that count: what is popular, what the session had, what stands beside its last item, what follows that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.runs.counted import CountedRun
+from ctxzoo.tasks.sequences.card import EVENT_CARD, SESSION_CARD
+from ctxzoo.tasks.sequences.data import HistoryDataModule, SessionDataModule
+from ctxzoo.tasks.sequences.task import EventScores, SequenceScores, SessionScores
+
+Items = npt.NDArray[np.int64]  # (T,) a sequence of items from 1
+Scores = npt.NDArray[np.float64]  # (num_items + 1,) of all items; that of padding is below all
+
+# Each baseline is a function of training sequences and their number of items, and returns one of a history.
+Scorer = Callable[[Items], Scores]
+Baseline = Callable[[Sequence[Items], int], Scorer]
+
+
+def popularity(sequences: Sequence[Items], num_items: int) -> Scores:
+    """Return how often each item stands in training sequences, below 1 in sum; -1 for padding.
+
+    Added to whole counts it orders those that tie, and no others.
+    """
+    counts = np.bincount(np.concatenate(sequences), minlength=num_items + 1).astype(np.float64)
+    found: Scores = counts / (counts.sum() + 1)
+    found[0] = -1
+    return found
+
+
+def pop(sequences: Sequence[Items], num_items: int) -> Scorer:
+    """POP: how often an item stands in training sequences."""
+    popular = popularity(sequences, num_items)
+    return lambda history: popular
+
+
+def session_pop(sequences: Sequence[Items], num_items: int) -> Scorer:
+    """S-POP: how often an item stands in the session so far; ties by popularity."""
+    popular = popularity(sequences, num_items)
+    return lambda history: popular + np.bincount(history, minlength=num_items + 1)
+
+
+def item_knn(sequences: Sequence[Items], num_items: int) -> Scorer:
+    """Item-kNN: cosine of the training sequences with an item and those with the last one; ties by popularity.
+
+    An item has no neighbour in itself (Hidasi et al. 2016).
+    """
+    popular = popularity(sequences, num_items)
+    sets = [np.unique(sequence) for sequence in sequences]
+    together = _pair_counts(num_items, [(np.repeat(one, len(one)), np.tile(one, len(one))) for one in sets])
+    number = np.maximum(np.diag(together), 1)
+    np.fill_diagonal(together, 0)
+    cosine = together / np.sqrt(number[:, None] * number)
+    least = cosine[cosine > 0].min(initial=1.0)  # popularity must not turn two that differ round
+    return lambda history: cosine[history[-1]] + 1e-6 * least * popular
+
+
+def markov(sequences: Sequence[Items], num_items: int) -> Scorer:
+    """First-order Markov chain: how often an item followed the last one in training; ties by popularity."""
+    popular = popularity(sequences, num_items)
+    followed = _pair_counts(num_items, [(sequence[:-1], sequence[1:]) for sequence in sequences])
+    return lambda history: popular + followed[history[-1]]
+
+
+def _pair_counts(num_items: int, pairs: Sequence[tuple[Items, Items]]) -> Scores:
+    found = np.zeros((num_items + 1, num_items + 1))
+    for first, second in pairs:
+        np.add.at(found, (first, second), 1)
+    return found
+
+
+NUMBERS_OF_ITEMS = ("pop", "session_pop")  # which hold a number for each item, the others one for each pair
+SESSION_BASELINES: Mapping[str, Baseline] = MappingProxyType(
+    {"pop": pop, "session_pop": session_pop, "item_knn": item_knn, "markov": markov}
+)
+EVENT_BASELINES: Mapping[str, Baseline] = MappingProxyType({"pop": pop, "markov": markov})
+
+
+def score_baseline(scorer: Scorer, sequences: Sequence[Items], scores: SequenceScores) -> dict[str, float]:
+    """Return scores over all predictions of sequences, but for nats, which counts have not.
+
+    Args:
+        scorer: gives the scores of all items after a history.
+        sequences: two items or more each; every item but the first is predicted.
+        scores: nothing was added to them before.
+    """
+    for sequence in sequences:
+        predictions = np.stack([scorer(sequence[:step]) for step in range(1, len(sequence))])
+        scores.update(torch.from_numpy(predictions), torch.from_numpy(sequence[1:]))
+    return {name: value for name, value in scores.compute().items() if name != "nll"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedSessions(CountedRun):
+    """One of `SESSION_BASELINES`, which `variant` names; see `CountedRun`."""
+
+    card: ClassVar[TaskCard] = SESSION_CARD
+    data_class: ClassVar[Any] = SessionDataModule
+    baselines: ClassVar[Mapping[str, Baseline]] = SESSION_BASELINES
+    scores_class: ClassVar[type[SequenceScores]] = SessionScores
+
+    def settings(self) -> Mapping[str, Any]:
+        return {"max_length": self.data["max_length"]}
+
+    def count(self, data: Any) -> tuple[int, Callable[[str], dict[str, float]]]:
+        num_items = len(data.names)
+        scorer = self.baselines[self.variant](data.ids("train"), num_items)
+        numbers = num_items ** (1 if self.variant in NUMBERS_OF_ITEMS else 2)
+        return numbers, lambda split: score_baseline(scorer, data.ids(split), self.scores_class())
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedEvents(CountedSessions):
+    """One of `EVENT_BASELINES`, which `variant` names; see `CountedRun`."""
+
+    card: ClassVar[TaskCard] = EVENT_CARD
+    data_class: ClassVar[Any] = HistoryDataModule
+    baselines: ClassVar[Mapping[str, Baseline]] = EVENT_BASELINES
+    scores_class: ClassVar[type[SequenceScores]] = EventScores

@@ -1,0 +1,197 @@
+"""Session recommendation and next event: their metrics, limits and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ctxzoo.hub.card_facts import sample_facts
+from ctxzoo.hub.card_parts import Snippets, repo_line
+from ctxzoo.hub.task_card import Metric, TaskCard
+from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.results.result import RunResult
+from ctxzoo.tasks.sequences.pictures import draw_drift, draw_time_kernel
+from ctxzoo.tasks.sequences.reader import HISTORIES, SESSIONS, SequenceKind
+from ctxzoo.tasks.sequences.sample import TIMES
+
+LISTED = 3  # things that the programs of a card show
+GAPS = (0.0, 1.0, 1.5)  # of the times of the example, in the model's unit
+DRAWN_ITEMS, DRAWN_EVENTS = 40, 60  # of drift.png and time_kernel.png
+LOADED_WITHOUT_PACKAGE = """\
+from transformers import AutoConfig
+from transformers.dynamic_module_utils import get_class_from_dynamic_module
+
+# It runs code of the repository: read it first, and name its commit as `revision` in both calls.
+config = AutoConfig.from_pretrained(repo, trust_remote_code=True)
+head = next(where for name, where in config.auto_map.items() if name.endswith("{head}"))
+model = get_class_from_dynamic_module(head, repo).from_pretrained(repo)"""
+
+
+def _with_known(scores: Mapping[str, Metric], things: str) -> dict[str, Metric]:
+    """Return scores with nats behind them, and the scores over known targets alone."""
+    known = {
+        f"{name}_known": Metric(score.hub_type, f"{score.name}, known {things} alone", is_score=False)
+        for name, score in scores.items()
+    }
+    return {**scores, "nll": Metric("loss", "negative log-likelihood (nats)", is_score=False), **known}
+
+
+class SequenceCard(TaskCard):
+    """What is written about a model of sequences.
+
+    Attributes:
+        kind: Of the sequences.
+        function: What predicts, a function of the problem's package and a method of the model.
+        package: Of the problem.
+        head: How the name of the head ends.
+    """
+
+    kind: ClassVar[SequenceKind]
+    function: ClassVar[str]
+    package: ClassVar[str]
+    head: ClassVar[str]
+
+    def data_lines(self, result: RunResult) -> Iterable[str]:
+        longest = result.settings.get("max_length")
+        if longest:
+            yield f"a prediction sees the last {longest} {self.kind.things} of its {self.kind.one} at most."
+        metrics, split = result.metrics, result.split
+        unknown = int(metrics.get(f"{split}/unknown_targets", 0))
+        if unknown:
+            are_misses = any(name.endswith("_known") for name in metrics)
+            yield (
+                f"{unknown:,} of the {int(metrics[f'{split}/targets']):,} {self.kind.things} to predict in {split} are "
+                "not in the training, or nothing known is before them: they "
+                f"{'are misses' if are_misses else 'are left out of the scores'}."
+            )
+
+    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        *given, found = self.example_keys
+        first, *others = (f"{name} = {example[name]}" for name in given)
+        named = f"{first}  # names of {self.kind.things}, as in the training data"
+        shown, arguments = "print([name for name, probability in {}" + f"[:{LISTED}]])", ", ".join(given)
+        with_package = shown.format(f"{self.function}(repo, {arguments})")
+        without_package = shown.format(f"model.{self.function}({arguments})")
+        return Snippets(
+            example="\n".join((repo_line(repo_id), named, *others)),
+            with_package=f"from {self.package} import {self.function}\n\n{with_package}\n# {example[found]}",
+            without_package=f"{LOADED_WITHOUT_PACKAGE.format(head=self.head)}\n{without_package}",
+        )
+
+    def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the `example_keys`: names in the rows of `history`, times where there are any, and what comes next."""
+        names = model.config.names()
+        given: list[list[Any]] = [[names[min(row, len(names)) - 1] for row in inputs["history"]]]
+        if TIMES in self.example_keys:
+            given.append([gap * model.config.time_unit for gap in GAPS[: len(given[0])]])
+        found = getattr(model, self.function)(*given)[:LISTED]
+        return dict(zip(self.example_keys, (*given, [name for name, _ in found]), strict=True))
+
+    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+        found = ", ".join(example[self.example_keys[-1]])
+        return [f"after the {self.kind.things} {example['history']}: {found}"]
+
+    def info_lines(self, config: Any) -> Iterable[str]:
+        named = "" if getattr(config, self.kind.names_argument, None) is None else ", with their names"
+        yield f"{self.kind.things}: {len(config.names()):,}{named}"
+
+
+def _longest(data: Any) -> Any:
+    """Return the longest sequence of validation, or of the training where there is none."""
+    return max(data.sequences("validation" if "validation" in data.splits else "train"), key=len)
+
+
+class SessionRecommendationCard(SequenceCard):
+    name = "session-recommendation"
+    title = "session recommendation"
+    predictions = "recommendations"
+    kind, function, head = SESSIONS, "recommend", "ForNextItem"
+    package = "ctxzoo.tasks.session_recommendation"
+    metrics: ClassVar = _with_known(
+        {
+            "recall_at_20": Metric("recall", "recall@20"),
+            "mrr_at_20": Metric("mrr", "MRR@20"),
+            "recall_at_10": Metric("recall", "recall@10"),
+            "mrr_at_10": Metric("mrr", "MRR@10"),
+        },
+        "items",
+    )
+    headline = ("recall_at_20", "mrr_at_20")
+    results_note = (
+        "In percent, over every item of every session but the first, ranked among all items from those before it: how "
+        "often it is among the k highest scores, and the mean of 1 / rank, 0 beyond k. Items with the same score stand "
+        "before the right one."
+    )
+    curves = ("recall_at_20", "mrr_at_20", "nll")
+    drawn: ClassVar = {"recall_at_20": "recall@20 (%)", "mrr_at_20": "MRR@20 (%)"}
+    sample = sample_facts("people who look through shelves of things, mostly in one order")
+    own_example: ClassVar = {"history": [1, 2, 3]}
+    example_keys = ("history", "recommended")
+
+    def identity(self, config: ZooConfig) -> list[list[str]]:
+        return [
+            ["task", "which item comes next in a session"],
+            ["input", "`input_ids` (batch, steps), items from 1 in the order of time; names by `recommend`"],
+        ]
+
+    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        yield "It knows the items of its training data by their names, and no others; a new item needs a new training."
+        yield "It knows a person by one session alone, and neither the time between items nor what they are about."
+        yield (
+            "It was trained on what people came to next, not on what would have served them: what is popular, and what "
+            "stood beside it in a list, is recommended more."
+        )
+
+    def draw_figures(self, task: Any, data: Any, example: Mapping[str, Any], folder: Path) -> None:
+        """Draw drift.png, the drift gate along the longest session of validation, where the model has such a gate."""
+        if getattr(task.model.config, "version", 1) != 1:
+            history = [task.model.config.name_of(row) for row in _longest(data)[:DRAWN_ITEMS].tolist()]
+            draw_drift(task.model, history, folder / "drift.png")
+
+
+class NextEventCard(SequenceCard):
+    name = "next-event"
+    title = "next event"
+    predictions = "events"
+    kind, function, head = HISTORIES, "next_events", "ForNextEvent"
+    package = "ctxzoo.tasks.next_event"
+    metrics: ClassVar = _with_known(
+        {
+            "recall_at_1": Metric("accuracy", "recall@1"),
+            "recall_at_5": Metric("recall", "recall@5"),
+            "recall_at_20": Metric("recall", "recall@20"),
+            "mrr_at_20": Metric("mrr", "MRR@20"),
+        },
+        "events",
+    )
+    headline = ("recall_at_1", "mrr_at_20")
+    results_note = (
+        "In percent, over every event of every history but the first, ranked among all kinds of events from those "
+        "before it and their times: how often it is among the k highest scores, and the mean of 1 / rank, 0 beyond k. "
+        "Events with the same score stand before the right one."
+    )
+    curves = ("recall_at_1", "mrr_at_20", "nll")
+    drawn: ClassVar = {"recall_at_1": "recall@1 (%)", "mrr_at_20": "MRR@20 (%)"}
+    sample = sample_facts("people who care for plants, whose pauses say what comes next")
+    own_example: ClassVar = {"history": [1, 2, 1]}
+    example_keys = ("history", TIMES, "next")
+
+    def identity(self, config: ZooConfig) -> list[list[str]]:
+        read = "`input_ids` (batch, steps), events from 1; `timestamps` (batch, steps) float64, which do not fall"
+        return [["task", "which event comes next in a history of events at times"], ["input", read]]
+
+    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        yield "It knows the kinds of events of its training data by their names, and no others."
+        yield "It says which event comes next, not when."
+        yield "Times must be in the unit of the training data: a clock that runs otherwise means something else to it."
+
+    def draw_figures(self, task: Any, data: Any, example: Mapping[str, Any], folder: Path) -> None:
+        """Draw time_kernel.png, the kernel of LSTE over the longest history of validation, where the model has one."""
+        if task.model.config.position == "lste":
+            history = _longest(data)
+            events = [task.model.config.name_of(row) for row in history.events[:DRAWN_EVENTS].tolist()]
+            draw_time_kernel(task.model, events, history.times[:DRAWN_EVENTS].tolist(), folder / "time_kernel.png")
+
+
+SESSION_CARD, EVENT_CARD = SessionRecommendationCard(), NextEventCard()

@@ -1,0 +1,341 @@
+"""Sequences for Lightning: from a dataset, a file of events or the generated sample to batches of whole sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.utils.data import Dataset
+
+from ctxzoo.data.bucketed_data import BucketedDataModule
+from ctxzoo.data.formats import Rows, TextFormatError
+from ctxzoo.data.own_splits import RowGroups
+from ctxzoo.data.reading_notes import note
+from ctxzoo.models.ops_words import IGNORED
+from ctxzoo.tasks.sequences.reader import (
+    HISTORIES,
+    SESSIONS,
+    EventColumns,
+    SequenceKind,
+    SequenceSplits,
+    read_sequences,
+    sequence_groups,
+)
+
+MAX_LENGTH = 100
+
+# Name to what `read_sequences` reads; those of HCRNN's authors are split as theirs are, where all of it is there.
+SESSION_DATASETS = {
+    "citeulike": "ctxzoo-data/citeulike_hcrnn",
+    "movielens_1m": "ctxzoo-data/movielens_1m_hcrnn",
+    "lastfm": "ctxzoo-data/lastfm_hcrnn",
+    "movielens_100k": "ctxzoo-data/movielens_100k",
+    "sample": "sample",
+}
+HISTORY_DATASETS = {
+    "badges": "ctxzoo-data/stackoverflow_badges",
+    "movielens_100k": "ctxzoo-data/movielens_100k",
+    "sample": "sample",
+}
+
+Session = npt.NDArray[np.int64]  # (T,) items from 1, in order
+
+
+@dataclass(frozen=True)
+class History:
+    """The known events of a history, or of a piece of one.
+
+    Attributes:
+        events: (T,) int64 from 1, in order.
+        times: (T,) float64, which do not fall.
+    """
+
+    events: npt.NDArray[np.int64]
+    times: npt.NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+
+Piece = TypeVar("Piece", Session, History)
+
+
+def session_inputs(sessions: Sequence[Session]) -> dict[str, torch.Tensor]:
+    """Return a batch of model inputs with what is to be predicted: each item of a session from those before it.
+
+    Args:
+        sessions: B of them, two items or more each.
+
+    Returns:
+        `input_ids` (B, T), all items of a session but its last, 0 at padding; `attention_mask` (B, T), 1 at items;
+        `labels` (B, T), all items but the first, -100 at padding. All int64; T is one less than the longest session.
+    """
+    whole = _padded(sessions, torch.int64)
+    labels = whole[:, 1:].masked_fill(whole[:, 1:] == 0, IGNORED)
+    ids = whole[:, :-1].masked_fill(labels == IGNORED, 0)
+    return {"input_ids": ids, "attention_mask": (ids > 0).long(), "labels": labels}
+
+
+def history_inputs(histories: Sequence[History]) -> dict[str, torch.Tensor]:
+    """Return a batch of model inputs with labels.
+
+    Args:
+        histories: B of them.
+
+    Returns:
+        `input_ids` (B, T) int64, 0 at padding; `timestamps` (B, T) float64; `attention_mask` (B, T), 1 at events;
+        `labels` (B, T), the events themselves, of which a model predicts each from those before it, -100 at padding.
+    """
+    ids = _padded([history.events for history in histories], torch.int64)
+    times = _padded([history.times for history in histories], torch.float64)
+    labels = ids.masked_fill(ids == 0, IGNORED)
+    return {"input_ids": ids, "timestamps": times, "attention_mask": (ids > 0).long(), "labels": labels}
+
+
+def _padded(rows: Sequence[npt.NDArray[Any]], dtype: torch.dtype) -> torch.Tensor:
+    padded = torch.zeros((len(rows), max(map(len, rows))), dtype=dtype)
+    for number, row in enumerate(rows):
+        padded[number, : len(row)] = torch.from_numpy(row)
+    return padded
+
+
+def median_gap(histories: Sequence[History]) -> float:
+    """Return the median gap between the events of a history; where it is 0, that of gaps above 0; 1 without any.
+
+    0, as of people who do several things in one second, is no unit of time.
+    """
+    gaps = np.concatenate([np.diff(history.times) for history in histories])
+    median = float(np.median(gaps)) if len(gaps) else 0.0
+    above = gaps[gaps > 0]
+    return median if median > 0 else float(np.median(above)) if len(above) else 1.0
+
+
+class SequenceBatches(Dataset[dict[str, torch.Tensor]]):
+    """A dataset of which `batches[rows]` is a whole batch; arguments are those of `SequencesDataModule`."""
+
+    def __init__(
+        self, pieces: Sequence[Any], inputs: Callable[[Sequence[Any]], dict[str, torch.Tensor]], unread: int
+    ) -> None:
+        self.pieces, self.inputs, self.unread = pieces, inputs, unread
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Return (n,) the number of things that are read of each sequence, for bucketing."""
+        return np.array([len(piece) - self.unread for piece in self.pieces])
+
+    def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
+        rows: Rows = np.asarray(numbers, np.int64)
+        return {**self.inputs([self.pieces[row] for row in rows]), "row": torch.from_numpy(rows)}
+
+
+class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
+    """Sequences of named things in bucketed batches: each thing but the first is to be predicted from those before it.
+
+    The names are those of the training split, or those that are given. Things that are none of them are left out; by
+    split, `left_out` counts them, `targets` all things that are to be predicted, and `unknown_targets` those of them
+    that are unknown, or before which nothing is known. A sequence of more than `max_length` + 1 things is cut into
+    pieces, each of which begins with the last thing of the one before: so every thing but the first is predicted once.
+    Sequences of one thing predict nothing and are in no batch.
+
+    Args:
+        dataset: "sample" for generated sequences, or what `read_sequences` reads: Hub id, folder or file.
+        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        user_column, item_column, time_column: of a file of events, see `EventColumns`.
+        max_length: things that a prediction sees at most.
+        names: in the order of their ids, which begin with 1; default: those of the training split, sorted.
+        batch_size, eval_batch_size: sequences in a batch.
+        seed: of the order of batches.
+        num_workers: processes that build batches; 0 builds them in the training process.
+        divide: Whether training rows alone are divided, see `CheckedDataModule`.
+
+    Raises:
+        ValueError: max_length below 1.
+    """
+
+    tokenizer = None  # names are no text
+    kind: ClassVar[SequenceKind]
+    piece: ClassVar[Callable[..., Any]]  # makes one of the ids of its things (T,), and their times where there are any
+    inputs: ClassVar[Callable[..., dict[str, torch.Tensor]]]  # makes a batch of pieces
+    unread: ClassVar[int] = 0  # things of a piece that the model does not read
+
+    def __init__(
+        self,
+        dataset: str,
+        *,
+        data_dir: str | None = None,
+        user_column: str = "user",
+        item_column: str = "item",
+        time_column: str = "time",
+        max_length: int = MAX_LENGTH,
+        names: Sequence[str] | None,
+        batch_size: int,
+        eval_batch_size: int,
+        seed: int = 0,
+        num_workers: int = 0,
+        divide: bool = True,
+    ) -> None:
+        if max_length < 1:
+            raise ValueError(
+                f"max_length is {max_length}; expected 1 or more {self.kind.things} that a prediction sees"
+            )
+        super().__init__(
+            dataset,
+            data_dir,
+            batch_size=batch_size,
+            eval_batch_size=eval_batch_size,
+            seed=seed,
+            num_workers=num_workers,
+            divide=divide,
+        )
+        self.columns = EventColumns(user_column, item_column, time_column)
+        self.max_length = max_length
+        self.left_out: dict[str, int] = {}
+        self.targets: dict[str, int] = {}
+        self.unknown_targets: dict[str, int] = {}
+        self.names: list[str] = [] if names is None else [str(name) for name in names]
+        self._sequences: dict[str, list[Piece]] = {}
+
+    def read(self) -> SequenceSplits:
+        return read_sequences(self.kind, self.dataset, self.data_dir, self.columns)
+
+    def row_groups(self, checked: SequenceSplits) -> RowGroups:
+        return sequence_groups(self.kind, checked)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The names of the splits that are there; after `setup`."""
+        return tuple(self._sequences)
+
+    def sequences(self, split: str) -> list[Piece]:
+        """Return the pieces of a split that have something to predict.
+
+        Raises:
+            ValueError: there is no such split.
+        """
+        return self.part(self._sequences, split)
+
+    def ids(self, split: str) -> list[npt.NDArray[np.int64]]:
+        """Return the ids of the things of each piece of a split; errors as of `sequences`."""
+        return [piece.events if isinstance(piece, History) else piece for piece in self.sequences(split)]
+
+    def setup(self, stage: str | None = None) -> None:
+        """Number the things, and cut the sequences, on every process."""
+        if self._sequences:
+            return
+        splits, things, column = self.loaded().splits, self.kind.things, self.kind.columns[0]
+        if not self.names:
+            if "train" not in splits:
+                raise TextFormatError(
+                    f"dataset {self.dataset!r} has the splits {sorted(splits)}, none that says which {things} "
+                    "there are; expected one named 'train', or give their names"
+                )
+            self.names = sorted({name for names in splits["train"][column] for name in names})
+        numbers = {name: number for number, name in enumerate(self.names, start=1)}
+        for split, rows in splits.items():
+            self.left_out[split], pieces, lengths = 0, [], []
+            for names, *further in zip(*(rows[one] for one in self.kind.columns), strict=True):
+                ids = np.array([numbers.get(name, 0) for name in names], np.int64)
+                known: npt.NDArray[np.bool_] = ids > 0
+                self.left_out[split] += int((~known).sum())
+                lengths.append(len(names))
+                parts = (ids[known], *(np.array(values, np.float64)[known] for values in further))
+                for start in range(0, len(parts[0]) - 1, self.max_length):
+                    pieces.append(self.piece(*(part[start : start + self.max_length + 1] for part in parts)))
+            self._sequences[split] = pieces
+            self.targets[split] = sum(length - 1 for length in lengths)
+            self.unknown_targets[split] = self.targets[split] - sum(len(one) - 1 for one in pieces)
+            where = f"split {split!r}"
+            note(where, f"{things} that the model does not know, left out of what is read", self.left_out[split])
+            note(where, f"rows with one of the {things} alone, in which nothing is predicted", lengths.count(1))
+
+    def batches(self, split: str, *, training: bool) -> SequenceBatches:
+        pieces = self.sequences(split)
+        if not pieces:
+            raise TextFormatError(
+                f"dataset {self.dataset!r}, split {split!r}: no {self.kind.one} has two of the {len(self.names):,} "
+                f"known {self.kind.things}, so that nothing is to predict"
+            )
+        return SequenceBatches(pieces, self.inputs, self.unread)
+
+
+class SessionDataModule(SequencesDataModule[Session]):
+    """Sessions in bucketed batches, as in the data of HCRNN's authors; see `SequencesDataModule`.
+
+    A batch is a dict of what `session_inputs` gives and `row` (B,) int64, rows of `sequences(split)`.
+
+    Args:
+        dataset, further: those of `SequencesDataModule`; things are items, and sequences are sessions.
+        item_names: the items, in the order of their ids; default: those of the training split, sorted by name.
+        batch_size, eval_batch_size: sessions in a batch.
+
+    Raises:
+        ValueError: max_length below 1.
+    """
+
+    kind, unread = SESSIONS, 1
+    piece, inputs = staticmethod(np.asarray), staticmethod(session_inputs)
+
+    def __init__(
+        self,
+        dataset: str,
+        *,
+        item_names: Sequence[str] | None = None,
+        batch_size: int = 16,
+        eval_batch_size: int = 16,
+        **further: Any,
+    ) -> None:
+        super().__init__(dataset, names=item_names, batch_size=batch_size, eval_batch_size=eval_batch_size, **further)
+
+    def model_sizes(self) -> dict[str, int | list[str]]:
+        """The fields of a model's config that follow from the data: the items, their names, and how many are read."""
+        return {"num_items": len(self.names), "item_names": self.names, "max_history": self.max_length}
+
+
+class HistoryDataModule(SequencesDataModule[History]):
+    """Histories in bucketed batches; see `SequencesDataModule`.
+
+    The unit of time is the median gap of the training split, see `median_gap`, and is kept in the model's config.
+
+    A batch is a dict of what `history_inputs` gives and `row` (B,) int64, rows of `sequences(split)`.
+
+    Args:
+        dataset, further: those of `SequencesDataModule`; things are events, and sequences are histories.
+        event_names: the kinds of events, in the order of their ids; default: those of the training split, sorted.
+        batch_size, eval_batch_size: histories in a batch.
+
+    Raises:
+        ValueError: max_length below 1.
+    """
+
+    kind = HISTORIES
+    piece, inputs = History, staticmethod(history_inputs)
+
+    def __init__(
+        self,
+        dataset: str,
+        *,
+        event_names: Sequence[str] | None = None,
+        batch_size: int = 32,
+        eval_batch_size: int = 32,
+        **further: Any,
+    ) -> None:
+        super().__init__(dataset, names=event_names, batch_size=batch_size, eval_batch_size=eval_batch_size, **further)
+
+    def model_sizes(self) -> dict[str, Any]:
+        """The fields of a model's config that follow from the training: events, how many are read, and the clock."""
+        histories = self.sequences("train")
+        unit = median_gap(histories)
+        longest = max(float(history.times[-1] - history.times[0]) for history in histories)
+        return {
+            "vocab_size": len(self.names) + 1,
+            "event_names": self.names,
+            "max_history": self.max_length,
+            "time_unit": unit,
+            "time_span": max(longest / unit, 1.0),
+        }

@@ -1,0 +1,140 @@
+"""What a checkpoint expects after a sequence: the next items of a session, the next events of a history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from transformers import PreTrainedModel
+
+from ctxzoo.data.answer_files import Answer, ranked_answer
+from ctxzoo.data.reading_notes import note
+from ctxzoo.data.row_stream import Row, RowStream, stream_of
+from ctxzoo.hub.saved_model import load_saved_model
+from ctxzoo.tasks.sequences.reader import SESSIONS, EventColumns, SequenceKind, read_sequences, seconds_of
+
+
+def recommend(
+    checkpoint: str | Path | PreTrainedModel,
+    history: Sequence[str | int],
+    k: int | None = None,
+    *,
+    only_new: bool = False,
+) -> list[tuple[str, float]]:
+    """Return the k items that are likeliest to come after a history, the likeliest first.
+
+    Args:
+        checkpoint: folder or Hub id, or a model, whose method `recommend` does the same.
+        history: Names of items in the order of time, as in the data of the training: the whole number 10 and the text
+            "10" are the item called "10". The last ones are read, as many as predictions of the training saw at most.
+        k: Number of items; default: 10, or all that can be recommended where they are fewer.
+        only_new: Whether to leave out the items of the whole history.
+
+    Returns:
+        (name, probability) of each.
+
+    Raises:
+        OSError: there is no such checkpoint.
+        ValueError: a checkpoint of another problem, an empty history, an unknown item, or a k that cannot be.
+    """
+    model: Any = checkpoint if isinstance(checkpoint, PreTrainedModel) else load_saved_model(str(checkpoint))[0]
+    if not hasattr(model, "recommend"):
+        raise ValueError(f"a {type(model).__name__} recommends nothing; expected one of session-recommendation")
+    found: list[tuple[str, float]] = model.recommend(history, k, only_new=only_new)
+    return found
+
+
+def next_events(
+    checkpoint: str | Path | PreTrainedModel,
+    history: Sequence[str | int],
+    timestamps: Sequence[Any],
+    k: int | None = None,
+) -> list[tuple[str, float]]:
+    """Return the k events that are likeliest to come after a history, the likeliest first.
+
+    Args:
+        checkpoint: folder or Hub id, or a model, whose method `next_events` does the same.
+        history: Names of events in the order of time, as those of items in `recommend`.
+        timestamps: A number for each, in the unit of the training data, or a date or time where those were dates; see
+            `ctxzoo.tasks.sequences.reader.seconds_of`.
+        k: Number of events; default: 10, or all where there are fewer.
+
+    Returns:
+        (name, probability) of each.
+
+    Raises:
+        OSError: there is no such checkpoint.
+        ValueError: a checkpoint of another problem, an empty history, an unknown event, other timestamps, or a k that
+            cannot be.
+    """
+    model: Any = checkpoint if isinstance(checkpoint, PreTrainedModel) else load_saved_model(str(checkpoint))[0]
+    if not hasattr(model, "next_events"):
+        raise ValueError(f"a {type(model).__name__} predicts no events; expected one of next-event")
+    found: list[tuple[str, float]] = model.next_events(history, seconds_of(timestamps), k)
+    return found
+
+
+class SequenceAnswers:
+    """The answers of a model to sequences, of which it reads the things that it knows; `note` counts the others.
+
+    Args:
+        kind: Of the sequences.
+        model: With `recommend` or `next_events`; it computes where it is.
+        k: Number of things, fewer where `only_new` leaves fewer; None: the model's.
+        only_new: Whether to leave out the items of a session.
+    """
+
+    def __init__(self, kind: SequenceKind, model: Any, *, k: int | None = None, only_new: bool = False) -> None:
+        self.kind = kind
+        self.model = model
+        self.k = k
+        self.only_new = only_new
+        self.known = set(model.config.names())
+        self.left_out = self.without_history = 0
+
+    def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer]:
+        """Return the answers to rows of `sequence_rows`, in their order; things and times are taken out of the rows."""
+        kind, done = self.kind, "recommended" if self.kind is SESSIONS else "predicted"
+        answers = [self._answer(row) for row in rows]
+        note(stream.name, f"{kind.things} that the model does not know, left out of what is read", self.left_out)
+        without = f"{kind.several} without a known {kind.thing}, for which nothing is {done}"
+        note(stream.name, without, self.without_history)
+        return answers
+
+    def _answer(self, row: Row) -> Answer:
+        name = next(iter(row.values()))
+        things = list(zip(*(row.pop(column) for column in self.kind.columns), strict=True))
+        read = [list(part) for part in zip(*(one for one in things if one[0] in self.known), strict=True)]
+        left_out = len(things) - (len(read[0]) if read else 0)
+        self.left_out += left_out
+        self.without_history += not read
+        found: list[tuple[str, float]] = []
+        if self.kind is SESSIONS:
+            new = len(self.known) - len(set(*read))
+            if read and (new or not self.only_new):
+                k = min(self.k, new) if self.only_new and self.k else self.k
+                found = self.model.recommend(*read, k, only_new=self.only_new)
+        elif read:
+            found = self.model.next_events(*read, self.k)
+        told = "recommended" if self.kind is SESSIONS else "next"
+        alone = {self.kind.ids[0]: name, "left_out": left_out, told: [list(pair) for pair in found]}
+        return ranked_answer(found, self.kind.thing, left_out, alone)
+
+
+def sequence_rows(kind: SequenceKind, source: Path, columns: Mapping[str, str | None]) -> RowStream:
+    """Return the sequences of a file, folder or Hub id: the user, under the name of its column, things and times.
+
+    Args:
+        kind: Of the sequences.
+        source: See `read_sequences`.
+        columns: Fields of `EventColumns` to names; None: the usual one.
+
+    Raises:
+        OSError, ValueError: It is missing or not as it should be.
+    """
+    named = EventColumns(**{name: value for name, value in columns.items() if value is not None})
+    kept = (kind.ids[0], *kind.columns)
+    splits = read_sequences(kind, str(source), columns=named).splits.values()
+    told = (values for rows in splits for values in zip(*(rows[column] for column in kept), strict=True))
+    return stream_of(str(source), (dict(zip((named.user, *kind.columns), values, strict=True)) for values in told))

@@ -1,0 +1,434 @@
+"""Reads sequences of named things, from datasets and from files of events, and checks everything in each of them."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ctxzoo.data.files import content_hash
+from ctxzoo.data.formats import SAMPLE, TextFormatError
+from ctxzoo.data.notices import count_of
+from ctxzoo.data.own_splits import RowGroups, group_numbers
+from ctxzoo.data.reading_notes import leave_out, note
+from ctxzoo.data.row_files import (
+    as_text,
+    load_tables,
+    read_delimited,
+    read_json_lines,
+    read_parquet,
+    table_of_objects,
+    with_times,
+)
+from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, plain_type
+from ctxzoo.data.text_files import file_kind
+from ctxzoo.tasks.sequences.sample import EVENTS, HISTORY, ITEMS, SESSION, TIMES, sample_histories, sample_sessions
+
+EVENT_FILES = (".csv", ".tsv", ".jsonl", ".parquet")
+TIMES_AS = "numbers, such as seconds, or dates and times as 2024-01-31 18:05:00"
+ONE = {"numbers": "a number", "dates and times": "a date", "times with a zone": "a time with a zone"}
+MICROSECONDS = 1e6  # in a second
+ITEM_NAMES = ("items", "item_id", ("title", "name", "item_key"))
+
+
+@dataclass(frozen=True)
+class EventColumns:
+    """The columns of a file of events, one row for each item of a user at a time.
+
+    Attributes:
+        user, item: any values, which are read as text.
+        time: numbers, dates or times; events of one user at the same time stay in the order of the file.
+    """
+
+    user: str = "user"
+    item: str = "item"
+    time: str = "time"
+
+
+@dataclass(frozen=True)
+class SequenceKind:
+    """What the sequences of a problem are called, and where they stand in a dataset.
+
+    Attributes:
+        one, several: What a sequence is called, and what many are.
+        thing, things: What stands in a sequence, one and many.
+        ids: Columns that name a sequence, the first that is there; checked rows have the first.
+        columns: The columns of checked rows with the things of a sequence: their names in order, then their times
+            where the problem has any.
+        named: Name of a column of lists to the configuration of a dataset that names the ids in it, the column of ids
+            there, and those of names, the first that is there.
+        or_lists: What errors say of lists in the place of rows with one event each.
+        names_argument: The argument of the DataModule, and the field of configs, that says which things there are.
+        sample: Generates such sequences.
+    """
+
+    one: str
+    several: str
+    thing: str
+    things: str
+    ids: tuple[str, ...]
+    columns: tuple[str, ...]
+    named: Mapping[str, tuple[str, str, tuple[str, ...]]]
+    or_lists: str
+    names_argument: str
+    sample: Callable[[], dict[str, datasets.Dataset]]
+
+
+SESSIONS = SequenceKind(
+    *("session", "sessions", "item", "items"),
+    ids=(SESSION, "user", "user_id"),
+    columns=(ITEMS,),
+    named={ITEMS: ITEM_NAMES},
+    or_lists=f"or give sessions as lists in a column {ITEMS!r}",
+    names_argument="item_names",
+    sample=sample_sessions,
+)
+HISTORIES = SequenceKind(
+    *("history", "histories", "event", "events"),
+    ids=(HISTORY, "sequence_id", "user", "user_id"),
+    columns=(EVENTS, TIMES),
+    named={EVENTS: ("events", "event_id", ("badge", "title", "name")), ITEMS: ITEM_NAMES},
+    or_lists=f"or lists {EVENTS!r} or {ITEMS!r} and {TIMES!r}",
+    names_argument="event_names",
+    sample=sample_histories,
+)
+
+
+@dataclass(frozen=True)
+class SequenceSplits:
+    """Checked splits.
+
+    Attributes:
+        splits: by name; the columns are `ids[0]` (str) and `columns` of their kind: lists of str, and of float64 which
+            do not fall.
+        fingerprint: content hash per split, the same on every machine.
+    """
+
+    splits: dict[str, datasets.Dataset]
+    fingerprint: dict[str, str]
+
+
+def read_sequences(
+    kind: SequenceKind, dataset: str, data_dir: str | None = None, columns: EventColumns | None = None
+) -> SequenceSplits:
+    """Read and check a dataset.
+
+    Args:
+        kind: `SESSIONS` or `HISTORIES`.
+        dataset: "sample" (generated); a .csv, .tsv, .jsonl or .parquet file of events, packed as .gz or not, the events
+            of a user a sequence, all of them the split "train"; a folder or Hub id of such rows; or any of them with
+            rows that are lists in order: a column `items` or, of histories, `events`, and with these `timestamps`, a
+            number or date for each. A configuration `items` of a folder with `item_id` and `title`, `name` or
+            `item_key` names them, and `events` with `event_id` and `badge`, `title` or `name`.
+        data_dir: folder searched for Hub ids; default: see `data_folder`.
+        columns: of rows of events; default: user, item and time.
+
+    Raises:
+        DatasetUnavailableError: neither a folder nor the Hub has it.
+        DatasetFileError: a file cannot be read.
+        TextFormatError: a sequence, event or column is not as it should be; the message names split or file, row (from
+            0) and value.
+    """
+    return check_sequences(kind, load_sequences(kind, dataset, data_dir, columns), origin=f"dataset {dataset!r}")
+
+
+def load_sequences(
+    kind: SequenceKind, dataset: str, data_dir: str | None = None, columns: EventColumns | None = None
+) -> dict[str, datasets.Dataset]:
+    """Return the splits of a dataset, things by name; arguments and errors as in `read_sequences`."""
+    if dataset == SAMPLE:
+        return dict(kind.sample())
+    chosen = columns or EventColumns()
+    found, where = load_tables(dataset, data_dir, EVENT_FILES, lambda path: _read_events(path, chosen))
+
+    @functools.cache
+    def names_in(column: str) -> dict[int, str] | None:
+        return None if Path(dataset).is_file() else _names_of_ids(dataset, data_dir, *kind.named[column])
+
+    return {split: _lists_of_rows(kind, rows, where[split], chosen, names_in) for split, rows in found.items()}
+
+
+def check_sequences(
+    kind: SequenceKind, splits: Mapping[str, datasets.Dataset], *, origin: str = "the data"
+) -> SequenceSplits:
+    """Check splits that are already loaded and put their columns into the one form of `SequenceSplits`.
+
+    Args:
+        kind: `SESSIONS` or `HISTORIES`.
+        splits: name to dataset.
+        origin: what error messages call the data.
+
+    Raises:
+        TextFormatError: as in `read_sequences`.
+    """
+    checked = {name: _checked(kind, f"{origin}, split {name!r}", split) for name, split in splits.items()}
+    return SequenceSplits(checked, {name: dataset_fingerprint(split) for name, split in checked.items()})
+
+
+def sequence_groups(kind: SequenceKind, checked: SequenceSplits) -> RowGroups:
+    """Say that equal sequences stay on one side when they are divided."""
+    keys = {name: [content_hash(names) for names in split[kind.columns[0]]] for name, split in checked.splits.items()}
+    return RowGroups(groups=group_numbers(keys), unit=kind.several, together=f"equal {kind.several}")
+
+
+def _read_events(path: Path, columns: EventColumns) -> pa.Table:
+    """Return the rows of a file, in which times that are text are numbers, dates or times where all of them are."""
+    kind = file_kind(path)
+    if kind not in EVENT_FILES:
+        raise DatasetFileError(f"{path} is no {', '.join(EVENT_FILES)} file; name one, a folder, or a Hub id")
+    if kind == ".parquet":
+        table = read_parquet(path)
+    elif kind == ".jsonl":
+        table = table_of_objects(read_json_lines(path))
+    else:
+        table = read_delimited(path, (columns.user, columns.item, columns.time))
+    return with_times(table, columns.time)
+
+
+def _lists_of_rows(
+    kind: SequenceKind,
+    rows: datasets.Dataset,
+    where: str,
+    columns: EventColumns,
+    names_in: Callable[[str], dict[int, str] | None],
+) -> datasets.Dataset:
+    """Return rows with a sequence in each, of rows with an event in each those of their users, with names of things."""
+    table: pa.Table = rows.with_format("arrow")[:]
+    types = {name: plain_type(table.schema.field(name).type) for name in table.column_names}
+    column = next((name for name in kind.named if name in types and pa.types.is_list(types[name])), None)
+    if column is None:
+        return datasets.Dataset.from_dict(_lists_of_events(kind, where, table, columns))
+    has_times = TIMES in kind.columns
+    if has_times and TIMES not in types:
+        raise TextFormatError(f"{where}: no column {TIMES!r}; there are {rows.column_names}")
+    names = names_in(column)
+    if names is None and not has_times:
+        return rows
+    lists = rows[column]
+    if names is not None:
+        place = where if has_times else where.rpartition(", ")[2]
+        lists = [_named(f"{place}, row {row}", ids, names, kind.named[column][0]) for row, ids in enumerate(lists)]
+    times = {TIMES: rows[TIMES]} if has_times else {}
+    return datasets.Dataset.from_dict({kind.ids[0]: _row_names(rows, kind), kind.columns[0]: lists, **times})
+
+
+def _row_names(split: datasets.Dataset, kind: SequenceKind) -> list[str]:
+    """Return what the rows are called: the values of the first of `ids` that is there, or their numbers."""
+    column = next((name for name in kind.ids if name in split.column_names), None)
+    return [str(value) for value in (range(len(split)) if column is None else split[column])]
+
+
+def _lists_of_events(kind: SequenceKind, where: str, table: pa.Table, columns: EventColumns) -> dict[str, list[Any]]:
+    """Return the events of each user in the order of time, in the columns of the kind; users by their first events.
+
+    Users and items are text, as the file writes them. A row in which one of the three is missing, or whose time is
+    none or of another kind than most (a number among dates), is an error; with `--skip_bad` it is left out. Events of
+    a user at one time are counted by `note`.
+
+    Raises:
+        TextFormatError: a column is missing, or has a row with nothing in it; times that are none; no rows.
+    """
+    names = (columns.user, columns.item, columns.time)
+    missing = [name for name in names if name not in table.column_names]
+    if missing:
+        raise TextFormatError(
+            f"{where}: no column {' and no '.join(map(repr, missing))}; there are {table.column_names}. Name those of "
+            f"users, items and times, {kind.or_lists}"
+        )
+    is_good = np.ones(table.num_rows, bool)
+    for name in names:
+        column = table.column(name)
+        text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        empty = pc.equal(pc.utf8_trim_whitespace(column), "") if text else pc.is_null(column, nan_is_null=True)
+        for row in np.flatnonzero(pc.fill_null(empty, True).to_numpy(zero_copy_only=False) & is_good).tolist():
+            is_good[row] = False
+            place = f"{where}, row {row}"
+            leave_out(place, TextFormatError(f"{place}: nothing in {name!r}; fill it in or leave the row out"))
+    for row, problem in _odd_times(table.column(columns.time), is_good):
+        is_good[row] = False
+        place, value = f"{where}, row {row}", str(table.column(columns.time)[row])
+        leave_out(place, TextFormatError(f"{place}: the time is {value!r}{problem}"))
+    table = with_times(table.filter(pa.array(is_good)), columns.time)
+    if table.num_rows == 0:
+        raise TextFormatError(f"{where}: no rows; expected at least one event")
+    seconds = _times_as_numbers(f"{where}: column {columns.time!r}", table.column(columns.time))
+    users, items = (table.column(name).cast(pa.string()).to_pylist() for name in (columns.user, columns.item))
+    of_users: dict[str, tuple[list[str], list[float]]] = {user: ([], []) for user in users}
+    for row in np.argsort(np.array(seconds), kind="stable").tolist():
+        of_user = of_users[users[row]]
+        of_user[0].append(items[row])
+        of_user[1].append(seconds[row])
+    together = sum(one == next_one for _, times in of_users.values() for one, next_one in pairwise(times))
+    note(where, "events at the time of the one before them of their user, in the order of the file", together)
+    lists = map(list, zip(*of_users.values(), strict=True))  # of things, then of times, which not every kind keeps
+    return {kind.ids[0]: list(of_users), **dict(zip(kind.columns, lists, strict=False))}
+
+
+def _odd_times(times: pa.ChunkedArray, is_good: npt.NDArray[np.bool_]) -> Iterable[tuple[int, str]]:
+    """Yield the good rows whose time is none, or of another kind than most, and what is wrong with each."""
+    if pa.types.is_floating(times.type):
+        finite = np.isfinite(times.to_numpy(zero_copy_only=False).astype(np.float64))
+        yield from ((row, f"; expected {TIMES_AS}") for row in np.flatnonzero(~finite & is_good).tolist())
+    if not pa.types.is_string(times.type):
+        return
+    kinds = {row: _kind_of_time(times[row].as_py()) for row in np.flatnonzero(is_good).tolist()}
+    known = Counter(kind for kind in kinds.values() if kind is not None)
+    usual = known.most_common(1)[0][0] if known else None
+    for row, kind in kinds.items():
+        if kind is None:
+            yield row, f"; expected {TIMES_AS}"
+        elif kind != usual:
+            yield row, f", {ONE[kind]}; most are {usual}: write it as they are or leave the row out"
+
+
+def _kind_of_time(text: str) -> str | None:
+    """Return what kind of time a text is, None where it is none; times of two kinds have no order."""
+    try:
+        return "numbers" if "_" not in text and math.isfinite(float(text)) else None
+    except ValueError:
+        kind = with_times(pa.table({"time": [text]}), "time").schema.field("time").type
+    if not pa.types.is_timestamp(kind):
+        return None
+    return "dates and times" if kind.tz is None else "times with a zone"
+
+
+def seconds_of(times: Sequence[Any]) -> list[float]:
+    """Return times as a file of events with them in a column is read: numbers as they are, dates as seconds since 1970.
+
+    Args:
+        times: Numbers, dates and times of Python, numpy or pandas, or any of these as text.
+
+    Raises:
+        TextFormatError: no times, or a time that is missing or no finite number.
+    """
+    values = list(times)
+    if not values:
+        raise TextFormatError("timestamps: there are none; expected one for each event")
+    try:
+        column = pa.array(values, from_pandas=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        column = pa.array([as_text(value) for value in values])
+    if column.null_count:
+        raise TextFormatError(f"timestamps: {values[column.is_null().index(True).as_py()]!r} is no time")
+    return _times_as_numbers("timestamps", with_times(pa.table({"time": column}), "time").column(0))
+
+
+def _times_as_numbers(where: str, times: pa.ChunkedArray) -> list[float]:
+    """Return numbers as they are, and dates and times as seconds since 1970; others, and NaN, are an error."""
+    if pa.types.is_date(times.type) or pa.types.is_timestamp(times.type):
+        micro = times.cast(pa.timestamp("us", tz=getattr(times.type, "tz", None))).cast(pa.int64())
+        return [value / MICROSECONDS for value in micro.to_pylist()]
+    if not (pa.types.is_integer(times.type) or pa.types.is_floating(times.type)):
+        raise TextFormatError(
+            f"{where} begins with {str(times[0])!r}, which is no time or stands beside times of another kind; "
+            f"expected {TIMES_AS}"
+        )
+    found = [float(value) for value in times.to_pylist()]
+    odd = next((value for value in found if not math.isfinite(value)), None)
+    if odd is not None:
+        raise TextFormatError(f"{where} holds {odd}; expected finite numbers: fill it in or leave the row out")
+    return found
+
+
+def _names_of_ids(
+    dataset: str, data_dir: str | None, config: str, id_column: str, name_columns: Sequence[str]
+) -> dict[int, str] | None:
+    """Return id to name, where a dataset has a configuration of names; what shares its name has its id behind it."""
+    try:
+        table = load_splits(dataset, data_dir, config)["train"]
+    except ValueError:  # there is no such configuration
+        return None
+    where = f"dataset {dataset!r}, configuration {config!r}"
+    column = next((name for name in name_columns if name in table.column_names), None)
+    if column is None or id_column not in table.column_names:
+        raise TextFormatError(
+            f"{where}: the columns are {table.column_names}; expected {id_column!r}, and one of "
+            f"{', '.join(name_columns)}"
+        )
+    ids, names = table[id_column][:], [str(name) for name in table[column]]
+    twice = next((item for item, number in Counter(ids).items() if number > 1), None)
+    if twice is not None:
+        raise TextFormatError(f"{where}: {id_column} {twice!r} stands there twice")
+    count = Counter(names)
+    shared = sum(number for number in count.values() if number > 1)
+    note(f"dataset {dataset!r}", f"names of the configuration {config!r} that others have too, with their ids", shared)
+    return {item: name if count[name] == 1 else f"{name} [{item}]" for item, name in zip(ids, names, strict=True)}
+
+
+def _named(where: str, ids: Sequence[int], names: Mapping[int, str], table: str) -> list[str]:
+    unknown = next((item for item in ids if item not in names), None)
+    if unknown is not None:
+        raise TextFormatError(f"{where}: item {unknown!r} is not in the table of {table}")
+    return [names[item] for item in ids]
+
+
+def _checked(kind: SequenceKind, where: str, split: datasets.Dataset) -> datasets.Dataset:
+    if len(split) == 0:
+        raise TextFormatError(f"{where}: no rows; expected at least one {kind.one}")
+    table: pa.Table = split.with_format("arrow")[:]
+    lengths, values = _lists(where, table, kind.columns[0], "names or ids")
+    if not lengths.all():
+        raise TextFormatError(f"{where}, row {int(lengths.argmin())}: the session has no item; leave the row out")
+    values, ends = values.cast(pa.string()), np.cumsum(lengths)
+    missing = pc.index(pc.fill_null(pc.equal(values, ""), True), True).as_py()
+    if missing >= 0:
+        row = int(np.searchsorted(ends, missing, side="right"))
+        raise TextFormatError(f"{where}, row {row}: an item without a name; leave it out")
+    offsets = pa.array(np.concatenate([[0], ends]), pa.int32())
+    content = {kind.columns[0]: pa.ListArray.from_arrays(offsets, values)}
+    if TIMES in kind.columns:
+        times = pa.array(_checked_times(where, table, lengths), pa.float64())
+        content[TIMES] = pa.ListArray.from_arrays(offsets, times)
+    names = pa.array(_row_names(split, kind), pa.string())
+    return datasets.Dataset(datasets.table.InMemoryTable(pa.table({kind.ids[0]: names, **content})))
+
+
+def _lists(where: str, table: pa.Table, name: str, what: str) -> tuple[npt.NDArray[np.int64], pa.Array]:
+    """Return the lengths of a column of lists, and their values one after another."""
+    if name not in table.column_names:
+        raise TextFormatError(f"{where}: no column {name!r}; there are {table.column_names}")
+    column = plain_column(table.column(name)).combine_chunks()
+    inner = column.type.value_type if pa.types.is_list(column.type) else None
+    if inner is None or not (name == TIMES or pa.types.is_integer(inner) or pa.types.is_string(inner)):
+        raise TextFormatError(
+            f"{where}: column {name!r} has the type {column.type}; expected in each row a list of {what}"
+        )
+    return column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False), column.flatten()
+
+
+def _checked_times(where: str, table: pa.Table, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    found, flat = _lists(where, table, TIMES, "numbers or dates")
+    if (found != lengths).any():
+        row = int((found != lengths).argmax())
+        both = f"{count_of(found[row], 'timestamps')} of {count_of(lengths[row], 'events')}"
+        raise TextFormatError(f"{where}, row {row}: {both}; expected as many")
+    ends = np.cumsum(lengths)
+    times: npt.NDArray[np.float64]
+    if pa.types.is_integer(flat.type) or pa.types.is_floating(flat.type):
+        times = flat.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    else:
+        times = np.array(seconds_of(flat.to_pylist()))
+    if not np.isfinite(times).all():
+        row = int(np.searchsorted(ends, int((~np.isfinite(times)).argmax()), side="right"))
+        raise TextFormatError(f"{where}, row {row}: a timestamp that is no number; leave the event out")
+    falls = np.diff(times) < 0
+    falls[ends[:-1] - 1] = False  # from one history to the next
+    if falls.any():
+        event = int(falls.argmax()) + 1
+        row = int(np.searchsorted(ends, event, side="right"))
+        raise TextFormatError(
+            f"{where}, row {row}: the timestamp {times[event]:.15g} stands behind {times[event - 1]:.15g}; sort the "
+            "events of a history by time"
+        )
+    return times
