@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 from ctxzoo.cli.main import main
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import reading_notes
-from ctxzoo.tasks.sequences.reader import HISTORIES, SESSIONS, EventColumns, read_sequences, seconds_of
+from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, EventColumns
+from ctxzoo.tasks.sequences.reader import read_sequences, seconds_of
 from tests.tasks.test_unknown_targets import PROBLEMS
 
 Row = tuple[str, str, int]  # user, item, seconds since 1970

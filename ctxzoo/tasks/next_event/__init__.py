@@ -18,15 +18,15 @@ __all__ = [
 if TYPE_CHECKING:
     from ctxzoo.tasks.sequences.data import HistoryDataModule
     from ctxzoo.tasks.sequences.evaluation import evaluate_histories as evaluate
+    from ctxzoo.tasks.sequences.kinds import EventColumns
     from ctxzoo.tasks.sequences.pictures import draw_time_kernel, time_kernel
     from ctxzoo.tasks.sequences.prediction import next_events
-    from ctxzoo.tasks.sequences.reader import EventColumns
     from ctxzoo.tasks.sequences.task import EventScores, NextEventTask
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "EventColumns": "ctxzoo.tasks.sequences.reader",
+            "EventColumns": "ctxzoo.tasks.sequences.kinds",
             "EventScores": "ctxzoo.tasks.sequences.task",
             "HistoryDataModule": "ctxzoo.tasks.sequences.data",
             "NextEventTask": "ctxzoo.tasks.sequences.task",

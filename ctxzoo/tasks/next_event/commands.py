@@ -67,8 +67,8 @@ class NextEventCommands(TaskCommands):
         typed = None if own["history"] is None else parsed_history(own["history"])
 
         from ctxzoo.data.row_stream import as_file
+        from ctxzoo.tasks.sequences.kinds import HISTORIES
         from ctxzoo.tasks.sequences.prediction import SequenceAnswers, sequence_rows
-        from ctxzoo.tasks.sequences.reader import HISTORIES
 
         model, _ = options.saved.load()
         model.to(device_of(options))

@@ -24,7 +24,7 @@ from ctxzoo.tasks.next_event.run import (
     next_event_run,
 )
 from ctxzoo.tasks.sequences.card import EVENT_CARD
-from ctxzoo.tasks.sequences.reader import HISTORIES
+from ctxzoo.tasks.sequences.kinds import HISTORIES
 from ctxzoo.tasks.sequences.run import own_sequences, typed_history
 
 

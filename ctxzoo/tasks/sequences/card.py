@@ -11,9 +11,7 @@ from ctxzoo.hub.card_parts import Snippets, repo_line
 from ctxzoo.hub.task_card import Metric, TaskCard
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.results.result import RunResult
-from ctxzoo.tasks.sequences.pictures import draw_drift, draw_time_kernel
-from ctxzoo.tasks.sequences.reader import HISTORIES, SESSIONS, SequenceKind
-from ctxzoo.tasks.sequences.sample import TIMES
+from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, TIMES, SequenceKind
 
 LISTED = 3  # things that the programs of a card show
 GAPS = (0.0, 1.0, 1.5)  # of the times of the example, in the model's unit
@@ -145,6 +143,8 @@ class SessionRecommendationCard(SequenceCard):
 
     def draw_figures(self, task: Any, data: Any, example: Mapping[str, Any], folder: Path) -> None:
         """Draw drift.png, the drift gate along the longest session of validation, where the model has such a gate."""
+        from ctxzoo.tasks.sequences.pictures import draw_drift
+
         if getattr(task.model.config, "version", 1) != 1:
             history = [task.model.config.name_of(row) for row in _longest(data)[:DRAWN_ITEMS].tolist()]
             draw_drift(task.model, history, folder / "drift.png")
@@ -188,6 +188,8 @@ class NextEventCard(SequenceCard):
 
     def draw_figures(self, task: Any, data: Any, example: Mapping[str, Any], folder: Path) -> None:
         """Draw time_kernel.png, the kernel of LSTE over the longest history of validation, where the model has one."""
+        from ctxzoo.tasks.sequences.pictures import draw_time_kernel
+
         if task.model.config.position == "lste":
             history = _longest(data)
             events = [task.model.config.name_of(row) for row in history.events[:DRAWN_EVENTS].tolist()]

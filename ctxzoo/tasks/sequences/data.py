@@ -16,15 +16,8 @@ from ctxzoo.data.formats import Rows, TextFormatError
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.reading_notes import note
 from ctxzoo.models.ops_words import IGNORED
-from ctxzoo.tasks.sequences.reader import (
-    HISTORIES,
-    SESSIONS,
-    EventColumns,
-    SequenceKind,
-    SequenceSplits,
-    read_sequences,
-    sequence_groups,
-)
+from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, EventColumns, SequenceKind
+from ctxzoo.tasks.sequences.reader import SequenceSplits, read_sequences, sequence_groups
 
 MAX_LENGTH = 100
 

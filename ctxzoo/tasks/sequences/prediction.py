@@ -12,7 +12,8 @@ from ctxzoo.data.answer_files import Answer, ranked_answer
 from ctxzoo.data.reading_notes import note
 from ctxzoo.data.row_stream import Row, RowStream, stream_of
 from ctxzoo.hub.saved_model import load_saved_model
-from ctxzoo.tasks.sequences.reader import SESSIONS, EventColumns, SequenceKind, read_sequences, seconds_of
+from ctxzoo.tasks.sequences.kinds import SESSIONS, EventColumns, SequenceKind
+from ctxzoo.tasks.sequences.reader import read_sequences, seconds_of
 
 
 def recommend(

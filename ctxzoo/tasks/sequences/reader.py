@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -33,76 +33,13 @@ from ctxzoo.data.row_files import (
 )
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, plain_type
 from ctxzoo.data.text_files import file_kind
-from ctxzoo.tasks.sequences.sample import EVENTS, HISTORY, ITEMS, SESSION, TIMES, sample_histories, sample_sessions
+from ctxzoo.tasks.sequences.kinds import SESSIONS, TIMES, EventColumns, SequenceKind
+from ctxzoo.tasks.sequences.sample import sample_histories, sample_sessions
 
 EVENT_FILES = (".csv", ".tsv", ".jsonl", ".parquet")
 TIMES_AS = "numbers, such as seconds, or dates and times as 2024-01-31 18:05:00"
 ONE = {"numbers": "a number", "dates and times": "a date", "times with a zone": "a time with a zone"}
 MICROSECONDS = 1e6  # in a second
-ITEM_NAMES = ("items", "item_id", ("title", "name", "item_key"))
-
-
-@dataclass(frozen=True)
-class EventColumns:
-    """The columns of a file of events, one row for each item of a user at a time.
-
-    Attributes:
-        user, item: any values, which are read as text.
-        time: numbers, dates or times; events of one user at the same time stay in the order of the file.
-    """
-
-    user: str = "user"
-    item: str = "item"
-    time: str = "time"
-
-
-@dataclass(frozen=True)
-class SequenceKind:
-    """What the sequences of a problem are called, and where they stand in a dataset.
-
-    Attributes:
-        one, several: What a sequence is called, and what many are.
-        thing, things: What stands in a sequence, one and many.
-        ids: Columns that name a sequence, the first that is there; checked rows have the first.
-        columns: The columns of checked rows with the things of a sequence: their names in order, then their times
-            where the problem has any.
-        named: Name of a column of lists to the configuration of a dataset that names the ids in it, the column of ids
-            there, and those of names, the first that is there.
-        or_lists: What errors say of lists in the place of rows with one event each.
-        names_argument: The argument of the DataModule, and the field of configs, that says which things there are.
-        sample: Generates such sequences.
-    """
-
-    one: str
-    several: str
-    thing: str
-    things: str
-    ids: tuple[str, ...]
-    columns: tuple[str, ...]
-    named: Mapping[str, tuple[str, str, tuple[str, ...]]]
-    or_lists: str
-    names_argument: str
-    sample: Callable[[], dict[str, datasets.Dataset]]
-
-
-SESSIONS = SequenceKind(
-    *("session", "sessions", "item", "items"),
-    ids=(SESSION, "user", "user_id"),
-    columns=(ITEMS,),
-    named={ITEMS: ITEM_NAMES},
-    or_lists=f"or give sessions as lists in a column {ITEMS!r}",
-    names_argument="item_names",
-    sample=sample_sessions,
-)
-HISTORIES = SequenceKind(
-    *("history", "histories", "event", "events"),
-    ids=(HISTORY, "sequence_id", "user", "user_id"),
-    columns=(EVENTS, TIMES),
-    named={EVENTS: ("events", "event_id", ("badge", "title", "name")), ITEMS: ITEM_NAMES},
-    or_lists=f"or lists {EVENTS!r} or {ITEMS!r} and {TIMES!r}",
-    names_argument="event_names",
-    sample=sample_histories,
-)
 
 
 @dataclass(frozen=True)
@@ -148,15 +85,32 @@ def load_sequences(
 ) -> dict[str, datasets.Dataset]:
     """Return the splits of a dataset, things by name; arguments and errors as in `read_sequences`."""
     if dataset == SAMPLE:
-        return dict(kind.sample())
+        return dict(sample_sessions() if kind is SESSIONS else sample_histories())
     chosen = columns or EventColumns()
-    found, where = load_tables(dataset, data_dir, EVENT_FILES, lambda path: _read_events(path, chosen))
-
-    @functools.cache
-    def names_in(column: str) -> dict[int, str] | None:
-        return None if Path(dataset).is_file() else _names_of_ids(dataset, data_dir, *kind.named[column])
-
-    return {split: _lists_of_rows(kind, rows, where[split], chosen, names_in) for split, rows in found.items()}
+    found, place = load_tables(dataset, data_dir, EVENT_FILES, lambda path: _read_events(path, chosen))
+    has_times, is_file = TIMES in kind.columns, Path(dataset).is_file()
+    names_in = functools.cache(functools.partial(_names_of_ids, dataset, data_dir))
+    for split, rows in found.items():
+        where, table = place[split], rows.with_format("arrow")[:]
+        types = {name: plain_type(table.schema.field(name).type) for name in table.column_names}
+        column = next((name for name in kind.named if name in types and pa.types.is_list(types[name])), None)
+        if column is None:
+            found[split] = datasets.Dataset.from_dict(_lists_of_events(kind, where, table, chosen))
+            continue
+        if has_times and TIMES not in types:
+            raise TextFormatError(f"{where}: no column {TIMES!r}; there are {rows.column_names}")
+        names = None if is_file else names_in(*kind.named[column])
+        if names is None and not has_times:
+            continue  # lists of names, as they are checked
+        lists = rows[column]
+        if names is not None:
+            of_table = where if has_times else f"split {split!r}"
+            lists = [_named(f"{of_table}, row {row}", ids, names, column) for row, ids in enumerate(lists)]
+        times = {TIMES: rows[TIMES]} if has_times else {}
+        found[split] = datasets.Dataset.from_dict(
+            {kind.ids[0]: _row_names(rows, kind), kind.columns[0]: lists, **times}
+        )
+    return found
 
 
 def check_sequences(
@@ -194,33 +148,6 @@ def _read_events(path: Path, columns: EventColumns) -> pa.Table:
     else:
         table = read_delimited(path, (columns.user, columns.item, columns.time))
     return with_times(table, columns.time)
-
-
-def _lists_of_rows(
-    kind: SequenceKind,
-    rows: datasets.Dataset,
-    where: str,
-    columns: EventColumns,
-    names_in: Callable[[str], dict[int, str] | None],
-) -> datasets.Dataset:
-    """Return rows with a sequence in each, of rows with an event in each those of their users, with names of things."""
-    table: pa.Table = rows.with_format("arrow")[:]
-    types = {name: plain_type(table.schema.field(name).type) for name in table.column_names}
-    column = next((name for name in kind.named if name in types and pa.types.is_list(types[name])), None)
-    if column is None:
-        return datasets.Dataset.from_dict(_lists_of_events(kind, where, table, columns))
-    has_times = TIMES in kind.columns
-    if has_times and TIMES not in types:
-        raise TextFormatError(f"{where}: no column {TIMES!r}; there are {rows.column_names}")
-    names = names_in(column)
-    if names is None and not has_times:
-        return rows
-    lists = rows[column]
-    if names is not None:
-        place = where if has_times else where.rpartition(", ")[2]
-        lists = [_named(f"{place}, row {row}", ids, names, kind.named[column][0]) for row, ids in enumerate(lists)]
-    times = {TIMES: rows[TIMES]} if has_times else {}
-    return datasets.Dataset.from_dict({kind.ids[0]: _row_names(rows, kind), kind.columns[0]: lists, **times})
 
 
 def _row_names(split: datasets.Dataset, kind: SequenceKind) -> list[str]:

@@ -13,13 +13,8 @@ from ctxzoo.hub.saved_model import read_saved_model
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import Loaded, TrainingRequest, gathered
 from ctxzoo.tasks.sequences.evaluation import with_unknown_targets
-from ctxzoo.tasks.sequences.reader import (
-    EventColumns,
-    SequenceKind,
-    check_sequences,
-    load_sequences,
-    sequence_groups,
-)
+from ctxzoo.tasks.sequences.kinds import EventColumns, SequenceKind
+from ctxzoo.tasks.sequences.reader import check_sequences, load_sequences, sequence_groups
 from ctxzoo.training.task import ZooTask
 
 

@@ -13,15 +13,14 @@ from typing import Any
 import datasets
 
 from ctxzoo.data.formats import SPLITS
+from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, SequenceKind
 
-SESSION, ITEMS = "session_id", "items"
 SHELVES = ("tea", "soup", "bread", "fruit", "cheese", "pasta")
 THINGS = 8  # on each shelf
 LEAST_STEPS, MORE_STEPS = 5, 12
 LIKED = 2  # shelves that a person goes back to
 STAYS, NEXT, AGAIN = 0.85, 0.7, 0.1  # on the shelf; to the next thing of it; to the last thing once more
 
-HISTORY, EVENTS, TIMES = "history_id", "events", "timestamps"
 CARE = ("water", "feed", "prune", "repot", "spray")
 LEAST_EVENTS, MORE_EVENTS = 8, 16
 BEGIN, DAY = 1_700_000_000.0, 86_400.0  # seconds since 1970, and in a day
@@ -47,7 +46,7 @@ def sample_sessions(
     Raises:
         ValueError: negative seed, or a number of sessions below 1.
     """
-    return _splits("session", _session, (SESSION, ITEMS), seed, (train, validation, test))
+    return _splits(SESSIONS, _session, seed, (train, validation, test))
 
 
 def sample_histories(
@@ -66,27 +65,27 @@ def sample_histories(
         Splits train, validation and test with the columns history_id (str), events: 8 to 23 names in the order of
         time, and timestamps: seconds since 1970, which rise.
     """
-    return _splits("history", _history, (HISTORY, EVENTS, TIMES), seed, (train, validation, test))
+    return _splits(HISTORIES, _history, seed, (train, validation, test))
 
 
 def _splits(
-    one: str,
+    kind: SequenceKind,
     draw: Callable[[random.Random], tuple[list[Any], ...]],
-    columns: Sequence[str],
     seed: int,
     sizes: Sequence[int],
 ) -> dict[str, datasets.Dataset]:
     if seed < 0:
         raise ValueError(f"seed is {seed}; expected 0 or more")
-    several = {"session": "sessions", "history": "histories"}[one]
     splits = {}
     for split, rows in zip(SPLITS, sizes, strict=True):
         if rows < 1:
-            raise ValueError(f"{split}={rows}; expected 1 {one} or more")
-        draws = random.Random(f"ctxzoo sample_{several} {seed} {split}")
+            raise ValueError(f"{split}={rows}; expected 1 {kind.one} or more")
+        draws = random.Random(f"ctxzoo sample_{kind.several} {seed} {split}")
         drawn = zip(*(draw(draws) for _ in range(rows)), strict=True)
         names = [f"{split} {row}" for row in range(rows)]
-        splits[split] = datasets.Dataset.from_dict(dict(zip(columns, (names, *map(list, drawn)), strict=True)))
+        splits[split] = datasets.Dataset.from_dict(
+            dict(zip((kind.ids[0], *kind.columns), (names, *map(list, drawn)), strict=True))
+        )
     return splits
 
 

@@ -13,7 +13,7 @@ from torchmetrics import MeanMetric
 from ctxzoo.metrics import MeanReciprocalRankAtK, RecallAtK
 from ctxzoo.metrics.next_item import Ties, target_ranks
 from ctxzoo.models.ops_words import IGNORED
-from ctxzoo.tasks.sequences.reader import HISTORIES, SESSIONS, SequenceKind
+from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, SequenceKind
 from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
 
 

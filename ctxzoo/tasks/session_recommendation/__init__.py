@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from ctxzoo.tasks.sequences.data import SessionDataModule
     from ctxzoo.tasks.sequences.evaluation import SessionScore, session_scores
     from ctxzoo.tasks.sequences.evaluation import evaluate_sessions as evaluate
+    from ctxzoo.tasks.sequences.kinds import EventColumns
     from ctxzoo.tasks.sequences.pictures import draw_drift, drift_gates, topic_items
     from ctxzoo.tasks.sequences.prediction import recommend
-    from ctxzoo.tasks.sequences.reader import EventColumns
     from ctxzoo.tasks.sequences.task import SessionRecommendationTask, SessionScores
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
         {
-            "EventColumns": "ctxzoo.tasks.sequences.reader",
+            "EventColumns": "ctxzoo.tasks.sequences.kinds",
             "SessionDataModule": "ctxzoo.tasks.sequences.data",
             "SessionRecommendationTask": "ctxzoo.tasks.sequences.task",
             "SessionScore": "ctxzoo.tasks.sequences.evaluation",

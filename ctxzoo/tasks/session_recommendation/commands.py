@@ -65,8 +65,8 @@ class SessionRecommendationCommands(TaskCommands):
         check_input(options, "history", own["history"])
 
         from ctxzoo.data.row_stream import as_file
+        from ctxzoo.tasks.sequences.kinds import SESSIONS
         from ctxzoo.tasks.sequences.prediction import SequenceAnswers, sequence_rows
-        from ctxzoo.tasks.sequences.reader import SESSIONS
 
         model, _ = options.saved.load()
         model.to(device_of(options))

@@ -14,7 +14,7 @@ from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, TrainingRequest
 from ctxzoo.tasks.sequences.card import SESSION_CARD
-from ctxzoo.tasks.sequences.reader import SESSIONS
+from ctxzoo.tasks.sequences.kinds import SESSIONS
 from ctxzoo.tasks.sequences.run import own_sequences, typed_history
 from ctxzoo.tasks.session_recommendation.commands import BETWEEN
 from ctxzoo.tasks.session_recommendation.default_settings import (

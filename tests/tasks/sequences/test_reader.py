@@ -13,14 +13,8 @@ import pytest
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import reading_notes
 from ctxzoo.data.sources import DatasetFileError
-from ctxzoo.tasks.sequences.reader import (
-    HISTORIES,
-    SESSIONS,
-    EventColumns,
-    SequenceKind,
-    check_sequences,
-    read_sequences,
-)
+from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, EventColumns, SequenceKind
+from ctxzoo.tasks.sequences.reader import check_sequences, read_sequences
 
 each_kind = pytest.mark.parametrize("kind", [SESSIONS, HISTORIES], ids=lambda kind: kind.several)
 

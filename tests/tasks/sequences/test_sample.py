@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from ctxzoo.data.formats import SPLITS
-from ctxzoo.tasks.sequences.reader import SESSIONS, check_sequences
+from ctxzoo.tasks.sequences.kinds import SESSIONS
+from ctxzoo.tasks.sequences.reader import check_sequences
 from ctxzoo.tasks.sequences.sample import CARE, sample_histories, sample_sessions
 
 FROZEN = {
