@@ -177,4 +177,4 @@ def test_the_real_sets(
     )
     assert (data.left_out["validation"], data.left_out["test"]) == left_out
     assert max(len(ids) for ids in data.ids("train")) <= 101
-    assert ("Toy Story (1995)" in data.names) is ("movielens_100k" in dataset)
+    assert ("Toy Story (1995)" in data.names) is ("movielens" in dataset)
