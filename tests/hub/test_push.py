@@ -15,7 +15,7 @@ from ctxzoo.hub.repository import HubError
 from tests.support import hub_server
 from tests.support.doors import assert_same_as_here, open_all
 from tests.support.hub_server import HubServer, hub_environment
-from tests.support.subprocesses import run_python
+from tests.support.warm_python import run_warm
 
 REPO = "someone/bidaf-tiny"
 SCORES = ".eval_results/ctxzoo-data--squad_v2_mini.yaml"
@@ -31,7 +31,8 @@ def test_pushed_in_one_commit_each_and_opened_from_there(server: HubServer, chec
         Path(folder, {SCORES!r}).unlink()
         assert main(["push", folder, {REPO!r}]) == 0
     """
-    finished = run_python(code, env=hub_environment(server, tmp_path / "home"))
+    env = hub_environment(server, tmp_path / "home")
+    finished = run_warm(code, env=env)
 
     first, second = server.commits(REPO)
     assert first["message"] == "First"
@@ -44,7 +45,7 @@ def test_pushed_in_one_commit_each_and_opened_from_there(server: HubServer, chec
     # What the folder no longer has goes, the rest stays.
     assert (second["files"], second["deleted"]) == ([], [SCORES])
 
-    assert_same_as_here(open_all(REPO, hub_environment(server, tmp_path / "reader")))
+    assert_same_as_here(open_all(REPO, env))
 
 
 def test_unfit_folder_sends_nothing(here: HubServer, checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,8 +26,9 @@ from ctxzoo.tasks.question_answering.sample import sample_squad
 from recipes.squad_bidaf import Settings, main
 from tests.support import recipe_process
 from tests.support.recipe_here import recipe_here
-from tests.support.subprocesses import REPOSITORY_ROOT, run_python
+from tests.support.subprocesses import REPOSITORY_ROOT
 from tests.support.tiny_checkpoint import write_tiny
+from tests.support.warm_python import WITHOUT_HUB, run_warm
 
 TINY = ("--dataset", "sample", "--tiny", "--progress", "false", "--precision", "32-true")
 
@@ -323,8 +324,7 @@ def test_every_variant_runs(tmp_path: Path) -> None:
         for variant in {variants}:
             main(Settings(variant=variant, dataset="sample", tiny=True, progress=False, precision="32-true"))
     """
-    run = run_python(code, env={**os.environ, "PYTHONPATH": str(REPOSITORY_ROOT)}, cwd=tmp_path)
-    assert run.returncode == 0, run.stdout + run.stderr
+    run_warm(code, env={**os.environ, **WITHOUT_HUB, "PYTHONPATH": str(REPOSITORY_ROOT)}, cwd=tmp_path)
     assert sorted(one.variant for one in read_results(tmp_path / RESULTS_DIR)) == variants
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
-from tests.support.subprocesses import REPOSITORY_ROOT, run_python
+from tests.support.subprocesses import REPOSITORY_ROOT
+from tests.support.warm_python import WITHOUT_HUB, run_warm
 
 
 def run_examples(page: Path, folder: Path) -> None:
@@ -19,6 +21,6 @@ def run_examples(page: Path, folder: Path) -> None:
     assert said, f"{page} has no example that prints"
     (folder / "model_cards").symlink_to(REPOSITORY_ROOT / "model_cards")
     program = "\n".join([f"import sys\nsys.path.insert(0, {str(REPOSITORY_ROOT)!r})", *blocks])
-    printed = run_python(program, cwd=folder, timeout=600).stdout
+    printed = run_warm(program, env={**os.environ, **WITHOUT_HUB}, cwd=folder, timeout=600).stdout
     for one in said:
         assert one in printed, f"{one!r} is not in:\n{printed}"
