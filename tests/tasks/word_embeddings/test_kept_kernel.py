@@ -13,7 +13,7 @@ import pytest
 from ctxzoo.tasks.word_embeddings import kernel as word_embedding_kernel
 from ctxzoo.tasks.word_embeddings.kernel import build_kernel
 from tests.support.hogwild_runs import corpus_of, trainer_of
-from tests.support.subprocesses import run_python
+from tests.support.warm_python import run_warm
 from tests.tasks.word_embeddings.test_kernel import PLAIN, drawn_model, trained
 
 TRAIN = f"from {__name__} import train; from pathlib import Path; train(Path({{folder!r}}))"
@@ -30,7 +30,7 @@ def train(folder: Path) -> None:
 
 
 def in_a_process(folder: Path, cache: Path) -> list[str]:
-    run = run_python(TRAIN.format(folder=str(folder)), env={**os.environ, "CTXZOO_CACHE": str(cache)})
+    run = run_warm(TRAIN.format(folder=str(folder)), env={**os.environ, "CTXZOO_CACHE": str(cache)})
     return run.stdout.split()[-3:]
 
 
@@ -50,9 +50,7 @@ def test_a_second_process_reads_what_the_first_compiled_and_a_third_cannot_keep_
 def test_a_disk_that_is_full_when_the_code_is_written_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path))
-    plan = replace(PLAIN, noise=1, word_logits=False)
-    plain, _ = trained(drawn_model(word_logits=False), plan)
+    plain, _ = trained(drawn_model(), PLAIN)
 
     def full(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
@@ -60,7 +58,7 @@ def test_a_disk_that_is_full_when_the_code_is_written_stops_nothing(
     build_kernel.cache_clear()
     monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "other"))
     monkeypatch.setattr("numba.core.caching.IndexDataCacheFile.save", full)
-    again, _ = trained(drawn_model(word_logits=False), plan)
+    again, _ = trained(drawn_model(), PLAIN)
     build_kernel.cache_clear()
     assert (plain.input == again.input).all()
     assert not [*(tmp_path / "other").rglob("*.nbc")]
