@@ -20,6 +20,13 @@ def test_a_quick_run_gives_a_whole_table(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.delenv("CTXZOO_DATA", raising=False)
     passive = {"OMP_WAIT_POLICY": "passive"}  # a machine that runs other tests is not idle
     monkeypatch.setattr(waiting_threads, "SETTINGS", {UNBOUNDED: passive})
+    measure = waiting_threads.measure
+
+    def measure_alone(inputs: Path, situation: str, variables: Mapping[str, str | None], threads: int, n: int) -> float:
+        """Of the row with one thread, whose processes are started in the same way, only one."""
+        return measure(inputs, situation, variables, threads, n) if variables or situation == SITUATIONS[0] else 1.0
+
+    monkeypatch.setattr(waiting_threads, "measure", measure_alone)
     rows = read_rows(waiting_threads.main(["--quick", "--output", str(tmp_path / "waiting.csv")]))
     assert [(row["setting"], row["situation"]) for row in rows] == [
         (name, situation) for name in (UNBOUNDED, ONE_THREAD) for situation in SITUATIONS

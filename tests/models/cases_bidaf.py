@@ -30,6 +30,14 @@ class BidafCase(ModelCase):
     representative = "all_levers"
     trained_head = QUESTION_ANSWERING
     overfit = OverfitGoal(steps=150, learning_rate=0.02, bound=0.1)
+    # Its recurrent layers are those of the taggers and of LAMA.
+    built = (
+        "bidaf.char_cnn",
+        "bidaf.highway",
+        "bidaf.self_attention",
+        "bidaf.attention_flow",
+        "bidaf.context_self_attention.similarity",
+    )
 
     def configs(self) -> dict[str, ZooConfig]:
         return {

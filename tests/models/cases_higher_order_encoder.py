@@ -13,6 +13,7 @@ from tests.support.text_case import CLASSIFIER
 
 class HigherOrderEncoderCase(EncoderCase):
     representative = "contextual"
+    built = ("encoder.blocks.0.attention",)  # the rest of a block: the kernel encoder
     heads: ClassVar[Mapping[str, Sequence[str]]] = {"trilinear": (CLASSIFIER,)}
 
     def configs(self) -> dict[str, ZooConfig]:

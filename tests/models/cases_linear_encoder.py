@@ -12,6 +12,7 @@ from tests.support.encoder_case import LANGUAGE, SIZES, EncoderCase
 
 class LinearEncoderCase(EncoderCase):
     representative = "favor"
+    built = ("encoder.blocks.0.attention",)  # the rest of a block: the kernel encoder
     heads: ClassVar[Mapping[str, Sequence[str]]] = {"learned": (LANGUAGE,)}
 
     def configs(self) -> dict[str, ZooConfig]:

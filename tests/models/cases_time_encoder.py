@@ -18,6 +18,7 @@ class TimeEncoderCase(EncoderCase):
     sequences: ClassVar[Mapping[str, Sequence[str]]] = {"attention_mask": ("input_ids", "timestamps", "labels")}
     representative = "lste"
     trained_head = EVENTS
+    built = ("encoder.time", "encoder.time_weights.0")  # its blocks are those of the kernel encoder
     heads: ClassVar[Mapping[str, Sequence[str]]] = {"mercer": (EVENTS,)}
 
     def configs(self) -> dict[str, ZooConfig]:

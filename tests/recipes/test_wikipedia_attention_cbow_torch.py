@@ -84,7 +84,7 @@ def test_ctrl_c_and_resume(tmp_path: Path) -> None:
         "--window",
         "3",
         "--epochs",
-        "6",
+        "4",
         "--batch_size",
         "64",
     )
@@ -106,7 +106,7 @@ def test_ctrl_c_and_resume(tmp_path: Path) -> None:
     run(tmp_path, *options, "--name", "whole")
     resumed, whole = sorted(read_results(tmp_path / RESULTS_DIR), key=lambda one: one.tag)
     losses = {name: value for name, value in whole.metrics.items() if name.endswith("/loss")}
-    assert len(losses) == 6
+    assert len(losses) == 4
     assert {name: resumed.metrics[name] for name in losses} == losses
 
 

@@ -52,6 +52,8 @@ class ModelCase(ABC):
         has_attentions: the model weighs its inputs, and gives the weights on request; without them it gives None.
         has_hidden_states: the model has states between input and output, and gives them on request.
         heads: config -> the heads that are tried with it, where not all are; every config has the trained head.
+        built: names of the modules whose kernels inductor builds, "" for the whole model; what is left out, because
+            building it takes half a minute, must be in what is built of another architecture.
         not_applicable: check (its function name without "test_") -> why it cannot hold for this architecture.
     """
 
@@ -64,6 +66,7 @@ class ModelCase(ABC):
     has_attentions: bool = True
     has_hidden_states: bool = True
     heads: ClassVar[Mapping[str, Sequence[str]]] = {}
+    built: ClassVar[Sequence[str]] = ("",)
     not_applicable: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
