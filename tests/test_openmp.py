@@ -41,6 +41,7 @@ def first_import(file: Path) -> str:
     return ast.unparse(next(node for node in imports if getattr(node, "module", None) != "__future__"))
 
 
+@pytest.mark.slow  # two processes that import torch
 def test_the_bound_is_there_when_torch_is_loaded() -> None:
     unbounded = spins("import torch")
     if unbounded is None:

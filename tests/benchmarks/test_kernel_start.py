@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks.kernel_start import KERNELS, PEER, UNIFORM, kernel_start, main
 from benchmarks.reporting import read_rows
 
 
+@pytest.mark.slow
 def test_it_runs_and_its_tables_have_every_kernel(tmp_path: Path) -> None:
     main(["--quick", "--out", str(tmp_path / "a.csv")])
     rows = read_rows(tmp_path / "a.csv")

@@ -23,6 +23,7 @@ def test_every_side_predicts_every_item_but_the_first_once(side: str) -> None:
     assert torch.equal(labels[labels > 0].sort().values, expected.sort().values)
 
 
+@pytest.mark.slow
 def test_it_runs_and_its_table_says_whether_the_aim_is_reached(tmp_path: Path) -> None:
     main(["--quick", "--out", str(tmp_path / "a.csv")])
     rows = read_rows(tmp_path / "a.csv")

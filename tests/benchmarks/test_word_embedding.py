@@ -80,26 +80,37 @@ def test_quick_run_writes_a_whole_table(tmp_path: Path, monkeypatch: pytest.Monk
     assert "; text of sample." in table
 
 
-def test_a_whole_process_leaves_vectors_of_every_known_word(tmp_path: Path) -> None:
-    _, corpus = write_text(tmp_path / "text", 500, argparse.Namespace(quick=True, min_count=12))
-    attention, *_, by_lines, by_file = COMPARISONS[0].sides
-    tables = {}
-    for side in (attention, by_lines, by_file):
-        given = [str(tmp_path / "text" / TEXT), "12", "1", str(tmp_path / "vectors.npy")]
-        word_embedding_whole.main([f"--side={json.dumps(asdict(side))}", *given])
-        tables[side.label] = np.load(tmp_path / "vectors.npy")
-    assert {table.shape for table in tables.values()} == {(len(corpus.words), DIM)}
-    runner = Runner(attention, str(tmp_path / "text"), "12", "1")
+ATTENTION, *_, BY_LINES, BY_FILE = COMPARISONS[0].sides
+
+
+def whole_process(side: Side, folder: Path) -> tuple[Any, int]:
+    """Return the vectors that the process of a side leaves, and how many words are known."""
+    _, corpus = write_text(folder / "text", 500, argparse.Namespace(quick=True, min_count=12))
+    given = [str(folder / "text" / TEXT), "12", "1", str(folder / "vectors.npy")]
+    word_embedding_whole.main([f"--side={json.dumps(asdict(side))}", *given])
+    return np.load(folder / "vectors.npy"), len(corpus.words)
+
+
+@pytest.mark.parametrize("side", [BY_LINES, BY_FILE], ids=lambda side: side.label)
+def test_a_whole_process_leaves_vectors_of_every_known_word(tmp_path: Path, side: Side) -> None:
+    vectors, words = whole_process(side, tmp_path)
+    assert vectors.shape == (words, DIM)
+
+
+@pytest.mark.slow  # its loops are compiled
+def test_a_whole_process_of_ours_leaves_the_vectors_of_a_round(tmp_path: Path) -> None:
+    vectors, words = whole_process(ATTENTION, tmp_path)
+    assert vectors.shape == (words, DIM)
+    runner = Runner(ATTENTION, str(tmp_path / "text"), "12", "1")
     runner.round("training")
-    assert (tables[attention.label] == runner.vectors[1]).all()
+    assert (vectors == runner.vectors[1]).all()
 
 
 @pytest.mark.slow
 def test_the_second_process_of_a_side_reads_what_the_first_compiled(tmp_path: Path) -> None:
     write_text(tmp_path / "text", 500, argparse.Namespace(quick=True, min_count=12))
-    attention = COMPARISONS[0].sides[0]
     cache = tmp_path / "cache"
-    first, second = (word_embedding_whole.whole_seconds(attention, tmp_path / "text", "12", 1, cache) for _ in range(2))
+    first, second = (word_embedding_whole.whole_seconds(ATTENTION, tmp_path / "text", "12", 1, cache) for _ in range(2))
     assert [path.name.split("-")[0] for path in cache.iterdir()] == ["kernel"]  # no ids of the text
     assert second < first
 

@@ -103,7 +103,12 @@ def _reference(cell: str) -> tuple[nn.Module, list[torch.Tensor]]:
 
 
 each_cell_and_size = pytest.mark.parametrize(
-    ("cell", "batch", "steps"), [(cell, *size) for cell in CELLS for size in ((3, 6), (1, 1), (2, 1))]
+    ("cell", "batch", "steps"),
+    [
+        pytest.param(cell, *size, marks=[pytest.mark.slow] if size == (2, 1) else [])
+        for cell in CELLS
+        for size in ((3, 6), (1, 1), (2, 1))
+    ],
 )
 
 

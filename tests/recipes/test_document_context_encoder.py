@@ -14,11 +14,17 @@ from tests.support.recipe_process import TINY, recipe
 NAME = "document_context_encoder"
 
 
-def test_every_attention_trains_and_is_told_apart(tmp_path: Path) -> None:
-    run = recipe(tmp_path, *TINY, "--no_word2vec", "--processes", "1", "--name", "try", name=NAME)
+@pytest.mark.parametrize(
+    "attentions",
+    [("dot", "learned"), pytest.param(COMPARED, marks=pytest.mark.slow)],
+    ids=["two", "all"],
+)
+def test_every_attention_trains_and_is_told_apart(tmp_path: Path, attentions: tuple[str, ...]) -> None:
+    chosen = () if attentions == COMPARED else ("--attentions", *attentions)
+    run = recipe(tmp_path, *TINY, *chosen, "--no_word2vec", "--processes", "1", "--name", "try", name=NAME)
     assert run.returncode == 0, run.stdout + run.stderr
     results = {one.variant: one for one in read_results(tmp_path / RESULTS_DIR)}
-    assert sorted(results) == sorted(COMPARED)
+    assert sorted(results) == sorted(attentions)
     for name, one in results.items():
         assert (one.tag, one.settings["optimizer"]) == ("try", "adamw")
         assert one.architecture == ("kernel_encoder" if name == "dot" else "linear_encoder")

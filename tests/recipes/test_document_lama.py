@@ -15,22 +15,26 @@ from tests.support.word_vector_files import small_vectors, write_checkpoint
 MODELS = ("avg", "bigru", "cnn", "lama", "lama_ctx", "san", "single_head", "te")
 
 
-def test_every_model_trains_and_is_told_apart(tmp_path: Path) -> None:
-    run = recipe(tmp_path, *TINY, "--processes", "1", name="document_lama")
+@pytest.mark.parametrize(
+    "models",
+    [("lama_ctx", "san"), pytest.param(MODELS, marks=pytest.mark.slow)],
+    ids=["two", "all"],
+)
+def test_every_model_trains_and_is_told_apart(tmp_path: Path, models: tuple[str, ...]) -> None:
+    chosen = () if models == MODELS else ("--model", *models)
+    run = recipe(tmp_path, *TINY, *chosen, "--processes", "1", name="document_lama")
     assert run.returncode == 0, run.stdout + run.stderr
     results = {one.variant: one for one in read_results(tmp_path / RESULTS_DIR)}
-    assert tuple(sorted(results)) == MODELS
-    assert {name: one.architecture for name, one in results.items() if "lama" in name} == dict.fromkeys(
-        ("lama", "lama_ctx"), "lama"
-    )
+    assert tuple(sorted(results)) == models
+    assert all((one.architecture == "lama") == ("lama" in name) for name, one in results.items())
     settings = results["lama_ctx"].settings
     assert (settings["context"], settings["optimizer"], settings["word2vec_dim"]) == ("mean_embedding", "sgd", 100)
     assert all(one.fold is None and one.settings["classifier_dropout"] == 0.4 for one in results.values())
     rates = {name: one.settings["learning_rate"] for name, one in results.items()}
-    assert rates == dict.fromkeys(MODELS, 0.05) | {"cnn": 0.01, "san": 0.01, "te": 0.01}
+    assert rates == {name: 0.01 if name in ("cnn", "san", "te") else 0.05 for name in models}
 
     said = [line.removeprefix("checkpoint ") for line in run.stdout.splitlines() if line.startswith("checkpoint ")]
-    assert len(said) == len(MODELS)
+    assert len(said) == len(models)
     assert all((tmp_path / path / "config.json").is_file() for path in said)
     assert run.stdout.count("load it:") == 1
     assert f'pipeline("text-classification", model="{said[0]}", trust_remote_code=True)' in run.stdout

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from tests.suite.marks import through_heads
 from tests.suite.subjects import BEYOND_ANY_OUTPUT, Subject, gradients, named_tensors
 
 # bfloat16 keeps 8 bits: one rounding is 0.4 %. Shares of the largest value of an output.
@@ -31,10 +32,12 @@ def _compare(subject: Subject, model: Any, output: Any) -> None:
 
 
 class PrecisionChecks:
+    @through_heads
     def test_bfloat16_weights_are_close(self, subject: Subject) -> None:
         model = subject.model(dtype=torch.bfloat16)
         _compare(subject, model, model(**subject.batch(dtype=torch.bfloat16, labels=True)))
 
+    @through_heads
     def test_bfloat16_autocast_is_close(self, subject: Subject) -> None:
         model = subject.model()
         with torch.autocast("cpu", dtype=torch.bfloat16):

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from tests.suite.marks import needs_loss
+from tests.suite.marks import needs_loss, through_heads
 from tests.suite.subjects import Subject, named_tensors
 
 
@@ -49,6 +49,7 @@ class TrainingChecks:
         second = named_tensors(model(**batch))
         assert all(torch.equal(second[name], x) for name, x in first.items())
 
+    @through_heads
     def test_same_seed_same_training(self, subject: Subject) -> None:
         first, again, other = (_two_steps(subject, seed) for seed in (1, 1, 2))
         assert all(torch.equal(again[name], x) for name, x in first.items())

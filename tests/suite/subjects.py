@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import torch
@@ -75,12 +75,13 @@ class Subject:
         self, lengths: Sequence[int] = LENGTHS, seed: int = 0, dtype: torch.dtype = torch.float32, labels: bool = False
     ) -> Batch:
         generator = torch.Generator().manual_seed(seed)
-        batch = self.case.make_batch(self.config(), self.head, lengths, generator)
+        config = _configs(self.case)[self.config_name]
+        batch = self.case.make_batch(config, self.head, lengths, generator)
         if labels:
-            batch |= self.case.make_labels(self.config(), self.head, batch, generator)
+            batch |= self.case.make_labels(config, self.head, batch, generator)
         return {name: x.to(dtype) if x.is_floating_point() else x for name, x in batch.items()}
 
-    @property
+    @cached_property
     def has_loss(self) -> bool:
         return bool(set(self.batch(labels=True)) - set(self.batch()))
 

@@ -37,16 +37,20 @@ def corpus_of(folder: Path, lines: Iterable[str] | None = None, min_count: int =
 
 
 def model_of(corpus: Corpus, **config: Any) -> WordEmbeddingForMaskedLM:
-    """Return a model as it starts; d = 8, b = 2 by default."""
+    """Return a model as it starts; d = 8, b = 12 by default."""
     torch.manual_seed(0)
-    sizes = {"word_dim": 8, "window": 2, "num_special_tokens": SPECIAL, **config}
+    sizes = {"word_dim": 8, "window": 12, "num_special_tokens": SPECIAL, **config}
     return WordEmbeddingForMaskedLM(WordEmbeddingConfig(vocab_size=len(corpus.words) + SPECIAL, **sizes))
 
 
 def settings(**changes: Any) -> WordEmbeddingTraining:
-    """Return settings of a short training that draws all that can be drawn; one set of compiled loops serves all."""
+    """Return settings of a short training that draws all that can be drawn.
+
+    One set of compiled loops serves all, that of `test_all_that_is_drawn_in_windows_longer_than_a_line` too.
+    """
     given = {"epochs": 2, "negative_samples": 3, "subsampling": 1e-2, "learning_rate": 0.1, "schedule": "linear"}
-    return WordEmbeddingTraining.customary("attention_cbow", **{**given, "random_window": True, **changes})
+    drawn = {"random_window": True, "shared_noise": True}
+    return WordEmbeddingTraining.customary("attention_cbow", **{**given, **drawn, **changes})
 
 
 def trainer_of(corpus: Corpus, *, training: WordEmbeddingTraining | None = None, **options: Any) -> HogwildTrainer:

@@ -19,8 +19,8 @@ from collections.abc import Mapping
 
 from tests.support.subprocesses import HIDE_CTXZOO, REPOSITORY_ROOT, check_finished, scratch_program
 
-# A fork goes on behind the loop's first half. Where all went well it ends without taking the interpreter apart: that
-# would touch, and so copy, all that the forks share.
+# A fork goes on behind the loop's first half. It ends without taking the interpreter apart: that would touch, and so
+# copy, all that the forks share.
 _SERVER = f"""
 import atexit, json, os, runpy, sys, threading
 import datasets, lightning.pytorch, torch, torchmetrics
@@ -43,12 +43,22 @@ for line in sys.stdin:
         os.dup2(os.open(path, os.O_RDWR), number)
     if request["without_ctxzoo"]:
         exec({HIDE_CTXZOO!r})
-    runpy.run_path(request["program"], run_name="__main__")
+    status = None
+    try:
+        runpy.run_path(request["program"], run_name="__main__")
+    except SystemExit as end:
+        status = end.code
+    except Exception:
+        sys.excepthook(*sys.exc_info())
+        status = 1
+    if not isinstance(status, (int, type(None))):
+        print(status, file=sys.stderr)
+        status = 1
     threading._shutdown()
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)
+    os._exit((status or 0) & 255)
 """
 
 

@@ -46,12 +46,12 @@ def test_two_runs_are_equal_and_training_moves_the_weights(whole, tmp_path):
 @pytest.mark.parametrize(
     ("every", "stops"),
     [
-        (2, [("step", 1)]),
+        pytest.param(2, [("step", 1)], marks=pytest.mark.slow),
         (2, [("step", 4), ("step", 8)]),
         (2, [("validation", 5), ("epoch end", 10)]),
-        (2, [("validation", 15)]),
+        pytest.param(2, [("validation", 15)], marks=pytest.mark.slow),
         (1, [("step", 5), ("step", 6), ("validation", 10)]),  # a checkpoint is due at the last batch of the epoch
-        (5, [("validation", 5), ("validation", 10)]),
+        pytest.param(5, [("validation", 5), ("validation", 10)], marks=pytest.mark.slow),
     ],
 )
 def test_a_run_that_fails_is_resumed_exactly(whole, tmp_path, every, stops):
@@ -82,7 +82,7 @@ def test_more_steps_than_asked_for_at_first(whole, tmp_path):
     ("number", "place", "step"),
     [
         (signal.SIGINT, "step", 3),
-        (signal.SIGTERM, "step", 7),
+        pytest.param(signal.SIGTERM, "step", 7, marks=pytest.mark.slow),
         (signal.SIGINT, "step", 5),
         (signal.SIGTERM, "validation", 10),
         (signal.SIGINT, "step", 15),

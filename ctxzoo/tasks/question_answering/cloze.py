@@ -27,6 +27,7 @@ NAME_WEIGHT = 3  # how often a name or number is drawn, beside another phrase as
 SHINGLE = 8  # words in a row that two texts share only if one is from the other
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”)]?\s+(?=[\"“(]?[A-Z0-9])")
+_PRE_TOKENIZER = word_pre_tokenizer()
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 
 
@@ -62,10 +63,9 @@ class _Cloze:
 
 
 def _cut(texts: Iterable[str]) -> list[_Words]:
-    pre_tokenizer = word_pre_tokenizer()
     cut = []
     for text in texts:
-        pieces = pre_tokenizer.pre_tokenize_str(text)
+        pieces = _PRE_TOKENIZER.pre_tokenize_str(text)
         written = [word for word, _ in pieces]
         cut.append(_Words(written, [word.lower() for word in written], [offsets for _, offsets in pieces]))
     return cut

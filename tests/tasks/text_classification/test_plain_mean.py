@@ -42,7 +42,9 @@ def trained(run: ClassifierRun) -> dict[str, torch.Tensor]:
     return weights
 
 
-@pytest.mark.parametrize("start", [{}, NAIVE_BAYES], ids=["random", "naive Bayes"])
+@pytest.mark.parametrize(
+    "start", [pytest.param({}, marks=pytest.mark.slow), NAIVE_BAYES], ids=["random", "naive Bayes"]
+)
 def test_w_stays_0_and_the_rest_is_trained(tmp_path: Path, start: dict[str, Any]) -> None:
     run = run_in(tmp_path, plain_mean=True, **start)
     data = run.build_data()

@@ -59,10 +59,15 @@ def drawn_model(**config: Any) -> WordEmbeddingForMaskedLM:
 
 
 def text_of(sentences: list[list[int]], keep: float = 1.0) -> Text:
+    """Ids and pointers are read-only, as those of a corpus are: the loops are compiled for both."""
     limits, others = alias_table(noise_probabilities(COUNTS))
+    ids = np.array([word for sentence in sentences for word in sentence], np.int32)
+    pointers = np.cumsum([0, *(len(sentence) for sentence in sentences)])
+    for read in (ids, pointers):
+        read.setflags(write=False)
     return Text(
-        ids=np.array([word for sentence in sentences for word in sentence], np.int32),
-        pointers=np.cumsum([0, *(len(sentence) for sentence in sentences)]),
+        ids=ids,
+        pointers=pointers,
         keep=np.full(WORDS, round(keep * (2**32 - 1)), np.uint32),
         noise_limits=limits,
         noise_others=others,
@@ -178,14 +183,17 @@ CASES = {
 
 
 # Numba compiles the loops anew for each case, several seconds each.
-QUICK = {"attention", "skip_gram"}  # each compiles a kernel of its own
+QUICK = {"attention"}
 
 
-def cases(quick: Set[str], left_out: Set[str] = frozenset()) -> list[Any]:
-    """All cases but those `left_out`, those that are not among `quick` marked slow."""
+def cases(left_out: Set[str] = frozenset()) -> list[Any]:
+    """All cases but those `left_out`; those that are not quick are marked slow."""
     return [
-        pytest.param(case, marks=() if case in quick else pytest.mark.slow) for case in CASES if case not in left_out
+        pytest.param(case, marks=() if case in QUICK else pytest.mark.slow) for case in CASES if case not in left_out
     ]
+
+
+each_case = pytest.mark.parametrize("case", cases())
 
 
 def check_against_reference(
@@ -209,7 +217,7 @@ def check_against_reference(
         assert loss == pytest.approx(first, rel=1e-5)
 
 
-@pytest.mark.parametrize("case", cases(QUICK))
+@each_case
 def test_equals_plain_gradient_descent_in_float64(case: str) -> None:
     check_against_reference(case, SENTENCES, RATE)
 
@@ -218,12 +226,12 @@ def test_equals_plain_gradient_descent_in_float64(case: str) -> None:
 REPETITIVE = [[0, 3, 0, 1, 0, 0, 4, 0, 3, 0], [5, 5, 5, 5, 5], [7], [2, 6, 2, 6], [0, 1, 0, 1, 2, 0, 1, 3, 0, 1]]
 
 
-@pytest.mark.parametrize("case", cases(QUICK))
+@each_case
 def test_a_repeated_word_moves_in_place(case: str) -> None:
     check_against_reference(case, REPETITIVE, 0.2)
 
 
-@pytest.mark.parametrize("case", cases(QUICK))
+@each_case
 def test_one_line_of_as_many_words_as_a_line_can_have(case: str) -> None:
     draw = random.Random(0)
     line = draw.choices(range(WORDS), weights=[1 / (word + 1) for word in range(WORDS)], k=LONGEST_SENTENCE)
@@ -231,12 +239,13 @@ def test_one_line_of_as_many_words_as_a_line_can_have(case: str) -> None:
 
 
 # Compiled once more for each: attention draws as its parts do.
-@pytest.mark.parametrize("case", cases({"attention"}, left_out={"K only", "s only"}))
+@pytest.mark.parametrize("case", cases(left_out={"K only", "s only"}))
 def test_all_that_is_drawn_in_windows_longer_than_a_line_of_repeated_words(case: str) -> None:
     options = {"random_window": True, "subsampling": True, "shared_noise": True}
     check_against_reference(case, REPETITIVE * 2, 0.1, keep=0.6, window=12, **options)
 
 
+@pytest.mark.slow  # the loops of CBOW are compiled for it
 def test_without_a_rate_of_its_own_attention_is_exact_cbow_bit_for_bit() -> None:
     attention, mean = drawn_model(), drawn_model(architecture="cbow")
     with torch.no_grad():
