@@ -36,9 +36,12 @@ from benchmarks.session_positions import ONE_PASS, batches_of, seconds_of_an_epo
 from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
 from ctxzoo.models.modeling_session_baseline import SessionBaselineForNextItem
 from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.run import execute
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.sequences.data import SESSION_DATASETS, SessionDataModule
-from ctxzoo.tasks.session_recommendation.run import SessionSettings, session_run
+from ctxzoo.tasks.sequences.experiments import session_paper
+from ctxzoo.tasks.sequences.problem import SESSION_RECOMMENDATION
 from ctxzoo.training.allocator import keep_freed_memory
 
 NAME = "recbole_sessions"
@@ -61,9 +64,9 @@ def write_interactions(data: SessionDataModule, folder: Path) -> None:
         (folder / f"{folder.name}.{name}.inter").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def peer_settings(settings: SessionSettings, model: str, folder: Path) -> dict[str, Any]:
+def peer_settings(settings: Experiment, model: str, folder: Path) -> dict[str, Any]:
     """Return RecBole's settings that say the same as ours."""
-    dropout = (settings.embedding_dropout, settings.pooled_dropout)
+    dropout = (settings.model.embedding_dropout, settings.model.pooled_dropout)
     own = {
         "narm": {"dropout_probs": list(dropout), "n_layers": 1},
         "gru4rec": {"dropout_prob": dropout[0], "num_layers": 1},
@@ -75,16 +78,16 @@ def peer_settings(settings: SessionSettings, model: str, folder: Path) -> dict[s
         "USER_ID_FIELD": "session_id",
         "load_col": {"inter": ["session_id", "item_id_list", "item_id"]},
         "alias_of_item_id": ["item_id_list"],
-        "MAX_ITEM_LIST_LENGTH": settings.max_length,
-        "embedding_size": settings.embedding_size,
-        "hidden_size": settings.hidden_size,
+        "MAX_ITEM_LIST_LENGTH": settings.data.max_length,
+        "embedding_size": settings.model.embedding_size,
+        "hidden_size": settings.model.hidden_size,
         "loss_type": "CE",
         "train_neg_sample_args": None,
-        "learning_rate": settings.learning_rate,
+        "learning_rate": settings.optimizer.learning_rate,
         "train_batch_size": PREFIXES,
         "eval_batch_size": PREFIXES,
-        "epochs": settings.epochs,
-        "stopping_step": settings.patience,
+        "epochs": settings.trainer.epochs,
+        "stopping_step": settings.trainer.patience,
         "metrics": ["Recall", "MRR"],
         "topk": [20],
         "valid_metric": "Recall@20",
@@ -106,7 +109,7 @@ def inside(folder: Path) -> Iterator[None]:
         os.chdir(before)
 
 
-def peer_trainer(settings: SessionSettings, model: str, folder: Path) -> tuple[Any, ...]:
+def peer_trainer(settings: Experiment, model: str, folder: Path) -> tuple[Any, ...]:
     """Return RecBole's trainer of a new model, and its loaders of training, validation and test."""
     for dropped, kept in (("float_", np.float64), ("complex_", np.complex128), ("unicode_", np.str_)):
         setattr(np, dropped, kept)  # names that NumPy 2 has no more, and RecBole has
@@ -121,7 +124,7 @@ def peer_trainer(settings: SessionSettings, model: str, folder: Path) -> tuple[A
     return Trainer(config, get_model(MODELS[model])(config, loaders[0].dataset)), *loaders
 
 
-def seconds_of_peer(settings: SessionSettings, model: str, folder: Path) -> float:
+def seconds_of_peer(settings: Experiment, model: str, folder: Path) -> float:
     """Return the processor's seconds for the training part of RecBole's first epoch."""
     with inside(folder.parent):
         trainer, train, _, _ = peer_trainer(settings, model, folder)
@@ -131,16 +134,16 @@ def seconds_of_peer(settings: SessionSettings, model: str, folder: Path) -> floa
         return time.process_time() - started
 
 
-def seconds_of_ours(settings: SessionSettings, model: str, data: SessionDataModule) -> float:
+def seconds_of_ours(settings: Experiment, model: str, data: SessionDataModule) -> float:
     """Return the processor's seconds for an epoch of ours, in the batches that its recipe takes."""
-    fields = {name: getattr(settings, name) for name in ("embedding_size", "hidden_size")}
+    fields = {name: getattr(settings.model, name) for name in ("embedding_size", "hidden_size")}
     kind = {**SessionBaselineConfig.variants[model], **fields}
     torch.manual_seed(0)
     fresh = SessionBaselineForNextItem(SessionBaselineConfig(**kind, **data.model_sizes()))  # type: ignore[arg-type]
     return seconds_of_an_epoch(fresh.train(), batches_of(ONE_PASS, data.sequences("train")))
 
 
-def train_peer(settings: SessionSettings, model: str, folder: Path) -> dict[str, Value]:
+def train_peer(settings: Experiment, model: str, folder: Path) -> dict[str, Value]:
     """Train RecBole's model to the end of its patience, and return its scores."""
     epochs: list[int] = []
 
@@ -163,9 +166,10 @@ def train_peer(settings: SessionSettings, model: str, folder: Path) -> dict[str,
     }
 
 
-def train_ours(settings: SessionSettings, model: str, dataset: str, commit: str) -> dict[str, Value]:
+def train_ours(settings: Experiment, model: str, dataset: str, commit: str) -> dict[str, Value]:
     """Train our model as its recipe does, and return its scores."""
-    result = execute(session_run(settings, dataset, "session_baseline", model, seed=0, recipe=NAME, commit=commit))
+    named = {"dataset": SESSION_DATASETS.get(dataset, dataset), "variant": model, "recipe": NAME, "commit": commit}
+    result = execute(ExperimentRun(SESSION_RECOMMENDATION, settings.changed(**named)))
     return {
         "parameters": result.parameters["total"],
         "epochs": int(result.metrics["epochs"]),
@@ -181,7 +185,7 @@ def one_thread() -> None:
 
 
 def measure(
-    settings: SessionSettings, data: SessionDataModule, work: Path, commit: str, processes: int
+    settings: Experiment, data: SessionDataModule, work: Path, commit: str, processes: int
 ) -> list[dict[str, Value]]:
     """Return a row for each model and side: seconds first, one after the other, and then the trainings."""
     folder = work / "sessions"
@@ -220,11 +224,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     data = SessionDataModule(source, data_dir=options.data_dir)
     data.setup()
     with tempfile.TemporaryDirectory() as work:
-        settings = SessionSettings(
-            data_dir=options.data_dir, output_dir=work, results_dir=f"{work}/results", progress=False, tensorboard=False
+        settings = session_paper("session_baseline", next(iter(MODELS))).changed(
+            **{"data_dir": options.data_dir, "output_dir": work, "results_dir": f"{work}/results"},
+            **{"progress": False, "tensorboard": False, **({"epochs": QUICK_EPOCHS} if options.quick else {})},
         )
-        if options.quick:
-            settings.epochs = QUICK_EPOCHS
         measured = measure(settings, data, Path(work), commit, options.processes)
     rows = [{"data": source, **row} for row in measured]
     write_rows(options.out, rows, commit)

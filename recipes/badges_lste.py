@@ -16,65 +16,55 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_all
-from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.next_event.run import ENCODINGS, NextEventSettings, next_event_run
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.runs.run import Run
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.sequences.baselines import EVENT_BASELINES, CountedEvents
 from ctxzoo.tasks.sequences.data import HISTORY_DATASETS
+from ctxzoo.tasks.sequences.experiments import event_paper
+from ctxzoo.tasks.sequences.problem import NEXT_EVENT
 
-RECIPE = "badges_lste"
 COMPARED = ("none", "positional", "bochner", "mercer", "time2vec", "lste", "lste_behaviour")
+BASE = event_paper("time_encoder", "lste").changed(recipe="badges_lste")
 
 
-@dataclass
-class Settings(NextEventSettings):
-    dataset: list[str] = field(
-        default_factory=lambda: ["badges"], metadata={"help": f"of {', '.join(HISTORY_DATASETS)}; or any other"}
-    )
-    encodings: list[str] = field(
-        default_factory=lambda: list(COMPARED), metadata={"help": f"of time, of {', '.join(ENCODINGS)}"}
-    )
-    floors: list[str] = field(
-        default_factory=lambda: list(EVENT_BASELINES),
-        metadata={"help": f"of {', '.join(EVENT_BASELINES)}; none: only encodings"},
-    )
-    name: str = field(default="", metadata={"help": "tells runs with other settings apart"})
+def main(
+    experiment: Experiment,
+    dataset: Sequence[str] = ("badges",),
+    encodings: Sequence[str] = COMPARED,
+    floors: Sequence[str] = tuple(EVENT_BASELINES),
+    seeds: Sequence[int] = (0,),
+) -> None:
+    """Score every floor, train and score every encoding with every seed, and print a table.
 
-
-def main(settings: Settings) -> None:
-    floors = [floor for floor in settings.floors if floor != "none"]
-    for floor in floors:
+    Args:
+        experiment: What all have in common.
+        dataset: Datasets: badges, movielens_100k, sample; or any other.
+        encodings: Encodings of time, as `ctxzoo info time_encoder` names its variants.
+        floors: Counted baselines, pop and markov; none: only encodings.
+        seeds: Seeds of all that is drawn.
+    """
+    counted = [floor for floor in floors if floor != "none"]
+    for floor in counted:
         if floor not in EVENT_BASELINES:
             raise ValueError(f"floors: {floor!r} is not one of {', '.join(EVENT_BASELINES)}, or none")
-    commit = git_commit()
-    runs: dict[str, list[object]] = {}
-    for dataset in settings.dataset:
-        for floor in floors:
-            runs[f"{dataset}, {floor}"] = [
-                CountedEvents(
-                    recipe=RECIPE,
-                    variant=floor,
-                    commit=commit,
-                    data={
-                        "dataset": HISTORY_DATASETS.get(dataset, dataset),
-                        "data_dir": settings.data_dir,
-                        "max_length": settings.max_length,
-                    },
-                    score=settings.score,
-                    output_dir=settings.output_dir,
-                    results_dir=settings.results_dir,
-                )
+    runs: dict[str, list[Run]] = {}
+    for name in dataset:
+        one = experiment.changed(dataset=HISTORY_DATASETS.get(name, name))
+        runs |= {f"{name}, {floor}": [CountedEvents.of(one, floor)] for floor in counted}
+        for encoding in encodings:
+            runs[f"{name}, {encoding}"] = [
+                ExperimentRun(NEXT_EVENT, one.changed(variant=encoding, seed=seed)) for seed in seeds
             ]
-        for encoding in settings.encodings:
-            runs[f"{dataset}, {encoding}"] = [
-                next_event_run(settings, dataset, encoding, seed=seed, recipe=RECIPE, commit=commit, tag=settings.name)
-                for seed in settings.seeds
-            ]
-    run_all(runs, f"next event: {settings.score} recall@1 and MRR@20 (%), mean ± sd over seeds", settings)
+    title = f"next event: {experiment.score} recall@1 and MRR@20 (%), mean ± sd over seeds"
+    run_all(runs, title, experiment.run)
 
+
+STUDY = Study(main, NEXT_EVENT, BASE, {"variant": "encodings"})
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

@@ -19,57 +19,50 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-from ctxzoo.models.configuration_hcrnn import HcrnnConfig
-from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_all
-from ctxzoo.runs.options import reported
-from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.sequences.data import SESSION_DATASETS
-from ctxzoo.tasks.session_recommendation.run import SessionSettings, session_run
+from ctxzoo.tasks.sequences.experiments import SESSION_VARIANTS, session_paper
+from ctxzoo.tasks.sequences.problem import SESSION_RECOMMENDATION
 
-RECIPE = "citeulike_hcrnn"
-MODELS = tuple(HcrnnConfig.variants)
-
-
-@dataclass
-class Settings(SessionSettings):
-    dataset: list[str] = field(
-        default_factory=lambda: ["citeulike"], metadata={"help": f"of {', '.join(SESSION_DATASETS)}; or any other"}
-    )
-    models: list[str] = field(default_factory=lambda: list(MODELS), metadata={"help": f"of {', '.join(MODELS)}"})
-    num_topics: int = reported(50, "of the global context")
-    kl_lambda: float = reported(1e-3, "weight of the divergence of the topics from their prior")
-    drift_constraint: str = reported(
-        "clip", "clip, or softplus: what keeps the weights of the drift from being negative"
-    )
-    name: str = field(default="", metadata={"help": "tells runs with other settings from those of the authors"})
+MODELS = tuple(SESSION_VARIANTS["hcrnn"])
+BASE = session_paper("hcrnn", "hcrnn3_bi").changed(recipe="citeulike_hcrnn")
 
 
-def main(settings: Settings) -> None:
-    commit = git_commit()
-    fields = {name: getattr(settings, name) for name in ("num_topics", "kl_lambda", "drift_constraint")}
+def main(
+    experiment: Experiment,
+    dataset: Sequence[str] = ("citeulike",),
+    models: Sequence[str] = MODELS,
+    seeds: Sequence[int] = (0,),
+) -> None:
+    """Train and score every model on every dataset with every seed, and print a table.
+
+    Args:
+        experiment: What all have in common.
+        dataset: Datasets: citeulike, movielens_1m, lastfm, movielens_100k, sample; or any other.
+        models: Models: hcrnn1, hcrnn2, hcrnn3, hcrnn3_bi.
+        seeds: Seeds of all that is drawn.
+    """
     runs = {
-        f"{dataset}, {model}": [
-            session_run(
-                settings,
-                dataset,
-                "hcrnn",
-                model,
-                seed=seed,
-                recipe=RECIPE,
-                commit=commit,
-                fields=fields,
-                tag=settings.name,
+        f"{name}, {model}": [
+            ExperimentRun(
+                SESSION_RECOMMENDATION,
+                experiment.changed(dataset=SESSION_DATASETS.get(name, name), variant=model, seed=seed),
             )
-            for seed in settings.seeds
+            for seed in seeds
         ]
-        for dataset in settings.dataset
-        for model in settings.models
+        for name in dataset
+        for model in models
     }
-    run_all(runs, f"session recommendation: {settings.score} recall@20 and MRR@20 (%), mean ± sd over seeds", settings)
+    title = f"session recommendation: {experiment.score} recall@20 and MRR@20 (%), mean ± sd over seeds"
+    run_all(runs, title, experiment.run)
 
+
+STUDY = Study(main, SESSION_RECOMMENDATION, BASE, {"variant": "models"})
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

@@ -27,7 +27,7 @@ from ctxzoo.results.table_parts import (
 )
 from ctxzoo.tasks.sequences.baselines import SESSION_BASELINES
 from ctxzoo.tasks.sequences.data import SESSION_DATASETS
-from ctxzoo.tasks.session_recommendation.run import VARIANTS
+from ctxzoo.tasks.sequences.experiments import SESSION_VARIANTS
 
 RECIPES = {"hcrnn": "citeulike_hcrnn", "session_baseline": "session_baselines"}  # by architecture
 BASELINES_RECIPE = "session_floors"
@@ -56,11 +56,11 @@ MODEL_LABELS = {
     "hcrnn3": "HCRNN-3",
     "hcrnn3_bi": "HCRNN-3 + Bi",
 }
-MODELS = {model: of for of in ("session_baseline", "hcrnn") for model in VARIANTS[of]}  # to the architecture
+MODELS = {model: of for of in ("session_baseline", "hcrnn") for model in SESSION_VARIANTS[of]}  # to the architecture
 # Runs with twice the authors' width, chosen by trials on validation: their name, their options, and who has them.
 WIDE = "wide"
 WIDE_OPTIONS = "--embedding_size 200 --hidden_size 200 --embedding_dropout 0.5 --ema_decay 0.998"
-WIDE_MODELS = (*VARIANTS["session_baseline"], FOREMOST)
+WIDE_MODELS = (*SESSION_VARIANTS["session_baseline"], FOREMOST)
 
 Runs = list[RunResult]
 

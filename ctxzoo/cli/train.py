@@ -6,7 +6,7 @@ import argparse
 import logging
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from ctxzoo.data.pipes import KINDS
 from ctxzoo.tasks import PROBLEMS, commands_named
@@ -26,6 +26,9 @@ def add_problems(train: argparse.ArgumentParser) -> None:
             continue
         shown, aliases = (name, []) if commands.train_name is None else (commands.train_name, [name])
         text = f"Train a model of {commands.title} on your own data."
+        if commands.takes_experiments:  # whose options `experiment_options` reads
+            problems.add_parser(shown, aliases=aliases, help=text, add_help=False)
+            continue
         sub = problems.add_parser(shown, aliases=aliases, help=text, description=text, parents=[debug_parser()])
         sub.set_defaults(command=train_command, commands=commands)
         _add_options(sub)
@@ -43,12 +46,42 @@ def problems_with(unknown: Sequence[str], options: argparse.Namespace) -> str:
     """
     takers: dict[str, list[str]] = {}
     for name in PROBLEMS if hasattr(options, "commands") else ():
-        other = commands_named(name)
-        for option in other.train_options if other.can("train") else ():
-            if f"--{option.name}" in {one.partition("=")[0] for one in unknown}:
-                takers.setdefault(option.name, []).append(other.train_name or name)
+        other: Any = commands_named(name)
+        taken = [option.name for option in other.train_options] if other.can("train") else []
+        if other.takes_experiments:
+            taken = [*other.data_args().values(), *other.model_args.__dataclass_fields__]
+        for option in taken:
+            if f"--{option}" in {one.partition("=")[0] for one in unknown}:
+                takers.setdefault(option, []).append(other.train_name or name)
     told = (f"; --{option} is for {', '.join(names)}" for option, names in takers.items())
     return "".join(told)
+
+
+def experiment_options(words: Sequence[str]) -> argparse.Namespace | None:
+    """Return the options of `ctxzoo train` of a problem whose trainings are experiments; None: it is another command.
+
+    Every value of the experiment is an option by its name, `data` the dataset, and `line` is the `CommandLine`.
+
+    Raises:
+        SystemExit: `--help`, `--print_config`.
+        OSError, ValueError: see `parse_own`.
+    """
+    commands = commands_named(words[1]) if words[:1] == ["train"] and words[1:2] and words[1] in PROBLEMS else None
+    if commands is None or not commands.takes_experiments:
+        return None
+    from ctxzoo.runs.command_line import UnknownOptionsError
+    from ctxzoo.runs.own_data import parse_own
+
+    try:
+        line = parse_own(cast(Any, commands), [word for word in words[2:] if word != "--debug"])
+    except UnknownOptionsError as error:
+        others = problems_with(error.options, argparse.Namespace(commands=commands))
+        raise ValueError(f"{error}{others or '; --help all shows those that there are'}") from error
+    own = line.several["own"].values()
+    options = argparse.Namespace(**{**line.experiment.values(), **own})
+    options.data, options.line, options.commands = line.experiment.data.dataset, line, commands
+    options.command, options.debug = train_command, "--debug" in words
+    return options
 
 
 def train_command(options: argparse.Namespace) -> int:
@@ -63,7 +96,12 @@ def train_command(options: argparse.Namespace) -> int:
         logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
         transformers.utils.logging.set_verbosity_error()  # a new head is told in one line
     try:
-        commands.train(options, {option.name: getattr(options, option.name) for option in commands.train_options})
+        if commands.takes_experiments:
+            from ctxzoo.runs.own_data import train_own
+
+            train_own(cast(Any, commands), options.line.with_files(options))
+        else:
+            commands.train(options, {option.name: getattr(options, option.name) for option in commands.train_options})
     except (TrainingInterrupted, KeyboardInterrupt):
         print(f"ctxzoo: {STOPPED}", file=sys.stderr)
         return INTERRUPTED

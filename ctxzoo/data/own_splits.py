@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from ctxzoo.data.sources import dataset_fingerprint
 
 SPLIT_SEED = 0  # validation and test are the same, whatever seed trains
 HELD_OUT = 0.1  # of the rows, for each of validation and test
+Loaded = tuple[dict[str, datasets.Dataset], dict[str, str]]  # splits, and what messages call each
 LEAST_ROWS = 10  # of data that is divided here
 
 
@@ -74,6 +75,28 @@ class OwnSplits:
     lines: tuple[str, ...]
     sizes: Mapping[str, int]
     drawn: tuple[str, ...]
+
+
+def gather_splits(data: str, files: Mapping[str, str], load: Callable[[str], Loaded]) -> Loaded:
+    """Return the splits of a user's data, those in files of their own in place of its own, and what messages call each.
+
+    Args:
+        data: File, folder or Hub id.
+        files: Name of a split, validation or test, to a file of its own.
+        load: Gives the splits of one source, and what messages call each.
+
+    Raises:
+        TextFormatError: a file for one split has several, none of this name.
+        OSError, ValueError: see `load`.
+    """
+    splits, origin = load(data)
+    for name, source in files.items():
+        theirs, where = load(source)
+        only = next(iter(theirs)) if len(theirs) == 1 else name
+        if only not in theirs:
+            raise TextFormatError(f"--{name} {source} has the splits {sorted(theirs)}; expected one, or {name!r}")
+        splits[name], origin[name] = theirs[only], where[only]
+    return splits, origin
 
 
 def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ctxzoo.catalogue.entries import ENTRIES
-from ctxzoo.models import Architecture
+from ctxzoo.models import ARCHITECTURES, Architecture
 
 
 @dataclass(frozen=True)
@@ -694,3 +694,14 @@ def architecture_facts(architecture: Architecture) -> ArchitectureFacts:
     if architecture.name not in ARCHITECTURE_FACTS:
         raise ValueError(f"no card facts for {architecture.name!r}; add them to ctxzoo/hub/card_facts.py")
     return ARCHITECTURE_FACTS[architecture.name]
+
+
+def check_architecture(name: str) -> None:
+    """Refuse an architecture that there is not, or of which a card could say nothing.
+
+    Raises:
+        ValueError: see above.
+    """
+    if name not in ARCHITECTURES:
+        raise ValueError(f"unknown architecture {name!r}; known: {', '.join(ARCHITECTURES)}")
+    architecture_facts(ARCHITECTURES[name])

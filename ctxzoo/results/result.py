@@ -180,12 +180,20 @@ def read_result(path: str | Path) -> RunResult:
     return RunResult(**current_result(content))
 
 
-def finished_result(path: str | Path, settings: Mapping[str, Any]) -> RunResult | None:
-    """Return the results of a run if its file is there and has these settings, else None; raises as `read_result`."""
+def finished_result(
+    path: str | Path, settings: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
+) -> RunResult | None:
+    """Return the results of a run if its file is there and has these settings, else None; raises as `read_result`.
+
+    Args:
+        path: Name of the file.
+        settings: What decides the result.
+        defaults: What stands for settings that the file lacks; default: nothing does.
+    """
     if not Path(path).exists():
         return None
     result = read_result(path)
-    return result if result.settings == settings else None
+    return result if {**(defaults or {}), **result.settings} == settings else None
 
 
 def read_results(folder: str | Path) -> list[RunResult]:
@@ -226,7 +234,8 @@ def thin_curves(metrics: Mapping[str, float]) -> dict[str, float]:
 
 def _encoded(result: RunResult) -> bytes:
     """Return the content of the file, checked."""
-    content = {name: _rounded(value) for name, value in asdict(result).items()}
+    # Settings are compared by `--resume`: of these no digit is lost.
+    content = {name: value if name == "settings" else _rounded(value) for name, value in asdict(result).items()}
     for name in ("per_example", "reading"):
         if not content[name]:
             del content[name]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Container
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, field, fields
 from typing import Any
+
+from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SEED, SIZE, Range
 
 REPORTED = "reported"  # key of a field's metadata; `_Parser` of runs/recipe.py keeps it from argparse
 _IF_CHANGED = "if changed"
@@ -52,38 +54,6 @@ def score_option() -> str:
     return value
 
 
-@dataclass(frozen=True)
-class Range:
-    """Numbers from `low` to `high`.
-
-    Attributes:
-        low, high: ends; infinity: none.
-        low_is_in, high_is_in: whether an end belongs to it.
-    """
-
-    low: float
-    high: float = math.inf
-    low_is_in: bool = True
-    high_is_in: bool = True
-
-    def __contains__(self, value: float) -> bool:
-        above = value >= self.low if self.low_is_in else value > self.low
-        return math.isfinite(value) and above and (value <= self.high if self.high_is_in else value < self.high)
-
-    def __str__(self) -> str:
-        if math.isinf(self.low):
-            return "a finite number"
-        low = f"{self.low:g} or more" if self.low_is_in else f"more than {self.low:g}"
-        if math.isinf(self.high):
-            return low
-        return f"{low}, and {'at most' if self.high_is_in else 'less than'} {self.high:g}"
-
-
-COUNT, SIZE = Range(0), Range(1)
-POSITIVE = Range(0, low_is_in=False)
-SHARE = Range(0, 1, high_is_in=False)
-SEED = Range(0, 2**32 - 1)
-
 RANGES = {
     **dict.fromkeys(
         (
@@ -122,7 +92,7 @@ RANGES = {
             *("word_dropout", "dev_share", "ema_decay", "label_smoothing", "momentum"),
             *("locked_dropout", "weight_dropout", "attention_dropout"),
         ),
-        SHARE,
+        FRACTION,
     ),
     **dict.fromkeys(("seed", "seeds", "evaluation_seed"), SEED),
     "folds": Range(2),

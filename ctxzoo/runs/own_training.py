@@ -6,7 +6,7 @@ import shlex
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,28 +25,13 @@ from ctxzoo.runs.settings import reported_vectors
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, TrainingRequest
+from ctxzoo.runs.tuning import Trial
 from ctxzoo.training.trainer import TrainerSettings
 from ctxzoo.version import version
 
 RATE_FACTORS = (0.25, 0.5, 1.0, 2.0)  # that a search tries: times the rate of the preset, whatever its optimizer
 CONTINUED = "continued"  # what names say of a model that began as a checkpoint
 TINY_BATCHES: dict[str, Any] = {"limit_train_batches": 4, "limit_eval_batches": 2}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trial:
-    """What tells a run of a search from a plain training.
-
-    Attributes:
-        name: of its files.
-        minutes: of training, after which it ends with the running epoch.
-        score: the split that is scored at the end beside validation; of all but the one that is kept "validation", so
-            that test is not.
-    """
-
-    name: str
-    minutes: float
-    score: str = "validation"
 
 
 class OwnTraining(ABC):

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import fields
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar, cast
 
-import yaml
 from huggingface_hub.errors import StrictDataclassError
 from transformers import HfArgumentParser
 
 from ctxzoo.data.notices import line_of, say_once
 from ctxzoo.models.old_names import SETTINGS
+from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.command_line import ExperimentParser, with_settings_file
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.options import REPORTED, advice_for, check_settings
+from ctxzoo.runs.problem import Problem
 from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.libraries import check_wandb
 
@@ -58,6 +60,55 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
         sys.exit(STOPPED if "resume" in names else "stopped")
 
 
+@dataclass(frozen=True)
+class Study:
+    """A recipe whose trainings are experiments.
+
+    Attributes:
+        main: Function of an experiment and of lists, which have defaults; what it does with them is the recipe.
+        problem: Problem of the experiment.
+        base: Experiment with the defaults.
+        lists: Name of a value to the list of `main` that it is one of, such as variant to models.
+    """
+
+    main: Callable[..., None]
+    problem: Problem
+    base: Experiment
+    lists: Mapping[str, str]
+
+    def parser(self, description: str | None = None) -> ExperimentParser:
+        """Return the parser of its options."""
+        names = {"name": "tag", "seed": "seeds", **self.lists}
+        return ExperimentParser(self.base, function=self.main, short=names, description=description)
+
+    def run(self, arguments: Sequence[str], description: str | None = None) -> None:
+        """Do what a command line asks for.
+
+        Args:
+            arguments: What follows the name of the script.
+            description: Text for `--help`.
+
+        Raises:
+            SystemExit: `--help`, `--print_config`.
+            OSError, ValueError: an option or a value that cannot be; see also the kind of run.
+        """
+        line = self.parser(description).parse(arguments)
+        experiment = line.tiny(self.problem.tiny)
+        if experiment.run.wandb:
+            check_wandb()
+        self.main(experiment.changed(commit=git_commit()), **line.several)
+
+
+def run_study(study: Study, description: str | None) -> None:
+    """Do what the command line asks of a study; errors end it as they do in `run_recipe`."""
+    try:
+        study.run(sys.argv[1:], description)
+    except (OSError, ValueError, ImportError, FloatingPointError, StrictDataclassError) as error:
+        sys.exit(f"error: {advice_for(line_of(error), study.base.values())}")
+    except (TrainingInterrupted, KeyboardInterrupt):
+        sys.exit(STOPPED)
+
+
 def parse_settings(settings: type[Settings], arguments: Sequence[str], description: str | None = None) -> Settings:
     """Return the settings of a command line, those of a YAML file at its head included.
 
@@ -76,28 +127,6 @@ def parse_settings(settings: type[Settings], arguments: Sequence[str], descripti
     return cast(Settings, parsed)
 
 
-def with_settings_file(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments, with a YAML file at their head replaced by the options that it holds.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: it is not YAML, or holds no settings by name.
-    """
-    if not arguments or Path(arguments[0]).suffix not in (".yaml", ".yml"):
-        return list(arguments)
-    try:
-        values = yaml.safe_load(Path(arguments[0]).read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{arguments[0]} is not YAML: {error}") from error
-    if not isinstance(values, dict):
-        raise ValueError(f"{arguments[0]} holds {values!r:.80}; expected settings by name, such as `epochs: 10`")
-    options: list[str] = []
-    for name, value in values.items():
-        if value is not None:  # nothing: the default
-            options += [f"--{name}", *(_written(one) for one in (value if isinstance(value, list) else [value]))]
-    return [*options, *arguments[1:]]
-
-
 def _option_of_today(argument: str) -> str:
     """Return what was typed, an option of an earlier version by its name of today, which a line tells."""
     option, equals, value = argument.partition("=")
@@ -106,7 +135,3 @@ def _option_of_today(argument: str) -> str:
         return argument
     say_once(f"{option} is --{today} now")
     return f"--{today}{equals}{value}"
-
-
-def _written(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ctxzoo.data.files import check_writable
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.results.result import RunResult, finished_result, read_result
+from ctxzoo.results.result import RunResult, read_result
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.training.run_folder import LOCK, locked_run, telling_of_full_disk
 
@@ -55,7 +55,7 @@ def execute(run: Run, *, resume: bool = False, quiet: bool = False) -> RunResult
         ValueError, TrainingInterrupted: see the kind of run.
     """
     spec = run.spec
-    done = finished_result(spec.results_file, spec.settings) if resume else None
+    done = spec.finished() if resume else None
     if done is not None:
         return done
     check_writable(spec.folder)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ctxzoo.data.reading_notes import current_notes
 from ctxzoo.results.environment import command_line, hardware, peak_memory_mb, public_name, versions
-from ctxzoo.results.result import RESULTS_DIR, RunResult, path_of_parts, result_path
+from ctxzoo.results.result import RESULTS_DIR, RunResult, finished_result, path_of_parts, result_path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +20,7 @@ class RunSpec:
         recipe, architecture, variant, seed, fold, commit: as in `RunResult`.
         dataset: Hub id, folder, file or "sample"; None: of several, which the name of the file leaves out.
         settings: what decides the result, as the results file tells it.
+        defaults: what stands for settings that a results file lacks.
         score: the split that the results file reports: test, or validation to choose settings, and then test is not
             scored.
         tag: what the names of folder and results file say beside variant, data, seed and fold.
@@ -39,6 +40,7 @@ class RunSpec:
     score: str = "test"
     tag: str = ""
     content: str = ""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
     output_dir: str = "runs"
     results_dir: str = RESULTS_DIR
     folder_name: str | None = None
@@ -69,6 +71,10 @@ class RunSpec:
     def checkpoint(self) -> Path:
         """The folder of the finished model."""
         return self.folder / "checkpoint"
+
+    def finished(self) -> RunResult | None:
+        """Return the results of the run, if they are there and are those of its settings; raises as `read_result`."""
+        return finished_result(self.results_file, self.settings, self.defaults)
 
     def result(
         self,

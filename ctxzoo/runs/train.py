@@ -5,14 +5,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import lightning
 
+from ctxzoo.data.files import write_atomically
 from ctxzoo.hub.card import CardOptions
-from ctxzoo.hub.card_facts import architecture_facts
-from ctxzoo.models.registration import ARCHITECTURES
+from ctxzoo.hub.card_facts import check_architecture
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.runs.command_line import written_settings
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.finish import finish_run
+from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.training.callbacks import SameSettings
@@ -22,38 +26,25 @@ from ctxzoo.training.scoring import score_splits
 from ctxzoo.training.task import ZooTask
 from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer, number_of_processes
 
+SETTINGS_FILE = "experiment.yaml"  # in the folder of a run: --config with it starts the run again
 PROCESSES = "processes"  # the setting that tells how many train together
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainingRun(Run):
-    """All that decides one training, in values that can be sent to another process.
-
-    A subclass says which model is trained, on which kind of data, and what it leaves beside the results file.
+class Training(Run):
+    """One training, in values that can be sent to another process; a subclass says of what.
 
     Attributes:
-        data_class, task_class: the DataModule, and the LightningModule, whose `monitor` picks the best epoch.
-        spec: see `RunSpec`; its settings get the number of processes, if several train together.
-        data: arguments of the `data_class`, `dataset` among them.
-        task: arguments of the `task_class` beside the model.
         trainer: how to train; its seed is that of the run.
+        task_class: the LightningModule.
     """
 
-    data_class: ClassVar[Any]
-    task_class: ClassVar[type[ZooTask]]
+    if TYPE_CHECKING:  # fields of some, properties of others
 
-    spec: RunSpec
-    data: dict[str, Any]
-    task: dict[str, Any]
-    trainer: TrainerSettings
+        @property
+        def trainer(self) -> TrainerSettings: ...
 
-    def __post_init__(self) -> None:
-        # Each of several processes takes a part of the batches, so that a step is another one; results of a single one,
-        # which most are, do not tell it.
-        others = {name: value for name, value in self.spec.settings.items() if name != PROCESSES}
-        number = number_of_processes(self.trainer)
-        settings = {**others, PROCESSES: number} if number > 1 else others
-        object.__setattr__(self, "spec", replace(self.spec, settings=settings))
+        @property
+        def task_class(self) -> type[ZooTask]: ...
 
     @property
     def monitor(self) -> str:
@@ -65,12 +56,12 @@ class TrainingRun(Run):
         """The settings that must be the same when the training is resumed."""
         return self.spec.settings
 
-    def build_data(self) -> Any:
-        """Return the data, before `setup`."""
-        return self.data_class(**self.data)
-
     def check(self) -> None:
         """Refuse, before anything is read or trained, what would only fail when the training is over."""
+
+    @abstractmethod
+    def build_data(self) -> Any:
+        """Return the DataModule, before `setup`."""
 
     @abstractmethod
     def build_task(self, data: Any, processes: int) -> ZooTask:
@@ -125,6 +116,40 @@ class TrainingRun(Run):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TrainingRun(Training):
+    """All that decides one training, in values that can be sent to another process.
+
+    A subclass says which model is trained, on which kind of data, and what it leaves beside the results file.
+
+    Attributes:
+        data_class, task_class: the DataModule, and the LightningModule, whose `monitor` picks the best epoch.
+        spec: see `RunSpec`; its settings get the number of processes, if several train together.
+        data: arguments of the `data_class`, `dataset` among them.
+        task: arguments of the `task_class` beside the model.
+        trainer: how to train; its seed is that of the run.
+    """
+
+    data_class: ClassVar[Any]
+    task_class: ClassVar[type[ZooTask]]
+
+    spec: RunSpec
+    data: dict[str, Any]
+    task: dict[str, Any]
+    trainer: TrainerSettings
+
+    def __post_init__(self) -> None:
+        # Each of several processes takes a part of the batches, so that a step is another one; results of a single one,
+        # which most are, do not tell it.
+        others = {name: value for name, value in self.spec.settings.items() if name != PROCESSES}
+        number = number_of_processes(self.trainer)
+        settings = {**others, PROCESSES: number} if number > 1 else others
+        object.__setattr__(self, "spec", replace(self.spec, settings=settings))
+
+    def build_data(self) -> Any:
+        return self.data_class(**self.data)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ZooRun(TrainingRun):
     """All that decides one training; see `TrainingRun`.
 
@@ -169,9 +194,7 @@ class ZooRun(TrainingRun):
             data: after `setup`.
             processes: number of those that train together.
         """
-        batches = len(data.train_dataloader()) // processes
-        limit = self.trainer.limit_train_batches
-        steps = self.trainer.epochs * (batches if limit is None else min(limit, batches))
+        steps = self.trainer.number_of_steps(data, processes)
         warmup = {"warmup_steps": round(self.warmup * steps)} if self.warmup else {}
         return {**warmup, **({"decay_steps": steps} if self.decay else {})}
 
@@ -180,9 +203,7 @@ class ZooRun(TrainingRun):
         return {**self.config, **data.model_sizes()}
 
     def check(self) -> None:
-        if self.spec.architecture not in ARCHITECTURES:
-            raise ValueError(f"unknown architecture {self.spec.architecture!r}; known: {', '.join(ARCHITECTURES)}")
-        architecture_facts(ARCHITECTURES[self.spec.architecture])
+        check_architecture(self.spec.architecture)
 
     def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
         """Return what the results file keeps of each example of the scored splits, see `RunResult`; none by default."""
@@ -212,3 +233,74 @@ class ClassificationRun(ZooRun):
     def start(self, data: Any) -> dict[str, Any]:
         labels = {} if self.pretrained is None else {"label_names": data.label_names}
         return {**super().start(data), **labels}
+
+
+@dataclass(frozen=True)
+class ExperimentRun(Training):
+    """One training of an experiment.
+
+    Attributes:
+        problem: What it solves.
+        experiment: What decides it.
+        card_options: What a user says of the card; None: nothing.
+        typed: Settings as they were typed, YAML that its folder keeps; None: those of the experiment.
+
+    Raises:
+        ValueError: see `Problem.check`.
+    """
+
+    problem: Problem
+    experiment: Experiment
+    card_options: CardOptions | None = None
+    typed: str | None = None
+
+    def __post_init__(self) -> None:
+        self.problem.check(self.experiment)
+        number = number_of_processes(self.trainer)
+        object.__setattr__(self, "experiment", self.experiment.changed(world_size=number))
+
+    @property
+    def card(self) -> TaskCard:  # type: ignore[override]
+        return self.problem.card
+
+    @property
+    def spec(self) -> RunSpec:
+        return self.experiment.spec
+
+    @property
+    def trainer(self) -> TrainerSettings:
+        settings: TrainerSettings = self.experiment.trainer_settings()
+        return settings
+
+    @property
+    def task_class(self) -> type[ZooTask]:
+        return self.problem.module_class
+
+    @property
+    def monitor(self) -> str:
+        chosen = self.experiment.trainer.monitor
+        return f"validation/{chosen}" if chosen else super().monitor
+
+    @property
+    def same_when_resumed(self) -> Mapping[str, Any]:
+        return self.experiment.same_when_resumed()
+
+    def work(self, *, resume: bool) -> None:
+        """Train, score and write everything down, the settings first; errors as of `Training.work`."""
+        text = written_settings(self.experiment, {}) if self.typed is None else self.typed
+        write_atomically(self.spec.folder / SETTINGS_FILE, text.encode())
+        super().work(resume=resume)
+
+    def build_data(self) -> Any:
+        return self.problem.data_module(self.experiment)
+
+    def build_task(self, data: Any, processes: int) -> ZooTask:
+        return self.problem.module(self.experiment, data, processes)
+
+    def score(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, dict[str, float]]:
+        return self.problem.score(self.experiment, task, data, splits)
+
+    def finish(self, task: Any, data: Any, trainer: lightning.Trainer, scores: dict[str, dict[str, float]]) -> None:
+        kept = self.problem.per_example(task, data, tuple(scores))
+        push_to = self.experiment.run.push_to
+        finish_run(task, data, trainer, scores, self.spec, self.card, push_to, kept, self.card_options)

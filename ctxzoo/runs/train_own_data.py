@@ -21,15 +21,17 @@ from ctxzoo.data.own_splits import OwnSplits
 from ctxzoo.data.reading_notes import current_notes
 from ctxzoo.hub.card import CardOptions
 from ctxzoo.results.environment import public_name
-from ctxzoo.results.result import RunResult, finished_result, read_result
+from ctxzoo.results.result import TRIALS, RunResult, read_result
 from ctxzoo.runs.finish import print_summary
-from ctxzoo.runs.options import RANGES, SEED
+from ctxzoo.runs.options import RANGES
 from ctxzoo.runs.own_training import OwnTraining, prepared
 from ctxzoo.runs.preset import Preset, told
+from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.run import Run, execute
-from ctxzoo.runs.train import ZooRun
+from ctxzoo.runs.train import Training
 from ctxzoo.runs.training_request import TrainingRequest
-from ctxzoo.runs.tuning import tuned_run
+from ctxzoo.runs.tuning import TUNED, Search, tuned_run
+from ctxzoo.training.arguments import SEED
 from ctxzoo.training.task import NonFiniteLossError
 
 PACKAGE = Path(ctxzoo.__file__).parent
@@ -95,23 +97,24 @@ def train_own_data(training: OwnTraining, request: TrainingRequest) -> RunResult
     where = "the checkpoint's" if request.init_from is not None else request.settings
     print(f"training {preset.architecture} {preset.variant} with {where} settings: {told(preset.settings())}")
     try:
-        with _warnings_as_notes():
+        with warnings_as_notes():
             if request.minutes is None:
                 run, resume = _plain_run(training, request, preset, splits), request.resume
                 if resume and not run.spec.folder.is_dir():
-                    _say("note: no training on these rows was begun before; it starts anew")
+                    say("note: no training on these rows was begun before; it starts anew")
             else:
-                run, resume = tuned_run(training, request, preset, splits, tell=_say), True
-            kept = finished_result(run.spec.results_file, run.spec.settings) if resume else None
-            before = _training_before(run)
+                run, resume = _tuned(training, request, preset, splits), True
+            kept = run.spec.finished() if resume else None
+            before = training_before(run)
             result = execute(run, resume=resume)
     except (NonFiniteLossError, FloatingPointError) as error:
         raise ValueError(str(error)) from error
     except MisconfigurationException as error:
         raise ValueError(f"{error} Choose another --accelerator, --devices or --precision") from error
-    _print_end(training, request, run, result, splits, is_new=kept is None)
+    predicted = training.predict_options(run.spec.checkpoint, splits.folder / "test.parquet")
+    print_end(training, run, result, predicted, training.beside(request, run, result), is_new=kept is None)
     if kept is None and before is not None:
-        print(_compared(training, run, result, *before))
+        print(compared_line(training, run, result, *before))
     return result
 
 
@@ -122,12 +125,27 @@ def _plain_run(training: OwnTraining, request: TrainingRequest, preset: Preset, 
     """
     if request.resume:
         named = training.run(replace(request, replace=True), preset, splits)
-        if finished_result(named.spec.results_file, named.spec.settings) is not None:
+        if named.spec.finished() is not None:
             return named
     return training.run(request, preset, splits)
 
 
-def _training_before(run: Run) -> tuple[RunResult, Path] | None:
+def _tuned(training: OwnTraining, request: TrainingRequest, preset: Preset, splits: OwnSplits) -> Run:
+    """Return the run with the best settings of a search within the budget of the request."""
+    assert request.minutes is not None, "a search needs a budget"
+    trials = replace(request, results_dir=str(Path(request.results_dir) / TRIALS))
+    free = {name: values for name, values in training.search_space(preset).items() if name not in request.changes}
+    search = Search(
+        run_of=lambda tried, trial: training.run(request if trial.name == TUNED else trials, tried, splits, trial),
+        start=preset,
+        space=free,
+        objective=training.objective,
+        lower_is_better=training.lower_is_better,
+    )
+    return tuned_run(search, minutes=request.minutes, seed=request.seed, resume=request.resume, tell=say)
+
+
+def training_before(run: Run) -> tuple[RunResult, Path] | None:
     """Return the results of the newest training of the same name, whatever its rows and settings, and their file."""
     spec, found = run.spec, []
     for path in spec.results_file.parent.glob("*.json"):
@@ -138,13 +156,14 @@ def _training_before(run: Run) -> tuple[RunResult, Path] | None:
     return max(same, key=lambda one: one[0].created, default=None)
 
 
-def _compared(training: OwnTraining, run: Run, result: RunResult, before: RunResult, file: Path) -> str:
+def compared_line(training: OwnTraining | Problem, run: Run, result: RunResult, before: RunResult, file: Path) -> str:
     """Say in a line what the training before scored beside this one, how the two differ, and where its model is."""
     name = f"{result.split}/{training.objective}"
     scores = [f"{one.metrics[name]:.2f}" if name in one.metrics else "none" for one in (before, result)]
-    same_rows = before.settings.get("rows") == result.settings.get("rows")
-    names = sorted((before.settings.keys() | result.settings.keys()) - {"rows"})
-    others = {one: before.settings.get(one) for one in names if before.settings.get(one) != result.settings.get(one)}
+    kept = {**run.spec.defaults, **before.settings}
+    same_rows = kept.get("rows") == result.settings.get("rows")
+    names = sorted((kept.keys() | result.settings.keys()) - {"rows"})
+    others = {one: kept.get(one) for one in names if kept.get(one) != result.settings.get(one)}
     settings = f"with {told(others)}" if others else "with the same settings"
     folder = run.spec.folder.with_name(file.stem)
     place = "this one has taken its place" if file == run.spec.results_file else f"its model is kept in {folder}"
@@ -154,30 +173,39 @@ def _compared(training: OwnTraining, run: Run, result: RunResult, before: RunRes
     )
 
 
-def _print_end(
-    training: OwnTraining, request: TrainingRequest, run: Run, result: RunResult, splits: OwnSplits, *, is_new: bool
+def print_end(
+    training: OwnTraining | Problem, run: Run, result: RunResult, predicted: str, beside: Iterable[str], *, is_new: bool
 ) -> None:
+    """Print scores, what stands beside them, and how the checkpoint is used.
+
+    Args:
+        training: Problem of the run.
+        run: Run that has ended.
+        result: Its results.
+        predicted: Arguments of `ctxzoo predict`, as they are typed.
+        beside: Lines that stand beside the scores.
+        is_new: Whether it was trained now, and not found finished.
+    """
     if not is_new:
         print("this training was finished before; its results are kept")
-    if not (is_new and isinstance(run, ZooRun)):  # which has printed it
+    if not (is_new and isinstance(run, Training)):  # which has printed it
         print_summary(result, run.spec, training.card)
     print()
-    for line in training.beside(request, run, result):
+    for line in beside:
         print(line)
     checkpoint = run.spec.checkpoint
-    predicted = training.predict_options(checkpoint, splits.folder / "test.parquet")
     print(f"use it:\n    ctxzoo predict {checkpoint} {predicted}")
     if training.card.pipeline_class is not None:
         print(f'or in Python:\n    import ctxzoo\n    print(ctxzoo.pipeline("{checkpoint}")({training.called}))')
 
 
 @contextmanager
-def _warnings_as_notes() -> Iterator[None]:
+def warnings_as_notes() -> Iterator[None]:
     """Print what the package warns of in one line each, and nothing of what other libraries warn of."""
 
     def show(message: Warning | str, category: type[Warning], filename: str, *_: Any) -> None:
         if Path(filename).is_relative_to(PACKAGE):
-            _say(f"note: {on_one_line(message) if isinstance(message, Warning) else message}")
+            say(f"note: {on_one_line(message) if isinstance(message, Warning) else message}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
@@ -185,5 +213,5 @@ def _warnings_as_notes() -> Iterator[None]:
         yield
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
     print(line, flush=True)

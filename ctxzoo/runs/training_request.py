@@ -7,13 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import datasets
-
-from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.own_splits import Loaded, gather_splits
 from ctxzoo.hub.card import CardOptions
 
 DEFAULT, PAPER = "default", "paper"
-Loaded = tuple[dict[str, datasets.Dataset], dict[str, str]]  # splits, and what messages call each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,19 +75,10 @@ def gathered(request: TrainingRequest, load: Callable[[str], Loaded]) -> Loaded:
 
     Args:
         request: of the user.
-        load: gives the splits of one source, and what messages call each.
+        load: see `gather_splits`.
 
     Raises:
-        TextFormatError: a file for one split has several, none of this name.
-        OSError, ValueError: see `load`.
+        OSError, ValueError: see `gather_splits`.
     """
-    splits, origin = load(request.data)
-    for name, source in (("validation", request.validation), ("test", request.test)):
-        if source is None:
-            continue
-        theirs, where = load(source)
-        only = next(iter(theirs)) if len(theirs) == 1 else name
-        if only not in theirs:
-            raise TextFormatError(f"--{name} {source} has the splits {sorted(theirs)}; expected one, or {name!r}")
-        splits[name], origin[name] = theirs[only], where[only]
-    return splits, origin
+    files = {name: file for name in ("validation", "test") if (file := getattr(request, name)) is not None}
+    return gather_splits(request.data, files, load)

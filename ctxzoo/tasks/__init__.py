@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the command line names problems before anything of them is needed
     from ctxzoo.hub.task_card import TaskCard
     from ctxzoo.models.modeling_base import ZooPreTrainedModel
     from ctxzoo.tasks.commands import TaskCommands
 
-# Name to the package whose `card` has its CARD, and whose `commands` have its COMMANDS.
+# Name to the package with its public names, whose `card` has its CARD and `commands` its COMMANDS.
 PROBLEMS = {
     "question-answering": "ctxzoo.tasks.question_answering",
     "text-classification": "ctxzoo.tasks.text_classification",
@@ -24,6 +24,12 @@ PROBLEMS = {
     "fill-mask": "ctxzoo.tasks.word_embeddings",
 }
 
+# Of those whose trainings are experiments the `Problem`, which stands for both. (Until all of them have one.)
+EXPERIMENTS = {
+    "session-recommendation": ("ctxzoo.tasks.sequences.problem", "SESSION_RECOMMENDATION"),
+    "next-event": ("ctxzoo.tasks.sequences.problem", "NEXT_EVENT"),
+}
+
 
 def card_named(name: str) -> TaskCard:
     """The card of a problem.
@@ -31,7 +37,8 @@ def card_named(name: str) -> TaskCard:
     Raises:
         ValueError: none of `PROBLEMS`; the message names them.
     """
-    card: TaskCard = import_module(f"{_package(name)}.card").CARD
+    package = _package(name)
+    card: TaskCard = _problem(name).card if name in EXPERIMENTS else import_module(f"{package}.card").CARD
     return card
 
 
@@ -41,7 +48,8 @@ def commands_named(name: str) -> TaskCommands:
     Raises:
         ValueError: none of `PROBLEMS`; the message names them.
     """
-    commands: TaskCommands = import_module(f"{_package(name)}.commands").COMMANDS
+    package = _package(name)
+    commands: TaskCommands = _problem(name) if name in EXPERIMENTS else import_module(f"{package}.commands").COMMANDS
     return commands
 
 
@@ -62,6 +70,11 @@ def _package(name: str) -> str:
     if name not in PROBLEMS:
         raise ValueError(f"unknown task {name!r}; ctxzoo knows {_known()}")
     return PROBLEMS[name]
+
+
+def _problem(name: str) -> Any:
+    module, problem = EXPERIMENTS[name]
+    return getattr(import_module(module), problem)
 
 
 def _known() -> str:

@@ -54,11 +54,13 @@ class TaskCommands:
     Attributes:
         title: of its options in `--help`.
         train_name: of the problem in `ctxzoo train`, where it is better known by another than heads say.
+        takes_experiments: whether it is a `Problem`, whose trainings are experiments.
         train_options, evaluate_options, predict_options: the options that not every problem has.
     """
 
     title: ClassVar[str]
     train_name: ClassVar[str | None] = None
+    takes_experiments: ClassVar[bool] = False
     train_options: ClassVar[tuple[Option, ...]] = ()
     evaluate_options: ClassVar[tuple[Option, ...]] = ()
     predict_options: ClassVar[tuple[Option, ...]] = ()
@@ -109,7 +111,8 @@ class TaskCommands:
     @classmethod
     def can(cls, command: str) -> bool:
         """Return whether the problem has this command, "train", "evaluate" or "predict"."""
-        return getattr(cls, command) is not getattr(TaskCommands, command)
+        is_experiment = command == "train" and cls.takes_experiments
+        return is_experiment or getattr(cls, command) is not getattr(TaskCommands, command)
 
 
 def how_to_score(options: argparse.Namespace) -> dict[str, Any]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau
 
 from ctxzoo.models.old_names import current_settings
+from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Args, number
 
 OptimizerName = Literal["adadelta", "adam", "adamw", "sgd"]
+AnyOptimizer = TypeVar("AnyOptimizer", bound="OptimizerArgs")
 
 MOMENTUM = 0.9  # of SGD, where nothing else is asked for
 _SCHEDULED: dict[str, Any] = {
@@ -22,7 +24,7 @@ _SCHEDULED: dict[str, Any] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class OptimizerArgs:
+class OptimizerArgs(Args):
     """An optimizer and its schedule.
 
     Adadelta (rho 0.9, constant rate) is the course starter's. Adam and AdamW have torch's betas. All but AdamW add
@@ -38,27 +40,21 @@ class OptimizerArgs:
         halve_after: Epochs in a row without a better score after which the rate is halved; 0: never.
 
     Raises:
-        ValueError: unknown name, a rate that is not positive, a momentum out of range or for another than SGD, a
-            schedule for Adadelta, or two schedules.
+        ValueError: see `Args`; a momentum for another than SGD, a schedule for Adadelta, or two schedules.
     """
 
     optimizer: OptimizerName = "adam"
-    learning_rate: float = 1e-3
-    weight_decay: float = 0.0
-    momentum: float | None = None
-    warmup_steps: int = 0
-    decay_steps: int | None = None
-    halve_after: int = 0
+    learning_rate: float = number(1e-3, POSITIVE)
+    weight_decay: float = number(0.0, COUNT)
+    momentum: float | None = number(None, FRACTION)
+    warmup_steps: int = number(0, COUNT)
+    decay_steps: int | None = number(None, SIZE)
+    halve_after: int = number(0, COUNT)
 
     def __post_init__(self) -> None:
-        if self.optimizer not in get_args(OptimizerName):
-            raise ValueError(f"unknown optimizer {self.optimizer!r}; known: {', '.join(get_args(OptimizerName))}")
-        if self.learning_rate <= 0:
-            raise ValueError(f"learning_rate must be positive, got {self.learning_rate}")
+        super().__post_init__()
         if self.momentum is not None and self.optimizer != "sgd":
             raise ValueError(f"momentum={self.momentum} belongs to sgd; {self.optimizer} has none that can be chosen")
-        if self.momentum is not None and not 0 <= self.momentum < 1:
-            raise ValueError(f"momentum must be at least 0 and below 1, got {self.momentum}")
         if self.optimizer == "adadelta" and self.has_schedule:
             raise ValueError(f"adadelta keeps its rate; schedules belong to {', '.join(_SCHEDULED)}")
         if self.halve_after and (self.warmup_steps or self.decay_steps is not None):
@@ -72,7 +68,7 @@ class OptimizerArgs:
         """Whether the rate changes in the course of a training."""
         return bool(self.warmup_steps or self.decay_steps is not None or self.halve_after)
 
-    def changed(self, changes: Mapping[str, Any]) -> OptimizerArgs:
+    def changed(self: AnyOptimizer, changes: Mapping[str, Any]) -> AnyOptimizer:
         """Return these with other values, by the names of today or earlier ones.
 
         Raises:
@@ -84,7 +80,7 @@ class OptimizerArgs:
         unknown = [name for name in named if name not in known]
         if unknown:
             raise TypeError(f"unexpected argument {unknown[0]!r}; of the optimizer there are {', '.join(known)}")
-        return replace(self, **named)
+        return super().changed(named)
 
 
 def build_optimizer(

@@ -76,6 +76,17 @@ class TrainerSettings:
     limit_train_batches: int | None = None
     limit_eval_batches: int | None = None
 
+    def number_of_steps(self, data: Any, processes: int) -> int:
+        """Return how many steps a training takes that nothing ends before its last epoch.
+
+        Args:
+            data: DataModule after `setup`.
+            processes: Number of those that train together.
+        """
+        batches = len(data.train_dataloader()) // processes
+        limit = self.limit_train_batches
+        return self.epochs * (batches if limit is None else min(limit, batches))
+
 
 def build_trainer(
     settings: TrainerSettings,

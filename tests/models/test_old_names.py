@@ -19,8 +19,8 @@ from ctxzoo.models.modeling_kernel_encoder import KernelEncoderForRegression
 from ctxzoo.models.modeling_time_encoder import TimeEncoderForNextEvent
 from ctxzoo.models.old_names import ENCODER, ENCODER_FIELDS, KEPT, current_fields, current_result
 from ctxzoo.results.result import RunResult, finished_result
-from ctxzoo.runs.recipe import parse_settings
 from tests.support.committed_results import committed_results
+from tests.support.recipe_here import ask
 
 ROOT = Path(__file__).parents[2]
 RECIPES = (
@@ -187,12 +187,12 @@ def test_resume_finds_every_committed_result_of_an_encoder(
     if name == "long_context_esa":
         monkeypatch.setattr(recipe, "execute", lambda run, resume: runs.append(run) or one)
     for command in sorted(set(committed.values())):
-        recipe.main(parse_settings(recipe.Settings, shlex.split(command)[2:]))
+        ask(recipe, shlex.split(command)[2:])
     found = set()
     for run in runs:
         for folder in (ROOT / "results", ROOT / "results" / "trials"):
             file = folder / name / Path(run.spec.results_file).name
-            done = finished_result(file, run.spec.settings)
+            done = finished_result(file, run.spec.settings, run.spec.defaults)
             if done is not None and done.architecture == run.spec.architecture:
                 found.add(file)
     assert set(committed) - found == set()

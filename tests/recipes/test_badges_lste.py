@@ -30,7 +30,7 @@ def test_encodings_and_floors_are_one_table_and_resume_keeps_them(tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--encodings", "moon"), "encodings: unknown encoding 'moon'; known: none, positional, bochner"),
+        (("--encodings", "moon"), "unknown variant 'moon' of time_encoder; known: none, positional, bochner"),
         (("--floors", "majority"), "floors: 'majority' is not one of pop, markov, or none"),
         (("--time_combine", "mix"), "time_combine='mix': expected one of kernel, multiply, add, concat"),
         (("--num_components", "0"), "num_components=0: expected 1 or more"),

@@ -14,10 +14,10 @@ import pytest
 
 from ctxzoo.results.result import RunResult, finished_result, result_path
 from ctxzoo.runs import many
-from ctxzoo.runs.recipe import parse_settings
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.spec import RunSpec
 from tests.support.committed_results import RESULTS, committed_results
+from tests.support.recipe_here import ask
 
 # The others start from files that lie beside the repository; readers also tell what the code of then did otherwise.
 RECIPES = (
@@ -27,6 +27,8 @@ RECIPES = (
     "sentence_contextualizer",
     "sentence_linear",
     "sentence_text_baseline",
+    "citeulike_hcrnn",
+    "session_baselines",
     "wikipedia_attention_cbow",
 )
 
@@ -54,16 +56,15 @@ def specs_of(command: str, monkeypatch: pytest.MonkeyPatch) -> list[RunSpec]:
 
     def begin_one(run: Run, **options: Any) -> Any:
         asked.append(run.spec)
-        return finished_result(run.spec.results_file, run.spec.settings)
+        return run.spec.finished()
 
     _, script, *options = shlex.split(command)
     recipe = importlib.import_module(f"recipes.{Path(script).stem}")
     monkeypatch.setattr(many, "run_in_processes", begin)
     if hasattr(recipe, "execute"):
         monkeypatch.setattr(recipe, "execute", begin_one)
-    settings = parse_settings(recipe.Settings, [*options, "--results_dir", str(RESULTS)])
     with suppress(AskedError):
-        recipe.main(settings)
+        ask(recipe, [*options, "--results_dir", str(RESULTS)])
     return asked
 
 
@@ -77,10 +78,12 @@ def test_the_recorded_commands_would_repeat_no_run(recipe: str, monkeypatch: pyt
             names = ("recipe", "variant", "dataset", "split", "seed", "fold", "tag")
             file = result_path(RESULTS, **{name: getattr(one, name) for name in names})
             assert file in specs, f"{command} asks for no {file.name}"
-            assert finished_result(file, specs[file].settings) == one, f"{command} would repeat {file.name}"
+            assert finished_result(file, specs[file].settings, specs[file].defaults) == one, (
+                f"{command} would repeat {file.name}"
+            )
 
 
 def test_another_setting_would_repeat_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     command = next(iter(results_by_command("mr_contextualizer")))
     (*specs,) = specs_of(f"{command} --batch_size 63", monkeypatch)
-    assert [finished_result(spec.results_file, spec.settings) for spec in specs] == [None] * len(specs)
+    assert [spec.finished() for spec in specs] == [None] * len(specs)

@@ -52,8 +52,11 @@ def runs_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Se
         if name == "document_bert":
             settings["model"] = str(save_tiny_bert(tmp_path / "bert"))
         module = importlib.import_module(f"recipes.{name}")
+        study = getattr(module, "STUDY", None)
+        lists = SAMPLE[name] if study else {}
+        asked = study.base.changed(**settings) if study else module.Settings(**SAMPLE[name], **settings, progress=False)
         with pytest.raises(BeginError):
-            module.main(module.Settings(**SAMPLE[name], **settings, progress=False))
+            module.main(asked, **lists)
         return jobs
 
     return ask

@@ -43,11 +43,15 @@ def test_floors(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
-        (HCRNN, ("--models", "narm"), "models: unknown model 'narm'; known: hcrnn1, hcrnn2, hcrnn3, hcrnn3_bi"),
+        (HCRNN, ("--models", "narm"), "unknown variant 'narm' of hcrnn; known: hcrnn1, hcrnn2, hcrnn3, hcrnn3_bi"),
         (HCRNN, ("--num_topics", "0"), "num_topics=0: expected 1 or more"),
         (HCRNN, ("--embedding_size", "0"), "embedding_size=0: expected 1 or more"),
         (HCRNN, ("--pooled_dropout", "1"), "pooled_dropout=1.0: expected 0 or more, and less than 1"),
-        (BASELINES, ("--models", "hcrnn1"), "unknown model 'hcrnn1'; known: gru4rec, narm, stamp"),
+        (
+            BASELINES,
+            ("--models", "hcrnn1"),
+            "unknown variant 'hcrnn1' of session_baseline; known: gru4rec, narm",
+        ),
         (BASELINES, ("--max_length", "0"), "max_length=0: expected 1 or more"),
         (FLOORS, ("--models", "majority"), "'majority' is not one of pop, session_pop, item_knn, markov"),
     ],

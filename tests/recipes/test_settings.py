@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 
 from ctxzoo.results.result import RESULTS_DIR
+from ctxzoo.runs.experiment import GROUPS
 from ctxzoo.runs.options import check_settings, range_of
 from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.training.arguments import RANGE
+from tests.support.recipe_here import options_of, start
 from tests.support.subprocesses import REPOSITORY_ROOT
 
 RECIPES = [path.stem for path in sorted((REPOSITORY_ROOT / "recipes").glob("[a-z]*.py"))]
@@ -25,7 +28,7 @@ def recipe_of(name: str) -> Any:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_no_run_writes_beside_the_published_ones_unless_told(name: str) -> None:
-    folders = {one.name: one.default for one in fields(recipe_of(name).Settings) if one.name.endswith("_dir")}
+    folders = {option: default for option, default in options_of(recipe_of(name)).items() if option.endswith("_dir")}
     folders.pop("data_dir", None)
     assert folders.get("results_dir", RESULTS_DIR) == RESULTS_DIR  # one that makes data has no results
     assert {str(folder).split("/")[0] for folder in folders.values()} == {"runs"}
@@ -54,15 +57,23 @@ def test_help_keeps_the_lines_of_the_description_and_tells_defaults(
     recipe = recipe_of(name)
     monkeypatch.setattr(sys, "argv", [str(Path("recipes", f"{name}.py")), "--help"])
     with pytest.raises(SystemExit) as stopped:
-        run_recipe(recipe.Settings, recipe.main, recipe.__doc__)
+        start(recipe)
     printed = capsys.readouterr().out
     assert stopped.value.code == 0
     assert recipe.__doc__.strip() in printed
-    assert "(default: " in printed
+    assert "default: " in printed
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_number_has_a_range_that_holds_its_default(name: str) -> None:
+    if hasattr(recipe_of(name), "STUDY"):
+        base = recipe_of(name).STUDY.base
+        groups = [getattr(base, group) for group in GROUPS]
+        numbers = [
+            one for group in groups for one in fields(group) if any(kind in one.type for kind in ("int", "float"))
+        ]
+        assert [one.name for one in numbers if RANGE not in one.metadata] == []  # which holds the defaults
+        return
     settings = recipe_of(name).Settings
     numbers = [one for one in fields(settings) if any(kind in str(one.type) for kind in ("int", "float"))]
     assert [one.name for one in numbers if range_of(one) is None] == []

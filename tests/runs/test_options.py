@@ -7,13 +7,13 @@ import ast
 import importlib
 import re
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from ctxzoo.cli.main import build_parser
 from ctxzoo.runs.options import advice_for
+from tests.support.recipe_here import options_of
 from tests.support.subprocesses import REPOSITORY_ROOT
 
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z_]*)")
@@ -43,7 +43,7 @@ def strings(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def options_of_recipe(name: str) -> set[str]:
-    return {one.name for one in fields(importlib.import_module(f"recipes.{name}").Settings)}
+    return set(options_of(importlib.import_module(f"recipes.{name}")))
 
 
 def options_of_commands() -> set[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import datasets
 import pytest
 
 from ctxzoo.data.own_splits import OwnSplits
-from ctxzoo.runs.own_training import OwnTraining
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.runs.training_request import TrainingRequest
 from tests.support.own_trainings import each_training
 
@@ -24,7 +25,7 @@ def splits_named(name: str) -> OwnSplits:
 
 @each_training
 def test_other_rows_have_a_place_of_their_own_and_the_seed_reaches_every_part(
-    training: OwnTraining, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     first, second = splits_named("data-0123"), splits_named("data-4567")
@@ -38,5 +39,8 @@ def test_other_rows_have_a_place_of_their_own_and_the_seed_reaches_every_part(
     replaced = [training.run(asked, preset, splits).spec for splits in (first, second)]
     assert replaced[0].folder == replaced[1].folder
     assert replaced[0].settings != replaced[1].settings  # so that neither is taken for the other where one is resumed
-    seeds = [run.spec.seed, *([run.trainer.seed, run.data["seed"]] if hasattr(run, "trainer") else [run.training.seed])]
-    assert set(seeds) == {3}
+    if isinstance(run, ExperimentRun):
+        seeds = [run.trainer.seed, run.build_data().seed]
+    else:
+        seeds = [run.trainer.seed, run.data["seed"]] if hasattr(run, "trainer") else [run.training.seed]
+    assert {run.spec.seed, *seeds} == {3}

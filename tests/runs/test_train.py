@@ -14,7 +14,6 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from ctxzoo.results.result import finished_result
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.linear import LinearRun
@@ -187,8 +186,8 @@ def test_the_seed_of_a_run_decides_weights_order_and_dropout(tmp_path, monkeypat
 def test_a_finished_run_of_one_process_is_none_of_two(tmp_path):
     alone, both = classifier_run(tmp_path), classifier_run(tmp_path, devices=2)
     execute(alone)
-    assert finished_result(alone.spec.results_file, alone.spec.settings) is not None
-    assert finished_result(both.spec.results_file, both.spec.settings) is None
+    assert alone.spec.finished() is not None
+    assert both.spec.finished() is None
     assert both.spec.settings == {**alone.spec.settings, "processes": 2}
     assert replace(both, trainer=alone.trainer).spec == alone.spec
     with pytest.raises(ValueError, match="processes=None, not 2: resume with the same settings"):

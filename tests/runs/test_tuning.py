@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 
 from ctxzoo.models.registration import ARCHITECTURES
-from ctxzoo.runs.own_training import OwnTraining
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.preset import Preset
 from ctxzoo.runs.tuning import _candidates
 from ctxzoo.tasks.token_classification.training import TaggerTraining
-from tests.support.own_trainings import each_training
+from tests.support.own_trainings import config_of, each_training
 
 
-def presets(training: OwnTraining) -> list[Preset]:
+def presets(training: Any) -> list[Any]:
     """The default settings of every variant of every architecture that has some."""
     found = []
     for architecture in training.architectures():
@@ -26,7 +27,7 @@ def presets(training: OwnTraining) -> list[Preset]:
 
 
 @each_training
-def test_the_first_ten_trials_differ_in_every_setting(training: OwnTraining) -> None:
+def test_the_first_ten_trials_differ_in_every_setting(training: Any) -> None:
     preset = training.preset("default", *training.default)
     space = training.search_space(preset)
     assert len(space) >= 5
@@ -42,19 +43,20 @@ def test_the_first_ten_trials_differ_in_every_setting(training: OwnTraining) -> 
 
 
 @each_training
-def test_every_setting_of_the_space_is_one_of_some_preset(training: OwnTraining) -> None:
+def test_every_setting_of_the_space_is_one_of_some_preset(training: Any) -> None:
     assert set(training.space) <= {name for preset in presets(training) for name in training.search_space(preset)}
 
 
 @each_training
-def test_every_model_takes_every_value_of_its_space(training: OwnTraining) -> None:
+def test_every_model_takes_every_value_of_its_space(training: Any) -> None:
     for preset in presets(training):
         space = training.search_space(preset)
-        needed = {"num_legislators": 3} if preset.architecture in ("nipen", "vote_baseline") else {}
+        architecture = preset.model.architecture if isinstance(preset, Experiment) else preset.architecture
+        needed = {"num_legislators": 3} if architecture in ("nipen", "vote_baseline") else {}
         for changes in islice(_candidates(space, preset, 0), 10):
             tried = preset.changed(**changes)
-            config = {name: value for name, value in tried.config.items() if name != "architecture"}
-            ARCHITECTURES[preset.architecture].config_class(**{**needed, **config})
+            config = {name: value for name, value in config_of(tried).items() if name != "architecture"}
+            ARCHITECTURES[architecture].config_class(**{**needed, **config})
 
 
 def test_a_small_space_is_tried_whole_and_once() -> None:

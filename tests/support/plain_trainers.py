@@ -19,12 +19,12 @@ import torch
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
 from ctxzoo.data.reading_notes import reading_notes
-from ctxzoo.runs.own_training import ZooTraining, prepared
-from ctxzoo.runs.train import ZooRun
+from ctxzoo.runs.own_training import ZooTraining
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.runs.training_request import TrainingRequest
-from tests.support.own_trainings import TRAININGS
+from tests.support.own_trainings import TRAININGS, ProblemTraining, prepared_rows
 
-ZOO_TRAININGS = {one.card.name: one for one in TRAININGS if isinstance(one, ZooTraining)}
+ZOO_TRAININGS = {one.card.name: one for one in TRAININGS if isinstance(one, (ZooTraining, ProblemTraining))}
 
 
 class NoColumns(dict[str, Any]):
@@ -34,16 +34,16 @@ class NoColumns(dict[str, Any]):
         return None
 
 
-def tiny_run(training: ZooTraining, folder: Path) -> ZooRun:
+def tiny_run(training: Any, folder: Path) -> Any:
     """A tiny training on the generated sample, divided into the three splits."""
     request = TrainingRequest(
         data="sample", tiny=True, columns=NoColumns(), output_dir=str(folder), accelerator="cpu", devices="1"
     )
     preset = training.tiny(training.preset("default", *training.default))
-    return training.run(request, preset, prepared(training, request))
+    return training.run(request, preset, prepared_rows(training, request))
 
 
-def scores_and_rows(run: ZooRun, trainer: lightning.Trainer) -> dict[str, Any]:
+def scores_and_rows(run: Any, trainer: lightning.Trainer) -> dict[str, Any]:
     """Score the untrained model, then predict, train and validate.
 
     Args:
@@ -53,8 +53,7 @@ def scores_and_rows(run: ZooRun, trainer: lightning.Trainer) -> dict[str, Any]:
     Returns:
         Test `scores` before training; the `rows` that were predicted; the scores of validation after it.
     """
-    batches = {"batch_size": 8} if "batch_size" in run.data else {}  # so that each process has one to train on
-    data = replace(run, data={**run.data, **batches}).build_data()
+    data = with_batches_of(run, 8).build_data()  # so that each process has one to train on
     data.setup()
     lightning.seed_everything(0, verbose=False)
     task = run.build_task(data, 1)
@@ -64,6 +63,20 @@ def scores_and_rows(run: ZooRun, trainer: lightning.Trainer) -> dict[str, Any]:
     trainer.fit(task, datamodule=data)
     (validated,) = trainer.validate(task, datamodule=data, verbose=False)
     return {"scores": scores, "rows": rows, "validated": validated}
+
+
+def with_batches_of(run: Any, size: int) -> Any:
+    """The run with another batch size, where its data has batches."""
+    if isinstance(run, ExperimentRun):
+        return replace(run, experiment=run.experiment.changed(batch_size=size))
+    return replace(run, data={**run.data, "batch_size": size}) if "batch_size" in run.data else run
+
+
+def with_data(run: Any, path: Path) -> Any:
+    """The run on data that its DataModule reads and divides itself."""
+    if isinstance(run, ExperimentRun):
+        return replace(run, experiment=run.experiment.changed(dataset=str(path), rows=""))
+    return replace(run, data={**run.data, "dataset": str(path)})
 
 
 def plain_trainer(folder: Path, **options: Any) -> lightning.Trainer:

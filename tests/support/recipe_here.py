@@ -6,13 +6,16 @@ import importlib
 import importlib.util
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import MISSING, fields
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.recipe import parse_settings, run_recipe, run_study
 
 
 def recipe_here(folder: Path, *arguments: str, name: str) -> subprocess.CompletedProcess[str]:
@@ -29,7 +32,7 @@ def recipe_here(folder: Path, *arguments: str, name: str) -> subprocess.Complete
         patch.setenv("CTXZOO_CACHE", str(folder / "cache"))
         patch.setattr(sys, "argv", [f"{name}.py", *arguments])
         try:
-            run_recipe(module.Settings, module.main, module.__doc__)
+            start(module)
         except SystemExit as stopped:
             status = stopped.code
     if isinstance(status, str):  # as the interpreter ends
@@ -37,3 +40,28 @@ def recipe_here(folder: Path, *arguments: str, name: str) -> subprocess.Complete
         status = 1
     assert isinstance(status, int)
     return subprocess.CompletedProcess([name, *arguments], status, out.getvalue(), err.getvalue())
+
+
+def start(module: Any) -> None:
+    """Start a script with the command line in `sys.argv`."""
+    if hasattr(module, "STUDY"):
+        run_study(module.STUDY, module.__doc__)
+    else:
+        run_recipe(module.Settings, module.main, module.__doc__)
+
+
+def ask(module: Any, arguments: Sequence[str]) -> None:
+    """Do what a command line asks of a script; errors are not turned into lines."""
+    if hasattr(module, "STUDY"):
+        module.STUDY.run(arguments)
+    else:
+        module.main(parse_settings(module.Settings, arguments))
+
+
+def options_of(module: Any) -> dict[str, Any]:
+    """Name to default of the options of a script."""
+    if not hasattr(module, "STUDY"):
+        return {one.name: None if one.default is MISSING else one.default for one in fields(module.Settings)}
+    parser = module.STUDY.parser()
+    own = {name: default for name, (_, default, _) in parser.lists.items()}
+    return {**{name: module.STUDY.base.values().get(name) for name in (*parser.dotted, *parser.short)}, **own}

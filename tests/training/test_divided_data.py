@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,14 @@ import pytest
 from ctxzoo.data.checked_data import CheckedDataModule
 from ctxzoo.data.own_splits import OwnSplits
 from ctxzoo.data.reading_notes import reading_notes
-from ctxzoo.runs.own_training import prepared
-from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import TrainingRequest
 from ctxzoo.tasks.regression.data import RegressionDataModule
 from ctxzoo.tasks.regression.reader import RegressionRows
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.token_classification.data import TOKEN_DATASETS, TokenClassificationDataModule
 from tests.support.own_data import write_reviews, write_tags
-from tests.support.plain_trainers import ZOO_TRAININGS, NoColumns, plain_trainer, scores_and_rows
+from tests.support.own_trainings import data_class_of, prepared_rows
+from tests.support.plain_trainers import ZOO_TRAININGS, NoColumns, plain_trainer, scores_and_rows, with_data
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -132,21 +131,20 @@ each_problem = pytest.mark.parametrize("problem", FILES)
 
 def module(problem: str, path: Path, **options: Any) -> Any:
     """The DataModule of a problem on a file, ready."""
-    run_class: Any = ZOO_TRAININGS[problem].run_class
-    data = run_class.data_class(str(path), **{**FILES[problem].options, **options})
+    data = data_class_of(ZOO_TRAININGS[problem])(str(path), **{**FILES[problem].options, **options})
     data.prepare_data()
     data.setup()
     return data
 
 
-def trained_on(problem: str, path: Path) -> tuple[ZooRun, OwnSplits]:
+def trained_on(problem: str, path: Path) -> tuple[Any, OwnSplits]:
     """What `ctxzoo train --tiny` runs on a file, and how it has divided it."""
     training, folder = ZOO_TRAININGS[problem], path.parent / "runs"
     request = TrainingRequest(
         data=str(path), tiny=True, columns=NoColumns(), output_dir=str(folder), accelerator="cpu", devices="1"
     )
     preset = training.tiny(training.preset("default", *training.default))
-    splits = prepared(training, request)
+    splits = prepared_rows(training, request)
     return training.run(request, preset, splits), splits
 
 
@@ -306,7 +304,7 @@ def test_the_brown_corpus_is_cut_by_file_as_its_page_says() -> None:
 def test_one_file_trains_tests_and_predicts(problem: str, tmp_path: Path) -> None:
     path = FILES[problem].write(tmp_path)
     run, _ = trained_on(problem, path)
-    run = replace(run, data={**run.data, "dataset": str(path)})
+    run = with_data(run, path)
     found = scores_and_rows(run, plain_trainer(tmp_path, devices=1))
     assert found["scores"]
     assert found["validated"]

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from ctxzoo.data.own_splits import OwnRows
+from ctxzoo.data.own_splits import Loaded, OwnRows
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.runs.train import ZooRun
-from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
+from ctxzoo.runs.training_request import PAPER, TrainingRequest, gathered
 from ctxzoo.tasks.polyphonic_music.card import CARD
 from ctxzoo.tasks.polyphonic_music.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset
 from ctxzoo.tasks.polyphonic_music.midi import Grid

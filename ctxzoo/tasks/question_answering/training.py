@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ctxzoo.data.own_splits import OwnRows
+from ctxzoo.data.own_splits import Loaded, OwnRows
 from ctxzoo.hub.saved_model import read_saved_model
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset
 from ctxzoo.runs.train import ZooRun
-from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
+from ctxzoo.runs.training_request import PAPER, TrainingRequest, gathered
 from ctxzoo.tasks.question_answering.bidaf_training import BidafSettings
 from ctxzoo.tasks.question_answering.card import CARD
 from ctxzoo.tasks.question_answering.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset

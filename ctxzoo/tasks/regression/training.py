@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
-from ctxzoo.data.own_splits import OwnRows, OwnSplits
+from ctxzoo.data.own_splits import Loaded, OwnRows, OwnSplits
 from ctxzoo.data.reading_notes import note
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.runs.train import ZooRun
-from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
+from ctxzoo.runs.training_request import PAPER, TrainingRequest, gathered
 from ctxzoo.tasks.regression.card import CARD
 from ctxzoo.tasks.regression.default_settings import SEARCH_SPACE, VARIANT, default_preset
 from ctxzoo.tasks.regression.reader import RegressionSplits, check_rows, feature_groups, load_rows

@@ -13,6 +13,7 @@ import torch
 
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.runs.counted import CountedRun
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.tasks.sequences.card import EVENT_CARD, SESSION_CARD
 from ctxzoo.tasks.sequences.data import HistoryDataModule, SessionDataModule
 from ctxzoo.tasks.sequences.task import EventScores, SequenceScores, SessionScores
@@ -106,6 +107,20 @@ class CountedSessions(CountedRun):
     data_class: ClassVar[Any] = SessionDataModule
     baselines: ClassVar[Mapping[str, Baseline]] = SESSION_BASELINES
     scores_class: ClassVar[type[SequenceScores]] = SessionScores
+
+    @classmethod
+    def of(cls, experiment: Experiment, baseline: str) -> CountedSessions:
+        """Return a baseline on the data of an experiment, which is all that decides it."""
+        data: Any = experiment.data
+        return cls(
+            recipe=experiment.recipe,
+            variant=baseline,
+            commit=experiment.commit,
+            data={"dataset": data.dataset, "data_dir": experiment.run.data_dir, "max_length": data.max_length},
+            score=experiment.score,
+            output_dir=experiment.run.output_dir,
+            results_dir=experiment.run.results_dir,
+        )
 
     def settings(self) -> Mapping[str, Any]:
         return {"max_length": self.data["max_length"]}

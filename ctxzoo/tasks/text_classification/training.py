@@ -17,11 +17,12 @@ from ctxzoo.data.own_splits import OwnRows, OwnSplits
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.results.result import RunResult
-from ctxzoo.runs.own_training import Trial, ZooTraining
+from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset
 from ctxzoo.runs.run import Run, execute
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, TrainingRequest, gathered
+from ctxzoo.runs.tuning import Trial
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.contradictions import note_contradictions
 from ctxzoo.tasks.text_classification.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, WIDE, default_preset

@@ -9,13 +9,13 @@ from typing import ClassVar
 
 import datasets
 
-from ctxzoo.data.own_splits import OwnRows, OwnSplits
+from ctxzoo.data.own_splits import Loaded, OwnRows, OwnSplits
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.runs.train import ZooRun
-from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
+from ctxzoo.runs.training_request import PAPER, TrainingRequest, gathered
 from ctxzoo.tasks.token_classification.card import CARD
 from ctxzoo.tasks.token_classification.default_settings import ARCHITECTURE, SEARCH_SPACE, default_preset
 from ctxzoo.tasks.token_classification.files import TAGS, TOKENS

@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 
 import datasets
 
-from ctxzoo.data.own_splits import OwnRows
+from ctxzoo.data.own_splits import Loaded, OwnRows
 from ctxzoo.data.reading_notes import note
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset, preset_of
 from ctxzoo.runs.train import ZooRun
-from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
+from ctxzoo.runs.training_request import PAPER, TrainingRequest, gathered
 from ctxzoo.tasks.vote_prediction.card import CARD
 from ctxzoo.tasks.vote_prediction.default_settings import ARCHITECTURE, SEARCH_SPACE, VARIANT, default_preset
 from ctxzoo.tasks.vote_prediction.reader import VoteColumns, check_votes, load_votes, vote_groups

@@ -12,15 +12,16 @@ import datasets
 import pyarrow as pa
 
 from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
-from ctxzoo.data.own_splits import OwnRows, OwnSplits, group_numbers, text_key
+from ctxzoo.data.own_splits import Loaded, OwnRows, OwnSplits, group_numbers, text_key
 from ctxzoo.data.reading_notes import note
 from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
 from ctxzoo.data.text_columns import names_of
 from ctxzoo.data.text_files import NOT_LINES
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.own_training import OwnTraining, Trial
+from ctxzoo.runs.own_training import OwnTraining
 from ctxzoo.runs.preset import Preset
-from ctxzoo.runs.training_request import PAPER, Loaded, TrainingRequest, gathered
+from ctxzoo.runs.training_request import PAPER, TrainingRequest, gathered
+from ctxzoo.runs.tuning import Trial
 from ctxzoo.tasks.word_embeddings.backends import EmbeddingBackend, NumbaBackend, TorchBackend, choose_backend_name
 from ctxzoo.tasks.word_embeddings.card import CARD
 from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE

@@ -14,34 +14,32 @@ from ctxzoo.cli.main import main
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.next_event import evaluate, next_events, time_kernel
-from ctxzoo.tasks.next_event.commands import parsed_history
-from ctxzoo.tasks.next_event.run import NextEventRun, NextEventSettings, next_event_run
-from ctxzoo.tasks.next_event.training import NextEventTraining
+from ctxzoo.tasks.sequences.experiments import event_paper
+from ctxzoo.tasks.sequences.problem import NEXT_EVENT
+from tests.support.own_trainings import config_of
 from tests.tasks.sequences.test_three_doors import check_doors
 
 HISTORY, TIMES = ["water", "feed", "prune"], [0.0, 3600.0, 500_000.0]
 
 
-def run(folder: Path, encoding: str = "lste_behaviour", **changes: object) -> NextEventRun:
-    options = {"epochs": 8, "hidden_size": 16, "num_frequencies": 4, "learning_rate": 0.02, **changes}
-    settings = NextEventSettings(
-        **options,  # type: ignore[arg-type]
-        output_dir=str(folder / "runs"),
-        results_dir=str(folder / "results"),
-        tensorboard=False,
-        accelerator="cpu",
+def run(folder: Path, encoding: str = "lste_behaviour") -> ExperimentRun:
+    experiment = event_paper("time_encoder", encoding).changed(
+        **{"epochs": 8, "hidden_size": 16, "num_frequencies": 4, "learning_rate": 0.02},
+        **{"recipe": "trial", "commit": "0123abc", "accelerator": "cpu", "tensorboard": False, "progress": False},
+        **{"output_dir": str(folder / "runs"), "results_dir": str(folder / "results")},
     )
-    return next_event_run(settings, "sample", encoding, seed=0, recipe="trial", commit="0123abc")
+    return ExperimentRun(NEXT_EVENT, experiment)
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[NextEventRun, RunResult]:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[ExperimentRun, RunResult]:
     one = run(tmp_path_factory.mktemp("events"))
     return one, execute(one)
 
 
-def test_it_learns_and_leaves_its_scores(finished: tuple[NextEventRun, RunResult]) -> None:
+def test_it_learns_and_leaves_its_scores(finished: tuple[ExperimentRun, RunResult]) -> None:
     one, result = finished
     assert result.metrics["test/recall_at_1"] > 50  # what is frequent has 46.6
     assert "event_names" not in result.settings
@@ -49,7 +47,7 @@ def test_it_learns_and_leaves_its_scores(finished: tuple[NextEventRun, RunResult
         assert (one.spec.folder / picture).read_bytes()[:4] == b"\x89PNG"
 
 
-def test_its_checkpoint_knows_names_and_clock(finished: tuple[NextEventRun, RunResult]) -> None:
+def test_its_checkpoint_knows_names_and_clock(finished: tuple[ExperimentRun, RunResult]) -> None:
     one, result = finished
     checkpoint = one.spec.checkpoint
     assert "tokenization_word.py" not in check_checkpoint_folder(checkpoint)
@@ -64,11 +62,13 @@ def test_its_checkpoint_knows_names_and_clock(finished: tuple[NextEventRun, RunR
 
 
 @pytest.mark.slow
-def test_it_opens_in_three_ways(finished: tuple[NextEventRun, RunResult], tmp_path: Path) -> None:
+def test_it_opens_in_three_ways(finished: tuple[ExperimentRun, RunResult], tmp_path: Path) -> None:
     check_doors(finished[0].spec.checkpoint, tmp_path)
 
 
-def test_commands(finished: tuple[NextEventRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands(
+    finished: tuple[ExperimentRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     checkpoint = str(finished[0].spec.checkpoint)
     assert main(["verify", checkpoint]) == 0
     assert main(["info", checkpoint]) == 0
@@ -105,10 +105,10 @@ def test_commands(finished: tuple[NextEventRun, RunResult], tmp_path: Path, caps
 
 
 def test_typed_histories() -> None:
-    assert parsed_history("a @ b @ 1e3|c@-2") == (["a @ b", "c"], [1000.0, -2.0])
+    assert NEXT_EVENT.typed_history("a @ b @ 1e3|c@-2") == (["a @ b", "c"], [1000.0, -2.0])
 
 
-def test_the_picture_is_of_the_kernel(finished: tuple[NextEventRun, RunResult]) -> None:
+def test_the_picture_is_of_the_kernel(finished: tuple[ExperimentRun, RunResult]) -> None:
     from ctxzoo.hub.saved_model import load_saved_model
 
     model, _ = load_saved_model(str(finished[0].spec.checkpoint))
@@ -145,11 +145,11 @@ def test_events_of_ones_own_go_the_whole_way(
 def test_every_setting_makes_a_model(settings: str) -> None:
     from ctxzoo.models.configuration_time_encoder import TimeEncoderConfig
 
-    training = NextEventTraining()
-    for variant in training.variants("time_encoder"):
-        preset = training.preset(settings, "time_encoder", variant)
-        for one in (preset, training.tiny(preset)):
-            TimeEncoderConfig(**one.config)
+    for variant in NEXT_EVENT.variants("time_encoder"):
+        experiment = NEXT_EVENT.settings(settings, "time_encoder", variant)
+        for one in (experiment, NEXT_EVENT.tiny(experiment)):
+            NEXT_EVENT.check(one)
+            TimeEncoderConfig(**config_of(one))
 
 
 def test_another_seed_draws_another_model(tmp_path: Path) -> None:

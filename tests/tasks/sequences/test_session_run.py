@@ -13,37 +13,34 @@ from ctxzoo.cli.main import main
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.tasks.sequences.experiments import session_paper
+from ctxzoo.tasks.sequences.problem import SESSION_RECOMMENDATION
 from ctxzoo.tasks.sequences.sample import sample_sessions
 from ctxzoo.tasks.session_recommendation import evaluate, recommend
-from ctxzoo.tasks.session_recommendation.run import SessionRun, SessionSettings, session_run
 from tests.hub.test_card import python_blocks
 from tests.support.doors import printed_offline
 from tests.tasks.sequences.test_training import COLUMNS, events
 
 
-def run(folder: Path, model: str = "hcrnn3_bi", epochs: int = 1, **changes: object) -> SessionRun:
-    settings = SessionSettings(
-        epochs=epochs,
-        embedding_size=8,
-        hidden_size=8,
-        output_dir=str(folder / "runs"),
-        results_dir=str(folder / "results"),
-        tensorboard=False,
-        accelerator="cpu",
-        **changes,  # type: ignore[arg-type]
-    )
+def run(folder: Path, model: str = "hcrnn3_bi", **changes: object) -> ExperimentRun:
     architecture = "hcrnn" if model.startswith("hcrnn") else "session_baseline"
-    fields = {"num_topics": 4} if architecture == "hcrnn" else {}
-    return session_run(settings, "sample", architecture, model, seed=0, recipe="trial", commit="0123abc", fields=fields)
+    topics = {"num_topics": 4} if architecture == "hcrnn" else {}
+    experiment = session_paper(architecture, model).changed(
+        **{"recipe": "trial", "commit": "0123abc", "accelerator": "cpu", "tensorboard": False, "progress": False},
+        **{"output_dir": str(folder / "runs"), "results_dir": str(folder / "results")},
+        **{"epochs": 1, "embedding_size": 8, "hidden_size": 8, **topics, **changes},
+    )
+    return ExperimentRun(SESSION_RECOMMENDATION, experiment)
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[SessionRun, RunResult]:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[ExperimentRun, RunResult]:
     one = run(tmp_path_factory.mktemp("sessions"), epochs=4, learning_rate=0.02)
     return one, execute(one)
 
 
-def test_it_learns_and_leaves_its_scores(finished: tuple[SessionRun, RunResult]) -> None:
+def test_it_learns_and_leaves_its_scores(finished: tuple[ExperimentRun, RunResult]) -> None:
     one, result = finished
     assert set(result.metrics) >= {"test/recall_at_20", "test/mrr_at_20", "test/nll", "validation/epoch4/mrr_at_20"}
     assert result.metrics["validation/epoch4/nll"] < result.metrics["validation/epoch1/nll"]
@@ -53,7 +50,7 @@ def test_it_learns_and_leaves_its_scores(finished: tuple[SessionRun, RunResult])
         assert (one.spec.folder / picture).read_bytes()[:4] == b"\x89PNG"
 
 
-def test_its_checkpoint_knows_the_names(finished: tuple[SessionRun, RunResult]) -> None:
+def test_its_checkpoint_knows_the_names(finished: tuple[ExperimentRun, RunResult]) -> None:
     one, result = finished
     checkpoint = one.spec.checkpoint
     assert {"modeling_hcrnn.py", "modeling_session.py"} <= set(check_checkpoint_folder(checkpoint))
@@ -65,7 +62,7 @@ def test_its_checkpoint_knows_the_names(finished: tuple[SessionRun, RunResult]) 
     )
 
 
-def one_data(one: SessionRun):  # type: ignore[no-untyped-def]
+def one_data(one: ExperimentRun):  # type: ignore[no-untyped-def]
     data = one.build_data()
     data.setup()
     return data
@@ -73,7 +70,7 @@ def one_data(one: SessionRun):  # type: ignore[no-untyped-def]
 
 @pytest.mark.slow
 def test_the_programs_of_its_card_run(
-    finished: tuple[SessionRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    finished: tuple[ExperimentRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     checkpoint = finished[0].spec.checkpoint
     card = (checkpoint / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(checkpoint))
@@ -89,7 +86,7 @@ def test_the_programs_of_its_card_run(
 
 
 def test_commands(
-    finished: tuple[SessionRun, RunResult],
+    finished: tuple[ExperimentRun, RunResult],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -140,7 +137,7 @@ def test_commands(
 
 @pytest.mark.parametrize("name", ["own.csv", "own.parquet"])
 def test_events_in_a_file_are_read_as_their_sessions(
-    finished: tuple[SessionRun, RunResult], tmp_path: Path, name: str
+    finished: tuple[ExperimentRun, RunResult], tmp_path: Path, name: str
 ) -> None:
     one, result = finished
     checkpoint, sessions = str(one.spec.checkpoint), sample_sessions()["test"]["items"]
@@ -169,7 +166,7 @@ def test_events_in_a_file_are_read_as_their_sessions(
     ],
 )
 def test_what_predict_does_not_take(
-    finished: tuple[SessionRun, RunResult], options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    finished: tuple[ExperimentRun, RunResult], options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["predict", str(finished[0].spec.checkpoint), *options]) == 2
     assert message in capsys.readouterr().err

@@ -17,12 +17,11 @@ from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.configuration_hcrnn import HcrnnConfig
 from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
 from ctxzoo.results.result import read_result
-from ctxzoo.runs.training_request import TrainingRequest
+from ctxzoo.tasks.sequences.experiments import SESSION_VARIANTS
+from ctxzoo.tasks.sequences.problem import SESSION_RECOMMENDATION
 from ctxzoo.tasks.sequences.sample import sample_sessions
-from ctxzoo.tasks.session_recommendation.run import VARIANTS
-from ctxzoo.tasks.session_recommendation.training import SessionTraining
+from tests.support.own_trainings import config_of
 
-TRAINING = SessionTraining()
 COLUMNS = ("--user_column", "who", "--item_column", "what", "--time_column", "when")  # of `events`
 CONFIGS: dict[str, type[ZooConfig]] = {"hcrnn": HcrnnConfig, "session_baseline": SessionBaselineConfig}
 
@@ -39,23 +38,24 @@ def events(path: Path, sessions: Sequence[Sequence[str]], columns: Sequence[str]
 @pytest.mark.parametrize("name", ["own.csv", "own.parquet"])
 def test_equal_sessions_stay_together(tmp_path: Path, name: str) -> None:
     path = events(tmp_path / name, ["ab", "ba", "ab"], ("user", "item", "time"))
-    request = TrainingRequest(data=str(path), columns={"user_column": None, "item_column": None, "time_column": None})
-    rows = TRAINING.read(request, tmp_path)
+    experiment = SESSION_RECOMMENDATION.settings("default", "hcrnn", "hcrnn1").changed(dataset=str(path))
+    rows = SESSION_RECOMMENDATION.read_own(experiment, {}, tmp_path)
     assert rows.splits["train"]["items"] == [["a", "b"], ["b", "a"], ["a", "b"]]
     assert rows.groups["train"].tolist() == [0, 1, 0]
     assert (rows.unit, rows.together) == ("sessions", "equal sessions")
 
 
 @pytest.mark.parametrize("settings", ["default", "paper"])
-@pytest.mark.parametrize("architecture", VARIANTS)
+@pytest.mark.parametrize("architecture", SESSION_VARIANTS)
 def test_every_setting_makes_a_model(settings: str, architecture: str) -> None:
-    assert architecture in TRAINING.architectures()
-    for variant in TRAINING.variants(architecture):
-        preset = TRAINING.preset(settings, architecture, variant)
-        for one in (preset, TRAINING.tiny(preset)):
-            config = CONFIGS[architecture](**one.config)
-            assert all(getattr(config, name) == value for name, value in one.config.items())
-    assert preset.settings()["max_length"] == (100 if settings == "paper" else 50)
+    assert architecture in SESSION_RECOMMENDATION.architectures()
+    for variant in SESSION_RECOMMENDATION.variants(architecture):
+        experiment = SESSION_RECOMMENDATION.settings(settings, architecture, variant)
+        for one in (experiment, SESSION_RECOMMENDATION.tiny(experiment)):
+            SESSION_RECOMMENDATION.check(one)
+            config = CONFIGS[architecture](**config_of(one))
+            assert all(getattr(config, name) == value for name, value in config_of(one).items())
+    assert experiment.settings()["max_length"] == (100 if settings == "paper" else 50)
 
 
 @pytest.mark.parametrize("name", ["own.csv", pytest.param("own.parquet", marks=pytest.mark.slow)])

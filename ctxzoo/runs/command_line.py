@@ -1,0 +1,373 @@
+"""From what is typed, or stands in a YAML file, to an `Experiment`: options by their short names, or with their group.
+
+The values of groups are read by jsonargparse, from the types and texts of the dataclasses.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import json
+import re
+import sys
+from argparse import ArgumentError
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, NoReturn, get_args, get_origin, get_type_hints
+
+import yaml
+from docstring_parser import parse as parse_docstring
+from jsonargparse import ArgumentParser, Namespace
+
+from ctxzoo.data.notices import line_of, say_once
+from ctxzoo.models.old_names import SETTINGS
+from ctxzoo.runs.experiment import GROUPS, Experiment
+from ctxzoo.training.arguments import Args
+
+FOUND_OUT = frozenset({"rows", "named", "world_size", "tell_time", "minutes"})  # values that nobody types
+OWN = "own"  # group of what belongs to data of one's own
+FILES = ("validation", "test")  # values of that group that name data
+TRUE, FALSE = frozenset({"true", "t", "yes", "y", "1"}), frozenset({"false", "f", "no", "n", "0"})
+_GROUPED = re.compile(r"--(?:[a-z]\w*)\.(\w+)")
+_GROUP_FILE = re.compile(r"^  --(\w+) CONFIG +Path to a configuration file\.\n", re.MULTILINE)
+_EXPECTED = re.compile(r'Parser key "(?:\w+\.)?(\w+)".*?(?:Got value|Given value): ([^\n]*)', re.DOTALL)
+_KINDS = {"float": "a number", "int": "a whole number", "bool": "true or false"}
+
+
+class UnknownOptionsError(ValueError):
+    """Something was typed that is no option, nor the value of one.
+
+    Args:
+        options: What was typed.
+    """
+
+    def __init__(self, options: Sequence[str]) -> None:
+        super().__init__(f"unrecognized arguments: {' '.join(options)}")
+        self.options = options
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """What was typed.
+
+    Attributes:
+        experiment: With all that was typed.
+        several: Name to value of what is no part of an experiment, such as lists of seeds.
+        typed: Names of what was typed, or stands in a YAML file.
+    """
+
+    experiment: Experiment
+    several: Mapping[str, Any]
+    typed: frozenset[str]
+
+    def tiny(self, tiny: Callable[[Experiment], Experiment]) -> Experiment:
+        """Return the experiment, where a tiny one is asked for with the values of such a one that were not typed."""
+        if not self.experiment.trainer.tiny:
+            return self.experiment
+        typed = {name: value for name, value in self.experiment.values().items() if name in self.typed}
+        return tiny(self.experiment).changed(**typed)
+
+    def with_files(self, options: Any) -> CommandLine:
+        """Return it with the files of `options` in the place of what was typed, such as pipes.
+
+        Args:
+            options: With `data`, `validation` and `test`.
+        """
+        files = {name: None if value is None else str(value) for name, value in vars(options).items() if name in FILES}
+        experiment = self.experiment.changed(dataset=str(options.data))
+        own: Args = self.several[OWN].changed(files)
+        return CommandLine(experiment, {**self.several, OWN: own}, self.typed)
+
+
+class ExperimentParser:
+    """Reads a command line.
+
+    Args:
+        base: Experiment with the defaults.
+        extra: Groups beside those of an experiment, by name.
+        function: Function whose arguments behind the first are options of their own; those that an experiment has too,
+            such as `dataset`, take their place. None: there are none.
+        short: Further short names of values, such as data for dataset.
+        alone: Name to what it is where nothing is typed behind it.
+        needed: Names that must be typed.
+        hidden: Names of the experiment's own that are no options.
+        fixed: Names whose values the base has already, of what was typed.
+        usage: How the command is typed, for `--help`.
+        description: Text for `--help`.
+        shown: Names that `--help` shows; `--help all` shows all. None: all.
+    """
+
+    def __init__(
+        self,
+        base: Experiment,
+        *,
+        extra: Mapping[str, Args] | None = None,
+        function: Callable[..., Any] | None = None,
+        short: Mapping[str, str] | None = None,
+        alone: Mapping[str, str] | None = None,
+        needed: Iterable[str] = (),
+        hidden: Iterable[str] = (),
+        fixed: Iterable[str] = (),
+        usage: str = "python recipes/NAME.py [settings.yaml] [options]",
+        description: str | None = None,
+        shown: Iterable[str] | None = None,
+    ) -> None:
+        self.base = base
+        self.extra = dict(extra or {})
+        self.lists = {} if function is None else _own_arguments(function)
+        self.usage = usage
+        self.shown = None if shown is None else {*shown, *self.lists}
+        self.short, self.alone = dict(short or {}), dict(alone or {})
+        self.needed, self.hidden, self.fixed = tuple(needed), frozenset(hidden), frozenset(fixed)
+        self.description = description or ""
+        self.parser = _Parser(exit_on_error=False)
+        self.parser.add_argument(
+            "--config", action="config", help="YAML file of settings; what is typed behind it wins"
+        )
+        self.groups: dict[str, Args] = {**{group: getattr(base, group) for group in GROUPS}, **self.extra}
+        self.dotted: dict[str, str] = {}  # name to the option that jsonargparse knows
+        self.kinds: dict[str, Any] = {}  # name to type
+        for group, args in self.groups.items():
+            self._add_group(group, args)
+        self._add_own()
+
+    def parse(self, arguments: Sequence[str]) -> CommandLine:
+        """Return what was typed.
+
+        Raises:
+            SystemExit: `--help`, `--print_config`.
+            OSError, ValueError: an option that there is not, a value that cannot be, a YAML file that is none.
+        """
+        if any(one in ("-h", "--help") for one in arguments):
+            self._print_help(everything="all" in arguments)
+        typed: dict[str, None] = {}
+        options = self._dotted(with_settings_file(arguments), typed)
+        for name in self.needed:
+            if name not in typed:
+                shown = next((short for short, whole in self.short.items() if whole == name), name)
+                raise ValueError(f"the following arguments are required: --{shown}")
+        try:
+            with contextlib.redirect_stderr(io.StringIO()):
+                found = self.parser.parse_args(options)
+        except ArgumentError as error:
+            if match := re.search(r"unrecognized arguments: (.*)", str(error)):
+                raise UnknownOptionsError(match[1].split()) from error
+            raise ValueError(self._plain_error(str(error))) from error
+        return CommandLine(self._experiment(found), self._others(found), frozenset(typed))
+
+    def _add_group(self, group: str, args: Args) -> None:
+        skipped = {
+            name for name in args.values() if name in FOUND_OUT or {name, self.short.get(name)} & self.lists.keys()
+        }
+        self.parser.add_class_arguments(type(args), group, skip=skipped)
+        hints = get_type_hints(type(args))
+        for name, value in args.values().items():
+            if name not in skipped:
+                self.dotted[name], self.kinds[name] = f"{group}.{name}", hints[name]
+                self.parser.set_defaults({f"{group}.{name}": value})
+
+    def _add_own(self) -> None:
+        """Add what is in no group: seed, score and tag of the experiment, and the arguments of the function."""
+        texts = {one.arg_name: one.description for one in parse_docstring(Experiment.__doc__ or "").params}
+        for name, kind in (("seed", int), ("score", str), ("tag", str)):
+            if not {name, self.short.get(name)} & self.lists.keys() and name not in self.hidden:
+                self.parser.add_argument(f"--{name}", type=kind, default=getattr(self.base, name), help=texts[name])
+                self.dotted[name], self.kinds[name] = name, kind
+        for name, (kind, default, text) in self.lists.items():
+            many: dict[str, Any] = {"nargs": "+", "default": list(default)} if isinstance(default, tuple) else {}
+            self.parser.add_argument(f"--{name}", type=kind, help=text, **{"default": default, **many})
+            self.dotted[name], self.kinds[name] = name, bool if kind is bool else list
+
+    def _dotted(self, arguments: Iterable[str], typed: dict[str, None]) -> list[str]:
+        """Return what was typed with the group before each name, and with a value behind each.
+
+        Args:
+            arguments: What was typed.
+            typed: Gets the names.
+        """
+        found: list[str] = []
+        words = list(arguments)
+        while words:
+            word = words.pop(0)
+            option, equals, value = word[2:].partition("=")
+            name, value_of_no = self._name_of_today(option.replace("-", "_"))
+            if not word.startswith("--") or name not in self.dotted:
+                found.append(word)
+                continue
+            typed[name] = None
+            kind, ends = self.kinds[name], not words or words[0].startswith("--")
+            if value_of_no:
+                value = value_of_no
+            elif kind is bool and not equals:
+                value = words.pop(0) if not ends and words[0].lower() in TRUE | FALSE else "true"
+            elif get_origin(kind) in (list, tuple) and name not in self.lists and not equals:
+                value = json.dumps(
+                    [words.pop(0) for _ in takewhile(lambda one: not one.startswith("--"), tuple(words))]
+                )
+            elif name in self.alone and not equals and ends:
+                value = self.alone[name]
+            elif not equals:
+                found.append(f"--{self.dotted[name]}")
+                continue
+            if kind is bool and value.lower() in TRUE | FALSE:
+                value = str(value.lower() in TRUE).lower()
+            found.append(f"--{self.dotted[name]}={value}")
+        return found
+
+    def _name_of_today(self, option: str) -> tuple[str, str]:
+        """Return the short name of an option, and false behind --no_…, else nothing."""
+        group, _, leaf = option.rpartition(".")
+        name = leaf if group in self.groups else option
+        if name in SETTINGS:
+            say_once(f"--{name} is --{SETTINGS[name]} now")
+            return SETTINGS[name], ""
+        if name.startswith("no_") and self.kinds.get(name[3:]) is bool:
+            return name[3:], "false"
+        return self.short.get(name, name), ""
+
+    def _experiment(self, found: Namespace) -> Experiment:
+        changes = {}
+        for name, option in self.dotted.items():
+            if name not in self.lists and name not in self.fixed and option.partition(".")[0] not in self.extra:
+                changes[name] = found[option]
+        return self.base.changed(**changes)
+
+    def _others(self, found: Namespace) -> dict[str, Any]:
+        groups = {
+            group: args.changed({name: found[f"{group}.{name}"] for name in args.values()})
+            for group, args in self.extra.items()
+        }
+        return {**{name: found[name] for name in self.lists}, **groups}
+
+    def _plain_error(self, message: str) -> str:
+        """Return an error of the parser in one line, as `Args` would tell it."""
+        match = _EXPECTED.search(message)
+        if match is None:
+            return _GROUPED.sub(r"--\1", " ".join(message.split()))
+        name, value = match[1], match[2].strip()
+        group = next((args for args in self.groups.values() if name in args.values()), None)
+        choices = {} if group is None else group.choices()
+        if name in choices:
+            known = ", ".join(str(one) for one in choices[name] if one is not None)
+            return f"{name}={value!r}: expected one of {known}"
+        kinds = [plain for kind, plain in _KINDS.items() if kind in str(self.kinds.get(name, message))]
+        return f"{name}={value}: expected {kinds[0] if kinds else self.kinds.get(name)}"
+
+    def _print_help(self, *, everything: bool) -> NoReturn:
+        text = _GROUP_FILE.sub("", _GROUPED.sub(r"--\1", self.parser.format_help()))
+        text = f"usage: {self.usage}\n\n{self.description.strip()}\n\n{text[text.index('options:') :]}"
+        if self.shown is not None and not everything:
+            text = _without_options(text, {*self.shown, "help", "config", "print_config"})
+            text += "\n--help all shows the other options.\n"
+        for short, name in self.short.items():
+            text = re.sub(rf"(?m)^  --{name} {name.upper()}", f"  --{short} {short.upper()}", text)
+        print(text)
+        sys.exit(0)
+
+
+def typed_value(arguments: Sequence[str], name: str, default: Any = None) -> Any:
+    """Return what was typed for a name before anything is read, or stands in a YAML file; the last one wins."""
+    words = with_settings_file(arguments)
+    found = default
+    for number, word in enumerate(words):
+        option, equals, value = word.partition("=")
+        if option.rpartition(".")[2] == name or option == f"--{name}":
+            found = value if equals else next(iter(words[number + 1 : number + 2]), default)
+    return found
+
+
+def with_settings_file(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments, with YAML files, at their head or behind `--config`, replaced by the options they hold.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not YAML, or holds no settings by name.
+    """
+    found: list[str] = []
+    words = list(arguments)
+    if words and Path(words[0]).suffix in (".yaml", ".yml"):
+        words.insert(0, "--config")
+    while words:
+        word = words.pop(0)
+        option, equals, value = word.partition("=")
+        if option != "--config":
+            found.append(word)
+        elif equals or words:
+            found += _options_of(value if equals else words.pop(0))
+        else:
+            raise ValueError("--config: expected a YAML file behind it")
+    return found
+
+
+def _options_of(file: str) -> list[str]:
+    try:
+        values = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{file} is not YAML: {line_of(error)}") from error
+    if not isinstance(values, dict):
+        raise ValueError(f"{file} holds {values!r:.80}; expected settings by name, such as `epochs: 10`")
+    found = []
+    for name, value in values.items():
+        grouped = isinstance(value, dict)
+        for option, one in value.items() if grouped else ((name, value),):
+            if isinstance(one, list):
+                found += [f"--{option}", *map(str, one)]
+            elif one is not None or grouped:  # nothing beside a name alone: the default
+                found.append(f"--{option}={one if isinstance(one, str) else json.dumps(one)}")
+    return found
+
+
+class _Parser(ArgumentParser):
+    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
+        raise ArgumentError(None, message) from ex
+
+
+def _own_arguments(function: Callable[..., Any]) -> dict[str, tuple[Any, Any, str]]:
+    """Return the arguments of a function behind the first: name to type (of a list's elements), default and text."""
+    texts = {one.arg_name: one.description for one in parse_docstring(function.__doc__ or "").params}
+    hints = get_type_hints(function)
+    found = {}
+    for one in list(inspect.signature(function).parameters.values())[1:]:
+        inner = get_args(hints[one.name])
+        found[one.name] = (inner[0] if inner else hints[one.name], one.default, texts[one.name] or "")
+    return found
+
+
+def _without_options(text: str, shown: Iterable[str]) -> str:
+    """Return a help text without the options that are not shown, and without the usage."""
+    head, *rest = re.split(r"(?m)^(?=  (?:-h, )?--\w)|(?=^\S)", text)
+    kept = [head]
+    names = set(shown)
+    for part in rest:
+        match = re.match(r"  (?:-h, )?--(\w+)", part)
+        if match is None or match[1] in names:
+            kept.append(part)
+    return "".join(kept)
+
+
+def written_settings(experiment: Experiment, others: Mapping[str, Any]) -> str:
+    """Return YAML by which the same training starts again, see `with_settings_file`.
+
+    Args:
+        experiment: As it was typed, before anything was read.
+        others: Further groups and values by name.
+    """
+    model = ("architecture", "variant") if experiment.start.init_from is not None else ()
+    content: dict[str, Any] = {"seed": experiment.seed}
+    run = experiment.run
+    follows: tuple[str, ...] = ()
+    if OWN in others and Path(run.results_dir) == Path(run.output_dir) / "results":
+        follows = ("results_dir",)  # from where the outputs are
+    if OWN not in others:  # a user's own run is named by what it is
+        content |= {"score": experiment.score, "tag": experiment.tag}
+    for name, group in {**{group: getattr(experiment, group) for group in GROUPS}, **others}.items():
+        if isinstance(group, Args):
+            left_out = {*FOUND_OUT, *model, *follows}
+            values = {key: value for key, value in group.values().items() if key not in left_out}
+            content[name] = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
+        else:
+            content[name] = group
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)

@@ -1,0 +1,302 @@
+"""`ctxzoo train` of a problem that has experiments: from options to a trained model, its scores, and how it is used."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import datasets
+import torch
+from lightning.fabric.utilities.exceptions import MisconfigurationException
+
+from ctxzoo.data.files import check_writable
+from ctxzoo.data.notices import say_once
+from ctxzoo.data.own_splits import OwnSplits, write_own_splits
+from ctxzoo.data.reading_notes import current_notes
+from ctxzoo.hub.card import CardOptions
+from ctxzoo.hub.saved_model import read_saved_model
+from ctxzoo.models.old_names import current_architecture
+from ctxzoo.results.result import TRIALS, RunResult
+from ctxzoo.runs.command_line import OWN, CommandLine, ExperimentParser, typed_value, written_settings
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.preset import told
+from ctxzoo.runs.problem import Problem
+from ctxzoo.runs.run import execute
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.runs.train_own_data import compared_line, print_end, say, training_before, warnings_as_notes
+from ctxzoo.runs.tuning import Search, Trial, tuned_run
+from ctxzoo.training.arguments import POSITIVE, Args, number
+from ctxzoo.training.task import NonFiniteLossError
+from ctxzoo.version import version
+
+CONTINUED = "continued"  # what names say of a model that began as a checkpoint
+OF_A_CONTINUATION = frozenset({"batch_size", "max_length", "decay", "warmup", "monitor"})
+SHORT = {"data": "dataset"}
+# What `ctxzoo train PROBLEM --help` shows, beside the values of the problem's data and model.
+SHOWN = (
+    *("dataset", "validation", "test", "data_dir", "format", "no_header", "skip_bad", "settings", "architecture"),
+    *("variant", "init_from", "epochs", "batch_size", "learning_rate", "precision", "tune", "seed", "resume"),
+    *("replace", "tiny", "output_dir", "threads", "push_to", "license", "language", "example"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnArgs(Args):
+    """What belongs to data of one's own.
+
+    Args:
+        validation: File of its own to choose the best epoch by; null: drawn from --data.
+        test: File of its own to score at the end; null: drawn from --data.
+        format: Kind of data that comes through a pipe, whose name does not say it; null: as its content shows.
+        no_header: Whether the first line of .csv and .tsv files is a row; columns are then numbered from 0.
+        skip_bad: Whether bad files, rows and documents are left out, and listed.
+        settings: Settings that are changed: the default, or those of the architecture's paper.
+        tune: Minutes of a search for settings on validation, whose best are kept; null: none.
+        license: Licence of the weights for the card, as the Hub names it; null: the card names none.
+        language: Languages of the texts for the card, as en; empty: the card names none.
+        example: Example for the card; alone: a test row; null: none of the data.
+    """
+
+    validation: str | None = None
+    test: str | None = None
+    format: str | None = None
+    no_header: bool = False
+    skip_bad: bool = False
+    settings: Literal["default", "paper"] = "default"
+    tune: float | None = number(None, POSITIVE)
+    license: str | None = None
+    language: tuple[str, ...] = ()
+    example: str | None = None
+
+
+def parse_own(problem: Problem, arguments: Sequence[str]) -> CommandLine:
+    """Return what a user asks of `ctxzoo train PROBLEM`; `several["own"]` is an `OwnArgs`.
+
+    Args:
+        problem: Problem of the command.
+        arguments: What is typed behind its name.
+
+    Raises:
+        SystemExit: `--help`, `--print_config`.
+        OSError, ValueError: there is no such option, setting, architecture, variant or checkpoint.
+    """
+    chosen = {name: typed_value(arguments, name) for name in ("settings", "architecture", "variant", "init_from")}
+    base = choose(problem, **{name: value for name, value in chosen.items() if value not in (None, "null")})
+    parser = ExperimentParser(
+        base,
+        extra={OWN: OwnArgs()},
+        short=SHORT,
+        alone={"example": ""},
+        needed=("dataset",),
+        hidden=("score", "tag"),
+        fixed=("architecture", "variant"),
+        usage=f"ctxzoo train {problem.name} --data DATA [options]",
+        description=f"Train a model of {problem.title} on your own data.",
+        shown={*SHOWN, *problem.data_args.__annotations__, *problem.model_args.__annotations__},
+    )
+    line = parser.parse(arguments)
+    experiment = line.tiny(problem.tiny)
+    if "results_dir" not in line.typed:
+        experiment = experiment.changed(results_dir=str(Path(experiment.run.output_dir) / "results"))
+    problem.check(experiment)
+    return replace(line, experiment=experiment)
+
+
+def choose(
+    problem: Problem,
+    *,
+    settings: str = "default",
+    architecture: str | None = None,
+    variant: str | None = None,
+    init_from: str | None = None,
+) -> Experiment:
+    """Return the settings of an architecture and variant, or those with which a checkpoint goes on.
+
+    Raises:
+        OSError: there is no such checkpoint.
+        ValueError: an architecture or variant that there is not; a checkpoint of another problem.
+    """
+    recipe = f"train_{problem.name.replace('-', '_')}"
+    paper = "paper" if settings == "paper" else ""
+    if init_from is None:
+        name, named = _architecture_and_variant(problem, architecture, variant)
+        return problem.settings(settings, name, named).changed(recipe=recipe, tag=paper, **_how_to_run())
+    saved = read_saved_model(init_from)
+    _ = saved.folder  # its files are checked now
+    name, done = saved.architecture.name, saved.model_class.zoo_task
+    if done != problem.name:
+        raise ValueError(
+            f"--init_from {init_from!r} holds a {saved.model_class.__name__}, which does {done or 'no task'}; "
+            f"expected a checkpoint of {problem.name}"
+        )
+    if variant is not None or architecture not in (None, name):
+        raise ValueError(f"--init_from {init_from!r} is a {name}; leave --architecture and --variant out, it says them")
+    suited = problem.variant_of(saved.config)
+    usual = problem.settings(settings, name, suited or next(iter(problem.variants(name))))
+    model = problem.model_args(architecture=name, variant=suited or CONTINUED)  # all else is that of the checkpoint
+    kept = {key: value for key, value in usual.data.values().items() if key in OF_A_CONTINUATION}
+    tag = "-".join(part for part in (paper, CONTINUED if suited else "") if part)
+    begun = replace(usual, model=model, data=problem.data_args(**kept))
+    return begun.changed(recipe=recipe, tag=tag, init_from=init_from, **_how_to_run())
+
+
+def _how_to_run() -> dict[str, Any]:
+    """Return the values of `RunArgs` of a command that a person looks at."""
+    return {"progress": sys.stdout.isatty(), "tell_time": True, "tensorboard": False, "threads": None}
+
+
+def _architecture_and_variant(problem: Problem, architecture: str | None, variant: str | None) -> tuple[str, str]:
+    known = problem.architectures()
+    name = problem.default[0]
+    if architecture is not None:
+        name, variant = current_architecture(architecture, variant, known.__contains__)
+        if name != architecture:
+            now = " ".join((name, *([] if variant is None else ["--variant", variant])))
+            say_once(f"--architecture {architecture} is --architecture {now} now")
+    if name not in known:
+        raise ValueError(f"unknown --architecture {name!r}; for {problem.title}: {', '.join(known)}")
+    variants = problem.variants(name)
+    named = variant or (problem.default[1] if name == problem.default[0] else next(iter(variants)))
+    if named not in variants:
+        raise ValueError(f"unknown --variant {named!r}; {name} has {', '.join(variants)}")
+    return name, named
+
+
+def train_own(problem: Problem, line: CommandLine) -> RunResult:
+    """Train on a user's data, and print what was done and found.
+
+    Args:
+        problem: Problem of the command.
+        line: What the user asks for, of `parse_own`.
+
+    Raises:
+        OSError, ValueError: the data, a checkpoint or a folder is not as it should be; no finite loss.
+        TrainingInterrupted: Ctrl-C; what is finished is kept, and `resume` goes on.
+    """
+    own: OwnArgs = line.several[OWN]
+    card = CardOptions(example=own.example, licence=own.license, language=own.language)
+    if card.example:
+        problem.card.typed_example(card.example)  # an error now, not when the training is over
+    if line.experiment.run.threads is not None:
+        torch.set_num_threads(line.experiment.run.threads)
+    datasets.disable_progress_bars()
+    splits = write_rows(problem, line.experiment, own)
+    for text in (*splits.lines, *current_notes().new_lines()):
+        print(text)
+    experiment = with_rows(line.experiment, splits)
+    where, model = own.settings if experiment.start.init_from is None else "the checkpoint's", experiment.model
+    print(f"training {model.architecture} {model.variant} with {where} settings: {_told(experiment)}")
+    try:
+        with warnings_as_notes():
+            run_of = partial(_run_of, problem, card, own)
+            run, resume = _plain_run(experiment, run_of), experiment.run.resume
+            if own.tune is not None:
+                run, resume = _tuned(problem, experiment, own.tune, line.typed, run_of), True
+            elif resume and not run.spec.folder.is_dir():
+                say("note: no training on these rows was begun before; it starts anew")
+            kept = run.spec.finished() if resume else None
+            before = training_before(run)
+            result = execute(run, resume=resume)
+    except (NonFiniteLossError, FloatingPointError) as error:
+        raise ValueError(str(error)) from error
+    except MisconfigurationException as error:
+        raise ValueError(f"{error} Choose another --accelerator, --devices or --precision") from error
+    predicted = problem.predict_arguments(run.spec.checkpoint, splits.folder / "test.parquet")
+    print_end(problem, run, result, predicted, problem.beside(run.experiment, result), is_new=kept is None)
+    if kept is None and before is not None:
+        print(compared_line(problem, run, result, *before))
+    return result
+
+
+def write_rows(problem: Problem, experiment: Experiment, own: OwnArgs) -> OwnSplits:
+    """Read, check and divide the user's data, and write it into the folder of the outputs.
+
+    Raises:
+        OSError: that folder cannot be written; see also `Problem.read_own`.
+        ValueError: see `Problem.read_own` and `write_own_splits`.
+    """
+    folder = Path(experiment.run.output_dir) / experiment.recipe
+    check_writable(folder)
+    files = {name: file for name, file in (("validation", own.validation), ("test", own.test)) if file is not None}
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".reading-") as scratch:
+        rows = problem.read_own(experiment, files, Path(scratch))
+        return write_own_splits(rows, _name_of(experiment.data.dataset), folder)
+
+
+def _name_of(data: str) -> str:
+    """Return what data is called: a file or folder by its last part, so that it is not taken for a Hub id."""
+    return Path(data).resolve().name if Path(data).exists() else data
+
+
+def with_rows(experiment: Experiment, splits: OwnSplits) -> Experiment:
+    """Return the experiment on rows that are written, and named by them."""
+    name = _name_of(experiment.data.dataset)
+    # Scores on a test split that was drawn here are none on the Hub's dataset.
+    named = name.rpartition("/")[2] if "test" in splits.drawn else name
+    tag = "-".join(part for part in (experiment.tag, "tiny" if experiment.trainer.tiny else "") if part)
+    return experiment.changed(rows=splits.folder.name, named=named, tag=tag, commit=version())
+
+
+def _run_of(problem: Problem, card: CardOptions, own: OwnArgs, experiment: Experiment) -> ExperimentRun:
+    """Return one training, which keeps the settings by which it starts again."""
+    typed = written_settings(experiment, {OWN: replace(own, tune=None)})
+    return ExperimentRun(problem, experiment, card, typed)
+
+
+def _plain_run(experiment: Experiment, run_of: Callable[[Experiment], ExperimentRun]) -> ExperimentRun:
+    """Return the training; to resume, a finished one whose names say nothing of the data's content, where it is.
+
+    Those are of `--replace`, or of before names told the content.
+    """
+    if experiment.run.resume:
+        named = run_of(experiment.changed(replace=True))
+        if named.spec.finished() is not None:
+            return named
+    return run_of(experiment)
+
+
+def _tuned(
+    problem: Problem,
+    experiment: Experiment,
+    minutes: float,
+    typed: frozenset[str],
+    run_of: Callable[[Experiment], ExperimentRun],
+) -> ExperimentRun:
+    """Return the run with the best settings of a search; what was typed is not changed."""
+    trials = str(Path(experiment.run.results_dir) / TRIALS)
+
+    def run_of_trial(tried: Experiment, trial: Trial) -> ExperimentRun:
+        tag = "-".join(part for part in (tried.tag, trial.name) if part)
+        one = tried.changed(tag=tag, score=trial.score, minutes=trial.minutes, progress=False, tell_time=False)
+        only_kept = {} if trial.score == "test" else {"results_dir": trials, "push_to": None}
+        return run_of(one.changed(**only_kept))
+
+    space = {name: values for name, values in problem.search_space(experiment).items() if name not in typed}
+    search = Search(
+        run_of=run_of_trial,
+        start=experiment,
+        space=space,
+        objective=problem.objective,
+        lower_is_better=problem.lower_is_better,
+    )
+    found = tuned_run(search, minutes=minutes, seed=experiment.seed, resume=experiment.run.resume, tell=say)
+    assert isinstance(found, ExperimentRun)
+    return found
+
+
+def _told(experiment: Experiment) -> str:
+    """Write for a person the settings of the training, those of data only where they are not the usual ones."""
+    usual = {name: value for name, value in experiment.class_defaults().items() if name in experiment.data.values()}
+    aside = {"rows", "world_size"}
+    return told(
+        {
+            name: value
+            for name, value in experiment.settings().items()
+            if name not in aside and value not in (None, "", False) and not (name in usual and value == usual[name])
+        }
+    )

@@ -1,0 +1,182 @@
+"""`Problem`: what one problem trains, how, and on which rows. What takes time is imported when it is asked for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ctxzoo.models.registration import ARCHITECTURES
+from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs
+
+if TYPE_CHECKING:
+    from ctxzoo.data.own_splits import OwnRows
+    from ctxzoo.hub.task_card import TaskCard
+    from ctxzoo.results.result import RunResult
+    from ctxzoo.training.task import ZooTask
+
+RATE_FACTORS = (0.25, 0.5, 1.0, 2.0)  # that a search tries: times the rate of the experiment, whatever its optimizer
+
+
+class Problem(ABC):
+    """Everything about the trainings of one problem; heavy parts are imported when they are asked for.
+
+    Attributes:
+        name: Name of the problem, as heads say it (`zoo_task`).
+        title: Name for readers.
+        data_args, model_args: Classes of an experiment's groups.
+        default: Architecture and variant where none is named.
+        objective: Score of validation by which a search compares; a name in the card's `metrics`.
+        lower_is_better: Whether a lower one is better.
+        space: Name to values of the settings that a search tries beside the learning rate, where they are not None.
+        predicted: Arguments of `ctxzoo predict` behind the checkpoint, as they are typed.
+        called: How a pipeline of the problem is called; of one without a pipeline empty.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    data_args: ClassVar[type[DataArgs]]
+    model_args: ClassVar[type[ModelArgs]]
+    default: ClassVar[tuple[str, str]]
+    objective: ClassVar[str]
+    lower_is_better: ClassVar[bool] = False
+    space: ClassVar[Mapping[str, Sequence[Any]]]
+    called: ClassVar[str] = ""
+
+    @property
+    @abstractmethod
+    def card(self) -> TaskCard:
+        """What is written about its models."""
+
+    @property
+    @abstractmethod
+    def module_class(self) -> type[ZooTask]:
+        """The LightningModule."""
+
+    @abstractmethod
+    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the variants of an architecture, the one that is taken where none is named first, and their fields."""
+
+    @abstractmethod
+    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        """Return the settings of that name, "default" or "paper"."""
+
+    @abstractmethod
+    def tiny(self, experiment: Experiment) -> Experiment:
+        """Return it with a small model and one epoch."""
+
+    @abstractmethod
+    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        """Read and check the user's data.
+
+        Args:
+            experiment: What the user asks for.
+            files: Name of a split to a file of its own: validation, test.
+            scratch: Folder that is there until the rows are written.
+
+        Raises:
+            OSError, ValueError: the data is missing or not as it should be, in one line.
+        """
+
+    @abstractmethod
+    def data_module(self, experiment: Experiment) -> Any:
+        """Return the DataModule, before `setup`."""
+
+    @abstractmethod
+    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        """Return arguments of `ctxzoo predict` that this checkpoint takes, as they are typed.
+
+        Args:
+            checkpoint: Its folder.
+            test: File of the rows of test, which problems whose checkpoints read files name.
+        """
+
+    def variant_of(self, config: Any) -> str | None:
+        """Return the variant whose settings suit a checkpoint with this config; None where all have the same."""
+        return None
+
+    def architectures(self) -> list[str]:
+        """Return the names of the architectures that have a head of this problem."""
+        return [
+            name
+            for name, one in ARCHITECTURES.items()
+            if any(head.zoo_task == self.name for head in one.model_classes.values())
+        ]
+
+    def check(self, experiment: Experiment) -> None:
+        """Refuse fields of a configuration that the architecture does not have, or whose checkpoint says them.
+
+        Raises:
+            ValueError: there is such a field.
+        """
+        from ctxzoo.hub.card_facts import check_architecture
+
+        model = experiment.model
+        check_architecture(model.architecture)
+        variants = self.variants(model.architecture)
+        if experiment.start.init_from is None and model.variant not in variants:
+            raise ValueError(f"unknown variant {model.variant!r} of {model.architecture}; known: {', '.join(variants)}")
+        known = ARCHITECTURES[model.architecture].config_class.__dataclass_fields__
+        ours = [name for name in model.config() if experiment.start.init_from is None and name in known]
+        unknown = [name for name in model.config() if name not in ours]
+        if unknown:
+            others = (
+                value for group in ("data", "optimizer", "trainer") for value in getattr(experiment, group).values()
+            )
+            raise ValueError(
+                f"{model.architecture} {model.variant} has no setting {unknown[0]}; it has "
+                f"{', '.join(sorted((*ours, *others)))}"
+            )
+
+    def search_space(self, experiment: Experiment) -> dict[str, Sequence[Any]]:
+        """Return name to values of the settings that a search tries, from this experiment on."""
+        own, rate = experiment.values(), experiment.optimizer.learning_rate
+        rates = {"learning_rate": [float(f"{factor * rate:.6g}") for factor in RATE_FACTORS]}
+        return {**rates, **{name: values for name, values in self.space.items() if own[name] is not None}}
+
+    def model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        """Return the whole config of the model as a plain dict, on data after `setup`."""
+        model = experiment.model
+        fields = self.variants(model.architecture)[model.variant]
+        return {"model_type": f"ctxzoo_{model.architecture}", **fields, **model.config(), **data.model_sizes()}
+
+    def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+        """Return the LightningModule with its model as it starts.
+
+        Args:
+            experiment: What is trained.
+            data: DataModule after `setup`.
+            processes: Number of those that train together.
+        """
+        checkpoint = experiment.start.init_from
+        start: dict[str, Any] = {"pretrained": checkpoint}
+        if checkpoint is None:
+            start = {"model_config": self.model_config(experiment, data)}
+        steps = experiment.trainer_settings().number_of_steps(data, processes)
+        return self.module_class(**start, **experiment.optimizer.arguments(steps))
+
+    def score(
+        self, experiment: Experiment, task: Any, data: Any, splits: tuple[str, ...]
+    ) -> dict[str, dict[str, float]]:
+        """Return split to scores of the finished model."""
+        from ctxzoo.training.scoring import score_splits
+
+        return score_splits(task, data, splits, progress=False)
+
+    def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
+        """Return what the results file keeps of each example of the scored splits, see `RunResult`; none by default."""
+        return {}
+
+    def beside(self, experiment: Experiment, result: RunResult) -> Iterable[str]:
+        """Yield lines that stand beside the scores, such as a baseline's."""
+        return ()
+
+
+def saved_names(checkpoint: str) -> list[str]:
+    """Return the names of the things that a checkpoint knows, in the order of their ids."""
+    from ctxzoo.hub.saved_model import read_saved_model
+
+    config: Any = read_saved_model(checkpoint).config
+    names: list[str] = config.names()
+    return names

@@ -1,0 +1,185 @@
+"""The trainings of sequences: what may be set, the papers' settings, the usual ones, and what a search tries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ctxzoo.models.configuration_hcrnn import HcrnnConfig
+from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
+from ctxzoo.models.configuration_time_encoder import TimeEncoderConfig
+from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, OptimizerArgs, TrainerArgs
+from ctxzoo.training.arguments import COUNT, FRACTION, SIZE, number
+
+SESSIONS, EVENTS = "session-recommendation", "next-event"  # as heads say it
+SESSION_VARIANTS = {"hcrnn": HcrnnConfig.variants, "session_baseline": SessionBaselineConfig.variants}
+EVENT_VARIANTS = {"time_encoder": TimeEncoderConfig.variants}  # what tells when an event was
+TINY = {SESSIONS: {"embedding_size": 6, "hidden_size": 6}, EVENTS: {"hidden_size": 8, "time_size": 8}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceData(DataArgs):
+    """What is trained on.
+
+    Args:
+        user_column: Column of a file of events that says whose they are.
+        item_column: Column that says what was chosen, or happened.
+        time_column: Column that says when, as numbers or dates.
+        max_length: Things of a sequence that a prediction sees at most.
+    """
+
+    user_column: str = "user"
+    item_column: str = "item"
+    time_column: str = "time"
+    max_length: int = number(100, SIZE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionModel(ModelArgs):
+    """What is trained.
+
+    Args:
+        embedding_size: Numbers of an item vector.
+        hidden_size: Units of the state.
+        embedding_dropout: Dropout on item vectors.
+        pooled_dropout: Dropout on what the scores are computed from.
+        num_topics: Topics of the global context, of hcrnn.
+        kl_lambda: Weight of the divergence of the topics from their prior, of hcrnn.
+        drift_constraint: What keeps the weights of the drift from being negative, of hcrnn.
+        sigmoid_scores: Whether scores are between 0 and 1 as in the code of HCRNN's authors, of stamp.
+    """
+
+    embedding_size: int | None = number(None, SIZE)
+    hidden_size: int | None = number(None, SIZE)
+    embedding_dropout: float | None = number(None, FRACTION)
+    pooled_dropout: float | None = number(None, FRACTION)
+    num_topics: int | None = number(None, SIZE)
+    kl_lambda: float | None = number(None, COUNT)
+    drift_constraint: Literal["clip", "softplus"] | None = None
+    sigmoid_scores: bool | None = None
+
+    def config(self) -> dict[str, Any]:
+        others = {name: value for name, value in super().config().items() if name != "sigmoid_scores"}
+        return {**others, "sigmoid_scores": True} if self.sigmoid_scores and self.variant == "stamp" else others
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventModel(ModelArgs):
+    """What is trained.
+
+    Args:
+        hidden_size: Numbers of a step and of an event.
+        num_layers: Layers.
+        num_heads: Heads of a layer.
+        dropout: Dropout on steps, and on what a block adds.
+        time_combine: How an encoding of time enters.
+        time_transform: Transform of relative times.
+        time_size: Numbers of an encoding other than lste.
+        num_components: Components of lste.
+        num_frequencies: Frequencies of each component of lste.
+    """
+
+    hidden_size: int | None = number(None, SIZE)
+    num_layers: int | None = number(None, SIZE)
+    num_heads: int | None = number(None, SIZE)
+    dropout: float | None = number(None, FRACTION)
+    time_combine: Literal["kernel", "multiply", "add", "concat"] | None = None
+    time_transform: Literal["none", "log"] | None = None
+    time_size: int | None = number(None, SIZE)
+    num_components: int | None = number(None, SIZE)
+    num_frequencies: int | None = number(None, SIZE)
+
+    def config(self) -> dict[str, Any]:
+        width = {} if self.hidden_size is None else {"word_dim": self.hidden_size, "causal": True}
+        dropout = {} if self.dropout is None else {"hidden_dropout": self.dropout}
+        return {**super().config(), **width, **dropout}
+
+
+def session_paper(architecture: str, variant: str) -> Experiment:
+    """Return the settings of HCRNN's authors, but for the batches: 16 whole sessions, every position of which is
+    trained at once, in place of 512 prefixes drawn from all sessions.
+    """
+    own: dict[str, Any] = {"sigmoid_scores": False}
+    if architecture == "hcrnn":
+        own = {"num_topics": 50, "kl_lambda": 1e-3, "drift_constraint": "clip"}
+    return Experiment(
+        problem=SESSIONS,
+        recipe="",
+        data=SequenceData(batch_size=16),
+        model=SessionModel(
+            architecture=architecture,
+            variant=variant,
+            embedding_size=100,
+            hidden_size=100,
+            embedding_dropout=0.25,
+            pooled_dropout=0.5,
+            **own,
+        ),
+        optimizer=OptimizerArgs(learning_rate=1e-3),
+        trainer=TrainerArgs(epochs=200, patience=10),
+    )
+
+
+def session_default(architecture: str, variant: str) -> Experiment:
+    """Return the settings of `ctxzoo train`.
+
+    Model and rates are those of HCRNN's authors. Sizes, dropout and the moving average were chosen on validation
+    sessions of CiteULike (docs/results/hcrnn.md, twice the width); how many items are read and when it ends are ours.
+    """
+    return session_paper(architecture, variant).changed(
+        **{"embedding_size": 200, "hidden_size": 200, "embedding_dropout": 0.5, "pooled_dropout": 0.5},
+        **{"num_topics": None, "kl_lambda": None, "drift_constraint": None, "sigmoid_scores": None},
+        **{"max_length": 50, "epochs": 60, "patience": 6, "ema_decay": 0.998},
+    )
+
+
+def event_paper(architecture: str, variant: str) -> Experiment:
+    """Return sizes and rate of Xu et al. (2019) on badges, but for dropout, batches and the length of training."""
+    return Experiment(
+        problem=EVENTS,
+        recipe="",
+        data=SequenceData(batch_size=32),
+        model=EventModel(
+            architecture=architecture,
+            variant=variant,
+            hidden_size=32,
+            num_layers=1,
+            num_heads=1,
+            dropout=0.2,
+            time_combine="kernel",
+            time_transform="none",
+            time_size=32,
+            num_components=2,
+            num_frequencies=8,
+        ),
+        optimizer=OptimizerArgs(learning_rate=1e-3),
+        trainer=TrainerArgs(epochs=30, patience=5, gradient_clip=5.0),
+    )
+
+
+def event_default(architecture: str, variant: str) -> Experiment:
+    """Return the settings of `ctxzoo train`: the best trial on validation of badges (docs/models/time_encoder.md)."""
+    return event_paper(architecture, variant).changed(
+        **{"hidden_size": 64, "num_layers": 2, "num_heads": 2, "time_combine": "add"},
+        **{"learning_rate": 5e-3, "epochs": 40, "patience": 8, "ema_decay": 0.998},
+    )
+
+
+SESSION_SPACE: Mapping[str, Sequence[Any]] = {
+    "batch_size": (8, 16, 32),
+    "hidden_size": (100, 200, 400),
+    "embedding_size": (100, 200, 400),
+    "embedding_dropout": (0.1, 0.25, 0.5),
+    "pooled_dropout": (0.25, 0.5),
+    "weight_decay": (0.0, 1e-5, 1e-3),
+}
+EVENT_SPACE: Mapping[str, Sequence[Any]] = {
+    "batch_size": (16, 32, 64),
+    "hidden_size": (32, 64, 128),
+    "dropout": (0.1, 0.2, 0.4),
+    "num_layers": (1, 2, 3),
+    "num_heads": (1, 2, 4),
+    "weight_decay": (0.0, 1e-5, 1e-3),
+    **{"time_size": (16, 32, 64), "num_components": (1, 2, 4), "num_frequencies": (4, 8, 16)},
+}

@@ -1,0 +1,271 @@
+"""Session recommendation and next event: their trainings, and what the command line does with their checkpoints."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ctxzoo.data.notices import count_of
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.problem import Problem, saved_names
+from ctxzoo.tasks.commands import (
+    Option,
+    TaskCommands,
+    answer_file,
+    check_input,
+    device_of,
+    how_to_score,
+    positive,
+    say_written,
+)
+from ctxzoo.tasks.sequences import experiments, kinds
+from ctxzoo.tasks.sequences.experiments import (
+    EVENT_SPACE,
+    EVENT_VARIANTS,
+    EVENTS,
+    SESSION_SPACE,
+    SESSION_VARIANTS,
+    SESSIONS,
+    TINY,
+    EventModel,
+    SequenceData,
+    SessionModel,
+)
+
+if TYPE_CHECKING:
+    from ctxzoo.data.own_splits import OwnRows
+    from ctxzoo.hub.task_card import TaskCard
+    from ctxzoo.training.task import ZooTask
+
+COLUMNS = (
+    Option("user_column", "of a file of events: whose they are; default: user"),
+    Option("item_column", "what was chosen, or happened; default: item"),
+    Option("time_column", "when, as numbers or dates; default: time"),
+)
+SEEN = "{} that a prediction sees at most; default: as in the training"
+TIES = "{} with the score of {}: before it, or behind"
+BETWEEN, AT = "|", "@"  # the things of a history, and an event and its time
+
+
+class SequenceProblem(Problem, TaskCommands):
+    """What both problems share; a subclass says with what."""
+
+    takes_experiments = True
+    data_args = SequenceData
+    ends: ClassVar[tuple[str, ...]]  # what stands behind the names of a history that is shown
+
+    @property
+    def kind(self) -> kinds.SequenceKind:
+        """What its sequences are called, and where they stand in a dataset."""
+        return kinds.SESSIONS if self.name == SESSIONS else kinds.HISTORIES
+
+    @property
+    def card(self) -> TaskCard:
+        from ctxzoo.tasks.sequences import card
+
+        return card.SESSION_CARD if self.name == SESSIONS else card.EVENT_CARD
+
+    def tiny(self, experiment: Experiment) -> Experiment:
+        new = experiment.start.init_from is None
+        return experiment.changed(epochs=1, tiny=True, **(TINY[self.name] if new else {}))
+
+    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits
+        from ctxzoo.tasks.sequences.reader import check_sequences, load_sequences, sequence_groups
+
+        columns = kinds.EventColumns(*(getattr(experiment.data, option.name) for option in COLUMNS))
+
+        def load(source: str) -> Loaded:
+            splits = load_sequences(self.kind, source, experiment.run.data_dir, columns)
+            return splits, dict.fromkeys(splits, source)
+
+        splits, _ = gather_splits(experiment.data.dataset, files, load)
+        checked = check_sequences(self.kind, splits, origin=experiment.data.dataset)
+        return OwnRows(splits=checked.splits, **vars(sequence_groups(self.kind, checked)))
+
+    def data_module(self, experiment: Experiment) -> Any:
+        """Return the data; where a checkpoint goes on, with things in the rows that it has for them."""
+        from ctxzoo.tasks.sequences.data import HistoryDataModule, SessionDataModule
+
+        build: Any = SessionDataModule if self.name == SESSIONS else HistoryDataModule
+        data: Any = experiment.data
+        start = experiment.start.init_from
+        # Rows that are written have no columns of their own.
+        columns = {} if data.rows else {option.name: getattr(data, option.name) for option in COLUMNS}
+        names = {} if start is None else {self.kind.names_argument: saved_names(start)}
+        return build(
+            experiment.source,
+            data_dir=experiment.run.data_dir,
+            **columns,
+            **names,
+            max_length=data.max_length,
+            batch_size=data.batch_size,
+            seed=experiment.seed,
+        )
+
+    def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+        task = super().module(experiment, data, processes)
+        task.model.config.max_history = data.max_length
+        return task
+
+    def score(
+        self, experiment: Experiment, task: Any, data: Any, splits: tuple[str, ...]
+    ) -> dict[str, dict[str, float]]:
+        """Return split to scores; of a user's rows unknown targets are misses, published results leave them out."""
+        from ctxzoo.tasks.sequences.evaluation import with_unknown_targets
+
+        misses = bool(experiment.data.rows)
+        return {
+            split: with_unknown_targets(scores, data.targets[split], data.unknown_targets[split], misses)
+            for split, scores in super().score(experiment, task, data, splits).items()
+        }
+
+    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        names = [name for name in saved_names(str(checkpoint)) if BETWEEN not in name][: len(self.ends)]
+        names = names or saved_names(str(checkpoint))[:1]
+        shown = [names[min(place, len(names) - 1)] + end for place, end in enumerate(self.ends)]
+        return f"--history {shlex.quote(f' {BETWEEN} '.join(shown))}"
+
+    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+        from ctxzoo.tasks.sequences.evaluation import evaluate_histories, evaluate_sessions
+
+        score: Any = evaluate_sessions if self.name == SESSIONS else evaluate_histories
+        typed = {name: value for name, value in own.items() if value is not None}
+        found: dict[str, float] = score(
+            options.checkpoint, options.dataset, options.split, **how_to_score(options), **typed
+        )
+        return found
+
+    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        check_input(options, "history", own["history"])
+        history = None if own["history"] is None else self.typed_history(own["history"])
+
+        from ctxzoo.data.row_stream import as_file
+        from ctxzoo.tasks.sequences.prediction import SequenceAnswers, sequence_rows
+
+        model, _ = options.saved.load()
+        model.to(device_of(options))
+        how = {"only_new": own["only_new"] == "yes"} if "only_new" in own else {}
+        if history is not None:
+            next_things = model.recommend if self.name == SESSIONS else model.next_events
+            for name, probability in next_things(*history, own["top"], **how):
+                print(f"{probability:.4f}  {name}")
+            return
+        columns = {option.name.removesuffix("_column"): own[option.name] for option in COLUMNS}
+        header = [name or usual for usual, name in columns.items()]
+        with as_file(options.file, kind=options.format, columns=header) as file:
+            answers = SequenceAnswers(self.kind, model, k=own["top"], **how)
+            number = answer_file(options, answers, rows=sequence_rows(self.kind, file, columns))
+        say_written(options, count_of(number, self.kind.several))
+
+    def typed_history(self, text: str) -> tuple[Any, ...]:
+        """Return the things of a history as it is typed, and their times where the problem has any."""
+        return ([name.strip() for name in text.split(BETWEEN)],)
+
+
+class SessionRecommendation(SequenceProblem):
+    """Which item comes next in a session."""
+
+    name, title = SESSIONS, "session recommendation"
+    model_args = SessionModel
+    default = ("hcrnn", "hcrnn3_bi")
+    space = SESSION_SPACE
+    # Among few items the right one is soon among twenty, whatever is learned: recall@20 tells no epoch from another.
+    objective = "mrr_at_20"
+    ends = ("", "")
+    evaluate_options = (
+        *COLUMNS,
+        Option("max_length", SEEN.format("items"), positive),
+        Option("ties", TIES.format("items", "the right one"), str, ("pessimistic", "optimistic")),
+    )
+    predict_options = (
+        Option("history", f'names of items in the order of time, with "{BETWEEN}" between them'),
+        Option("top", "number of items; default: 10, or all that can be recommended where they are fewer", positive),
+        Option("only_new", "whether to leave out the items of the history", str, ("yes", "no")),
+        *COLUMNS,
+    )
+
+    @property
+    def module_class(self) -> type[ZooTask]:
+        from ctxzoo.tasks.sequences.task import SessionRecommendationTask
+
+        return SessionRecommendationTask
+
+    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        return SESSION_VARIANTS[architecture]
+
+    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        make = experiments.session_paper if name == "paper" else experiments.session_default
+        return make(architecture, variant).changed(monitor=self.objective)
+
+    def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
+        """Return of each session of a split that is scored what `SessionScore` has, but for its row."""
+        from ctxzoo.tasks.sequences.evaluation import session_scores
+
+        sessions = {split: session_scores(task.model, data, split) for split in splits}
+        return {
+            f"{split}/{name}": [getattr(session, name) for session in scores]
+            for split, scores in sessions.items()
+            for name in ("predictions", "recall_at_20", "mrr_at_20")
+        }
+
+
+class NextEvent(SequenceProblem):
+    """Which event comes next in a history of events at times."""
+
+    name, title = EVENTS, "next event"
+    model_args = EventModel
+    default = ("time_encoder", "lste")
+    space = EVENT_SPACE
+    objective = "recall_at_1"
+    ends = (f" {AT} 0", f" {AT} 3600")
+    evaluate_options = (
+        *COLUMNS,
+        Option("max_length", SEEN.format("events"), positive),
+        Option("ties", TIES.format("events", "the right one"), str, ("pessimistic", "optimistic")),
+    )
+    predict_options = (
+        Option(
+            "history",
+            f'names of events with their times, "water {AT} 0 {BETWEEN} feed {AT} 86400", or dates where those of the '
+            "training were dates",
+        ),
+        Option("top", "number of events; default: 10, or all where there are fewer", positive),
+        *COLUMNS,
+    )
+
+    @property
+    def module_class(self) -> type[ZooTask]:
+        from ctxzoo.tasks.sequences.task import NextEventTask
+
+        return NextEventTask
+
+    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        return EVENT_VARIANTS[architecture]
+
+    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        make = experiments.event_paper if name == "paper" else experiments.event_default
+        return make(architecture, variant)
+
+    def typed_history(self, text: str) -> tuple[Any, ...]:
+        """Return events and times of a history as it is typed; times are read as those of a file of events.
+
+        Raises:
+            ValueError: an event without a time; times that are none.
+        """
+        from ctxzoo.tasks.sequences.reader import seconds_of
+
+        events, times = [], []
+        for part in text.split(BETWEEN):
+            name, at, time = part.rpartition(AT)
+            if not at or not name.strip() or not time.strip():
+                raise ValueError(f'--history: {part.strip()!r} is no event with a time; expected as "water {AT} 86400"')
+            events.append(name.strip())
+            times.append(time.strip())
+        return events, seconds_of(times)
+
+
+SESSION_RECOMMENDATION, NEXT_EVENT = SessionRecommendation(), NextEvent()
