@@ -144,7 +144,9 @@ def _content(name: str, file: Path) -> str:
     gpus = "".join(f", {name}" for name in json.loads(one["gpus"]))
     machine = f"{one['cpu']}, {one['cores']} cores, {one['memory_gb']} GiB{gpus}"
     commits = ", ".join(dict.fromkeys(row["commit"][:12] for row in rows))
-    made = f"{machine}; torch {one['torch']}, transformers {one['transformers']}; commit {commits}"
+    days = sorted(row["created"][:10] for row in rows)
+    day = " to ".join(dict.fromkeys((days[0], days[-1])))
+    made = f"{machine}; torch {one['torch']}, transformers {one['transformers']}; commit {commits}; measured {day}"
     dataset = f"; {'text' if 'sentences' in one else 'questions'} of {one['dataset']}" if "dataset" in one else ""
     return f"{TABLES[name](rows)}\n\n{made}{dataset}."
 

@@ -1,6 +1,6 @@
 """LAMA: its tables, made from results files, and the numbers of its paper.
 
-A cell is the mean and sample standard deviation over seeds.
+A cell is the mean and sample standard deviation over seeds. Differences are tested over seeds.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ctxzoo.results.result import RunResult
+from ctxzoo.results.seed_comparison import seeds_cell
 from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
@@ -78,6 +79,7 @@ MODELS = {
     "te": "Transformer encoder",
     "avg": "mean of words",
 }
+FOREMOST = "lama"  # which is compared with the others, where both have the paper's settings
 ONLY_COMPARABLE = ("single_head", "te")  # rows that the other columns do not have
 LINEAR = {
     "words_svm": "TF-IDF of words and pairs, SVM",
@@ -113,6 +115,13 @@ def documents(results: Runs) -> str:
             label = f"{MODELS[variant]}, strongest settings of each set"
             index = 1 + [row[0] for row in rows].index(MODELS[variant])
             rows.insert(index, [label, NOTHING, cells[0], NOTHING, *cells[1:]])
+    ours = [runs_of(results, RECIPE, FOREMOST, data) for data in COLUMNS]
+    for variant in MODELS:
+        base = [runs_of(results, RECIPE, variant, data) for data in COLUMNS]
+        if variant != FOREMOST and any(first and second for first, second in zip(ours, base, strict=True)):
+            cells = [seeds_cell(first, second, ACCURACY) for first, second in zip(ours, base, strict=True)]
+            label = f"{MODELS[FOREMOST]} − {MODELS[variant]} (p over seeds)"
+            rows.append([label, NOTHING, cells[0], NOTHING, *cells[1:]])
     # Its weights come from the Hub: where there are no runs, none are requested.
     bert = [runs_of(results, BERT_RECIPE, BERT, data) for data in COLUMNS]
     cells = [_score(runs) if runs else NOTHING for runs in bert]

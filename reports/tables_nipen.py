@@ -1,6 +1,6 @@
 """Vote prediction: tables of NIPEN, of the models beside it and of what is to beat, made from results files.
 
-A cell of a table is the mean and sample standard deviation over seeds.
+A cell of a table is the mean and sample standard deviation over seeds. Differences are tested over seeds.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from ctxzoo.models.configuration_nipen import NipenConfig
 from ctxzoo.models.configuration_vote_baseline import VoteBaselineConfig
 from ctxzoo.results.result import RunResult
+from ctxzoo.results.seed_comparison import seeds_cell
 from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
@@ -49,6 +50,8 @@ LABELS = {
     "pgm_vae": "NIPEN PGM (VAE)",
     "tensor": "NIPEN Tensor (VAE)",
 }
+FOREMOST = "pgm_sdae"  # which is compared with the models of other papers
+TEN_DIMENSIONS = "ten_dimensions"  # name of ideal points that are compared with NIPEN without network
 READS_TEXTS = ("cdl", "pgm_sdae", "pgm_vae", "tensor")  # of new bills
 
 Runs = list[RunResult]
@@ -91,6 +94,7 @@ def _table(results: Runs, dataset: str, those: dict[str, str], floors: tuple[str
             named = runs_of(results, model, dataset, name)
             changes = changed_settings({"": (named[0], runs[0])}) if runs else ""
             rows.append([f"{label}, {name}{changes}", *[column.show(named) for column in COLUMNS]])
+    rows += _difference_rows(results, dataset)
     commands = []
     if any(row[1] == NOT_RUN for row in rows[: len(floors)]):
         commands.append(f"python recipes/{FLOORS_RECIPE}.py --dataset {dataset} --resume")
@@ -99,6 +103,20 @@ def _table(results: Runs, dataset: str, those: dict[str, str], floors: tuple[str
     return with_commands(
         markdown_table(["model", *(column.heading for column in COLUMNS)], rows), commands_not_run(commands)
     )
+
+
+def _difference_rows(results: Runs, dataset: str) -> list[list[str]]:
+    """Return what sets NIPEN apart from the models of other papers, with its p over seeds."""
+    pairs = [((FOREMOST, ""), (model, "")) for model in VoteBaselineConfig.variants]
+    pairs += [((of, ""), ("ideal_point", TEN_DIMENSIONS)) for of in (FOREMOST, f"{FOREMOST}{ALONE}")]
+    rows = []
+    for names in pairs:
+        first, second = (runs_of(results, model, dataset, name) for model, name in names)
+        if first and second:
+            ours, base = (", ".join(filter(None, (models()[model], name))) for model, name in names)
+            cells = [seeds_cell(first, second, f"test/{name}", digits) for name, digits in COMPARED.items()]
+            rows.append([f"{ours} − {base} (p over seeds)", NOTHING, NOTHING, *cells])
+    return rows
 
 
 def trials(results: Runs) -> str:
@@ -155,6 +173,7 @@ def _names(results: Runs, model: str, dataset: str) -> list[str]:
     return sorted(tag.removeprefix(start) for tag in tags if tag.startswith(start))
 
 
+COMPARED = {"accuracy": 2, "log_likelihood": 4}  # digits of the scores that are tested
 SCORES = (
     metric("validation log-likelihood", "validation/log_likelihood", 4),
     metric("test accuracy", "test/accuracy"),

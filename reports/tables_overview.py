@@ -1,7 +1,8 @@
 """The README's table: one score of each model on real data, beside the best simple baseline and the best other network.
 
 All scores of a row are of the same test rows. A cell is the mean and sample standard deviation over folds, splits or
-seeds, and the best mean of a row is bold. The pages of the results have all rows, and what differences mean.
+seeds, and the best mean of a row is bold. What stands beside a model is chosen by `chosen_by`. The pages of the results
+have all rows, and what differences mean.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOT_RUN, markdown_table, mean_and_deviation, refuse_repeats
 from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
+from reports.choice import chosen_by
 from reports.tables_contextualizer import LINEAR_ROWS, NARROW_ROWS, NEURAL_ROWS, PLAIN_MEAN, STRONGEST
 
 HEADINGS = ("model", "what for", "score", "best simple baseline", "best other network", "paper")
@@ -80,10 +82,11 @@ class System:
         return [f"[{self.ours.label}]({self.page})", self.purpose, ours, *beside, self.paper]
 
     def _best(self, results: Sequence[RunResult], models: Sequence[Model]) -> tuple[str, Runs]:
-        """Return label and runs of the model with the best mean; no label and no runs where none was run."""
+        """Return label and runs of the model with the best mean of `chosen_by`; none where none was run."""
         sign = -1 if self.lower else 1
         found = [(model.label, runs) for model in models if (runs := self._runs(results, model))]
-        return max(found, key=lambda one: sign * self._mean(one[1]), default=("", []))
+        key = chosen_by((runs for _, runs in found), self.key)
+        return max(found, key=lambda one: sign * statistics.fmean(run.metrics[key] for run in one[1]), default=("", []))
 
     def _runs(self, results: Sequence[RunResult], model: Model) -> Runs:
         wanted = (model.recipe, model.variant, self.dataset, model.tag)

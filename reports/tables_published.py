@@ -11,6 +11,7 @@ from scipy import stats
 from ctxzoo.hub.published import Published
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOTHING, markdown_table, mean_and_deviation
+from reports.choice import chosen_by
 
 HEADINGS = ("checkpoint", "task", "data", "score", "95 % interval", "beside the tables' rows", "MB", "load")
 # Task -> the metric that is shown first and compared, and a second one.
@@ -117,10 +118,11 @@ def clustered_interval(right: Sequence[float], total: Sequence[float]) -> tuple[
 
 
 def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
-    """Say whether the run is of the strongest row in the results of its architecture and data, behind it, or ahead.
+    """Say whether the run is of the strongest row in the results of its architecture and data, behind it, or above.
 
-    A row is a variant and tag with several runs of one recipe on the same configuration of the data. Perplexities of
-    other vocabularies do not compare: there the row of the variant with the most weights is named.
+    The strongest is chosen by `chosen_by`. A row is a variant and tag with several runs of one recipe on the same
+    configuration of the data. Perplexities of other vocabularies do not compare: there the row of the variant with the
+    most weights is named.
     """
     key = f"{run.split}/{SCORES[task][0]}"
     rows: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
@@ -140,12 +142,12 @@ def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
         note = f"{runs[0].parameters['total'] / 1e6:.1f}M weights"
     else:
         sign = -1 if SCORES[task][0] in LOWER_IS_BETTER else 1
-        means = {name: sign * statistics.fmean(one.metrics[key] for one in runs) for name, runs in rows.items()}
-        name = max(means, key=lambda one: means[one])
-        runs = rows[name]
-        note = mean_and_deviation(one.metrics[key] for one in runs)
-        if name != (run.variant, run.tag) and sign * run.metrics[key] > means[name]:
-            return f"ahead of {_label(name)}: {note}"
+        choice = chosen_by(rows.values(), key)
+        name = max(rows, key=lambda one: sign * statistics.fmean(run.metrics[choice] for run in rows[one]))
+        scores = [one.metrics[key] for one in rows[name]]
+        note = mean_and_deviation(scores)
+        if name != (run.variant, run.tag) and sign * run.metrics[key] > sign * statistics.fmean(scores):
+            return f"above the mean of {_label(name)}: {note}"
     strongest = name == (run.variant, run.tag)
     return f"one of the strongest row: {note}" if strongest else f"smaller cousin of {_label(name)}: {note}"
 

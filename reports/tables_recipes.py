@@ -28,6 +28,8 @@ class Score:
 # Names of runs with the settings of the defaults; "start": BiDAF's since w_cq begins narrower; of a set with several
 # parts the default one.
 DEFAULTS = ("", "start", "airline")
+# Settings of runs that the defaults do not make: on from the checkpoint of another run, or with options switched on.
+FURTHER = ("init_from", "finish_source", "levers")
 ACCURACY = Score("test/accuracy", "accuracy")
 # Recipe, or recipe and dataset -> the score that is shown of it; accuracy of all others.
 SCORES: dict[str | tuple[str, str], Score] = {
@@ -89,7 +91,7 @@ def _shown_rows(runs: Sequence[RunResult], score: Score) -> list[list[RunResult]
     for run in runs:
         if score.metric in run.metrics:
             rows[run.tag, run.variant, _settings(run), run.data["fingerprint"]].append(run)
-    rows = {key: found for key, found in rows.items() if key[0] in DEFAULTS} or rows
+    rows = {key: found for key, found in rows.items() if _of_defaults(found[0])} or rows
     sizes = {key: (found[0].settings.get("epochs") or 0, len(found)) for key, found in rows.items()}
     largest = [rows[key] for key in sorted(rows) if sizes[key] == max(sizes.values())]
     chosen_by = score.metric.replace("test/", "validation/")
@@ -97,6 +99,10 @@ def _shown_rows(runs: Sequence[RunResult], score: Score) -> list[list[RunResult]
         return largest
     sign = 1 if score.higher else -1
     return [max(largest, key=lambda found: sign * statistics.fmean(run.metrics[chosen_by] for run in found))]
+
+
+def _of_defaults(run: RunResult) -> bool:
+    return run.tag in DEFAULTS and not any(run.settings.get(name) for name in FURTHER)
 
 
 def _settings(run: RunResult) -> str:

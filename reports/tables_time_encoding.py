@@ -6,6 +6,7 @@ A cell is the mean and sample standard deviation over seeds. Differences are tes
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.seed_comparison import seeds_cell
@@ -39,8 +40,10 @@ ENCODINGS = {
     "lste": "LSTE",
     "lste_behaviour": "LSTE with behaviour",
 }
-STATIONARY = ("none", "positional", "bochner", "mercer", "time2vec")
+WITHOUT_TIMES = ("none", "positional")
+OTHERS = ("bochner", "mercer", "time2vec")
 OURS = ("lste", "lste_behaviour")
+COMPARISONS = (*product(OURS, (*WITHOUT_TIMES, *OTHERS)), *product(OTHERS, WITHOUT_TIMES))
 SETTINGS = (
     "--epochs 40 --patience 8 --learning_rate 0.005 --num_layers 2 --hidden_size 64 --num_heads 2 --time_combine add "
     "--ema_decay 0.998"
@@ -64,7 +67,7 @@ TRIAL_COLUMNS = (
 
 
 def badges(results: Runs) -> str:
-    """Return every encoding on badges, above them what is to beat, below them the differences of LSTE."""
+    """Return every encoding on badges, above them what is to beat, below them the differences between them."""
     rows = []
     for floor, label in FLOORS.items():
         runs = runs_of(results, floor)
@@ -75,14 +78,11 @@ def badges(results: Runs) -> str:
         rows.append([label, *([column.show(runs) for column in COLUMNS] if runs else [NOT_RUN])])
         if len(runs) < SEEDS:
             missing.append(encoding)
-    for ours in OURS:
-        for base in STATIONARY:
-            first, second = (runs_of(results, one) for one in (ours, base))
-            if first and second:
-                label = f"{ENCODINGS[ours]} − {ENCODINGS[base]} (p over seeds)"
-                rows.append(
-                    [label, NOTHING, NOTHING, difference(first, second, RECALL), difference(first, second, RANK)]
-                )
+    for ours, base in COMPARISONS:
+        first, second = (runs_of(results, one) for one in (ours, base))
+        if first and second:
+            label = f"{ENCODINGS[ours]} − {ENCODINGS[base]} (p over seeds)"
+            rows.append([label, NOTHING, NOTHING, difference(first, second, RECALL), difference(first, second, RANK)])
     commands = []
     if missing:
         commands.append(

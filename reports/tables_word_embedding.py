@@ -1,8 +1,8 @@
 """Word vectors: their tables, made from results files, beside the numbers of the paper.
 
-A cell is the mean and sample standard deviation over trainings. Of POS induction each training has a median over its
-restarts, and the spread is that of all restarts of all trainings. Runs without a name are those of the recipe as it is,
-without subsampling for every model; tables_word_embedding_studies has the others.
+A cell is the mean and sample standard deviation over trainings; differences are tested over them. Of POS induction each
+training has a median over its restarts, and the spread is that of all restarts of all trainings. Runs without a name
+are those of the recipe as it is, without subsampling for every model; tables_word_embedding_studies has the others.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ctxzoo.results.result import VECTORS_CONTENT, RunResult
+from ctxzoo.results.seed_comparison import seeds_cell
 from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
@@ -44,6 +45,18 @@ PAPER = {
 }
 # Tags of POS induction: the treebank's own stand beside the paper's.
 TREEBANK_TAGS, UNIVERSAL_TAGS = "all/pos_tags", "all/upos"
+# What is compared in the main table, and in which scores: task, and the name of the score.
+COMPARISONS = (
+    *(("attention_cbow", model) for model in MODELS if model != "attention_cbow"),
+    ("cbow", "structured_skip_gram"),
+)
+COMPARED = (
+    ("pos_induction", f"{TREEBANK_TAGS}/v_measure_median"),
+    ("pos_induction", f"{UNIVERSAL_TAGS}/v_measure_median"),
+    ("pos_tagging", "test/accuracy"),
+    ("sentiment", "test/accuracy"),
+)
+OVER_TRAININGS = "(p over trainings)"
 SIMILARITY_SETS = {
     "wordsim353": "WordSim-353",
     "men3000": "MEN",
@@ -84,6 +97,11 @@ def downstream(results: Runs) -> str:
         ]
         rows.append([label, *(cells if model in MODELS else [cell.replace(NOT_RUN, NOTHING) for cell in cells])])
         incomplete |= model in MODELS and min(len(induction), len(tagging), len(sentiment)) < SEEDS
+    for first, second in COMPARISONS:
+        treebank, universal, *others = difference_cells(results, (first, ""), (second, ""))
+        if {treebank, universal, *others} != {NOTHING}:
+            label = f"{MODELS[first]} − {MODELS[second]} {OVER_TRAININGS}"
+            rows.append([label, treebank, NOTHING, universal, NOTHING, *others])
     return with_evaluation(markdown_table(headings, rows), incomplete)
 
 
@@ -123,6 +141,24 @@ def runs_of(results: Sequence[RunResult], architecture: str, task: str, window: 
     refuse_repeats(found)
     refuse_mixtures([_without_vectors(run) for run in found])
     return found
+
+
+def difference_cells(results: Sequence[RunResult], ours: tuple[str, str], base: tuple[str, str]) -> list[str]:
+    """Write the differences in the scores of `COMPARED` with their p over trainings, dashes where a score is missing.
+
+    Args:
+        results: of all recipes.
+        ours, base: architecture and name of the trainings.
+    """
+    cells = []
+    for task, score in COMPARED:
+        first, second = (
+            [_without_vectors(run) for run in runs_of(results, architecture, task, name=name)]
+            for architecture, name in (ours, base)
+        )
+        known = all(score in run.metrics for run in (*first, *second))
+        cells.append(seeds_cell(first, second, score) if known else NOTHING)
+    return cells
 
 
 def _runs_of_row(results: Sequence[RunResult], model: str, task: str) -> Runs:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ctxzoo.results.table_parts import markdown_table
+from ctxzoo.results.table_parts import NOTHING, markdown_table
 from reports.tables_word_embedding import (
     MODELS,
+    OVER_TRAININGS,
     RECIPE,
     SIMILARITY_SETS,
     TREEBANK_TAGS,
     UNIVERSAL_TAGS,
     WINDOW,
     Runs,
+    difference_cells,
     mean_of,
     runs_of,
     spread_of,
@@ -47,6 +49,13 @@ STUDIES = {
     Study("cbow", "exact-rate0.2"): "CBOW, exact gradient, learning rate 0.2",
     Study("positional_cbow", ""): "Positional CBOW",
 }
+# What attention adds at each rate, what the rate adds, and positional weights beside attention.
+COMPARISONS = (
+    (Study("attention_cbow", ""), Study("attention_cbow", "uniform")),
+    (Study("attention_cbow", "rate0.2"), Study("attention_cbow", "uniform-rate0.2")),
+    (Study("attention_cbow", "rate0.2"), Study("attention_cbow", "")),
+    (Study("positional_cbow", ""), Study("attention_cbow", "")),
+)
 
 
 def studies(results: Runs) -> str:
@@ -73,6 +82,11 @@ def studies(results: Runs) -> str:
             ]
         )
         incomplete |= not all(every)
+    for ours, base in COMPARISONS:
+        treebank, universal, *others = difference_cells(results, ours, base)
+        if {treebank, universal, *others} != {NOTHING}:
+            label = f"{STUDIES[ours]} − {STUDIES[base]} {OVER_TRAININGS}"
+            rows.append([label, treebank, NOTHING, universal, *others])
     return with_evaluation(markdown_table(headings, rows), incomplete)
 
 

@@ -537,7 +537,8 @@ DATASET_FACTS = {
         "stanfordnlp/imdb",
         comparable=(
             "Scored on the official test split, so published IMDB accuracies compare. Validation reviews were drawn "
-            "from the training split."
+            "from the training split. 123 of the 25,000 test reviews stand in the training split too, and the scores "
+            "hold them."
         ),
         example={"text": "A slow start, but the last hour is gripping, and the two leads are wonderful."},
     ),
@@ -553,7 +554,10 @@ DATASET_FACTS = {
     ),
     "ctxzoo-data/news_aggregator": _of_catalogue(
         "ctxzoo-data/news_aggregator",
-        comparable=OWN_STUDY.format(name="News Aggregator"),
+        comparable=(
+            f"{OWN_STUDY.format(name='News Aggregator')} 318 of the 1,918 test headlines are alike one of training, "
+            "mostly of the same story, and the scores hold them."
+        ),
         example={"text": "Central bank raises interest rates for the second time this year"},
     ),
     "ctxzoo-data/polyphonic_music": _of_catalogue(
@@ -570,7 +574,9 @@ DATASET_FACTS = {
         comparable=(
             "Trained, chosen and scored on the sessions as the authors of HCRNN divided them, every item but the first "
             "of a session ranked among all items: scores of others on these files compare. Ties count against the "
-            "model here, and for it in the authors' code."
+            "model here, and for it in the authors' code. 26 of the 360 test sessions are nearly equal to one of "
+            "training: without them the scores of models of twice the authors' width are lower by 3.0 to 3.3 of "
+            "recall@20 and 2.3 to 2.7 of MRR@20."
         ),
         language=None,
     ),

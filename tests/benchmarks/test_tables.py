@@ -30,21 +30,24 @@ def test_a_table_is_made_from_its_file(tmp_path: Path) -> None:
     text = "a\n<!-- table: import_time -->\nold\n<!-- /table: import_time -->\nb\n"
     made = render(text, tmp_path)
     assert "| ctxzoo | 2.25 | 0.25 | 0.3 |" in made
-    assert "commit 0123456789ab." in made
+    day = read_rows(tmp_path / "import_time.csv")[0]["created"][:10]
+    assert f"commit 0123456789ab; measured {day}." in made
     assert "old" not in made
     assert made.startswith("a\n")
     assert made.endswith("\nb\n")
     assert render(made, tmp_path) == made
 
 
-def test_rows_of_several_commits_are_told_and_of_several_machines_refused(tmp_path: Path) -> None:
+def test_rows_of_several_commits_and_days_are_told_and_of_several_machines_refused(tmp_path: Path) -> None:
     rows = [{"imported": PEER, "median_seconds": 2.0, "above_peer_seconds": 0.0, "aim_seconds": None}]
     file = tmp_path / "import_time.csv"
     write_rows(file, rows * 2, "0123456789abcdef")
     head, first, second = file.read_text().splitlines()
     text = "<!-- table: import_time -->\n<!-- /table: import_time -->\n"
-    file.write_text("\n".join([head, first, second.replace("0123456789abcdef", "fedcba9876543210")]) + "\n")
-    assert "commit 0123456789ab, fedcba987654." in render(text, tmp_path)
+    day = read_rows(file)[0]["created"][:10]
+    later = second.replace("0123456789abcdef", "fedcba9876543210").replace(day, "2999-01-02")
+    file.write_text("\n".join([head, first, later]) + "\n")
+    assert f"commit 0123456789ab, fedcba987654; measured {day} to 2999-01-02." in render(text, tmp_path)
     found = read_rows(file)[0]["torch"]
     file.write_text("\n".join([head, first, second.replace(found, "1.0.0")]) + "\n")
     with pytest.raises(ValueError, match=r"import_time\.csv: rows with several values of 'torch'"):

@@ -241,10 +241,11 @@ def test_settings_chosen_for_each_fold_by_its_own_validation_part() -> None:
     assert (row["CR"], row["MR"]) == ("3.00 ± 1.58", "–")
 
 
-def test_the_mean_of_the_words_beside_the_papers_settings() -> None:
-    means = everywhere(THEIRS, recipe="sentence_text_baseline", variant="mean")
-    found = rows(TABLES["contextualizer-sentences"]([*everywhere(OURS), *means]))
-    row = found["mean of words − Contextualizer, the paper's settings"]
+@pytest.mark.parametrize(("variant", "label"), [("mean", "mean of words"), ("bigru", "BiGRU")])
+def test_what_is_ahead_of_the_papers_settings_is_compared_with_them(variant: str, label: str) -> None:
+    ahead = everywhere(THEIRS, recipe="sentence_text_baseline", variant=variant)
+    found = rows(TABLES["contextualizer-sentences"]([*everywhere(OURS), *ahead]))
+    row = found[f"{label} − Contextualizer, the paper's settings"]
     assert list(row.values())[:4] == ["-1.00 (p = 0.233)"] * 4
 
 

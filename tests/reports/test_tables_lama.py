@@ -141,6 +141,15 @@ def test_runs_of_bert_stand_beside_the_paper_s_and_are_not_asked_for() -> None:
     assert "document_bert" not in TABLES["lama-documents"]([])
 
 
+def test_lama_is_compared_with_the_others_over_seeds() -> None:
+    results = [*seeds([94.0, 95.0], "lama"), *seeds([90.0, 91.0], "single_head"), *seeds([92.0], "cnn")]
+    table = rows(TABLES["lama-documents"](results))
+    row = table["LAMA − one head (3.8) (p over seeds)"]
+    assert (row["Reuters, the paper"], row["Reuters"], row["IMDB"]) == ("–", "+4.00 (p = 0.030)", "–")
+    assert table["LAMA − CNN (p over seeds)"]["Reuters"] == "+2.50 (one seed)"
+    assert "LAMA − SAN (p over seeds)" not in table
+
+
 def test_commands_name_what_is_missing() -> None:
     table = TABLES["lama-documents"]([])
     for name in ("reuters8", "imdb", "yelp", "yelp_long", "news_aggregator"):

@@ -48,6 +48,18 @@ def test_runs_under_a_name_stand_apart_with_what_they_changed() -> None:
     assert table["NIPEN PGM (VAE), authors (epochs 9)"]["test accuracy"] == "-0.60"
 
 
+def test_nipen_is_compared_over_seeds() -> None:
+    network, points = ("ideal_point_network", "votes"), ("ideal_point", "votes-ten_dimensions")
+    pairs = [(("pgm_sdae", "votes"), -0.2), (network, -0.3), (("pgm_sdae_alone", "votes"), -0.4), (points, -0.4)]
+    results = [made(model, start - seed / 100, seed=seed, tag=tag) for (model, tag), start in pairs for seed in (0, 1)]
+    table = rows(votes(results))
+    row = table["NIPEN PGM (SDAE) − ideal point with network (p over seeds)"]
+    assert row["test log-likelihood"] == "+0.1000 (p = 0.005)"  # t = 0.1 / sqrt(0.00005) with 2 degrees of freedom
+    row = table["NIPEN PGM (SDAE), alone − ideal point, ten_dimensions (p over seeds)"]
+    assert (row["test accuracy"], row["RMSE"]) == ("+0.00 (p = 1.000)", "")
+    assert "NIPEN PGM (SDAE) − CDAE (p over seeds)" not in table
+
+
 def test_new_bills_have_a_table_of_models_that_read_texts() -> None:
     table = rows(new_bills([made("cdl", -0.7, tag="votes_new_bills"), made("pgm_vae", -0.1)]))
     assert table["CDL"]["test log-likelihood"] == "-0.7000"

@@ -38,6 +38,15 @@ def test_a_row_has_the_best_of_each_kind_and_the_best_of_all_in_bold() -> None:
     assert cells == ["questions", "61.00 ± 1.41", "counts 30.00", "LSTM **61.50**", "Patel 2022"]
 
 
+def test_what_stands_beside_is_chosen_on_validation_where_all_have_a_score_there() -> None:
+    chosen = make_run("window", f1=20.0, metrics={"validation/f1": 90.0})
+    runs = [run for run in RUNS if run.variant != "window"]
+    assert SYSTEM.row([*runs, chosen])[3] == "window 20.00"
+    counts = make_run("counts", f1=30.0)
+    del counts.metrics["validation/f1"]
+    assert SYSTEM.row([*(run for run in runs if run.variant != "counts"), counts, chosen])[3] == "counts 30.00"
+
+
 def test_where_a_lower_score_is_better_the_lowest_is_the_best() -> None:
     cells = replace(SYSTEM, lower=True).row(RUNS)[2:5]
     assert cells == ["61.00 ± 1.41", "window **20.00**", "LSTM 61.50"]

@@ -72,7 +72,15 @@ def test_the_strongest_row_with_several_runs_is_told() -> None:
     assert beside(results[3], results, "text-classification") == "one of the strongest row: 97.20 ± 0.20"
     assert beside(results[0], results[:2], "text-classification") == "–"
     alone = lama(99.0, tag="one seed")  # no row of several runs: it stands beside the strongest one that there is
-    assert beside(alone, results, "text-classification") == "ahead of lama_ctx, levers: 97.20 ± 0.20"
+    assert beside(alone, results, "text-classification") == "above the mean of lama_ctx, levers: 97.20 ± 0.20"
+
+
+def test_the_strongest_row_is_chosen_on_validation_where_all_rows_have_a_score_there() -> None:
+    plain, levers = row_of([95.0, 95.1, 95.2], ""), row_of([97.0, 97.2, 97.4], "levers")
+    for runs, accuracy in ((plain, 96.0), (levers, 94.0)):
+        for run in runs:
+            run.metrics["validation/accuracy"] = accuracy
+    assert beside(plain[0], [*plain, *levers], "text-classification") == "one of the strongest row: 95.10 ± 0.10"
 
 
 def test_perplexities_of_other_vocabularies_are_not_compared() -> None:

@@ -3,6 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from reports.tables_recipes import recipes
 from tests.support.result_tables import make_run
 
@@ -64,6 +66,12 @@ def test_the_settings_of_the_defaults_may_have_a_name() -> None:
         for name, tag, f1 in (("char7", "", 60.0), ("char7", "start", 65.0), ("char7", "reader", 70.0))
     ]
     assert rows_of(runs)["recipes/squad_bidaf.py", "ctxzoo-data/squad_v1_mini"][1] == "char7, start"
+
+
+@pytest.mark.parametrize("further", [{"init_from": "run-seed1", "finish_source": "v2"}, {"levers": ["word_features"]}])
+def test_runs_that_go_on_from_a_checkpoint_or_have_options_are_no_row_of_the_defaults(further: dict[str, Any]) -> None:
+    cells = rows_of([run("lama", 1, 99.0, settings=further), run("cnn", 1, 90.0)])[REUTERS]
+    assert cells[1] == "cnn"
 
 
 def test_named_settings_are_shown_where_no_others_are() -> None:

@@ -37,6 +37,13 @@ def test_lste_is_compared_over_seeds() -> None:
     assert row["test MRR@20"] == "+0.00 (p = 1.000)"
 
 
+def test_other_encodings_are_compared_with_none_at_all() -> None:
+    results = [made(name, 20.0 + seed, seed=seed) for name in ("none", "bochner") for seed in (0, 1)]
+    table = rows(badges(results))
+    assert table["Bochner, tied − no times, no positions (p over seeds)"]["test recall@1"] == "+0.00 (p = 1.000)"
+    assert "Bochner, tied − positions alone (p over seeds)" not in table
+
+
 def test_a_seed_twice_is_refused() -> None:
     with pytest.raises(ValueError, match="seed"):
         badges([made("none", 45.0), made("none", 46.0)])

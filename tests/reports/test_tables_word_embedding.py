@@ -72,6 +72,16 @@ def test_trainings_stand_in_the_cells_of_their_task() -> None:
     assert table["CBOW"]["sentiment"] == "60.00 (71.99)"
 
 
+def test_attention_is_compared_over_trainings() -> None:
+    ours = trainings("sentiment", [{"test/accuracy": 24.0}, {"test/accuracy": 25.0}])
+    base = trainings("sentiment", [{"test/accuracy": 20.0}, {"test/accuracy": 21.0}], "cbow")
+    lacking = trainings("pos_induction", [{"all/pos_tags/v_measure_median": 50.0}])
+    table = rows(TABLES["word-embedding-downstream"]([*ours, *base, *lacking]))
+    row = table["Attention CBOW − CBOW (p over trainings)"]
+    assert (row["sentiment"], row["POS induction, V"]) == ("+4.00 (p = 0.030)", "–")
+    assert "Attention CBOW − CWindow (p over trainings)" not in table
+
+
 def test_universal_tags_have_a_column_without_a_number_of_the_paper() -> None:
     results = trainings("pos_induction", [induction(50, 40, 55, "upos") | induction(60, 59, 61)])
     row = rows(TABLES["word-embedding-downstream"](results))["Attention CBOW"]

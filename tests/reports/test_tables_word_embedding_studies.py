@@ -38,6 +38,16 @@ def test_a_study_stands_beside_the_unnamed_runs() -> None:
     assert table["CBOW"]["sentiment"] == "not run yet"  # that of b = 5 does not count
 
 
+def test_what_attention_adds_is_tested_over_trainings() -> None:
+    results = [
+        *trainings("pos_induction", [induction(54, 50, 60), induction(55, 50, 60)]),
+        *trainings("pos_induction", [induction(50, 50, 60), induction(51, 50, 60)], name="uniform"),
+    ]
+    table = rows(TABLES["word-embedding-studies"](results))
+    row = table["Attention CBOW − Attention CBOW, K = s = 0 throughout (p over trainings)"]
+    assert (row["POS induction, V"], row["POS tagging"], row["MEN"]) == ("+4.00 (p = 0.030)", "–", "")
+
+
 def test_other_names_with_results_have_rows_of_their_own() -> None:
     results = [
         *trainings("sentiment", [{"test/accuracy": 70.0}], "cwindow", name="trial"),

@@ -40,7 +40,7 @@ class VotePredictionCard(TaskCard):
         "log_likelihood": Metric("log_likelihood", "log-likelihood of a vote (nats)", decimals=4),
         "rmse": Metric("rmse", "root of the mean squared error", decimals=4),
         "mae": Metric("mae", "mean absolute error", decimals=4),
-        "calibration_error": Metric("calibration_error", "expected calibration error"),
+        "calibration_error": Metric("calibration_error", "expected calibration error", decimals=4),
     }
     headline = ("accuracy", "log_likelihood")
     results_note = (
