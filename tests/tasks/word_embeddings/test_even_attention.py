@@ -34,7 +34,7 @@ def settings(**changes: Any) -> WordEmbeddingTraining:
 
 
 def trained(corpus: Corpus, **changes: Any) -> WordEmbeddingForMaskedLM:
-    model = model_of(corpus)
+    model = model_of(corpus, window=2)
     HogwildTrainer(model, corpus, settings(**changes)).fit()
     return model
 
@@ -85,7 +85,7 @@ def test_without_a_rate_of_their_own_the_weights_stay_even(corpus: Corpus) -> No
 
 @pytest.mark.slow
 def test_it_equals_the_mean_of_the_window_trained_in_float64(corpus: Corpus) -> None:
-    start = model_of(corpus).word_embedding.word_vectors.weight[SPECIAL:].detach().double().numpy()
+    start = model_of(corpus, window=2).word_embedding.word_vectors.weight[SPECIAL:].detach().double().numpy()
     rate = 0.3
     model = trained(corpus, learning_rate=rate, logit_learning_rate=0.0)
     vectors, outputs = mean_of_the_window(corpus, start.copy(), rate, window=2)
