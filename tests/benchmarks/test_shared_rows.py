@@ -29,7 +29,9 @@ def test_counts_and_scores_without_them(tmp_path, monkeypatch: pytest.MonkeyPatc
         return {split: datasets.Dataset.from_dict({column: rows}) for split, rows in (("train", train), ("test", test))}
 
     kept = {"test/predictions": [2.0, 1.0, 1.0], "test/recall_at_20": [2.0, 1.0, 0.0], "test/mrr_at_20": [1.0, 0.5, 0]}
-    runs = [make_run(name, dataset=SESSIONS, tag="wide", per_example=kept) for name in MODELS]
+    runs = [make_run(name, seed=1, dataset=SESSIONS, tag="wide", per_example=kept) for name in MODELS]
+    kept = kept | {"test/recall_at_20": [2.0, 0.0, 0.0]}
+    runs.append(make_run("hcrnn3_bi", seed=0, dataset=SESSIONS, tag="wide", per_example=kept))
     monkeypatch.setattr(shared_rows, "load_splits", load)
     monkeypatch.setattr(shared_rows, "read_results", lambda folder: runs)
     main(["--out", str(tmp_path / "a.csv")])
@@ -38,3 +40,5 @@ def test_counts_and_scores_without_them(tmp_path, monkeypatch: pytest.MonkeyPatc
     assert f"| `{TITLES}` | titles that are alike | 2 | 1 |" in shown
     assert f"| `{SESSIONS}` | sessions that are alike | 3 | 1 |" in shown
     assert "| NARM | 75.00 | 50.00 | 37.50 | 25.00 |" in shown
+    assert "| HCRNN-3 + Bi | 62.50 | 25.00 | 37.50 | 25.00 |" in shown
+    assert "| HCRNN-3 + Bi, the published run | 50.00 | 0.00 | 37.50 | 25.00 |" in shown

@@ -70,6 +70,14 @@ def test_runs_under_a_name_stand_apart_with_what_they_changed() -> None:
     assert table["`lstm`"]["test"] == "8.600"
 
 
+def test_cells_with_more_dropout_are_compared_with_an_lstm_that_has_as_much() -> None:
+    lstm = [music("lstm", 8.6 + seed / 10, seed=seed, tag="jsb_chorales-dropout0.2") for seed in range(3)]
+    cells = [music(name, 8.4 + seed / 10, seed=seed) for name in ("g2", "bibeta5") for seed in range(2)]
+    heading = "test − `lstm`, dropout0.2 (p over seeds)"
+    table = rows(chorales([*lstm, *cells]))
+    assert (table["`bibeta5`"][heading], table["`g2`"][heading]) == ("-0.250 (p = 0.049)", "")
+
+
 def test_trials_and_other_data_are_left_out() -> None:
     results = [
         music("lstm", 8.6, settings={"tiny": True}),
