@@ -17,40 +17,44 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_all
-from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.polyphonic_music.data import MUSIC_DATASETS
-from ctxzoo.tasks.polyphonic_music.run import CELLS, MusicSettings, music_run
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.tasks.polyphonic_music.experiments import CELLS, on_music, paper
+from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 
-RECIPE = "music_beta_lstm"
-
-
-@dataclass
-class Settings(MusicSettings):
-    dataset: list[str] = field(
-        default_factory=lambda: ["jsb_chorales"], metadata={"help": f"of {', '.join(MUSIC_DATASETS)}; or any other"}
-    )
-    cells: list[str] = field(default_factory=lambda: list(CELLS), metadata={"help": f"of {', '.join(CELLS)}"})
-    name: str = field(default="", metadata={"help": "tells runs with other settings from those of the authors"})
+BASE = paper().changed(recipe="music_beta_lstm")
 
 
-def main(settings: Settings) -> None:
-    commit = git_commit()
+def main(
+    experiment: Experiment,
+    dataset: Sequence[str] = ("jsb_chorales",),
+    cells: Sequence[str] = tuple(CELLS),
+    seeds: Sequence[int] = (0,),
+) -> None:
+    """Train and score every cell on every dataset with every seed, and print a table.
+
+    Args:
+        experiment: What all have in common.
+        dataset: Datasets: jsb_chorales, nottingham, muse_data, piano_midi, sample; or any other.
+        cells: Cells, as `ctxzoo info beta_lstm` names its variants; or bibeta5_prior.
+        seeds: Seeds of all that is drawn.
+    """
     runs = {
-        f"{dataset}, {cell}": [
-            music_run(settings, dataset, cell, seed=seed, recipe=RECIPE, commit=commit, tag=settings.name)
-            for seed in settings.seeds
+        f"{name}, {cell}": [
+            ExperimentRun(POLYPHONIC_MUSIC, on_music(experiment, name, cell).changed(seed=seed)) for seed in seeds
         ]
-        for dataset in settings.dataset
-        for cell in settings.cells
+        for name in dataset
+        for cell in cells
     }
-    run_all(
-        runs, f"polyphonic music: {settings.score} nats of a step and frame accuracy, mean ± sd over seeds", settings
-    )
+    title = f"polyphonic music: {experiment.score} nats of a step and frame accuracy, mean ± sd over seeds"
+    run_all(runs, title, experiment.run)
 
+
+STUDY = Study(main, POLYPHONIC_MUSIC, BASE, {"variant": "cells"})
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

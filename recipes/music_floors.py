@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.many import RunSettings, run_all
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.polyphonic_music.data import MUSIC_DATASETS, music_dataset
+from ctxzoo.tasks.polyphonic_music.experiments import MUSIC_DATASETS, music_dataset
 from ctxzoo.tasks.polyphonic_music.floors import FLOORS, FloorRun
 
 RECIPE = "music_floors"

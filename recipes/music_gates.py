@@ -23,9 +23,10 @@ from ctxzoo.results.result import RESULTS_DIR, RunResult
 from ctxzoo.runs.options import score_option
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import execute
-from ctxzoo.tasks.polyphonic_music.data import MUSIC_DATASETS
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.tasks.polyphonic_music.experiments import CELLS, MUSIC_DATASETS, on_music, paper
 from ctxzoo.tasks.polyphonic_music.gates import GatesRun
-from ctxzoo.tasks.polyphonic_music.run import CELLS, MusicSettings, music_run
+from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 
 RECIPE, TRAINED_BY = "music_gates", "music_beta_lstm"
 START = "start/"
@@ -51,12 +52,18 @@ class Settings:
 
 def main(settings: Settings) -> None:
     commit = git_commit()
-    trained = MusicSettings(data_dir=settings.data_dir, output_dir=settings.output_dir, score=settings.score)
+    trained = paper().changed(
+        recipe=TRAINED_BY,
+        data_dir=settings.data_dir,
+        output_dir=settings.output_dir,
+        score=settings.score,
+        tag=settings.name,
+    )
     runs = [
         GatesRun(
             recipe=RECIPE,
             commit=commit,
-            trained=music_run(trained, dataset, cell, seed=seed, recipe=TRAINED_BY, commit=commit, tag=settings.name),
+            trained=ExperimentRun(POLYPHONIC_MUSIC, on_music(trained, dataset, cell).changed(seed=seed)),
             samples=settings.samples,
             results_dir=settings.results_dir,
         )

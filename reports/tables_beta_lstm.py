@@ -25,8 +25,8 @@ from ctxzoo.results.table_parts import (
     seconds_column,
     with_commands,
 )
+from ctxzoo.tasks.polyphonic_music.experiments import CELLS, PRIOR
 from ctxzoo.tasks.polyphonic_music.floors import KEY_FREQUENCY, KEY_MARKOV
-from ctxzoo.tasks.polyphonic_music.run import CELLS, PRIOR
 
 RECIPE, FLOORS_RECIPE, GATES_RECIPE = "music_beta_lstm", "music_floors", "music_gates"
 DATASET = "ctxzoo-data/polyphonic_music"

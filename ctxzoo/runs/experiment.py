@@ -32,6 +32,11 @@ class DataArgs(Args):
     named: str = ""
     batch_size: int = number(32, SIZE)
 
+    @property
+    def part(self) -> str:
+        """What names of files say beside the name of the dataset, such as a configuration of it; empty: nothing."""
+        return ""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelArgs(Args):
@@ -134,6 +139,7 @@ class RunArgs(Args):
         wandb: Whether logs go to Weights & Biases.
         push_to: Hub repository that receives the checkpoint, as USER/NAME; null: none.
         minutes: Minutes of training after which it ends with the running epoch; null: no end.
+        checkpoint_every: Steps between checkpoints to go on from.
         tell_time: Whether it is printed how long the training will take, and now and then where it is.
         replace: Whether a training takes the place of one with other rows of the same name.
     """
@@ -151,6 +157,7 @@ class RunArgs(Args):
     wandb: bool = False
     push_to: str | None = None
     minutes: float | None = number(None, COUNT)
+    checkpoint_every: int = number(200, SIZE)
     tell_time: bool = False
     replace: bool = False
 
@@ -269,6 +276,7 @@ class Experiment:
             gradient_clip=self.trainer.gradient_clip,
             seed=self.seed,
             max_minutes=self.run.minutes,
+            checkpoint_every=self.run.checkpoint_every,
             accelerator=self.run.accelerator,
             devices=self.run.devices,
             tensorboard=self.run.tensorboard,
@@ -293,7 +301,7 @@ class Experiment:
             settings=self.settings(),
             defaults=self.class_defaults(),
             score=self.score,
-            tag=self.tag,
+            tag="-".join(part for part in (self.data.part, self.tag) if part),
             content=self.run.content(self.data.rows),
             output_dir=self.run.output_dir,
             results_dir=self.run.results_dir,

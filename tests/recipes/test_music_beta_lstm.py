@@ -63,7 +63,7 @@ def test_floors(tmp_path: Path) -> None:
         (NAME, ("--cells", "gru"), "unknown cell 'gru'; known: lstm, "),
         (NAME, ("--learning_rate", "0"), "learning_rate=0.0: expected more than 0"),
         (NAME, ("--kl_lambda", "-1"), "kl_lambda=-1.0: expected 0 or more"),
-        (NAME, ("--gate_sampling", "never"), "gate_sampling='never': expected auto or mean"),
+        (NAME, ("--gate_sampling", "never"), "gate_sampling='never': expected one of auto, mean"),
         (NAME, ("--divide_by", "0.5"), "divide_by=0.5: expected 1 or more"),
         (FLOORS, ("--models", "majority"), "'majority' is not one of key_frequency, key_markov"),
     ],

@@ -24,6 +24,7 @@ RECIPES = (
     "document_lama",
     "document_linear",
     "mr_contextualizer",
+    "music_beta_lstm",
     "sentence_contextualizer",
     "sentence_linear",
     "sentence_text_baseline",

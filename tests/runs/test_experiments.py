@@ -19,12 +19,13 @@ from ctxzoo.runs.experiment import GROUPS, Experiment
 from ctxzoo.runs.own_data import parse_own
 from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.train import SETTINGS_FILE, ExperimentRun
+from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.sequences.experiments import session_paper
 from ctxzoo.tasks.sequences.problem import NEXT_EVENT, SESSION_RECOMMENDATION
 from recipes.citeulike_hcrnn import STUDY
 
 DEFAULTS = Path(__file__).with_name("experiment_defaults.json")
-PROBLEMS: list[Problem] = [SESSION_RECOMMENDATION, NEXT_EVENT]
+PROBLEMS: list[Problem] = [SESSION_RECOMMENDATION, NEXT_EVENT, POLYPHONIC_MUSIC]
 each_problem = pytest.mark.parametrize("problem", PROBLEMS, ids=[one.name for one in PROBLEMS])
 
 
@@ -190,7 +191,7 @@ def test_a_yaml_that_is_none_is_told(tmp_path: Path) -> None:
 def test_what_is_printed_as_configuration_is_read_again(
     problem: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    typed = ["--data", "rows.csv", "--epochs", "7", "--user_column", "who"]
+    typed = ["--data", "rows.csv", "--epochs", "7", "--skip_bad", "--language", "en", "de"]
     with pytest.raises(SystemExit) as stopped:
         parse_own(problem, [*typed, "--print_config"])
     printed = capsys.readouterr().out

@@ -11,9 +11,8 @@ from typing import Any
 import torch
 
 from ctxzoo.runs.run import execute
-from ctxzoo.runs.train import TrainingRun
+from ctxzoo.runs.train import ExperimentRun, Training
 from ctxzoo.tasks.language_modelling.run import LanguageModelRun
-from ctxzoo.tasks.polyphonic_music.run import MusicRun
 from ctxzoo.tasks.text_classification.run import ClassifierRun
 from ctxzoo.training.trainer import BEST, LAST
 
@@ -37,7 +36,7 @@ class Killed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KilledMusicRun(Killed, MusicRun):
+class KilledExperimentRun(Killed, ExperimentRun):
     kill_at: int
 
 
@@ -51,26 +50,26 @@ class KilledLanguageModelRun(Killed, LanguageModelRun):
     kill_at: int
 
 
-KINDS: dict[type[TrainingRun], Any] = {
-    MusicRun: KilledMusicRun,
+KINDS: dict[type[Training], Any] = {
+    ExperimentRun: KilledExperimentRun,
     ClassifierRun: KilledClassifierRun,
     LanguageModelRun: KilledLanguageModelRun,
 }
 
 
-def killed_at(run: TrainingRun, step: int) -> TrainingRun:
+def killed_at(run: Training, step: int) -> Training:
     """Return the run as one that kills its process in the step behind the first `step`."""
     values = {one.name: getattr(run, one.name) for one in fields(run)}
-    killed: TrainingRun = KINDS[type(run)](**values, kill_at=step)
+    killed: Training = KINDS[type(run)](**values, kill_at=step)
     return killed
 
 
-def _execute(run: TrainingRun) -> None:
+def _execute(run: Training) -> None:
     torch.set_num_threads(1)
     execute(run, resume=True, quiet=True)
 
 
-def execute_apart(run: TrainingRun) -> int | None:
+def execute_apart(run: Training) -> int | None:
     """Resume or begin a run in a process of its own, and return its exit status."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.support.killed_runs"])  # import torch once for all processes
@@ -81,7 +80,7 @@ def execute_apart(run: TrainingRun) -> int | None:
     return process.exitcode
 
 
-def what_is_left(run: TrainingRun) -> dict[str, Any]:
+def what_is_left(run: Training) -> dict[str, Any]:
     """Return the states of the last and of the best epoch: weights, optimizer, schedule, counters."""
     kept = ("state_dict", "optimizer_states", "lr_schedulers", "epoch", "global_step")
     found = {}

@@ -15,7 +15,8 @@ from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.runs.training_request import TrainingRequest
 from ctxzoo.tasks.language_modelling.training import LanguageModelTraining
-from ctxzoo.tasks.polyphonic_music.training import MusicTraining
+from ctxzoo.tasks.polyphonic_music.experiments import CELLS
+from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.question_answering.training import ReaderTraining
 from ctxzoo.tasks.regression.training import RegressionTraining
 from ctxzoo.tasks.sequences.experiments import EVENT_VARIANTS, SESSION_VARIANTS
@@ -80,14 +81,14 @@ def config_of(settings: Any) -> dict[str, Any]:
     """The fields of a model's config that settings decide, without its `model_type`."""
     if not isinstance(settings, Experiment):
         return dict(settings.config)
-    variants = {"time_encoder": EVENT_VARIANTS["time_encoder"], **SESSION_VARIANTS}[settings.model.architecture]
+    variants = {**EVENT_VARIANTS, **SESSION_VARIANTS, "beta_lstm": CELLS}[settings.model.architecture]
     return {**variants[settings.model.variant], **settings.model.config()}
 
 
 TRAININGS: list[Any] = [
     LanguageModelTraining(),
     ProblemTraining(NEXT_EVENT),
-    MusicTraining(),
+    ProblemTraining(POLYPHONIC_MUSIC),
     ReaderTraining(),
     RegressionTraining(),
     ProblemTraining(SESSION_RECOMMENDATION),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,26 +15,6 @@ from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.tasks.polyphonic_music.midi import Grid
 from ctxzoo.tasks.polyphonic_music.reader import MusicSplits, piece_groups, read_music
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, Roll, Rolls
-
-# The four sets of Boulanger-Lewandowski, Bengio and Vincent (2012): name to arguments of `PolyphonicMusicDataModule`.
-MUSIC_DATASETS: dict[str, dict[str, Any]] = {
-    **{
-        name: {"dataset": "ctxzoo-data/polyphonic_music", "config_name": name}
-        for name in ("jsb_chorales", "nottingham", "muse_data", "piano_midi")
-    },
-    "sample": {"dataset": "sample", "config_name": None},
-}
-
-
-def music_dataset(name: str, config_name: str | None = None) -> dict[str, Any]:
-    """Return the arguments for one of `MUSIC_DATASETS`, or for any other Hub id, folder or file.
-
-    Args:
-        name: of the data.
-        config_name: of another dataset with several configurations.
-    """
-    known = MUSIC_DATASETS.get(name, {"dataset": name, "config_name": None})
-    return known if config_name is None else {**known, "config_name": config_name}
 
 
 class RollBatches(Dataset[dict[str, torch.Tensor]]):

@@ -19,9 +19,9 @@ from ctxzoo.models.ops_beta_lstm_gates import CELLS
 from ctxzoo.results.result import RESULTS_DIR, write_result_file
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.spec import RunSpec
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.polyphonic_music.card import CARD
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
-from ctxzoo.tasks.polyphonic_music.run import MusicRun
 from ctxzoo.tasks.polyphonic_music.task import PolyphonicMusicTask
 from ctxzoo.training.scoring import in_evaluation_mode, score_splits, task_of
 from ctxzoo.training.task import model_inputs
@@ -178,7 +178,7 @@ class GatesRun(Run):
 
     recipe: str
     commit: str
-    trained: MusicRun
+    trained: ExperimentRun
     samples: int
     results_dir: str = RESULTS_DIR
 
@@ -207,7 +207,7 @@ class GatesRun(Run):
             seed=trained.seed,
             commit=self.commit,
             settings={
-                "config_name": self.trained.data["config_name"],
+                "config_name": self.trained.experiment.settings()["config_name"],
                 "samples": self.samples,
                 "weights": sha256(self.weights)[:16],
             },

@@ -8,12 +8,8 @@ import pytest
 import torch
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.tasks.polyphonic_music.data import (
-    MUSIC_DATASETS,
-    PolyphonicMusicDataModule,
-    music_dataset,
-    roll_inputs,
-)
+from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule, roll_inputs
+from ctxzoo.tasks.polyphonic_music.experiments import MUSIC_DATASETS, music_dataset
 from ctxzoo.tasks.polyphonic_music.rolls import notes_of_roll, roll_of_notes
 
 PIECES = [[[3], [3, 40], []], [[5]], [[1], [2]], [[7, 8], [9], [10], [11]]]

@@ -9,7 +9,8 @@ import pytest
 
 from ctxzoo.results.result import read_result
 from ctxzoo.runs.run import execute
-from ctxzoo.tasks.polyphonic_music.data import MUSIC_DATASETS, PolyphonicMusicDataModule
+from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
+from ctxzoo.tasks.polyphonic_music.experiments import MUSIC_DATASETS
 from ctxzoo.tasks.polyphonic_music.floors import FLOORS, FloorRun, fit_floor, score_floor
 from ctxzoo.tasks.polyphonic_music.reader import check_music
 from ctxzoo.tasks.polyphonic_music.rolls import Rolls

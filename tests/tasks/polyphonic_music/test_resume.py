@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import torch
 
 from ctxzoo.models.ops_beta_lstm_steps import COMPILED_FROM
 from ctxzoo.runs.run import execute
-from ctxzoo.tasks.polyphonic_music.run import MusicRun
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.training.trainer import LAST
 from tests.support.killed_runs import execute_apart, killed_at, what_is_left
 from tests.support.training_runs import differences
@@ -21,9 +20,8 @@ EPOCHS, STEPS_PER_EPOCH = 3, 5
 CHANGES = {"kl_annealing": "linear", "kl_annealing_epochs": 3, "weight_dropout": 0.1, "divide_after": 0}
 
 
-def training(folder: Path, cell: str, hidden_size: int) -> MusicRun:
-    one = run(folder, cell, epochs=EPOCHS, hidden_size=hidden_size, **CHANGES)
-    return replace(one, trainer=replace(one.trainer, checkpoint_every=2))
+def training(folder: Path, cell: str, hidden_size: int) -> ExperimentRun:
+    return run(folder, cell, epochs=EPOCHS, hidden_size=hidden_size, checkpoint_every=2, **CHANGES)
 
 
 @pytest.mark.slow

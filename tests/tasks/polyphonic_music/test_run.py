@@ -16,35 +16,32 @@ from ctxzoo.cli.main import main
 from ctxzoo.hub.folder_checks import CheckpointFolderError, check_checkpoint_folder
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.tasks.polyphonic_music.experiments import on_music, paper
 from ctxzoo.tasks.polyphonic_music.midi import Grid, read_midi, write_midi
-from ctxzoo.tasks.polyphonic_music.run import MusicRun, MusicSettings, music_run
+from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.polyphonic_music.task import MusicScores
 from tests.hub.test_card import python_blocks
 
 NOTES = [[27, 43, 46, 51], [27, 43, 48, 51], [29, 41, 46, 50]]
 
 
-def run(folder: Path, cell: str = "bibeta5_prior", epochs: int = 1, hidden_size: int = 6, **changes: Any) -> MusicRun:
-    settings = MusicSettings(
-        epochs=epochs,
-        hidden_size=hidden_size,
-        batch_size=20,
-        output_dir=str(folder / "runs"),
-        results_dir=str(folder / "results"),
-        tensorboard=False,
-        accelerator="cpu",
-        **changes,
+def run(folder: Path, cell: str = "bibeta5_prior", **changes: Any) -> ExperimentRun:
+    experiment = paper().changed(
+        **{"recipe": "trial", "commit": "0123abc", "accelerator": "cpu", "tensorboard": False, "progress": False},
+        **{"output_dir": str(folder / "runs"), "results_dir": str(folder / "results")},
+        **{"epochs": 1, "hidden_size": 6, "batch_size": 20, **changes},
     )
-    return music_run(settings, "sample", cell, seed=0, recipe="trial", commit="0123abc")
+    return ExperimentRun(POLYPHONIC_MUSIC, on_music(experiment, "sample", cell))
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[MusicRun, RunResult]:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[ExperimentRun, RunResult]:
     one = run(tmp_path_factory.mktemp("music"), epochs=3, learning_rate=0.02)
     return one, execute(one)
 
 
-def test_it_learns_and_leaves_its_scores(finished: tuple[MusicRun, RunResult]) -> None:
+def test_it_learns_and_leaves_its_scores(finished: tuple[ExperimentRun, RunResult]) -> None:
     one, result = finished
     assert set(result.metrics) >= {"test/nll", "test/frame_accuracy", "validation/epoch3/nll", "train/epoch1/loss"}
     assert result.metrics["validation/epoch3/nll"] < result.metrics["validation/epoch1/nll"] < 60.0
@@ -54,7 +51,7 @@ def test_it_learns_and_leaves_its_scores(finished: tuple[MusicRun, RunResult]) -
         assert (one.spec.folder / picture).read_bytes()[:4] == b"\x89PNG"
 
 
-def test_its_checkpoint_has_no_tokenizer(finished: tuple[MusicRun, RunResult], tmp_path: Path) -> None:
+def test_its_checkpoint_has_no_tokenizer(finished: tuple[ExperimentRun, RunResult], tmp_path: Path) -> None:
     checkpoint = finished[0].spec.checkpoint
     names = check_checkpoint_folder(checkpoint)
     assert "modeling_beta_lstm.py" in names
@@ -71,7 +68,7 @@ def test_its_checkpoint_has_no_tokenizer(finished: tuple[MusicRun, RunResult], t
 
 
 def test_the_programs_of_its_card_run(
-    finished: tuple[MusicRun, RunResult], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    finished: tuple[ExperimentRun, RunResult], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpoint = finished[0].spec.checkpoint
     card = (checkpoint / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(checkpoint))
@@ -82,7 +79,7 @@ def test_the_programs_of_its_card_run(
     assert capsys.readouterr().out.strip() == with_package.splitlines()[-1].removeprefix("# ")
 
 
-def test_another_head_of_transformers_gives_the_same_scores(finished: tuple[MusicRun, RunResult]) -> None:
+def test_another_head_of_transformers_gives_the_same_scores(finished: tuple[ExperimentRun, RunResult]) -> None:
     from ctxzoo.tasks.polyphonic_music import evaluate
 
     one, result = finished
@@ -92,7 +89,9 @@ def test_another_head_of_transformers_gives_the_same_scores(finished: tuple[Musi
         assert scores["nll"] == pytest.approx(result.metrics["test/nll"], rel=1e-6)
 
 
-def test_commands(finished: tuple[MusicRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands(
+    finished: tuple[ExperimentRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     one, result = finished
     checkpoint = str(one.spec.checkpoint)
     assert main(["verify", checkpoint]) == 0
@@ -146,7 +145,7 @@ def test_commands(finished: tuple[MusicRun, RunResult], tmp_path: Path, capsys: 
     ],
 )
 def test_what_predict_does_not_take(
-    finished: tuple[MusicRun, RunResult],
+    finished: tuple[ExperimentRun, RunResult],
     tmp_path: Path,
     options: list[str],
     message: str,
@@ -174,7 +173,7 @@ def test_resumed_with_drawn_gates_it_is_the_same_bit_for_bit(tmp_path: Path) -> 
     assert any(not torch.equal(first[name], once[name]) for name in first)
 
 
-def execute_and_return(one: MusicRun) -> Path:
+def execute_and_return(one: ExperimentRun) -> Path:
     execute(one)
     return one.spec.checkpoint / "model.safetensors"
 
@@ -196,5 +195,5 @@ def test_the_rate_is_divided_when_an_epoch_is_worse_than_those_before(
 
 def test_gates_may_have_their_means_in_training(tmp_path: Path) -> None:
     drawn, means = run(tmp_path), run(tmp_path, gate_sampling="mean")
-    assert "gate_sampling" not in drawn.spec.settings  # as in results files from before there was the option
-    assert means.spec.settings["gate_sampling"] == means.config["gate_sampling"] == "mean"
+    assert [one.spec.settings["gate_sampling"] for one in (drawn, means)] == ["auto", "mean"]
+    assert [one.experiment.model.config().get("gate_sampling") for one in (drawn, means)] == [None, "mean"]

@@ -8,13 +8,15 @@ import torch
 
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.models.modeling_beta_lstm import BetaLstmForTokenClassification
-from ctxzoo.runs.options import check_settings
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule, roll_inputs
 from ctxzoo.tasks.polyphonic_music.evaluation import evaluate, piece_scores
+from ctxzoo.tasks.polyphonic_music.experiments import CELLS, on_music, paper
 from ctxzoo.tasks.polyphonic_music.midi import Grid, write_midi
+from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.polyphonic_music.rolls import roll_of_notes
-from ctxzoo.tasks.polyphonic_music.run import CELLS, MusicSettings, music_run
 from ctxzoo.tasks.polyphonic_music.task import MusicScores, PolyphonicMusicTask, annealed_weight, step_losses
+from tests.support.own_trainings import config_of
 
 SIZES = {"input_size": 88, "num_labels": 88}
 
@@ -156,28 +158,28 @@ PARAMETERS = {"lstm": 569_688, "g2": 569_688, "coupled": 567_560, "beta": 567_77
     ("cell", "parameters"), [*PARAMETERS.items(), ("bibeta5", 566_336), ("bibeta5_prior", 566_336)]
 )
 def test_cells_have_the_authors_sizes(cell: str, parameters: int) -> None:
-    run = music_run(MusicSettings(), "jsb_chorales", cell, seed=0, recipe="r", commit="x")
-    config = {**run.config, **SIZES}
-    config.pop("model_type")
-    model = BetaLstmForTokenClassification(BetaLstmConfig(**config))
+    experiment = on_music(paper(), "jsb_chorales", cell)
+    model = BetaLstmForTokenClassification(BetaLstmConfig(**{**config_of(experiment), **SIZES}))
     assert sum(one.numel() for one in model.parameters()) == parameters
-    assert run.spec.settings["hidden_size"] == model.config.hidden_size
-    assert run.spec.settings["locked_dropout"] == (0.2 if cell.startswith("bibeta") else 0.1)
-    assert run.spec.settings["kl_lambda"] == (1.0 if cell == "bibeta5_prior" else 0.0)
+    settings = experiment.settings()
+    assert settings["hidden_size"] == model.config.hidden_size
+    assert settings["locked_dropout"] == (0.2 if cell.startswith("bibeta") else 0.1)
+    assert settings["kl_lambda"] == (1.0 if cell == "bibeta5_prior" else 0.0)
 
 
 def test_settings_of_a_run():
     def run(dataset: str, cell: str = "bibeta5_prior", **changes):
-        return music_run(MusicSettings(**changes), dataset, cell, seed=3, recipe="r", commit="x", tag="own")
+        experiment = paper().changed(recipe="r", tag="own", seed=3, **changes)
+        return ExperimentRun(POLYPHONIC_MUSIC, on_music(experiment, dataset, cell))
 
-    assert run("piano_midi").config["kl_lambda"] == 1e-3
-    assert run("piano_midi", kl_lambda=0.5).config["kl_lambda"] == 0.5
+    assert config_of(run("piano_midi").experiment)["kl_lambda"] == 1e-3
+    assert config_of(run("piano_midi", kl_lambda=0.5).experiment)["kl_lambda"] == 0.5
     assert run("piano_midi").spec.results_file.name == "bibeta5_prior-polyphonic_music-test-seed3-piano_midi-own.json"
-    assert run("sample", "lstm", hidden_size=9, num_layers=1).config["hidden_size"] == 9
+    assert config_of(run("sample", "lstm", hidden_size=9, num_layers=1).experiment)["hidden_size"] == 9
     assert run("sample").trainer.gradient_clip == 1.0
-    assert run("sample").data["batch_size"] == 1
+    assert run("sample").experiment.data.batch_size == 1
     assert set(CELLS) >= {"lstm", "coupled", "g2", "noisin", "beta", "bibeta3", "bibeta5", "bibeta5_prior"}
     with pytest.raises(ValueError, match="unknown cell 'gru'; known: lstm, "):
         run("sample", "gru")
     with pytest.raises(ValueError, match=r"learning_rate=-1\.0"):
-        check_settings(MusicSettings(learning_rate=-1.0))
+        run("sample", learning_rate=-1.0)

@@ -11,13 +11,11 @@ import pytest
 from ctxzoo.cli.main import main
 from ctxzoo.data.reading_notes import LEFT_OUT
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
-from ctxzoo.runs.training_request import TrainingRequest
+from ctxzoo.tasks.polyphonic_music.experiments import CELLS, paper
 from ctxzoo.tasks.polyphonic_music.midi import Grid, write_midi
+from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.polyphonic_music.sample import sample_music
-from ctxzoo.tasks.polyphonic_music.training import MusicTraining
-
-TRAINING = MusicTraining()
-COLUMNS = {"config_name": None, "steps_per_beat": None, "step_seconds": None}
+from tests.support.own_trainings import config_of
 
 
 def songs(path: Path, number: int) -> Path:
@@ -27,7 +25,7 @@ def songs(path: Path, number: int) -> Path:
 
 
 def read(path: Path, **columns: Any) -> Any:
-    return TRAINING.read(TrainingRequest(data=str(path), columns={**COLUMNS, **columns}), path.parent)
+    return POLYPHONIC_MUSIC.read_own(paper().changed(dataset=str(path), **columns), {}, path.parent)
 
 
 def test_equal_pieces_stay_together(tmp_path: Path) -> None:
@@ -49,16 +47,17 @@ def test_midi_files_are_read_on_the_grid_that_is_asked_for(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("settings", ["default", "paper"])
 def test_every_setting_makes_a_model(settings: str) -> None:
-    for variant in TRAINING.variants("beta_lstm"):
-        preset = TRAINING.preset(settings, "beta_lstm", variant)
-        for one in (preset, TRAINING.tiny(preset)):
-            config = BetaLstmConfig(**one.config)
-            assert all(getattr(config, name) == value for name, value in one.config.items())
-    assert preset.settings()["divide_by"] == 1.2
+    for variant in CELLS:
+        experiment = POLYPHONIC_MUSIC.settings(settings, "beta_lstm", variant)
+        for one in (experiment, POLYPHONIC_MUSIC.tiny(experiment)):
+            POLYPHONIC_MUSIC.check(one)
+            config = BetaLstmConfig(**config_of(one))
+            assert all(getattr(config, name) == value for name, value in config_of(one).items())
+    assert experiment.settings()["divide_by"] == 1.2
 
 
 def test_a_search_takes_the_lowest_score() -> None:
-    assert (TRAINING.objective, TRAINING.lower_is_better) == ("nll", True)
+    assert (POLYPHONIC_MUSIC.objective, POLYPHONIC_MUSIC.lower_is_better) == ("nll", True)
 
 
 def test_music_of_ones_own_goes_the_whole_way(

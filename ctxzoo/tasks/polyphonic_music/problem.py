@@ -1,13 +1,16 @@
-"""`ctxzoo train`, `ctxzoo evaluate` and `ctxzoo predict` for polyphonic music."""
+"""Polyphonic music: its trainings, and what the command line does with its checkpoints."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ctxzoo.data.notices import count_of
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.problem import Problem
 from ctxzoo.tasks.commands import (
     Option,
     TaskCommands,
@@ -19,6 +22,22 @@ from ctxzoo.tasks.commands import (
     say_written,
     write_json,
 )
+from ctxzoo.tasks.polyphonic_music import experiments
+from ctxzoo.tasks.polyphonic_music.experiments import (
+    ARCHITECTURE,
+    CELLS,
+    PROBLEM,
+    SEARCH_SPACE,
+    TINY_SIZE,
+    MusicData,
+    MusicModel,
+    of_cell,
+)
+
+if TYPE_CHECKING:
+    from ctxzoo.data.own_splits import OwnRows
+    from ctxzoo.hub.task_card import TaskCard
+    from ctxzoo.training.task import ZooTask
 
 CONFIG_NAME = Option("config_name", "of a dataset with several, such as jsb_chorales; default: the one it names")
 GRID = (
@@ -30,9 +49,15 @@ ONE_PIECE = (".mid", ".midi", ".json")
 OUTPUTS = (*ONE_PIECE, ".jsonl", ".csv", ".tsv")
 
 
-class PolyphonicMusicCommands(TaskCommands):
-    title = "polyphonic music"
-    train_options = (CONFIG_NAME, *GRID, Option("hidden_size", "units of a layer", positive))
+class PolyphonicMusic(Problem, TaskCommands):
+    """Which keys sound in the next step of a piece."""
+
+    name, title = PROBLEM, "polyphonic music"
+    takes_experiments = True
+    data_args, model_args = MusicData, MusicModel
+    default = (ARCHITECTURE, "bibeta5")
+    space = SEARCH_SPACE
+    objective, lower_is_better = "nll", True
     evaluate_options = (CONFIG_NAME, *GRID)
     predict_options = (
         Option("steps", f"to add; default: {STEPS}", positive),
@@ -45,12 +70,61 @@ class PolyphonicMusicCommands(TaskCommands):
         *GRID,
     )
 
-    def train(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        from ctxzoo.runs.train_own_data import request_of, train_own_data
-        from ctxzoo.tasks.polyphonic_music.training import MusicTraining
+    @property
+    def card(self) -> TaskCard:
+        from ctxzoo.tasks.polyphonic_music.card import CARD
 
-        columns = (CONFIG_NAME.name, *(option.name for option in GRID))
-        train_own_data(MusicTraining(), request_of(options, own, columns=columns))
+        return CARD
+
+    @property
+    def module_class(self) -> type[ZooTask]:
+        from ctxzoo.tasks.polyphonic_music.task import PolyphonicMusicTask
+
+        return PolyphonicMusicTask
+
+    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        return CELLS
+
+    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        if name == "paper":
+            return of_cell(experiments.paper(architecture, variant), variant)
+        return experiments.default(architecture, variant)
+
+    def tiny(self, experiment: Experiment) -> Experiment:
+        size = {"hidden_size": TINY_SIZE} if experiment.start.init_from is None else {}
+        return experiment.changed(epochs=1, tiny=True, **size)
+
+    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits
+        from ctxzoo.tasks.polyphonic_music.reader import check_music, load_music, piece_groups
+
+        data: Any = experiment.data
+        grid = _grid(data.values())
+
+        def load(source: str) -> Loaded:
+            config_name = data.config_name if source == data.dataset else None
+            splits = load_music(source, experiment.run.data_dir, config_name, grid=grid)
+            return splits, dict.fromkeys(splits, source)
+
+        splits, _ = gather_splits(data.dataset, files, load)
+        checked = check_music(splits, origin=data.dataset)
+        return OwnRows(splits=checked.splits, **vars(piece_groups(checked)))
+
+    def data_module(self, experiment: Experiment) -> Any:
+        from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
+
+        data: Any = experiment.data
+        config_name = {} if data.rows else {"config_name": data.config_name}
+        return PolyphonicMusicDataModule(
+            experiment.source,
+            data_dir=experiment.run.data_dir,
+            **config_name,
+            batch_size=data.batch_size,
+            seed=experiment.seed,
+        )
+
+    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        return f"--file {shlex.quote(str(test))} --row 0 --output continued.mid"
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.polyphonic_music.evaluation import evaluate
@@ -72,12 +146,12 @@ class PolyphonicMusicCommands(TaskCommands):
             check_plots()
 
         from ctxzoo.data.row_stream import stream_of
-        from ctxzoo.tasks.polyphonic_music.midi import Grid, write_midi
+        from ctxzoo.tasks.polyphonic_music.midi import write_midi
         from ctxzoo.tasks.polyphonic_music.picture import draw_roll
         from ctxzoo.tasks.polyphonic_music.prediction import PieceAnswers
         from ctxzoo.tasks.polyphonic_music.rolls import roll_of_notes
 
-        grid = Grid(**{name: own[name] for name in (option.name for option in GRID) if own[name] is not None})
+        grid = _grid(own)
         pieces = _pieces(options.file, grid)
         row, picture = own["row"], own["picture"]
         if row is not None and not 0 <= row < len(pieces):
@@ -112,6 +186,13 @@ class PolyphonicMusicCommands(TaskCommands):
         say_written(options, said, picture)
 
 
+def _grid(values: Mapping[str, Any]) -> Any:
+    """Return the grid of MIDI files that is asked for."""
+    from ctxzoo.tasks.polyphonic_music.midi import Grid
+
+    return Grid(**{option.name: values[option.name] for option in GRID if values[option.name] is not None})
+
+
 def _pieces(source: Path, grid: Any) -> Any:
     """Return the pieces of a file or folder, in rows.
 
@@ -132,4 +213,4 @@ def _one_after_another(splits: Mapping[str, Any]) -> Any:
     return datasets.concatenate_datasets(list(splits.values()))
 
 
-COMMANDS = PolyphonicMusicCommands()
+POLYPHONIC_MUSIC = PolyphonicMusic()
