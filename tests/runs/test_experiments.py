@@ -213,6 +213,7 @@ def test_help_shows_what_people_type_and_all_of_it_the_rest(capsys: pytest.Captu
             assert f"\n  {option}" in text
         assert ("\n  --halve_after" in text) == is_there
         assert "--optimizer." not in text
+        assert "required" not in text
 
 
 @pytest.mark.parametrize(
