@@ -54,8 +54,15 @@ def run_in_processes(
         with _ignoring_interrupts():  # the processes start here, and inherit it while they import
             futures = {pool.submit(_run, work, job): job for job in jobs}
         try:
+            dropped: BaseException | None = None
             for future in as_completed(futures):
+                error = future.exception()
+                if isinstance(error, CancelledError):
+                    dropped = error  # the one that failed comes too, perhaps behind it
+                    continue
                 yield futures[future], future.result()
+            if dropped is not None:
+                raise dropped
         finally:
             stop.set()  # the pool hands jobs out ahead of time, and cannot take those back
             pool.shutdown(wait=True, cancel_futures=True)

@@ -7,11 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import CancelledError, wait
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from ctxzoo.runs import processes
 from ctxzoo.runs.processes import run_in_processes
 from tests.support.subprocesses import REPOSITORY_ROOT
 
@@ -49,6 +52,18 @@ def test_an_error_drops_the_jobs_that_have_not_begun(tmp_path: Path) -> None:
         list(run_in_processes(fail_at_one, jobs, 2))
     # One may have been running; what the pool had handed out already does not begin.
     assert len(list(tmp_path.iterdir())) <= 1
+
+
+@pytest.mark.slow
+def test_the_error_is_raised_though_jobs_that_it_dropped_come_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dropped_first(futures: Any) -> list[Any]:
+        return sorted(wait(futures).done, key=lambda one: not isinstance(one.exception(), CancelledError))
+
+    monkeypatch.setattr(processes, "as_completed", dropped_first)
+    with pytest.raises(ValueError, match="job 1 failed"):
+        list(run_in_processes(fail_at_one, [(number, str(tmp_path)) for number in range(1, 12)], 2))
 
 
 PROGRAM = """
