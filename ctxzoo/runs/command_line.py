@@ -269,9 +269,14 @@ class ExperimentParser:
         sys.exit(0)
 
 
-def typed_value(arguments: Sequence[str], name: str, default: Any = None) -> Any:
-    """Return what was typed for a name before anything is read, or stands in a YAML file; the last one wins."""
-    words = with_settings_file(arguments)
+def typed_value(words: Sequence[str], name: str, default: Any = None) -> Any:
+    """Return what was typed for a name before anything is read; the last one wins.
+
+    Args:
+        words: What was typed, as `with_settings_file` gives it.
+        name: Name of a value.
+        default: Value where nothing was typed.
+    """
     found = default
     for number, word in enumerate(words):
         option, equals, value = word.partition("=")

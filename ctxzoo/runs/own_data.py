@@ -15,17 +15,21 @@ import torch
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 
 from ctxzoo.data.files import check_writable
-from ctxzoo.data.notices import say_once
 from ctxzoo.data.own_splits import OwnSplits, write_own_splits
 from ctxzoo.data.reading_notes import current_notes
 from ctxzoo.hub.card import CardOptions
-from ctxzoo.hub.saved_model import read_saved_model
-from ctxzoo.models.old_names import current_architecture
 from ctxzoo.results.result import TRIALS, RunResult
-from ctxzoo.runs.command_line import OWN, CommandLine, ExperimentParser, typed_value, written_settings
+from ctxzoo.runs.command_line import (
+    OWN,
+    CommandLine,
+    ExperimentParser,
+    typed_value,
+    with_settings_file,
+    written_settings,
+)
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.preset import told
-from ctxzoo.runs.problem import Problem
+from ctxzoo.runs.problem import CONTINUED, Problem, choose_names, open_start
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.runs.train_own_data import compared_line, print_end, say, training_before, warnings_as_notes
@@ -34,8 +38,7 @@ from ctxzoo.training.arguments import POSITIVE, Args, number
 from ctxzoo.training.task import NonFiniteLossError
 from ctxzoo.version import version
 
-CONTINUED = "continued"  # what names say of a model that began as a checkpoint
-OF_A_CONTINUATION = frozenset({"batch_size", "max_length", "decay", "warmup", "monitor"})
+OF_A_CONTINUATION = ("batch_size", "max_length")  # values of data; the others are the checkpoint's
 SHORT = {"data": "dataset"}
 # What `ctxzoo train PROBLEM --help` shows, beside the values of the problem's data and model.
 SHOWN = (
@@ -85,7 +88,8 @@ def parse_own(problem: Problem, arguments: Sequence[str]) -> CommandLine:
         SystemExit: `--help`, `--print_config`.
         OSError, ValueError: there is no such option, setting, architecture, variant or checkpoint.
     """
-    chosen = {name: typed_value(arguments, name) for name in ("settings", "architecture", "variant", "init_from")}
+    words = with_settings_file(arguments)  # read once: it may be a pipe
+    chosen = {name: typed_value(words, name) for name in ("settings", "architecture", "variant", "init_from")}
     base = choose(problem, **{name: value for name, value in chosen.items() if value not in (None, "null")})
     parser = ExperimentParser(
         base,
@@ -99,7 +103,7 @@ def parse_own(problem: Problem, arguments: Sequence[str]) -> CommandLine:
         description=f"Train a model of {problem.title} on your own data.",
         shown={*SHOWN, *problem.data_args.__annotations__, *problem.model_args.__annotations__},
     )
-    line = parser.parse(arguments)
+    line = parser.parse(words)
     experiment = line.tiny(problem.tiny)
     if "results_dir" not in line.typed:
         experiment = experiment.changed(results_dir=str(Path(experiment.run.output_dir) / "results"))
@@ -124,18 +128,10 @@ def choose(
     recipe = f"train_{problem.name.replace('-', '_')}"
     paper = "paper" if settings == "paper" else ""
     if init_from is None:
-        name, named = _architecture_and_variant(problem, architecture, variant)
-        return problem.settings(settings, name, named).changed(recipe=recipe, tag=paper, **_how_to_run())
-    saved = read_saved_model(init_from)
-    _ = saved.folder  # its files are checked now
-    name, done = saved.architecture.name, saved.model_class.zoo_task
-    if done != problem.name:
-        raise ValueError(
-            f"--init_from {init_from!r} holds a {saved.model_class.__name__}, which does {done or 'no task'}; "
-            f"expected a checkpoint of {problem.name}"
-        )
-    if variant is not None or architecture not in (None, name):
-        raise ValueError(f"--init_from {init_from!r} is a {name}; leave --architecture and --variant out, it says them")
+        names = choose_names(problem, problem.title, architecture, variant)
+        return problem.settings(settings, *names).changed(recipe=recipe, tag=paper, **_how_to_run())
+    saved = open_start(init_from, problem.name, architecture, variant)
+    name = saved.architecture.name
     suited = problem.variant_of(saved.config)
     usual = problem.settings(settings, name, suited or next(iter(problem.variants(name))))
     model = problem.model_args(architecture=name, variant=suited or CONTINUED)  # all else is that of the checkpoint
@@ -148,23 +144,6 @@ def choose(
 def _how_to_run() -> dict[str, Any]:
     """Return the values of `RunArgs` of a command that a person looks at."""
     return {"progress": sys.stdout.isatty(), "tell_time": True, "tensorboard": False, "threads": None}
-
-
-def _architecture_and_variant(problem: Problem, architecture: str | None, variant: str | None) -> tuple[str, str]:
-    known = problem.architectures()
-    name = problem.default[0]
-    if architecture is not None:
-        name, variant = current_architecture(architecture, variant, known.__contains__)
-        if name != architecture:
-            now = " ".join((name, *([] if variant is None else ["--variant", variant])))
-            say_once(f"--architecture {architecture} is --architecture {now} now")
-    if name not in known:
-        raise ValueError(f"unknown --architecture {name!r}; for {problem.title}: {', '.join(known)}")
-    variants = problem.variants(name)
-    named = variant or (problem.default[1] if name == problem.default[0] else next(iter(variants)))
-    if named not in variants:
-        raise ValueError(f"unknown --variant {named!r}; {name} has {', '.join(variants)}")
-    return name, named
 
 
 def train_own(problem: Problem, line: CommandLine) -> RunResult:

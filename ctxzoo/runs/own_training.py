@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ctxzoo.data.files import check_writable
-from ctxzoo.data.notices import say_once
 from ctxzoo.data.own_splits import OwnRows, OwnSplits, write_own_splits
-from ctxzoo.hub.saved_model import read_saved_model
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.models.old_names import current_architecture
-from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.results.environment import checkpoint_name
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.preset import Preset
+from ctxzoo.runs.problem import CONTINUED, architectures_of, choose_names, open_start, rates_around
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.settings import reported_vectors
 from ctxzoo.runs.spec import RunSpec
@@ -29,8 +26,6 @@ from ctxzoo.runs.tuning import Trial
 from ctxzoo.training.trainer import TrainerSettings
 from ctxzoo.version import version
 
-RATE_FACTORS = (0.25, 0.5, 1.0, 2.0)  # that a search tries: times the rate of the preset, whatever its optimizer
-CONTINUED = "continued"  # what names say of a model that began as a checkpoint
 TINY_BATCHES: dict[str, Any] = {"limit_train_batches": 4, "limit_eval_batches": 2}
 
 
@@ -116,16 +111,12 @@ class OwnTraining(ABC):
         """Return name to values of the settings that a search tries, from this preset on."""
         own = preset.values()
         rate = own.get("learning_rate")
-        rates = {"learning_rate": [float(f"{factor * rate:.6g}") for factor in RATE_FACTORS]} if rate else {}
+        rates = {"learning_rate": rates_around(rate)} if rate else {}
         return {**rates, **{name: values for name, values in self.space.items() if name in own}}
 
     def architectures(self) -> list[str]:
         """Return the names of the architectures that have a head of this problem."""
-        return [
-            name
-            for name, one in ARCHITECTURES.items()
-            if any(head.zoo_task == self.card.name for head in one.model_classes.values())
-        ]
+        return architectures_of(self.card.name)
 
     def choose(self, request: TrainingRequest) -> Preset:
         """Return the settings that a user asks for.
@@ -171,35 +162,12 @@ class OwnTraining(ABC):
         )
 
     def _new(self, request: TrainingRequest) -> Preset:
-        known = self.architectures()
-        architecture, named = self.default[0], request.variant
-        if request.architecture is not None:
-            architecture, named = current_architecture(request.architecture, named, known.__contains__)
-            if architecture != request.architecture:
-                now = " ".join((architecture, *([] if named is None else ["--variant", named])))
-                say_once(f"--architecture {request.architecture} is --architecture {now} now")
-        if architecture not in known:
-            raise ValueError(f"unknown --architecture {architecture!r}; for {self.card.title}: {', '.join(known)}")
-        variants = self.variants(architecture)
-        first = self.default[1] if architecture == self.default[0] else variants[0]
-        variant = named or first
-        if variant not in variants:
-            raise ValueError(f"unknown --variant {variant!r}; {architecture} has {', '.join(variants)}")
-        return self.preset(request.settings, architecture, variant)
+        names = choose_names(self, self.card.title, request.architecture, request.variant)
+        return self.preset(request.settings, *names)
 
     def _continued(self, request: TrainingRequest, checkpoint: str) -> Preset:
-        saved = read_saved_model(checkpoint)
-        _ = saved.folder  # its files are checked now
-        name, done = saved.architecture.name, saved.model_class.zoo_task
-        if done != self.card.name:
-            raise ValueError(
-                f"--init_from {checkpoint!r} holds a {saved.model_class.__name__}, which does {done or 'no task'}; "
-                f"expected a checkpoint of {self.card.name}"
-            )
-        if request.variant is not None or request.architecture not in (None, name):
-            raise ValueError(
-                f"--init_from {checkpoint!r} is a {name}; leave --architecture and --variant out, it says them"
-            )
+        saved = open_start(checkpoint, self.card.name, request.architecture, request.variant)
+        name = saved.architecture.name
         variant = self.variant_of(saved.config)
         preset = self.preset(request.settings, name, variant or self.variants(name)[0])
         kept: dict[str, Any] = {

@@ -7,16 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ctxzoo.data.notices import say_once
+from ctxzoo.models.old_names import current_architecture
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
+    from ctxzoo.hub.saved_model import SavedModel
     from ctxzoo.hub.task_card import TaskCard
     from ctxzoo.results.result import RunResult
     from ctxzoo.training.task import ZooTask
 
-RATE_FACTORS = (0.25, 0.5, 1.0, 2.0)  # that a search tries: times the rate of the experiment, whatever its optimizer
+RATE_FACTORS = (0.25, 0.5, 1.0, 2.0)  # that a search tries: times the usual rate, whatever the optimizer
+CONTINUED = "continued"  # what names say of a model that began as a checkpoint
 
 
 class Problem(ABC):
@@ -98,11 +102,7 @@ class Problem(ABC):
 
     def architectures(self) -> list[str]:
         """Return the names of the architectures that have a head of this problem."""
-        return [
-            name
-            for name, one in ARCHITECTURES.items()
-            if any(head.zoo_task == self.name for head in one.model_classes.values())
-        ]
+        return architectures_of(self.name)
 
     def check(self, experiment: Experiment) -> None:
         """Refuse fields of a configuration that the architecture does not have, or whose checkpoint says them.
@@ -131,8 +131,8 @@ class Problem(ABC):
 
     def search_space(self, experiment: Experiment) -> dict[str, Sequence[Any]]:
         """Return name to values of the settings that a search tries, from this experiment on."""
-        own, rate = experiment.values(), experiment.optimizer.learning_rate
-        rates = {"learning_rate": [float(f"{factor * rate:.6g}") for factor in RATE_FACTORS]}
+        own = experiment.values()
+        rates = {"learning_rate": rates_around(experiment.optimizer.learning_rate)}
         return {**rates, **{name: values for name, values in self.space.items() if own[name] is not None}}
 
     def model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
@@ -180,3 +180,73 @@ def saved_names(checkpoint: str) -> list[str]:
     config: Any = read_saved_model(checkpoint).config
     names: list[str] = config.names()
     return names
+
+
+def architectures_of(problem: str) -> list[str]:
+    """Return the names of the architectures that have a head of a problem."""
+    return [
+        name
+        for name, one in ARCHITECTURES.items()
+        if any(head.zoo_task == problem for head in one.model_classes.values())
+    ]
+
+
+def rates_around(rate: float) -> list[float]:
+    """Return the learning rates that a search tries, from a usual one on."""
+    return [float(f"{factor * rate:.6g}") for factor in RATE_FACTORS]
+
+
+def choose_names(problem: Any, title: str, architecture: str | None, variant: str | None) -> tuple[str, str]:
+    """Return the architecture and variant that a user asks for, by their names of today.
+
+    Args:
+        problem: With `default`, `architectures` and `variants`.
+        title: Name of the problem for messages.
+        architecture, variant: Names that were typed; None: the default ones.
+
+    Raises:
+        ValueError: there is no such architecture or variant.
+    """
+    known = problem.architectures()
+    name, named = problem.default[0], variant
+    if architecture is not None:
+        name, named = current_architecture(architecture, variant, known.__contains__)
+        if name != architecture:
+            now = " ".join((name, *([] if named is None else ["--variant", named])))
+            say_once(f"--architecture {architecture} is --architecture {now} now")
+    if name not in known:
+        raise ValueError(f"unknown --architecture {name!r}; for {title}: {', '.join(known)}")
+    variants = problem.variants(name)
+    named = named or (problem.default[1] if name == problem.default[0] else next(iter(variants)))
+    if named not in variants:
+        raise ValueError(f"unknown --variant {named!r}; {name} has {', '.join(variants)}")
+    return name, named
+
+
+def open_start(checkpoint: str, problem: str, architecture: str | None, variant: str | None) -> SavedModel:
+    """Open the checkpoint that a training goes on from; its files are checked.
+
+    Args:
+        checkpoint: Folder or Hub id.
+        problem: Name of the problem.
+        architecture, variant: Names that were typed beside it; None: nothing was.
+
+    Raises:
+        OSError: there is no such checkpoint.
+        ValueError: it is of another problem or architecture, or a variant was typed.
+    """
+    from ctxzoo.hub.saved_model import read_saved_model
+
+    saved = read_saved_model(checkpoint)
+    _ = saved.folder  # its files are checked now
+    name, done = saved.architecture.name, saved.model_class.zoo_task
+    if done != problem:
+        raise ValueError(
+            f"--init_from {checkpoint!r} holds a {saved.model_class.__name__}, which does {done or 'no task'}; "
+            f"expected a checkpoint of {problem}"
+        )
+    if variant is not None or architecture not in (None, name):
+        raise ValueError(
+            f"--init_from {checkpoint!r} is a {name}; leave --architecture and --variant out, it says them"
+        )
+    return saved

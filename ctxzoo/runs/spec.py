@@ -20,7 +20,7 @@ class RunSpec:
         recipe, architecture, variant, seed, fold, commit: as in `RunResult`.
         dataset: Hub id, folder, file or "sample"; None: of several, which the name of the file leaves out.
         settings: what decides the result, as the results file tells it.
-        defaults: what stands for settings that a results file lacks.
+        defaults: Values of settings that a results file lacks.
         score: the split that the results file reports: test, or validation to choose settings, and then test is not
             scored.
         tag: what the names of folder and results file say beside variant, data, seed and fold.

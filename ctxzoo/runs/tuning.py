@@ -33,10 +33,10 @@ class Trial:
     """What tells a run of a search from a plain training.
 
     Attributes:
-        name: of its files.
-        minutes: of training, after which it ends with the running epoch.
-        score: the split that is scored at the end beside validation; of all but the one that is kept "validation", so
-            that test is not.
+        name: Name in those of its files.
+        minutes: Minutes of training, after which it ends with the running epoch.
+        score: Name of the split that is scored at the end beside validation; of all but the one that is kept
+            "validation", so that test is not.
     """
 
     name: str
@@ -68,9 +68,10 @@ class Found:
     """A finished trial.
 
     Attributes:
-        settings, trial: what was tried, and how long it had.
-        run: of it.
-        score: of validation.
+        settings: Settings that were tried.
+        trial: Its name and its minutes.
+        run: Run of the trial.
+        score: Objective on validation.
     """
 
     settings: Any

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import threading
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -177,6 +179,17 @@ def test_what_cannot_be_is_one_line_before_anything_is_read(words: tuple[str, ..
         parsed(*words)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@each_problem
+def test_a_yaml_may_come_through_a_pipe(problem: Problem, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("epochs: 7\n",), daemon=True)
+    writer.start()
+    line = parse_own(problem, ["--data", "rows.csv", "--config", str(pipe)])
+    writer.join()
+    assert line.experiment.trainer.epochs == 7
 
 
 def test_a_yaml_that_is_none_is_told(tmp_path: Path) -> None:

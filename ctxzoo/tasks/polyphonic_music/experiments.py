@@ -131,8 +131,8 @@ def music_dataset(name: str, config_name: str | None = None) -> dict[str, Any]:
     """Return the arguments for one of `MUSIC_DATASETS`, or for any other Hub id, folder or file.
 
     Args:
-        name: of the data.
-        config_name: of another dataset with several configurations.
+        name: Name of the data.
+        config_name: Configuration of another dataset with several.
     """
     known = MUSIC_DATASETS.get(name, {"dataset": name, "config_name": None})
     return known if config_name is None else {**known, "config_name": config_name}
