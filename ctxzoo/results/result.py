@@ -181,7 +181,10 @@ def read_result(path: str | Path) -> RunResult:
 
 
 def finished_result(
-    path: str | Path, settings: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
+    path: str | Path,
+    settings: Mapping[str, Any],
+    defaults: Mapping[str, Any] | None = None,
+    implied: Mapping[str, Any] | None = None,
 ) -> RunResult | None:
     """Return the results of a run if its file is there and has these settings, else None; raises as `read_result`.
 
@@ -189,11 +192,17 @@ def finished_result(
         path: Name of the file.
         settings: What decides the result.
         defaults: What stands for settings that the file lacks; default: nothing does.
+        implied: What else the file may tell, with the values that are the same; default: nothing.
     """
     if not Path(path).exists():
         return None
     result = read_result(path)
-    return result if {**(defaults or {}), **result.settings} == settings else None
+    told = {
+        name: value
+        for name, value in result.settings.items()
+        if name in settings or name not in (implied or {}) or (implied or {})[name] != value
+    }
+    return result if {**(defaults or {}), **told} == settings else None
 
 
 def read_results(folder: str | Path) -> list[RunResult]:

@@ -27,7 +27,7 @@ from ctxzoo.models.old_names import SETTINGS
 from ctxzoo.runs.experiment import GROUPS, Experiment
 from ctxzoo.training.arguments import Args
 
-FOUND_OUT = frozenset({"rows", "named", "world_size", "tell_time", "minutes"})  # values that nobody types
+FOUND_OUT = frozenset({"rows", "named", "row", "world_size", "tell_time", "minutes"})  # values that nobody types
 OWN = "own"  # group of what belongs to data of one's own
 FILES = ("validation", "test")  # values of that group that name data
 TRUE, FALSE = frozenset({"true", "t", "yes", "y", "1"}), frozenset({"false", "f", "no", "n", "0"})
@@ -203,7 +203,7 @@ class ExperimentParser:
                 value = value_of_no
             elif kind is bool and not equals:
                 value = words.pop(0) if not ends and words[0].lower() in TRUE | FALSE else "true"
-            elif get_origin(kind) in (list, tuple) and name not in self.lists and not equals:
+            elif _is_sequence(kind) and name not in self.lists and not equals:
                 value = json.dumps(
                     [words.pop(0) for _ in takewhile(lambda one: not one.startswith("--"), tuple(words))]
                 )
@@ -329,6 +329,11 @@ def _options_of(file: str) -> list[str]:
 class _Parser(ArgumentParser):
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         raise ArgumentError(None, message) from ex
+
+
+def _is_sequence(kind: Any) -> bool:
+    """Return whether values of a type are lists, or may be."""
+    return any(get_origin(one) in (list, tuple) for one in (kind, *get_args(kind)))
 
 
 def _own_arguments(function: Callable[..., Any]) -> dict[str, tuple[Any, Any, str]]:

@@ -45,17 +45,19 @@ class ModelArgs(Args):
     Args:
         architecture: Name of the architecture, as `ctxzoo list` has it.
         variant: Name of the variant, as `ctxzoo info ARCHITECTURE` has it.
+        row: Name of the model in results, where it is not that of the variant.
     """
 
     architecture: str
     variant: str
+    row: str = ""
 
     def config(self) -> dict[str, Any]:
         """Return the fields of a configuration that differ from it, without `model_type`."""
         return {
             name: value
             for name, value in self.values().items()
-            if value is not None and name not in ("architecture", "variant")
+            if value is not None and name not in ("architecture", "variant", "row")
         }
 
 
@@ -120,6 +122,10 @@ class StartArgs(Args):
 
     init_from: str | None = None
 
+    def reported(self) -> dict[str, Any]:
+        start = self.init_from
+        return {**super().reported(), "init_from": None if start is None else checkpoint_name(start)}
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunArgs(Args):
@@ -168,7 +174,7 @@ class RunArgs(Args):
 
 GROUPS = ("data", "model", "optimizer", "trainer", "start", "run")
 DECIDING = GROUPS[:-1]  # whose values decide the result
-OF_THE_FILE = ("architecture", "variant", "dataset", "named")  # which a results file has beside its settings
+OF_THE_FILE = ("architecture", "variant", "row", "dataset", "named")  # which a results file has beside its settings
 OWN = ("recipe", "seed", "fold", "score", "tag", "commit")  # values of an experiment that are in no group
 
 
@@ -241,10 +247,8 @@ class Experiment:
 
     def settings(self) -> dict[str, Any]:
         """Return what decides the result, complete and flat, as a results file reports it."""
-        found = {name: value for group in DECIDING for name, value in getattr(self, group).values().items()}
-        found = {name: _plain(value) for name, value in found.items() if name not in OF_THE_FILE}
-        start = self.start.init_from
-        return found if start is None else {**found, "init_from": checkpoint_name(start)}
+        found = {name: value for group in DECIDING for name, value in getattr(self, group).reported().items()}
+        return {name: _plain(value) for name, value in found.items() if name not in OF_THE_FILE}
 
     def class_defaults(self) -> dict[str, Any]:
         """Return what stands for a name that the settings of a results file lack: the defaults of the classes."""
@@ -293,7 +297,7 @@ class Experiment:
         return RunSpec(
             recipe=self.recipe,
             architecture=self.model.architecture,
-            variant=self.model.variant,
+            variant=self.model.row or self.model.variant,
             dataset=self.data.named or self.data.dataset,
             seed=self.seed,
             fold=self.fold,

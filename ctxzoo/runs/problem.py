@@ -129,6 +129,16 @@ class Problem(ABC):
                 f"{', '.join(sorted((*ours, *others)))}"
             )
 
+    def resolve(self, experiment: Experiment) -> Experiment:
+        """Return it with what follows from the files that it names, before anything is compared with results."""
+        return experiment
+
+    def implied(self, experiment: Experiment) -> dict[str, Any]:
+        """Return values that follow from an experiment's, which results of earlier versions told."""
+        if experiment.start.init_from is not None:
+            return {}
+        return dict(self.variants(experiment.model.architecture)[experiment.model.variant])
+
     def search_space(self, experiment: Experiment) -> dict[str, Sequence[Any]]:
         """Return name to values of the settings that a search tries, from this experiment on."""
         own = experiment.values()

@@ -21,6 +21,7 @@ class RunSpec:
         dataset: Hub id, folder, file or "sample"; None: of several, which the name of the file leaves out.
         settings: what decides the result, as the results file tells it.
         defaults: Values of settings that a results file lacks.
+        implied: Values that follow from the others, which results of earlier versions told too.
         score: the split that the results file reports: test, or validation to choose settings, and then test is not
             scored.
         tag: what the names of folder and results file say beside variant, data, seed and fold.
@@ -41,6 +42,7 @@ class RunSpec:
     tag: str = ""
     content: str = ""
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    implied: Mapping[str, Any] = field(default_factory=dict)
     output_dir: str = "runs"
     results_dir: str = RESULTS_DIR
     folder_name: str | None = None
@@ -74,7 +76,7 @@ class RunSpec:
 
     def finished(self) -> RunResult | None:
         """Return the results of the run, if they are there and are those of its settings; raises as `read_result`."""
-        return finished_result(self.results_file, self.settings, self.defaults)
+        return finished_result(self.results_file, self.settings, self.defaults, self.implied)
 
     def result(
         self,

@@ -257,7 +257,7 @@ class ExperimentRun(Training):
     def __post_init__(self) -> None:
         self.problem.check(self.experiment)
         number = number_of_processes(self.trainer)
-        object.__setattr__(self, "experiment", self.experiment.changed(world_size=number))
+        object.__setattr__(self, "experiment", self.problem.resolve(self.experiment).changed(world_size=number))
 
     @property
     def card(self) -> TaskCard:  # type: ignore[override]
@@ -265,7 +265,8 @@ class ExperimentRun(Training):
 
     @property
     def spec(self) -> RunSpec:
-        return self.experiment.spec
+        implied = self.problem.implied(self.experiment)
+        return replace(self.experiment.spec, implied=implied)
 
     @property
     def trainer(self) -> TrainerSettings:

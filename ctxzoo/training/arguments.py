@@ -77,6 +77,10 @@ class Args:
         """Return the arguments by name."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
+    def reported(self) -> dict[str, Any]:
+        """Return the arguments by name as results tell them; paths of this machine, for example, are no part of one."""
+        return self.values()
+
     def changed(self: AnyArgs, changes: Mapping[str, Any]) -> AnyArgs:
         """Return these with other values of some; errors are those of the class."""
         return replace(self, **changes)
