@@ -27,7 +27,8 @@ from ctxzoo.models.old_names import SETTINGS
 from ctxzoo.runs.experiment import GROUPS, Experiment
 from ctxzoo.training.arguments import Args
 
-FOUND_OUT = frozenset({"rows", "named", "row", "world_size", "tell_time", "minutes"})  # values that nobody types
+# Values that nobody types.
+FOUND_OUT = frozenset({"rows", "named", "row", "vectors_fingerprint", "world_size", "tell_time", "minutes"})
 OWN = "own"  # group of what belongs to data of one's own
 FILES = ("validation", "test")  # values of that group that name data
 TRUE, FALSE = frozenset({"true", "t", "yes", "y", "1"}), frozenset({"false", "f", "no", "n", "0"})
@@ -156,7 +157,7 @@ class ExperimentParser:
             if match := re.search(r"unrecognized arguments: (.*)", str(error)):
                 raise UnknownOptionsError(match[1].split()) from error
             raise ValueError(self._plain_error(str(error))) from error
-        return CommandLine(self._experiment(found), self._others(found), frozenset(typed))
+        return CommandLine(self._experiment(found, typed), self._others(found), frozenset(typed))
 
     def _add_group(self, group: str, args: Args) -> None:
         skipped = {
@@ -199,6 +200,7 @@ class ExperimentParser:
                 continue
             typed[name] = None
             kind, ends = self.kinds[name], not words or words[0].startswith("--")
+            kind = bool if kind == bool | None else kind
             if value_of_no:
                 value = value_of_no
             elif kind is bool and not equals:
@@ -224,13 +226,14 @@ class ExperimentParser:
         if name in SETTINGS:
             say_once(f"--{name} is --{SETTINGS[name]} now")
             return SETTINGS[name], ""
-        if name.startswith("no_") and self.kinds.get(name[3:]) is bool:
+        if name.startswith("no_") and self.kinds.get(name[3:]) in (bool, bool | None):
             return name[3:], "false"
         return self.short.get(name, name), ""
 
-    def _experiment(self, found: Namespace) -> Experiment:
+    def _experiment(self, found: Namespace, typed: Iterable[str]) -> Experiment:
         changes = {}
-        for name, option in self.dotted.items():
+        for name in typed:
+            option = self.dotted[name]
             if name not in self.lists and name not in self.fixed and option.partition(".")[0] not in self.extra:
                 changes[name] = found[option]
         return self.base.changed(**changes)

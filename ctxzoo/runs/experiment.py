@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ctxzoo.results.environment import checkpoint_name
+from ctxzoo.results.environment import checkpoint_name, public_name
 from ctxzoo.results.result import RESULTS_DIR
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.training import optimizers
@@ -88,6 +88,20 @@ class OptimizerArgs(optimizers.OptimizerArgs):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClassifierOptimizer(OptimizerArgs):
+    """How weights of a classifier of texts or words are changed.
+
+    Args:
+        label_smoothing: Fraction of the target that is spread over all labels.
+    """
+
+    label_smoothing: float = number(0.0, FRACTION)
+
+    def arguments(self, steps: int) -> dict[str, Any]:
+        return {**super().arguments(steps), "label_smoothing": self.label_smoothing}
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainerArgs(Args):
     """How long and how exactly.
 
@@ -125,6 +139,34 @@ class StartArgs(Args):
     def reported(self) -> dict[str, Any]:
         start = self.init_from
         return {**super().reported(), "init_from": None if start is None else checkpoint_name(start)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorStart(StartArgs):
+    """What a training of a model of words begins with.
+
+    Args:
+        word_vectors: Word vectors that its table starts from: file, checkpoint folder or Hub id; null: drawn ones.
+        vectors_fingerprint: Content of these, which a training finds out.
+
+    Raises:
+        ValueError: word vectors beside a checkpoint.
+    """
+
+    word_vectors: str | None = None
+    vectors_fingerprint: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.init_from is not None and self.word_vectors is not None:
+            raise ValueError(
+                f"word_vectors={self.word_vectors!r} beside init_from={self.init_from!r}: a checkpoint has vectors of "
+                "its own; leave one of them out"
+            )
+
+    def reported(self) -> dict[str, Any]:
+        vectors = self.word_vectors
+        return {**super().reported(), "word_vectors": None if vectors is None else public_name(vectors)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -154,7 +154,7 @@ def train_own(problem: Problem, line: CommandLine) -> RunResult:
         line: What the user asks for, of `parse_own`.
 
     Raises:
-        OSError, ValueError: the data, a checkpoint or a folder is not as it should be; no finite loss.
+        OSError, ValueError: the data, a checkpoint, word vectors or a folder is not as it should be; no finite loss.
         TrainingInterrupted: Ctrl-C; what is finished is kept, and `resume` goes on.
     """
     own: OwnArgs = line.several[OWN]
@@ -167,7 +167,7 @@ def train_own(problem: Problem, line: CommandLine) -> RunResult:
     splits = write_rows(problem, line.experiment, own)
     for text in (*splits.lines, *current_notes().new_lines()):
         print(text)
-    experiment = with_rows(line.experiment, splits)
+    experiment = problem.resolve(with_rows(line.experiment, splits))
     where, model = own.settings if experiment.start.init_from is None else "the checkpoint's", experiment.model
     print(f"training {model.architecture} {model.variant} with {where} settings: {_told(experiment)}")
     try:

@@ -130,7 +130,11 @@ class Problem(ABC):
             )
 
     def resolve(self, experiment: Experiment) -> Experiment:
-        """Return it with what follows from the files that it names, before anything is compared with results."""
+        """Return it with what follows from the files that it names, before anything is compared with results.
+
+        Raises:
+            OSError, ValueError: there is no such file, or it is not as it should be.
+        """
         return experiment
 
     def implied(self, experiment: Experiment) -> dict[str, Any]:
@@ -159,12 +163,15 @@ class Problem(ABC):
             data: DataModule after `setup`.
             processes: Number of those that train together.
         """
-        checkpoint = experiment.start.init_from
-        start: dict[str, Any] = {"pretrained": checkpoint}
-        if checkpoint is None:
-            start = {"model_config": self.model_config(experiment, data)}
         steps = experiment.trainer_settings().number_of_steps(data, processes)
-        return self.module_class(**start, **experiment.optimizer.arguments(steps))
+        return self.module_class(**self.start(experiment, data), **experiment.optimizer.arguments(steps))
+
+    def start(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        """Return the arguments of the LightningModule that say how its model begins, on data after `setup`."""
+        checkpoint = experiment.start.init_from
+        if checkpoint is not None:
+            return {"pretrained": checkpoint}
+        return {"model_config": self.model_config(experiment, data)}
 
     def score(
         self, experiment: Experiment, task: Any, data: Any, splits: tuple[str, ...]
@@ -181,6 +188,35 @@ class Problem(ABC):
     def beside(self, experiment: Experiment, result: RunResult) -> Iterable[str]:
         """Yield lines that stand beside the scores, such as a baseline's."""
         return ()
+
+
+class Classification(Problem):
+    """A problem whose models give one of several labels to a text or a word; their configs name those of the data.
+
+    A checkpoint for other labels, from which a training goes on, gets a new head, see `ClassificationTask`.
+    """
+
+    def resolve(self, experiment: Experiment) -> Experiment:
+        """Return the experiment with the content of the word vectors that it starts from, whose width is the model's.
+
+        Raises:
+            OSError, ValueError: see `word_vectors_fingerprint`.
+        """
+        vectors = getattr(experiment.start, "word_vectors", None)
+        if vectors is None:
+            return experiment
+        from ctxzoo.word_vectors.vectors import word_vectors_fingerprint
+
+        return experiment.changed(word_dim=None, vectors_fingerprint=word_vectors_fingerprint(vectors))
+
+    def model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        from ctxzoo.training.classification import label_fields
+
+        return {**super().model_config(experiment, data), **label_fields(data.label_names)}
+
+    def start(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        labels = {} if experiment.start.init_from is None else {"label_names": data.label_names}
+        return {**super().start(experiment, data), **labels}
 
 
 def saved_names(checkpoint: str) -> list[str]:

@@ -246,7 +246,8 @@ class ExperimentRun(Training):
         typed: Settings as they were typed, YAML that its folder keeps; None: those of the experiment.
 
     Raises:
-        ValueError: see `Problem.check`.
+        OSError: see `Problem.resolve`.
+        ValueError: see `Problem.check` and `Problem.resolve`.
     """
 
     problem: Problem

@@ -69,7 +69,7 @@ class OptimizerArgs(Args):
         return bool(self.warmup_steps or self.decay_steps is not None or self.halve_after)
 
     def changed(self: AnyOptimizer, changes: Mapping[str, Any]) -> AnyOptimizer:
-        """Return these with other values, by the names of today or earlier ones.
+        """Return these with other values, by the names of today or earlier ones; another optimizer has no momentum.
 
         Raises:
             TypeError: there is no such argument.
@@ -80,6 +80,8 @@ class OptimizerArgs(Args):
         unknown = [name for name in named if name not in known]
         if unknown:
             raise TypeError(f"unexpected argument {unknown[0]!r}; of the optimizer there are {', '.join(known)}")
+        if named.get("optimizer", "sgd") != "sgd":
+            named = {"momentum": None, **named}
         return super().changed(named)
 
 

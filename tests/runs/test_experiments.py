@@ -156,9 +156,20 @@ def test_options_are_typed_short_with_their_group_or_in_yaml(tmp_path: Path) -> 
     assert line.several == {"dataset": ["citeulike"], "models": ["hcrnn1", "hcrnn2"], "seeds": [1, 2]}
     assert {"learning_rate", "weight_decay", "models", "seeds", "tiny", "progress"} <= line.typed
     assert "epochs" not in line.typed
+    flags = [parsed(*words).experiment.model.values()["sigmoid_scores"] for words in ((), ("--no_sigmoid_scores",))]
+    assert flags == [None, False]
+    assert parsed("--sigmoid_scores", "--tiny").experiment.model.values()["sigmoid_scores"] is True
     old = parsed("--optimiser=sgd", "--results-dir", "here", "--progress", "no")
     assert (old.experiment.optimizer.optimizer, old.experiment.run.results_dir) == ("sgd", "here")
     assert not old.experiment.run.progress
+
+
+def test_another_optimizer_leaves_the_momentum_behind() -> None:
+    base = STUDY.base.changed(optimizer="sgd", momentum=0.95)
+    assert base.changed(optimizer="adam").optimizer.momentum is None
+    assert base.changed(optimizer="sgd").optimizer.momentum == 0.95
+    with pytest.raises(ValueError, match=r"momentum=0\.9 belongs to sgd"):
+        base.changed(optimizer="adam", momentum=0.9)
 
 
 @pytest.mark.parametrize(
