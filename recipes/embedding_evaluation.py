@@ -28,8 +28,15 @@ from ctxzoo.results.result import RESULTS_DIR
 from ctxzoo.runs.many import RunSettings, run_all
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import execute
-from ctxzoo.tasks.token_classification.run import TaggerRun, TaggingSettings
-from ctxzoo.tasks.word_embeddings.evaluation_run import TAGGING, EmbeddingRun, EmbeddingSource, embedding_tagging_run
+from ctxzoo.tasks.token_classification.experiments import paper
+from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
+from ctxzoo.tasks.word_embeddings.evaluation_run import (
+    TAGGING,
+    EmbeddingRun,
+    EmbeddingSource,
+    EmbeddingTaggerRun,
+    embedding_tagging_run,
+)
 from ctxzoo.tasks.word_embeddings.evaluations import (
     HEADINGS,
     POS_TAGS,
@@ -112,8 +119,8 @@ def evaluate(source: EmbeddingSource, runs: list[EmbeddingRun], settings: Settin
     Console().print(table)
 
 
-def train_taggers(runs: list[TaggerRun], settings: Settings) -> None:
-    by_variant: dict[str, list[TaggerRun]] = {}
+def train_taggers(runs: list[EmbeddingTaggerRun], settings: Settings) -> None:
+    by_variant: dict[str, list[EmbeddingTaggerRun]] = {}
     for run in runs:
         by_variant.setdefault(run.spec.variant, []).append(run)
     title = "POS tagging from each vectors: test accuracy over words, mean ± sd over trainings"
@@ -141,9 +148,10 @@ def run_of(source: EmbeddingSource, task: str, settings: Settings, commit: str) 
     )
 
 
-def tagger_of(source: EmbeddingSource, settings: Settings, commit: str) -> TaggerRun:
-    common = {name: getattr(settings, name) for name in ("data_dir", "output_dir", "results_dir", "tiny")}
-    return embedding_tagging_run(source, TaggingSettings(**common, tensorboard=False), recipe=RECIPE, commit=commit)
+def tagger_of(source: EmbeddingSource, settings: Settings, commit: str) -> EmbeddingTaggerRun:
+    places = {name: getattr(settings, name) for name in ("data_dir", "output_dir", "results_dir")}
+    experiment = paper().changed(recipe=RECIPE, commit=commit, tensorboard=False, progress=False, **places)
+    return embedding_tagging_run(source, TOKEN_CLASSIFICATION.tiny(experiment) if settings.tiny else experiment)
 
 
 def refuse_shared_files(files: list[tuple[str, str]]) -> None:

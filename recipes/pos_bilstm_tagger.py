@@ -16,53 +16,43 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_all
-from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.token_classification.data import TOKEN_DATASETS
-from ctxzoo.tasks.token_classification.run import TaggingSettings, tagging_run
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.tasks.token_classification.experiments import on_corpus, paper
+from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 
-RECIPE = "pos_bilstm_tagger"
+BASE = paper().changed(recipe="pos_bilstm_tagger")
 NONE = "none"
 
 
-@dataclass
-class Settings(TaggingSettings):
-    dataset: list[str] = field(
-        default_factory=lambda: ["ptb_sample"], metadata={"help": f"of {', '.join(TOKEN_DATASETS)}; or any other"}
-    )
-    tags: str | None = field(
-        default=None, metadata={"help": "column of tags, as upos; default: the treebank's own tags"}
-    )
-    vectors: list[str] = field(
-        default_factory=lambda: [NONE], metadata={"help": "files of word vectors, or none: drawn ones"}
-    )
-    name: str = field(default="", metadata={"help": "tells runs with other settings from those of the paper"})
+def main(
+    experiment: Experiment,
+    dataset: Sequence[str] = ("ptb_sample",),
+    vectors: Sequence[str] = (NONE,),
+    seeds: Sequence[int] = (0,),
+) -> None:
+    """Train and score a tagger on every dataset from all word vectors with every seed, and print a table.
 
-
-def main(settings: Settings) -> None:
-    commit = git_commit()
+    Args:
+        experiment: What all have in common.
+        dataset: Datasets: ptb_sample, ud_english_ewt, brown_pos, conll2000_pos, sample; or any other with --tags.
+        vectors: Files of word vectors, checkpoint folders or Hub ids; none: vectors are drawn.
+        seeds: Seeds of all that is drawn.
+    """
     runs = {
-        f"{dataset}, {vectors}": [
-            tagging_run(
-                settings,
-                dataset,
-                vectors=None if vectors == NONE else vectors,
-                tag_column=settings.tags,
-                seed=seed,
-                recipe=RECIPE,
-                commit=commit,
-                tag=settings.name,
-            )
-            for seed in settings.seeds
-        ]
-        for dataset in settings.dataset
-        for vectors in settings.vectors
+        f"{name}, {file}": [ExperimentRun(TOKEN_CLASSIFICATION, one.changed(seed=seed)) for seed in seeds]
+        for name in dataset
+        for file in vectors
+        for one in (on_corpus(experiment, name, None if file == NONE else file),)
     }
-    run_all(runs, f"tagging: {settings.score} accuracy over words, mean ± sd over seeds", settings)
+    run_all(runs, f"tagging: {experiment.score} accuracy over words, mean ± sd over seeds", experiment.run)
 
+
+STUDY = Study(main, TOKEN_CLASSIFICATION, BASE, {"tags": "tag_column", "word_vectors": "vectors"})
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

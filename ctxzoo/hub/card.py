@@ -273,7 +273,8 @@ def _data(result: RunResult, about: DatasetFacts, task: TaskCard, licence: str |
     if vectors == "learned":
         lines.append("- word vectors: learned from the training split.")
     elif vectors:
-        kept = "trained further" if result.settings.get("freeze_embeddings") is False else "kept as they are"
+        trained = task.trains_word_vectors or result.settings.get("freeze_embeddings") is False
+        kept = "trained further" if trained else "kept as they are"
         lines.append(f"- word vectors: {code_span(str(vectors))}, {kept}; their own licence applies.")
     return "\n".join([*lines, *(f"- {line}" for line in task.data_lines(result))])
 

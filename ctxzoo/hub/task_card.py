@@ -52,6 +52,7 @@ class TaskCard(ABC):
         example_keys: what a card's example must have.
         pipeline_note: what a card says before the pipeline's snippet.
         call: arguments of a call of the pipeline, as they are typed.
+        trains_word_vectors: Whether its trainings always train given word vectors further; False: settings say it.
     """
 
     name: ClassVar[str]
@@ -69,6 +70,7 @@ class TaskCard(ABC):
     example_keys: ClassVar[tuple[str, ...]]
     pipeline_note: ClassVar[str] = ""
     call: ClassVar[str] = ""
+    trains_word_vectors: ClassVar[bool] = False
 
     @abstractmethod
     def identity(self, config: ZooConfig) -> list[list[str]]:

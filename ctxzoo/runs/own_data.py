@@ -43,8 +43,8 @@ SHORT = {"data": "dataset"}
 # What `ctxzoo train PROBLEM --help` shows, beside the values of the problem's data and model.
 SHOWN = (
     *("dataset", "validation", "test", "data_dir", "format", "no_header", "skip_bad", "settings", "architecture"),
-    *("variant", "init_from", "epochs", "batch_size", "learning_rate", "precision", "tune", "seed", "resume"),
-    *("replace", "tiny", "output_dir", "threads", "push_to", "license", "language", "example"),
+    *("variant", "init_from", "word_vectors", "epochs", "batch_size", "learning_rate", "precision", "tune", "seed"),
+    *("resume", "replace", "tiny", "output_dir", "threads", "push_to", "license", "language", "example"),
 )
 
 

@@ -34,7 +34,7 @@ class Problem(ABC):
         objective: Score of validation by which a search compares; a name in the card's `metrics`.
         lower_is_better: Whether a lower one is better.
         space: Name to values of the settings that a search tries beside the learning rate, where they are not None.
-        predicted: Arguments of `ctxzoo predict` behind the checkpoint, as they are typed.
+        of_tokenizer: Names of values of data that the tokenizer of a checkpoint decides, from which a training goes on.
         called: How a pipeline of the problem is called; of one without a pipeline empty.
     """
 
@@ -46,6 +46,7 @@ class Problem(ABC):
     objective: ClassVar[str]
     lower_is_better: ClassVar[bool] = False
     space: ClassVar[Mapping[str, Sequence[Any]]]
+    of_tokenizer: ClassVar[tuple[str, ...]] = ()
     called: ClassVar[str] = ""
 
     @property
@@ -128,6 +129,13 @@ class Problem(ABC):
                 f"{model.architecture} {model.variant} has no setting {unknown[0]}; it has "
                 f"{', '.join(sorted((*ours, *others)))}"
             )
+        for name in self.of_tokenizer:
+            value, start = getattr(experiment.data, name), experiment.start.init_from
+            if value is not None and start is not None:
+                raise ValueError(
+                    f"{name}={value} beside init_from={start!r}: the tokenizer of the checkpoint decides it; leave one "
+                    "of them out"
+                )
 
     def resolve(self, experiment: Experiment) -> Experiment:
         """Return it with what follows from the files that it names, before anything is compared with results.

@@ -32,7 +32,7 @@ from ctxzoo.tasks.text_classification.explanation_picture import draw_explanatio
 from ctxzoo.tasks.text_classification.reader import read_texts
 from ctxzoo.tasks.token_classification.card import tag_texts
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
-from ctxzoo.tasks.token_classification.evaluation import evaluate as evaluate_tagger
+from ctxzoo.tasks.token_classification.task import evaluate as evaluate_tagger
 from ctxzoo.tasks.word_embeddings.card import CARD as FILL_MASK
 from ctxzoo.tasks.word_embeddings.evaluation import evaluate as evaluate_words
 from tests.models.cases_lama import SIZES

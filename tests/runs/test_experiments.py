@@ -24,10 +24,11 @@ from ctxzoo.runs.train import SETTINGS_FILE, ExperimentRun
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.sequences.experiments import session_paper
 from ctxzoo.tasks.sequences.problem import NEXT_EVENT, SESSION_RECOMMENDATION
+from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 from recipes.citeulike_hcrnn import STUDY
 
 DEFAULTS = Path(__file__).with_name("experiment_defaults.json")
-PROBLEMS: list[Problem] = [SESSION_RECOMMENDATION, NEXT_EVENT, POLYPHONIC_MUSIC]
+PROBLEMS: list[Problem] = [SESSION_RECOMMENDATION, NEXT_EVENT, POLYPHONIC_MUSIC, TOKEN_CLASSIFICATION]
 each_problem = pytest.mark.parametrize("problem", PROBLEMS, ids=[one.name for one in PROBLEMS])
 
 
@@ -246,7 +247,7 @@ def test_help_shows_what_people_type_and_all_of_it_the_rest(capsys: pytest.Captu
         ((), "the following arguments are required: --data"),
         (
             ("--data", "x.csv", "--num_heads", "2"),
-            "unrecognized arguments: --num_heads 2; --num_heads is for next",
+            "unrecognized arguments: --num_heads 2; --num_heads is for .*next",
         ),
         (("--data", "x.csv", "--architecture", "lama"), "unknown --architecture 'lama'; for session recommendation: "),
         (("--data", "x.csv", "--variant", "hcrnn9"), "unknown --variant 'hcrnn9'; hcrnn has hcrnn1, "),
@@ -270,13 +271,13 @@ def test_a_search_leaves_what_was_typed_and_the_best_goes_on(
     problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command = f"train {problem.name} --data sample --tiny --tune 0.05 --hidden_size 4"
+    command = f"train {problem.name} --data sample --tiny --tune 0.05 --batch_size 7"
     assert main(shlex.split(command)) == 0
     said = capsys.readouterr().out
     assert "trial 0: the settings as they are: validation" in said
     trials = [read_result(file) for file in Path("runs/results/trials").rglob("*.json")]
     assert trials
-    assert {one.settings["hidden_size"] for one in trials} == {4}
+    assert {one.settings["batch_size"] for one in trials} == {7}
     assert {one.split for one in trials} == {"validation"}
     (kept,) = Path("runs/results").glob("train_*/*tuned*.json")
     assert read_result(kept).split == "test"

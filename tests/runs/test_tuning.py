@@ -9,7 +9,7 @@ from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.preset import Preset
 from ctxzoo.runs.tuning import _candidates
-from ctxzoo.tasks.token_classification.training import TaggerTraining
+from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 from tests.support.own_trainings import config_of, each_training
 
 
@@ -68,6 +68,6 @@ def test_a_small_space_is_tried_whole_and_once() -> None:
 
 
 def test_the_rates_of_a_search_are_around_that_of_the_settings() -> None:
-    training = TaggerTraining()
-    space = training.search_space(training.preset("paper", *training.default))  # momentum, at 0.2
+    problem = TOKEN_CLASSIFICATION
+    space = problem.search_space(problem.settings("paper", *problem.default))  # momentum, at 0.2
     assert space["learning_rate"] == [0.05, 0.1, 0.2, 0.4]

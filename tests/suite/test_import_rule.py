@@ -205,7 +205,7 @@ def test_reader_finds_what_the_package_must_not(place: str, source: str, problem
         ("results/a.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import matplotlib"),
         ("data/a.py", "from ctxzoo.data.b import x\nfrom ctxzoo.models.ops_a import y\nimport datasets"),
         ("tasks/b/a.py", "from ctxzoo.tasks.b.run import x\nfrom ctxzoo.tasks.commands import y"),
-        ("tasks/word_embeddings/a.py", "from ctxzoo.tasks.token_classification.run import x"),
+        ("tasks/word_embeddings/a.py", "from ctxzoo.tasks.token_classification.problem import x"),
         ("tasks/next_event/a.py", "from ctxzoo.tasks.sequences.task import x"),
     ],
 )

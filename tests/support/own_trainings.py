@@ -14,15 +14,14 @@ from ctxzoo.runs.own_training import prepared
 from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.runs.training_request import TrainingRequest
+from ctxzoo.tasks import commands_named
 from ctxzoo.tasks.language_modelling.training import LanguageModelTraining
-from ctxzoo.tasks.polyphonic_music.experiments import CELLS
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.question_answering.training import ReaderTraining
 from ctxzoo.tasks.regression.training import RegressionTraining
-from ctxzoo.tasks.sequences.experiments import EVENT_VARIANTS, SESSION_VARIANTS
 from ctxzoo.tasks.sequences.problem import NEXT_EVENT, SESSION_RECOMMENDATION
 from ctxzoo.tasks.text_classification.training import ClassifierTraining
-from ctxzoo.tasks.token_classification.training import TaggerTraining
+from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 from ctxzoo.tasks.vote_prediction.training import VoteTraining
 from ctxzoo.tasks.word_embeddings.training import WordVectorTraining
 
@@ -81,8 +80,8 @@ def config_of(settings: Any) -> dict[str, Any]:
     """The fields of a model's config that settings decide, without its `model_type`."""
     if not isinstance(settings, Experiment):
         return dict(settings.config)
-    variants = {**EVENT_VARIANTS, **SESSION_VARIANTS, "beta_lstm": CELLS}[settings.model.architecture]
-    return {**variants[settings.model.variant], **settings.model.config()}
+    problem: Any = commands_named(settings.problem)
+    return {**problem.variants(settings.model.architecture)[settings.model.variant], **settings.model.config()}
 
 
 TRAININGS: list[Any] = [
@@ -93,7 +92,7 @@ TRAININGS: list[Any] = [
     RegressionTraining(),
     ProblemTraining(SESSION_RECOMMENDATION),
     ClassifierTraining(),
-    TaggerTraining(),
+    ProblemTraining(TOKEN_CLASSIFICATION),
     VoteTraining(),
     WordVectorTraining(),
 ]

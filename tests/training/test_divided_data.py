@@ -21,7 +21,8 @@ from ctxzoo.runs.training_request import TrainingRequest
 from ctxzoo.tasks.regression.data import RegressionDataModule
 from ctxzoo.tasks.regression.reader import RegressionRows
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.tasks.token_classification.data import TOKEN_DATASETS, TokenClassificationDataModule
+from ctxzoo.tasks.token_classification.experiments import on_corpus, paper
+from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 from tests.support.own_data import write_reviews, write_tags
 from tests.support.own_trainings import data_class_of, prepared_rows
 from tests.support.plain_trainers import ZOO_TRAININGS, NoColumns, plain_trainer, scores_and_rows, with_data
@@ -296,8 +297,8 @@ def test_a_rare_label_is_told(tmp_path: Path) -> None:
 
 
 def test_the_brown_corpus_is_cut_by_file_as_its_page_says() -> None:
-    assert not TokenClassificationDataModule(**TOKEN_DATASETS["brown_pos"]).divide
-    assert TokenClassificationDataModule(**TOKEN_DATASETS["ptb_sample"]).divide
+    corpora = [TOKEN_CLASSIFICATION.data_module(on_corpus(paper(), name)) for name in ("brown_pos", "ptb_sample")]
+    assert [one.divide for one in corpora] == [False, True]
 
 
 @pytest.mark.parametrize("problem", ["text-classification", "session-recommendation"])

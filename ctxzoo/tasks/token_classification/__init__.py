@@ -14,8 +14,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
-    from ctxzoo.tasks.token_classification.evaluation import evaluate
-    from ctxzoo.tasks.token_classification.task import TokenClassificationTask
+    from ctxzoo.tasks.token_classification.task import TokenClassificationTask, evaluate
     from ctxzoo.training.classification import ClassificationScores, label_fields
 else:
     __getattr__, __dir__ = lazy_exports(
@@ -24,7 +23,7 @@ else:
             "ClassificationScores": "ctxzoo.training.classification",
             "TokenClassificationDataModule": "ctxzoo.tasks.token_classification.data",
             "TokenClassificationTask": "ctxzoo.tasks.token_classification.task",
-            "evaluate": "ctxzoo.tasks.token_classification.evaluation",
+            "evaluate": "ctxzoo.tasks.token_classification.task",
             "label_fields": "ctxzoo.training.classification",
         },
     )

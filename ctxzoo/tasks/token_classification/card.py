@@ -65,6 +65,7 @@ class TokenClassificationCard(TaskCard):
     example_keys = ("text", "tags")
     pipeline_note = "It gives the most probable tag of each word and its probability:"
     call = '"..."'
+    trains_word_vectors = True
 
     def identity(self, config: ZooConfig) -> list[list[str]]:
         return [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import datasets
 import numpy as np
@@ -19,36 +18,10 @@ from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, encode_texts, f
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.models.tokenization_base import PAD_TOKEN, UNK_TOKEN
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer, cut_words, word_cutter
-from ctxzoo.tasks.token_classification.files import TOKENS
 from ctxzoo.tasks.token_classification.reader import TokenSplits, read_tokens, sentence_groups, split_rows
+from ctxzoo.tasks.token_classification.sources import TOKENS
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
 from ctxzoo.word_vectors.vocabulary import word_vector_table
-
-# Corpora: name to arguments of `TokenClassificationDataModule`, with the treebank's own tags. Brown has training rows
-# alone, of which each tenth file is test.
-TOKEN_DATASETS: dict[str, dict[str, Any]] = {
-    "ptb_sample": {"dataset": "ctxzoo-data/ptb_sample", "tag_column": "pos_tags"},
-    "ud_english_ewt": {"dataset": "ctxzoo-data/ud_english_ewt", "tag_column": "xpos"},
-    "brown_pos": {"dataset": "ctxzoo-data/brown_pos", "tag_column": "pos_tags", "divide": False},
-    "conll2000_pos": {"dataset": "ctxzoo-data/conll2000_pos", "tag_column": "pos_tags"},
-    "sample": {"dataset": "sample", "tag_column": "pos_tags"},
-}
-
-
-def token_dataset(name: str, tag_column: str | None = None) -> dict[str, Any]:
-    """Return the arguments for one of `TOKEN_DATASETS`, or for any other Hub id or folder.
-
-    Args:
-        name: of the corpus.
-        tag_column: other tags than those of `TOKEN_DATASETS`, such as "upos".
-
-    Raises:
-        ValueError: a corpus that is not one of `TOKEN_DATASETS`, without tags.
-    """
-    known = TOKEN_DATASETS.get(name)
-    if known is None and tag_column is None:
-        raise ValueError(f"{name!r} is none of {', '.join(TOKEN_DATASETS)}; name its column of tags too")
-    return {**(known or {"dataset": name}), **({} if tag_column is None else {"tag_column": tag_column})}
 
 
 class TokenBatches(TextBatches):

@@ -20,8 +20,7 @@ from ctxzoo.data.reading_notes import note, note_lookalikes
 from ctxzoo.data.row_files import load_tables
 from ctxzoo.data.sources import dataset_fingerprint, plain_column, resolve_dataset
 from ctxzoo.data.text_columns import RowChecks
-from ctxzoo.tasks.token_classification.files import DOCUMENT, KINDS, TAGS, TOKENS, read_tag_file
-from ctxzoo.tasks.token_classification.sample import sample_tags
+from ctxzoo.tasks.token_classification.sources import DOCUMENT, KINDS, TAGS, TOKENS, read_tag_file, sample_tags
 
 TAG_COLUMNS = ("pos_tags", "xpos", "upos", "ner_tags", TAGS)
 LEAST_DOCUMENTS = 10  # with fewer, sentences are divided

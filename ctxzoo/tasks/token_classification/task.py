@@ -1,12 +1,27 @@
-"""Classes of words for Lightning: cross-entropy and accuracy over the words of all texts."""
+"""Classes of words for Lightning, the scores of a tagger on a split, and its tags of sentences."""
 
 from __future__ import annotations
 
-import torch
-from transformers import AutoModelForTokenClassification
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
+import torch
+from transformers import AutoModelForTokenClassification, PreTrainedModel
+
+from ctxzoo.data.answer_files import Answer
+from ctxzoo.data.formats import TextFormatError
+from ctxzoo.data.reading_notes import leave_out
+from ctxzoo.data.row_stream import LINES, Row, RowStream, stream_of
+from ctxzoo.data.text_columns import TextsOfRows
+from ctxzoo.hub.classification_facts import label_names
 from ctxzoo.models.ops_words import IGNORED
+from ctxzoo.models.tokenization_word import WordTokenizer
+from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
+from ctxzoo.tasks.token_classification.reader import TAG_COLUMNS
+from ctxzoo.tasks.token_classification.sources import COLUMN_FILES, TOKENS, UNIVERSAL, read_tag_file
 from ctxzoo.training.classification import ClassificationTask
+from ctxzoo.training.scoring import in_evaluation_mode, score_splits, task_of, tokenizer_of
 
 
 class TokenClassificationTask(ClassificationTask):
@@ -22,3 +37,163 @@ class TokenClassificationTask(ClassificationTask):
     def classified(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         counts = labels != IGNORED
         return logits[counts], labels[counts]
+
+
+def evaluate(
+    checkpoint: str | Path | PreTrainedModel,
+    dataset: str,
+    split: str = "test",
+    *,
+    tokenizer: Any = None,
+    data_dir: str | None = None,
+    tag_column: str | None = None,
+    batch_size: int = 256,
+    precision: str = "32-true",
+    accelerator: str = "auto",
+    progress: bool = True,
+) -> dict[str, float]:
+    """Score a tagger on a split; of a checkpoint the same numbers that its recipe wrote.
+
+    Args:
+        checkpoint: folder or Hub id with model and tokenizer, or a model.
+        dataset: Hub id, folder, or "sample" for the generated corpus.
+        split: name of a split, as the DataModule has it.
+        tokenizer: of a model; default the one of the checkpoint.
+        data_dir, tag_column: of `TokenClassificationDataModule`.
+        batch_size, precision, accelerator: how to run.
+        progress: show a progress bar.
+
+    Returns:
+        Name to score, named as in `TokenClassificationTask` without the split's name in front; percentages but for
+        `nll` (nats).
+
+    Raises:
+        OSError: there is no such checkpoint or dataset.
+        ValueError: a sentence has a tag that the model does not have, unless it is left out with `--skip_bad`; no such
+            split; a checkpoint of another problem; a model without its tokenizer.
+    """
+    task = task_of(TokenClassificationTask, checkpoint)
+    data = TokenClassificationDataModule(
+        dataset,
+        data_dir=data_dir,
+        tag_column=tag_column,
+        eval_batch_size=batch_size,
+        tokenizer=tokenizer_of(checkpoint, tokenizer),
+        known_labels=label_names(task.model.config),
+        divide=False,
+    )
+    data.setup()
+    return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
+
+
+class TagAnswers:
+    """The answers of a tagger to rows of a user's file: lists `tokens`, or texts whose words blanks set apart.
+
+    Args:
+        model: With a tagging head; it computes where it is.
+        tokenizer: Of the model.
+        batch_size: Sentences that are read at once.
+    """
+
+    def __init__(self, model: Any, tokenizer: WordTokenizer, *, batch_size: int = 32) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.batch_size = batch_size
+        self.texts_of = TextsOfRows(None)
+        self.rows = self.words = 0
+
+    def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer | None]:
+        """Return the answers to rows, in their order; None for a row that is left out."""
+        column = TOKENS if TOKENS in rows[0] else ""
+        if column:
+            sentences = [self._tokens(row, f"{stream.name}, row {self.rows + n}") for n, row in enumerate(rows)]
+        else:
+            texts = self.texts_of(rows, stream.name, stream.kind == LINES)
+            sentences = [None if text is None else text.split() for text in texts]
+            column = self.texts_of.names[0]
+        found = iter(self.tags([sentence for sentence in sentences if sentence]))
+        answers: list[Answer | None] = []
+        for row, sentence in zip(rows, sentences, strict=True):
+            answers.append(_answer(next(found), row, self.rows, column) if sentence else None)
+            self.rows += 1
+        return answers
+
+    def tags(self, sentences: Sequence[list[str]]) -> list[list[dict[str, Any]]]:
+        """Return what `tag_sentences` does, and count the words."""
+        found = tag_sentences(self.model, self.tokenizer, sentences, batch_size=self.batch_size)
+        self.words += sum(map(len, found))
+        return found
+
+    def _tokens(self, row: Row, where: str) -> list[str] | None:
+        words = row.get(TOKENS)
+        if (
+            isinstance(words, list)
+            and words
+            and all(isinstance(word, str) and len(word.split()) == 1 for word in words)
+        ):
+            return words
+        told = f"{where}: {str(words)[:60]!r} in {TOKENS!r}; expected a list of words without blanks in them"
+        leave_out(where, TextFormatError(told))
+        return None
+
+
+def tag_sentences(
+    model: Any, tokenizer: WordTokenizer, sentences: Sequence[list[str]], *, batch_size: int = 32
+) -> list[list[dict[str, Any]]]:
+    """Return of each word of each sentence `word`, its most probable `tag`, the `score`, and all `probabilities`."""
+    names = label_names(model.config)
+    found: list[list[dict[str, Any]]] = [[]] * len(sentences)
+    order = sorted(range(len(sentences)), key=lambda row: len(sentences[row]))
+    with in_evaluation_mode(model):
+        for begin in range(0, len(order), batch_size):
+            rows = order[begin : begin + batch_size]
+            words = tokenizer([sentences[row] for row in rows], is_split_into_words=True, padding=True)
+            inputs = {name: torch.tensor(words[name], device=model.device) for name in ("input_ids", "attention_mask")}
+            probabilities = model(**inputs).logits.float().softmax(dim=2).cpu()
+            for row, of_words in zip(rows, probabilities, strict=True):
+                found[row] = [
+                    {
+                        "word": word,
+                        "tag": names[int(of_tags.argmax())],
+                        "score": float(of_tags.max()),
+                        "probabilities": dict(zip(names, of_tags.tolist(), strict=True)),
+                    }
+                    for word, of_tags in zip(sentences[row], of_words, strict=False)
+                ]
+    return found
+
+
+def tag_rows(file: Path, kind: str | None) -> RowStream | None:
+    """Return the sentences of a CoNLL or CoNLL-U file; None for a file of another kind.
+
+    Args:
+        file: What a user named. The lines of a .txt file are sentences, unless `kind` says otherwise.
+        kind: "conll" or "conllu"; None: by the name.
+    """
+    by_name = file.suffix.lower() in {*COLUMN_FILES, UNIVERSAL} - {".txt"} and kind is None
+    if not file.is_file() or not (by_name or kind in ("conll", "conllu")):
+        return None
+    return stream_of(str(file), read_tag_file(file, kind=None if kind is None else f".{kind}"))
+
+
+def _answer(words: Sequence[dict[str, Any]], row: Row, number: int, column: str) -> Answer:
+    gold = [name for name in TAG_COLUMNS if isinstance(row.get(name), list)]
+    cells = [
+        {
+            "sentence": number,
+            "position": position,
+            "word": word["word"],
+            **{name: row[name][position] for name in gold},
+            "predicted_tag": word["tag"],
+            "predicted_probability": word["score"],
+            **{f"probability_{name}": value for name, value in word["probabilities"].items()},
+        }
+        for position, word in enumerate(words)
+    ]
+    fields = {"predicted_tags": "tag", "predicted_probabilities": "score", "probabilities": "probabilities"}
+    return Answer(
+        fields={name: [word[key] for word in words] for name, key in fields.items()},
+        cells=cells,
+        alone=[{name: value for name, value in word.items() if name != "probabilities"} for word in words],
+        replaced=frozenset({column, *gold}),
+    )

@@ -10,9 +10,12 @@ from typing import Any, ClassVar
 
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.result import RESULTS_DIR, write_result_file
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.spec import RunSpec
-from ctxzoo.tasks.token_classification.run import TaggerRun, TaggingSettings, tagging_run
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.tasks.token_classification.experiments import on_corpus
+from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 from ctxzoo.tasks.word_embeddings.card import CARD
 from ctxzoo.tasks.word_embeddings.evaluations import EmbeddingTask, Evaluation, EvaluationOptions
 from ctxzoo.word_vectors.safetensors_files import find_checkpoint
@@ -131,25 +134,32 @@ TAGGING = "pos_tagging"
 TAGGING_DATASET = "ptb_sample"
 
 
-def embedding_tagging_run(source: EmbeddingSource, settings: TaggingSettings, *, recipe: str, commit: str) -> TaggerRun:
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingTaggerRun(ExperimentRun):
+    """The training of a tagger from word vectors, whose settings also tell, as all evaluations do, which these are.
+
+    Attributes:
+        source: the vectors.
+    """
+
+    source: EmbeddingSource
+
+    @property
+    def spec(self) -> RunSpec:
+        spec = super().spec
+        told = {**self.source.settings, **spec.settings, "word_vectors": spec.variant, "task": TAGGING}
+        return replace(spec, settings=told)
+
+
+def embedding_tagging_run(source: EmbeddingSource, experiment: Experiment) -> EmbeddingTaggerRun:
     """One training on the treebank's own tags, with the seed of the vectors.
 
-    Its results file is that of the tagger, with `<architecture>-b<window>[-<name>]` as variant; its settings also tell
-    which vectors these are, as those of all evaluations of vectors do.
+    Its results file is that of the tagger, with `<architecture>-b<window>[-<name>]` as variant.
 
     Args:
         source: the vectors.
-        settings: of the tagger.
-        recipe, commit: for the results file.
+        experiment: How all taggers are trained.
     """
-    run = tagging_run(
-        settings,
-        TAGGING_DATASET,
-        vectors=source.path,
-        vectors_name="-".join(part for part in (source.variant, source.name) if part),
-        seed=source.seed,
-        recipe=recipe,
-        commit=commit,
-    )
-    spec = replace(run.spec, settings={**source.settings, **run.spec.settings, "task": TAGGING})
-    return replace(run, spec=spec)
+    row = "-".join(part for part in (source.variant, source.name) if part)
+    tagger = on_corpus(experiment, TAGGING_DATASET, source.path).changed(row=row, seed=source.seed)
+    return EmbeddingTaggerRun(problem=TOKEN_CLASSIFICATION, experiment=tagger, source=source)

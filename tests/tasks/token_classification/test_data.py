@@ -8,7 +8,9 @@ import pytest
 import torch
 
 from ctxzoo.models.tokenization_word import build_word_tokenizer
-from ctxzoo.tasks.token_classification.data import TOKEN_DATASETS, TokenClassificationDataModule, token_dataset
+from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
+from ctxzoo.tasks.token_classification.experiments import TOKEN_DATASETS, on_corpus, paper, token_dataset
+from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 
 TRAIN = [["The", "Cat", "sat", "."], ["the", "cat", "saw", "1995", "dogs", "."], ["Rare", "."]]
 TAGS = [["DT", "NN", "VB", "."], ["DT", "NN", "VB", "CD", "NN", "."], ["JJ", "."]]
@@ -178,7 +180,8 @@ def test_names_of_corpora():
     ],
 )
 def test_real_corpora(name, sentences, tags):
-    data = ready(**token_dataset(name))
+    data = TOKEN_CLASSIFICATION.data_module(on_corpus(paper(), name))
+    data.setup()
     assert {split: len(data.rows(split)) for split in data.splits} == sentences
     assert len(data.label_names) == tags
     assert set(TOKEN_DATASETS) >= {name}

@@ -12,7 +12,7 @@ from transformers import pipeline
 from ctxzoo.data.reading_notes import LEFT_OUT, reading_notes
 from ctxzoo.tasks.token_classification.card import CARD, tag_texts
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
-from ctxzoo.tasks.token_classification.evaluation import evaluate
+from ctxzoo.tasks.token_classification.task import evaluate
 from tests.support.tiny_tagger import TAGS, TEXT, tiny_tagger, tiny_tokenizer, write_tagger
 
 

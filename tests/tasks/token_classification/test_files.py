@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ctxzoo.data.reading_notes import reading_notes
 from ctxzoo.data.sources import DatasetFileError
-from ctxzoo.tasks.token_classification.files import read_tag_file
 from ctxzoo.tasks.token_classification.reader import read_tokens
+from ctxzoo.tasks.token_classification.sources import read_tag_file
 
 CONLL = "Anna NN B-PER\nsings VB O\n\nBert NN B-PER\n\n\n"
 UNIVERSAL = """# newdoc id = a

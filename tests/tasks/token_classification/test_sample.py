@@ -7,7 +7,7 @@ from collections import defaultdict
 import pytest
 
 from ctxzoo.data.formats import SPLITS
-from ctxzoo.tasks.token_classification.sample import AMBIGUOUS, COARSE, sample_tags
+from ctxzoo.tasks.token_classification.sources import AMBIGUOUS, COARSE, sample_tags
 
 FROZEN = "c8c045126d88a4aee45d347d6cdd0242f5ac138873737373d197d1a4d30fb544"
 

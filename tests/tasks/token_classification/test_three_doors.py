@@ -73,13 +73,12 @@ def test_it_opens_in_three_ways(tmp_path: Path) -> None:
 def tagger_folder(folder: Path) -> Path:
     """A checkpoint of a short training on generated sentences."""
     from ctxzoo.runs.run import execute
-    from ctxzoo.tasks.token_classification.run import TaggingSettings, tagging_run
+    from ctxzoo.runs.train import ExperimentRun
+    from ctxzoo.tasks.token_classification.experiments import on_corpus, paper
+    from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 
-    settings = TaggingSettings(
-        epochs=1, output_dir=str(folder / "runs"), results_dir=str(folder / "results"), tensorboard=False
-    )
-    run = tagging_run(
-        settings, "sample", vectors=None, tag_column=None, seed=0, recipe="trial", commit="0123abc", tag=""
-    )
+    places = {"output_dir": str(folder / "runs"), "results_dir": str(folder / "results"), "tensorboard": False}
+    experiment = paper().changed(epochs=1, recipe="trial", commit="0123abc", progress=False, **places)
+    run = ExperimentRun(TOKEN_CLASSIFICATION, on_corpus(experiment, "sample"))
     execute(run)
     return run.spec.checkpoint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,15 @@ from transformers import AutoConfig, AutoModelForTokenClassification
 import ctxzoo
 from ctxzoo.cli.main import main
 from ctxzoo.data.own_splits import write_own_splits
-from ctxzoo.runs.training_request import TrainingRequest
-from ctxzoo.tasks.token_classification.training import TaggerTraining
+from ctxzoo.runs.own_data import with_rows
+from ctxzoo.tasks.token_classification.experiments import paper, variants
+from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 from tests.support.own_data import write_tags
+from tests.support.own_trainings import config_of
 
-TRAINING = TaggerTraining()
 
-
-def read(path: Path, **changes: Any) -> Any:
-    return TRAINING.read(TrainingRequest(data=str(path), columns={"tag_column": None}, **changes), path.parent)
+def read(path: Path) -> Any:
+    return TOKEN_CLASSIFICATION.read_own(paper().changed(dataset=str(path)), {}, path.parent)
 
 
 def test_documents_stay_together_where_there_are_enough(tmp_path: Path) -> None:
@@ -40,8 +41,8 @@ def test_equal_sentences_stay_together(tmp_path: Path) -> None:
 def test_tags_have_their_names_in_every_part(tmp_path: Path) -> None:
     written = write_own_splits(read(write_tags(tmp_path / "a.conll", 40)), "a.conll", tmp_path)
     assert written.lines[0].startswith("a.conll: 40 sentences: 32 train, 4 validation, 4 test (")
-    run = TRAINING.run(TrainingRequest(data="a.conll"), TRAINING.preset("default", *TRAINING.default), written)
-    data = run.build_data()
+    places = {"dataset": str(tmp_path / "a.conll"), "output_dir": str(tmp_path.parent), "recipe": tmp_path.name}
+    data = TOKEN_CLASSIFICATION.data_module(with_rows(paper().changed(**places), written))
     data.setup()
     assert data.label_names == ["LOC", "O", "PER"]
     assert data.splits == ("train", "validation", "test")
@@ -49,23 +50,25 @@ def test_tags_have_their_names_in_every_part(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("settings", ["default", "paper"])
 def test_every_setting_makes_a_model(settings: str) -> None:
-    preset = TRAINING.preset(settings, *TRAINING.default)
-    for one in (preset, TRAINING.tiny(preset)):
-        config = AutoConfig.for_model("ctxzoo_bilstm_tagger", vocab_size=30, num_labels=3, **one.config)
-        assert all(getattr(config, name) == value for name, value in one.config.items())
+    experiment = TOKEN_CLASSIFICATION.settings(settings, *TOKEN_CLASSIFICATION.default)
+    for one in (experiment, TOKEN_CLASSIFICATION.tiny(experiment)):
+        TOKEN_CLASSIFICATION.check(one)
+        config = AutoConfig.for_model("ctxzoo_bilstm_tagger", vocab_size=30, num_labels=3, **config_of(one))
+        assert all(getattr(config, name) == value for name, value in config_of(one).items())
 
 
 @pytest.mark.parametrize("architecture", ["kernel_encoder", "linear_encoder", "higher_order_encoder"])
 def test_every_default_of_an_encoder_makes_a_tagger(architecture: str) -> None:
-    for variant in TRAINING.variants(architecture):
-        preset = TRAINING.preset("default", architecture, variant)
-        for one in (preset, TRAINING.tiny(preset)):
-            config = AutoConfig.for_model(f"ctxzoo_{architecture}", vocab_size=30, num_labels=3, **one.config)
+    for variant in variants(architecture):
+        experiment = TOKEN_CLASSIFICATION.settings("default", architecture, variant)
+        for one in (experiment, TOKEN_CLASSIFICATION.tiny(experiment)):
+            TOKEN_CLASSIFICATION.check(one)
+            config = AutoConfig.for_model(f"ctxzoo_{architecture}", vocab_size=30, num_labels=3, **config_of(one))
             of_variant = type(config).variants[variant]
             assert {name: getattr(config, name) for name in of_variant} == of_variant
             AutoModelForTokenClassification.from_config(config)
     with pytest.raises(ValueError, match=rf"no settings of a paper for {architecture} on tags, .* default"):
-        TRAINING.preset("paper", architecture, variant)
+        TOKEN_CLASSIFICATION.settings("paper", architecture, variant)
 
 
 def test_a_tagger_goes_on_with_other_tags(
@@ -79,6 +82,15 @@ def test_a_tagger_goes_on_with_other_tags(
     Path("second.conll").write_text(content)
     capsys.readouterr()
     command = ["train", "token-classification", "--data", "second.conll", "--tiny", "--init_from", str(checkpoint)]
+    for option, message in (
+        (["--lower_case"], "lower_case=True beside init_from='.*': the tokenizer of the checkpoint decides it"),
+        (
+            ["--word_vectors", "a.txt"],
+            "word_vectors='a.txt' beside init_from='.*': a checkpoint has vectors",
+        ),
+    ):
+        assert main([*command, *option]) == 2
+        assert re.search(message, capsys.readouterr().err)
     assert main(command) == 0
     assert "it is replaced by a new one for ['O', 'PER', 'PLACE']" in capsys.readouterr().out
     (continued,) = Path("runs").rglob("continued-*/checkpoint")

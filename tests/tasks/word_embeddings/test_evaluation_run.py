@@ -10,9 +10,14 @@ import pytest
 from ctxzoo.cli.main import EMBEDDING_TASKS
 from ctxzoo.results.result import read_result
 from ctxzoo.runs.run import execute
-from ctxzoo.tasks.token_classification.run import TaggerRun, TaggingSettings
+from ctxzoo.tasks.token_classification.experiments import paper
 from ctxzoo.tasks.word_embeddings import evaluations as embedding_tasks
-from ctxzoo.tasks.word_embeddings.evaluation_run import EmbeddingRun, EmbeddingSource, embedding_tagging_run
+from ctxzoo.tasks.word_embeddings.evaluation_run import (
+    EmbeddingRun,
+    EmbeddingSource,
+    EmbeddingTaggerRun,
+    embedding_tagging_run,
+)
 from ctxzoo.tasks.word_embeddings.evaluations import (
     HEADINGS,
     TASKS,
@@ -145,9 +150,9 @@ def test_a_second_evaluation_of_the_same_is_told_who_is_at_it(tmp_path: Path, da
     assert run.spec.results_file.exists()
 
 
-def tagging_of(path: Path, name: str = "", seed: int = 3) -> TaggerRun:
+def tagging_of(path: Path, name: str = "", seed: int = 3) -> EmbeddingTaggerRun:
     source = EmbeddingSource(path=str(path), seed=seed, name=name)
-    return embedding_tagging_run(source, TaggingSettings(), recipe="embedding_evaluation", commit="0123abc")
+    return embedding_tagging_run(source, paper().changed(recipe="embedding_evaluation", commit="0123abc"))
 
 
 def test_it_tells_which_vectors_it_starts_from(tmp_path: Path) -> None:
@@ -156,7 +161,7 @@ def test_it_tells_which_vectors_it_starts_from(tmp_path: Path) -> None:
     assert run.spec.results_file.as_posix() == (
         "runs/results/embedding_evaluation/attention_cbow-b5-rate0.2-ptb_sample-test-seed3-pos_tags.json"
     )
-    assert (run.data["word_vectors"], run.data["seed"], run.trainer.seed) == (str(path), 3, 3)
+    assert (run.experiment.start.word_vectors, run.build_data().seed, run.trainer.seed) == (str(path), 3, 3)
     told = {"architecture": "attention_cbow", "window": 5, "name": "rate0.2", "task": "pos_tagging", "vectors": "run"}
     assert run.spec.settings.items() >= {**told, "word_vectors": "attention_cbow-b5-rate0.2", "epochs": 50}.items()
     assert "fold_digits" in run.spec.settings

@@ -1,0 +1,204 @@
+"""The trainings of taggers: what may be set, the paper's settings, the usual ones, and what a search tries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ctxzoo.models.registration import ARCHITECTURES
+from ctxzoo.runs.experiment import ClassifierOptimizer, DataArgs, Experiment, ModelArgs, TrainerArgs, VectorStart
+from ctxzoo.training.arguments import FRACTION, SIZE, number
+from ctxzoo.word_vectors.source import plain_name
+
+PROBLEM, ARCHITECTURE = "token-classification", "bilstm_tagger"
+LEARNED = "learned"  # what results say of word vectors that are drawn
+RANDOM_VECTORS = "random_vectors"  # name of their row
+TINY = {"word_dim": 8, "recurrent_size": 6, "projection_size": 6, "hidden_size": 10, "inner_size": 8}
+# Corpora: name to values of `TagData`, with the treebank's own tags.
+TOKEN_DATASETS: Mapping[str, Mapping[str, str]] = {
+    "ptb_sample": {"dataset": "ctxzoo-data/ptb_sample", "tag_column": "pos_tags"},
+    "ud_english_ewt": {"dataset": "ctxzoo-data/ud_english_ewt", "tag_column": "xpos"},
+    "brown_pos": {"dataset": "ctxzoo-data/brown_pos", "tag_column": "pos_tags"},
+    "conll2000_pos": {"dataset": "ctxzoo-data/conll2000_pos", "tag_column": "pos_tags"},
+    "sample": {"dataset": "sample", "tag_column": "pos_tags"},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagData(DataArgs):
+    """What is trained on; null: as the tokenizer of the checkpoint has it.
+
+    Args:
+        tag_column: Column of tags; null: pos_tags or the like, of CoNLL-U upos or xpos.
+        min_word_count: Occurrences in the training sentences that a word without a vector needs.
+        lower_case: Whether words are read in small letters.
+        fold_digits: Whether every digit is read as 0.
+    """
+
+    tag_column: str | None = None
+    min_word_count: int | None = number(None, SIZE)
+    lower_case: bool | None = None
+    fold_digits: bool | None = None
+
+    @property
+    def part(self) -> str:
+        return "" if self.rows or self.tag_column is None else self.tag_column
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagModel(ModelArgs):
+    """What is trained.
+
+    Args:
+        word_dim: Width of the word vectors where none are given.
+        recurrent_size: Units of each direction, of bilstm_tagger.
+        projection_size: Width of the tanh layer, of bilstm_tagger.
+        embedding_dropout: Dropout on the words, of bilstm_tagger.
+        hidden_dropout: Dropout on states and tanh layer; of encoders on what a block adds.
+        hidden_size: Width of an encoder.
+        num_heads: Heads of its layers.
+        num_layers: Number of these.
+        inner_size: Units inside of a layer.
+        dropout: Dropout on the words of an encoder.
+        attention_dropout: Dropout on its weights of attention.
+    """
+
+    word_dim: int | None = number(None, SIZE)
+    recurrent_size: int | None = number(None, SIZE)
+    projection_size: int | None = number(None, SIZE)
+    embedding_dropout: float | None = number(None, FRACTION)
+    hidden_dropout: float | None = number(None, FRACTION)
+    hidden_size: int | None = number(None, SIZE)
+    num_heads: int | None = number(None, SIZE)
+    num_layers: int | None = number(None, SIZE)
+    inner_size: int | None = number(None, SIZE)
+    dropout: float | None = number(None, FRACTION)
+    attention_dropout: float | None = number(None, FRACTION)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagStart(VectorStart):
+    """What a training begins with.
+
+    Args:
+        word_vectors: Word vectors that its table starts from: file, checkpoint folder or Hub id; null: drawn ones.
+    """
+
+    def reported(self) -> dict[str, Any]:
+        drawn = LEARNED if self.init_from is None else None
+        vectors = drawn if self.word_vectors is None else plain_name(Path(self.word_vectors))
+        return {**super().reported(), "word_vectors": vectors}
+
+
+def paper(architecture: str = ARCHITECTURE, variant: str = ARCHITECTURE) -> Experiment:
+    """Return the settings of Ling et al. (2015), or those of docs/models/bilstm_tagger.md where it is silent.
+
+    Raises:
+        ValueError: another architecture than theirs.
+    """
+    if architecture != ARCHITECTURE:
+        raise ValueError(
+            f"there are no settings of a paper for {architecture} on tags, only for {ARCHITECTURE}; try "
+            "--settings default"
+        )
+    sizes: dict[str, Any] = {"word_dim": 50, "recurrent_size": 50, "projection_size": 50}
+    return Experiment(
+        problem=PROBLEM,
+        recipe="",
+        data=TagData(batch_size=100, min_word_count=2, lower_case=True, fold_digits=True),
+        model=TagModel(architecture=architecture, variant=variant, **sizes, embedding_dropout=0.0, hidden_dropout=0.0),
+        optimizer=ClassifierOptimizer(optimizer="sgd", learning_rate=0.2, momentum=0.95),
+        trainer=TrainerArgs(epochs=50, patience=10, gradient_clip=5.0),
+        start=TagStart(),
+    )
+
+
+def token_dataset(name: str, tag_column: str | None = None) -> dict[str, str]:
+    """Return values of `TagData` for one of `TOKEN_DATASETS`, or for any other Hub id or folder.
+
+    Args:
+        name: Name of the corpus.
+        tag_column: Column of other tags than those of `TOKEN_DATASETS`, such as upos.
+
+    Raises:
+        ValueError: a corpus that is not one of `TOKEN_DATASETS`, without tags.
+    """
+    known = TOKEN_DATASETS.get(name)
+    if known is None and tag_column is None:
+        raise ValueError(f"{name!r} is none of {', '.join(TOKEN_DATASETS)}; name its column of tags too")
+    return {**(known or {"dataset": name}), **({} if tag_column is None else {"tag_column": tag_column})}
+
+
+def on_corpus(experiment: Experiment, name: str, vectors: str | None = None) -> Experiment:
+    """Return the experiment on a corpus, with a model that starts from word vectors, by which its row is named.
+
+    Args:
+        experiment: What all have in common; a `tag_column` takes the place of the treebank's own tags.
+        name: Name in `TOKEN_DATASETS`, or any other Hub id or folder.
+        vectors: File, checkpoint folder or Hub id; None: vectors are drawn.
+
+    Raises:
+        ValueError: see `token_dataset`.
+    """
+    data: Any = experiment.data
+    row = RANDOM_VECTORS if vectors is None else plain_name(Path(vectors))
+    return experiment.changed(**token_dataset(name, data.tag_column), word_vectors=vectors, row=row)
+
+
+_ENCODER: Mapping[str, Any] = {
+    **{"word_dim": 100, "hidden_size": 100, "num_heads": 5, "num_layers": 2, "inner_size": 200, "dropout": 0.3},
+    "hidden_dropout": 0.1,
+}
+# Fields of each architecture's config beside those of its variants.
+CONFIGS: Mapping[str, Mapping[str, Any]] = {
+    "bilstm_tagger": {
+        **{"word_dim": 100, "recurrent_size": 100, "projection_size": 100, "embedding_dropout": 0.3},
+        "hidden_dropout": 0.3,
+    },
+    "kernel_encoder": {**_ENCODER, "attention_dropout": 0.1},
+    "linear_encoder": _ENCODER,
+    "higher_order_encoder": {**_ENCODER, "attention_dropout": 0.1},
+}
+
+
+def variants(architecture: str) -> Mapping[str, Mapping[str, Any]]:
+    """Return the variants of an architecture and their fields; one without any is its own."""
+    return ARCHITECTURES[architecture].config_class.variants or {architecture: {}}
+
+
+def default(architecture: str, variant: str) -> Experiment:
+    """Return the settings of `ctxzoo train`.
+
+    The optimizer is that of the defaults of text classification; widths are twice those of Ling et al. (2015), whose
+    vectors were given, and capitals are kept, which tell of names. These are ours; no table has chosen them.
+    """
+    return Experiment(
+        problem=PROBLEM,
+        recipe="",
+        data=TagData(batch_size=16, min_word_count=2, lower_case=False, fold_digits=True),
+        model=TagModel(architecture=architecture, variant=variant, **CONFIGS[architecture]),
+        optimizer=ClassifierOptimizer(
+            optimizer="adamw", learning_rate=2e-3, weight_decay=0.01, label_smoothing=0.1, warmup=0.1, decay=True
+        ),
+        trainer=TrainerArgs(epochs=15, patience=4, ema_decay=0.999, gradient_clip=5.0),
+        start=TagStart(),
+    )
+
+
+SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
+    "batch_size": (8, 16, 32),
+    "epochs": (8, 15, 30),
+    "embedding_dropout": (0.1, 0.3, 0.5),
+    "hidden_dropout": (0.1, 0.3, 0.5),
+    "word_dim": (50, 100, 200),
+    "recurrent_size": (50, 100, 200),
+    "projection_size": (50, 100, 200),
+    "hidden_size": (50, 100, 200),
+    "num_layers": (1, 2, 3),
+    "weight_decay": (0.0, 0.01, 0.1),
+    "label_smoothing": (0.0, 0.1),
+    "min_word_count": (1, 2),
+    "lower_case": (False, True),
+}

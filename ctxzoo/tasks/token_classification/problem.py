@@ -1,0 +1,157 @@
+"""Token classification: its trainings, and what the command line does with its checkpoints."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ctxzoo.data.notices import count_of
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.problem import Classification
+from ctxzoo.tasks.commands import (
+    TEXT,
+    Option,
+    TaskCommands,
+    answer_file,
+    check_input,
+    device_of,
+    how_to_score,
+    say_written,
+)
+from ctxzoo.tasks.token_classification import experiments
+from ctxzoo.tasks.token_classification.experiments import (
+    ARCHITECTURE,
+    PROBLEM,
+    SEARCH_SPACE,
+    TINY,
+    TOKEN_DATASETS,
+    TagData,
+    TagModel,
+)
+
+if TYPE_CHECKING:
+    from ctxzoo.data.own_splits import OwnRows
+    from ctxzoo.hub.task_card import TaskCard
+    from ctxzoo.training.task import ZooTask
+
+BY_FILE = TOKEN_DATASETS["brown_pos"]["dataset"]  # training rows alone, of which each tenth file is test
+
+
+class TokenClassification(Classification, TaskCommands):
+    """Which tag each word of a sentence has."""
+
+    name, title = PROBLEM, "token classification"
+    takes_experiments = True
+    data_args, model_args = TagData, TagModel
+    of_tokenizer = ("min_word_count", "lower_case", "fold_digits")
+    default = (ARCHITECTURE, ARCHITECTURE)
+    space = SEARCH_SPACE
+    objective = "accuracy"
+    called = '"..."'
+    evaluate_options = (Option("tag_column", "default: pos_tags or the like"),)
+    predict_options = (TEXT,)
+
+    @property
+    def card(self) -> TaskCard:
+        from ctxzoo.tasks.token_classification.card import CARD
+
+        return CARD
+
+    @property
+    def module_class(self) -> type[ZooTask]:
+        from ctxzoo.tasks.token_classification.task import TokenClassificationTask
+
+        return TokenClassificationTask
+
+    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        return experiments.variants(architecture)
+
+    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        make = experiments.paper if name == "paper" else experiments.default
+        return make(architecture, variant)
+
+    def implied(self, experiment: Experiment) -> dict[str, Any]:
+        return {**super().implied(experiment), "freeze_embeddings": False}
+
+    def tiny(self, experiment: Experiment) -> Experiment:
+        own = experiment.values()
+        return experiment.changed(
+            epochs=1, tiny=True, **{name: size for name, size in TINY.items() if own[name] is not None}
+        )
+
+    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        import datasets
+
+        from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits
+        from ctxzoo.tasks.token_classification.reader import check_tokens, load_tokens, sentence_groups
+        from ctxzoo.tasks.token_classification.sources import TAGS, TOKENS
+
+        data: Any = experiment.data
+
+        def load(source: str) -> Loaded:
+            splits = load_tokens(source, experiment.run.data_dir)
+            return splits, dict.fromkeys(splits, source)
+
+        splits, _ = gather_splits(data.dataset, files, load)
+        checked = check_tokens(splits, data.tag_column, origin=data.dataset)
+        tags = datasets.List(datasets.ClassLabel(names=checked.label_names))
+        sentences = {
+            name: split.select_columns([TOKENS, "labels"]).rename_column("labels", TAGS).cast_column(TAGS, tags)
+            for name, split in checked.splits.items()
+        }
+        return OwnRows(splits=sentences, **vars(sentence_groups(checked)))
+
+    def data_module(self, experiment: Experiment) -> Any:
+        from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
+        from ctxzoo.tasks.token_classification.sources import TAGS
+
+        data: Any = experiment.data
+        start: Any = experiment.start
+        given = {name: value for name in self.of_tokenizer if (value := getattr(data, name)) is not None}
+        return TokenClassificationDataModule(
+            experiment.source,
+            data_dir=experiment.run.data_dir,
+            tag_column=TAGS if data.rows else data.tag_column,
+            **given,
+            word_vectors=start.word_vectors,
+            batch_size=data.batch_size,
+            seed=experiment.seed,
+            init_from=start.init_from,
+            divide=data.dataset != BY_FILE,
+        )
+
+    def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+        from ctxzoo.word_vectors.vocabulary import set_word_vectors
+
+        task = super().module(experiment, data, processes)
+        set_word_vectors(task.model, data.vector_table())
+        return task
+
+    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        return '--text "..."'
+
+    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+        from ctxzoo.tasks.token_classification.task import evaluate
+
+        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **own)
+
+    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        check_input(options, "text", own["text"])
+
+        from ctxzoo.data.text_columns import TEXT_COLUMNS
+        from ctxzoo.tasks.token_classification.task import TagAnswers, tag_rows
+
+        model, tokenizer = options.saved.load()
+        answers = TagAnswers(model.to(device_of(options)), tokenizer, batch_size=options.batch_size)
+        if options.file is None:
+            for word in answers.tags([own["text"].split()])[0]:
+                print(f"{word['word']}\t{word['tag']}\t{word['score']:.4f}")
+            return
+        rows = tag_rows(options.file, options.format)
+        number = answer_file(options, answers, rows=rows, columns=TEXT_COLUMNS[:1])
+        say_written(options, f"tags of {count_of(answers.words, 'words')} in {count_of(number, 'texts')}")
+
+
+TOKEN_CLASSIFICATION = TokenClassification()
