@@ -35,6 +35,7 @@ from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.runs.train_own_data import compared_line, print_end, say, training_before, warnings_as_notes
 from ctxzoo.runs.tuning import Search, Trial, tuned_run
 from ctxzoo.training.arguments import POSITIVE, Args, number
+from ctxzoo.training.libraries import check_optuna
 from ctxzoo.training.task import NonFiniteLossError
 from ctxzoo.version import version
 
@@ -155,9 +156,12 @@ def train_own(problem: Problem, line: CommandLine) -> RunResult:
 
     Raises:
         OSError, ValueError: the data, a checkpoint, word vectors or a folder is not as it should be; no finite loss.
+        ImportError: what a search needs is not installed.
         TrainingInterrupted: Ctrl-C; what is finished is kept, and `resume` goes on.
     """
     own: OwnArgs = line.several[OWN]
+    if own.tune is not None:
+        check_optuna()
     card = CardOptions(example=own.example, licence=own.license, language=own.language)
     if card.example:
         problem.card.typed_example(card.example)  # an error now, not when the training is over

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,9 +16,10 @@ from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.environment import checkpoint_name
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.preset import Preset
-from ctxzoo.runs.problem import CONTINUED, architectures_of, choose_names, open_start, rates_around
+from ctxzoo.runs.problem import CONTINUED, architectures_of, choose_names, open_start
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.settings import reported_vectors
+from ctxzoo.runs.spaces import Between, Space, rates_around
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, TrainingRequest
@@ -35,7 +36,7 @@ class OwnTraining(ABC):
     Attributes:
         card: of the problem.
         default: the architecture and variant where none is named.
-        space: name to values of the settings that a search tries beside the learning rate, where the preset has them.
+        space: name to what a search tries of settings beside the learning rate, where the preset has them.
         objective: score of validation by which a search compares; a name in the card's `metrics`.
         lower_is_better: of that score.
         kept_with_checkpoint: settings of a preset's `data` and `run` that count where a checkpoint goes on: what the
@@ -47,7 +48,7 @@ class OwnTraining(ABC):
 
     card: ClassVar[TaskCard]
     default: ClassVar[tuple[str, str]]
-    space: ClassVar[Mapping[str, Sequence[Any]]]
+    space: ClassVar[Space]
     objective: ClassVar[str]
     lower_is_better: ClassVar[bool] = False
     kept_with_checkpoint: ClassVar[frozenset[str]] = frozenset(
@@ -107,8 +108,8 @@ class OwnTraining(ABC):
         """Yield lines that stand beside the scores, such as a baseline's."""
         return ()
 
-    def search_space(self, preset: Preset) -> dict[str, Sequence[Any]]:
-        """Return name to values of the settings that a search tries, from this preset on."""
+    def search_space(self, preset: Preset) -> dict[str, Sequence[Any] | Between]:
+        """Return name to what a search tries of a setting, from this preset on."""
         own = preset.values()
         rate = own.get("learning_rate")
         rates = {"learning_rate": rates_around(rate)} if rate else {}

@@ -11,6 +11,7 @@ from ctxzoo.data.notices import say_once
 from ctxzoo.models.old_names import current_architecture
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs
+from ctxzoo.runs.spaces import Between, Space, rates_around
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from ctxzoo.results.result import RunResult
     from ctxzoo.training.task import ZooTask
 
-RATE_FACTORS = (0.25, 0.5, 1.0, 2.0)  # that a search tries: times the usual rate, whatever the optimizer
 CONTINUED = "continued"  # what names say of a model that began as a checkpoint
 
 
@@ -33,7 +33,7 @@ class Problem(ABC):
         default: Architecture and variant where none is named.
         objective: Score of validation by which a search compares; a name in the card's `metrics`.
         lower_is_better: Whether a lower one is better.
-        space: Name to values of the settings that a search tries beside the learning rate, where they are not None.
+        space: Name to what a search tries of settings beside the learning rate, where they are not None.
         of_tokenizer: Names of values of data that the tokenizer of a checkpoint decides, from which a training goes on.
         called: How a pipeline of the problem is called; of one without a pipeline empty.
     """
@@ -45,7 +45,7 @@ class Problem(ABC):
     default: ClassVar[tuple[str, str]]
     objective: ClassVar[str]
     lower_is_better: ClassVar[bool] = False
-    space: ClassVar[Mapping[str, Sequence[Any]]]
+    space: ClassVar[Space]
     of_tokenizer: ClassVar[tuple[str, ...]] = ()
     called: ClassVar[str] = ""
 
@@ -151,8 +151,8 @@ class Problem(ABC):
             return {}
         return dict(self.variants(experiment.model.architecture)[experiment.model.variant])
 
-    def search_space(self, experiment: Experiment) -> dict[str, Sequence[Any]]:
-        """Return name to values of the settings that a search tries, from this experiment on."""
+    def search_space(self, experiment: Experiment) -> dict[str, Sequence[Any] | Between]:
+        """Return name to what a search tries of a setting, from this experiment on."""
         own = experiment.values()
         rates = {"learning_rate": rates_around(experiment.optimizer.learning_rate)}
         return {**rates, **{name: values for name, values in self.space.items() if own[name] is not None}}
@@ -243,11 +243,6 @@ def architectures_of(problem: str) -> list[str]:
         for name, one in ARCHITECTURES.items()
         if any(head.zoo_task == problem for head in one.model_classes.values())
     ]
-
-
-def rates_around(rate: float) -> list[float]:
-    """Return the learning rates that a search tries, from a usual one on."""
-    return [float(f"{factor * rate:.6g}") for factor in RATE_FACTORS]
 
 
 def choose_names(problem: Any, title: str, architecture: str | None, variant: str | None) -> tuple[str, str]:

@@ -32,6 +32,7 @@ from ctxzoo.runs.train import Training
 from ctxzoo.runs.training_request import TrainingRequest
 from ctxzoo.runs.tuning import TUNED, Search, tuned_run
 from ctxzoo.training.arguments import SEED
+from ctxzoo.training.libraries import check_optuna
 from ctxzoo.training.task import NonFiniteLossError
 
 PACKAGE = Path(ctxzoo.__file__).parent
@@ -53,6 +54,7 @@ def request_of(options: argparse.Namespace, own: Mapping[str, Any], *, columns: 
 
     Raises:
         ValueError: a number out of its range.
+        ImportError: what a search needs is not installed.
     """
     columns = tuple(columns)
     given = {name: getattr(options, name) for name in SETTINGS} | {
@@ -65,6 +67,8 @@ def request_of(options: argparse.Namespace, own: Mapping[str, Any], *, columns: 
             raise ValueError(f"--{name} {value}: expected {allowed}")
     if options.tune is not None and options.tune <= 0:
         raise ValueError(f"--tune {options.tune:g}: expected minutes, more than 0")
+    if options.tune is not None:
+        check_optuna()
     return TrainingRequest(
         **{name: getattr(options, name) for name in TAKEN},
         changes=changes,

@@ -1,23 +1,33 @@
-"""A search for settings within a budget of minutes: first the usual ones, then random ones, by validation alone."""
+"""A search for settings within a budget of minutes, by Optuna: the usual ones first, judged by validation alone."""
 
 from __future__ import annotations
 
-import math
+import hashlib
+import json
+import os
 import random
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.files import check_writable
+from ctxzoo.data.notices import count_of, on_one_line
 from ctxzoo.runs.preset import told
 from ctxzoo.runs.run import Run, execute
+from ctxzoo.runs.spaces import Between, Space, number_of_points, widened
+from ctxzoo.training.callbacks import watched_epochs
+from ctxzoo.training.interrupted import TrainingPruned
 from ctxzoo.training.task import NonFiniteLossError
 
 TUNED = "tuned"
 LEAST_SECONDS = 1e-3  # more than none, which would end a trial before its first epoch
 WORTH_IT = 0.5  # of a usual trial: with less time left none is begun
+JUDGES = 4  # whole trials before any is ended early, and of these with the same epoch three
+REPORTS = 50  # of a training, at most: each is written to the disk
+ENDED, REPORTED = "ended", "reported"  # what the journal keeps of a trial beside what Optuna does
+DRAWS = 100  # in a row of settings that were tried, after which a space counts as exhausted
 
 
 class Settings(Protocol):
@@ -51,116 +61,287 @@ class Search:
     Attributes:
         run_of: Gives the run of some settings in a trial.
         start: Settings that are tried first.
-        space: Name to values of the settings that a trial may change.
+        space: Name to what a trial may try of a setting.
         objective: Score of validation by which trials are compared.
         lower_is_better: Whether a lower one is better.
     """
 
     run_of: Callable[[Any, Trial], Run]
     start: Settings
-    space: Mapping[str, Sequence[Any]]
+    space: Space
     objective: str
     lower_is_better: bool
 
+    @property
+    def name_of_score(self) -> str:
+        """The objective for readers."""
+        return f"validation {self.objective.replace('_', ' ')}"
+
 
 @dataclass(frozen=True)
-class Found:
-    """A finished trial.
+class Ended:
+    """A trial that is over.
 
     Attributes:
+        number: Its number, from 0.
         settings: Settings that were tried.
-        trial: Its name and its minutes.
-        run: Run of the trial.
-        score: Objective on validation.
+        seconds: Time that it took.
+        score: Objective on validation; None: it failed, or was ended early.
+        said: What is said of one without a score.
     """
 
+    number: int
     settings: Any
-    trial: Trial
-    run: Run
-    score: float
+    seconds: float
+    score: float | None
+    said: str = ""
+
+    @property
+    def trial(self) -> Trial:
+        """The trial, with the least minutes."""
+        return Trial(name=f"trial{self.number}", minutes=LEAST_SECONDS / 60)
 
 
 def tuned_run(search: Search, *, minutes: float, seed: int, resume: bool, tell: Callable[[str], None]) -> Run:
     """Search for settings, and return the run of the best: executed with `resume`, it goes on where its trial ended.
 
-    Each trial leaves a results file with the scores of validation in the folder of trials, and the best one its
-    checkpoint.
+    Each whole trial leaves a results file with the scores of validation in the folder of trials, and the best one its
+    checkpoint. A trial whose best epoch so far is worse than the median of the others at that epoch is ended.
 
     Args:
         search: What is searched for.
         minutes: Budget, after which the running trial ends with its epoch.
-        seed: Seed of the order of trials.
-        resume: Whether trials that are finished count with the time that they took.
+        seed: Seed of what is drawn: the same trials with the same seed and scores.
+        resume: Whether trials that are over count, with the time that they took, and one that was stopped goes on.
         tell: is called with a line for the user.
 
     Raises:
         ValueError: no trial gave a finite loss.
         TrainingInterrupted: Ctrl-C; what is finished is kept, and `resume` goes on.
     """
+    study = Study(search, seed=seed, minutes=minutes, resume=resume)
     budget, spent = 60 * minutes, 0.0
-    best: Found | None = None
+    best: Ended | None = None
     number = 0
-    for number, changes in enumerate(_candidates(search.space, search.start, seed)):
-        left = budget - spent
-        if number and left < WORTH_IT * spent / number:
-            break
-        tried = search.start.changed(**changes)
-        trial = Trial(name=f"trial{number}", minutes=max(left, LEAST_SECONDS) / 60)
-        run = search.run_of(tried, trial)
-        began = time.monotonic()
-        kept = run.spec.finished() if resume else None
-        try:
-            result = execute(run, resume=resume, quiet=True)
-        except (NonFiniteLossError, FloatingPointError, ValueError) as error:
-            if number == 0 and not isinstance(error, (NonFiniteLossError, FloatingPointError)):
-                raise  # of the data or the preset; behind it, of settings that do not go together
-            spent += time.monotonic() - began
-            tell(f"trial {number}: {_changes(tried, search.start)}: {error}")
+    for ended in _trials(study, search, budget, resume):
+        number, spent = ended.number + 1, spent + ended.seconds
+        changes = _changes(ended.settings, search.start)
+        if ended.score is None:
+            tell(f"trial {ended.number}: {changes}: {ended.said}")
             continue
-        spent += result.wall_seconds if kept is not None else max(time.monotonic() - began, result.wall_seconds)
-        found = Found(tried, trial, run, result.metrics[f"validation/{search.objective}"])
-        best, other = _better(best, found, search.lower_is_better)
+        best, other = _better(best, ended, search.lower_is_better)
         if other is not None:
-            shutil.rmtree(other.run.spec.folder, ignore_errors=True)  # its results file is what is kept of it
-        tell(_line(search.objective, number, _changes(tried, search.start), found, best, result.wall_seconds))
-    else:
-        number += 1
+            # Its results file is what is kept of it.
+            shutil.rmtree(search.run_of(other.settings, other.trial).spec.folder, ignore_errors=True)
+        score = f"{search.name_of_score} {ended.score:.2f} in {ended.seconds:.0f} s"
+        tell(f"trial {ended.number}: {changes}: {score}; best {best.score:.2f}")
     if best is None:
         raise ValueError("no trial of --tune gave a finite loss; lower --learning_rate")
     found_best = told(best.settings.values(), search.space)
     tell(f"{count_of(number, 'trials')} in {spent / 60:.1f} min; the best has {found_best}")
-    kept_trial = replace(best.trial, name=TUNED, score="test")
+    tried = search.run_of(best.settings, best.trial)
+    # Of a trial whose folder is gone it is a training anew, in the minutes of the whole search.
+    kept_trial = Trial(name=TUNED, minutes=minutes, score="test")
     run = search.run_of(best.settings, kept_trial)
-    if run.spec.finished() is None and best.run.spec.folder.is_dir():
+    if run.spec.finished() is None and tried.spec.folder.is_dir():
         shutil.rmtree(run.spec.folder, ignore_errors=True)
-        shutil.copytree(best.run.spec.folder, run.spec.folder)
+        shutil.copytree(tried.spec.folder, run.spec.folder)
         # It is trained already; no epoch is to follow where the budget ended it.
         run = search.run_of(best.settings, replace(kept_trial, minutes=0.0))
     return run
 
 
-def _candidates(space: Mapping[str, Sequence[Any]], start: Settings, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield values of the settings of a space: the start's first, then every other combination once, in random order.
+def _trials(study: Study, search: Search, budget: float, resume: bool) -> Iterator[Ended]:
+    """Yield the trials that are over, and then new ones as long as their time lasts, each when it is over."""
+    spent, number = 0.0, 0
+    for ended in study.ended():
+        yield ended
+        spent, number = spent + ended.seconds, ended.number + 1
+    while not number or budget - spent >= WORTH_IT * spent / number:
+        drawn = study.draw(number)
+        if drawn is None:
+            return
+        ended = _carried_out(study, drawn, search, number, budget - spent, resume)
+        yield ended
+        spent, number = spent + ended.seconds, number + 1
 
-    Each setting deals its values from a shuffled deck of its own, which is shuffled anew when it is empty. So the first
-    few combinations hold every value of every setting, which a walk through the grid and plain chance do not.
+
+def _carried_out(study: Study, drawn: Any, search: Search, number: int, seconds: float, resume: bool) -> Ended:
+    """Train with the settings of a drawn trial, and write down how it ended."""
+    settings = study.settings_of(drawn.params)
+    run = search.run_of(settings, Trial(name=f"trial{number}", minutes=max(seconds, LEAST_SECONDS) / 60))
+    began = time.monotonic()
+    try:
+        with watched_epochs(f"validation/{search.objective}", study.judge(drawn)):
+            result = execute(run, resume=resume, quiet=True)
+    except TrainingPruned as error:
+        shutil.rmtree(run.spec.folder, ignore_errors=True)
+        ended = Ended(number, settings, time.monotonic() - began, None, str(error))
+        study.end(drawn, ended, pruned=True)
+    except (NonFiniteLossError, FloatingPointError, ValueError) as error:
+        if number == 0 and not isinstance(error, (NonFiniteLossError, FloatingPointError)):
+            raise  # of the data or the preset; behind it, of settings that do not go together
+        ended = Ended(number, settings, time.monotonic() - began, None, on_one_line(error))
+        study.end(drawn, ended)
+    else:
+        took = max(time.monotonic() - began, result.wall_seconds)
+        ended = Ended(number, settings, took, result.metrics[f"validation/{search.objective}"])
+        study.end(drawn, ended)
+    return ended
+
+
+class Study:
+    """The trials of a search, which Optuna draws by those before and keeps in a journal beside their folders.
+
+    What is drawn depends on the seed, the number of the trial and the scores so far alone, so that a search that was
+    stopped goes on as if it had not been.
+
+    Args:
+        search: What is searched for.
+        seed: Seed of what is drawn.
+        minutes: Budget of the search.
+        resume: Whether the journal goes on; otherwise it begins anew.
+
+    Raises:
+        OSError: the journal cannot be written.
+        ValueError: the journal is damaged.
     """
-    own, generator = start.values(), random.Random(seed)
-    values = {name: list(dict.fromkeys(of_setting)) for name, of_setting in space.items()}
-    first = {name: own[name] for name in space}
-    yield first
-    seen = {tuple(first.values())}
-    is_in_grid = all(own[name] in of_setting for name, of_setting in values.items())
-    everything = math.prod(map(len, values.values())) + (not is_in_grid)
-    decks: dict[str, list[Any]] = {name: [] for name in values}
-    while len(seen) < everything:
-        for name, deck in decks.items():
-            if not deck:
-                deck.extend(generator.sample(values[name], len(values[name])))
-        changes = {name: deck.pop() for name, deck in decks.items()}
-        if tuple(changes.values()) not in seen:
-            seen.add(tuple(changes.values()))
-            yield changes
+
+    def __init__(self, search: Search, *, seed: int, minutes: float, resume: bool) -> None:
+        import optuna
+        from optuna.storages.journal import JournalFileBackend
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        self.search, self.seed = search, seed
+        self.own = search.start.values()
+        self.space = widened(search.space, self.own)
+        self.distributions = {name: _distribution(values) for name, values in self.space.items()}
+        epochs = int(self.own.get("epochs") or 1)
+        self.every = -(-epochs // REPORTS)
+        spec = search.run_of(search.start, Trial(name="trials", minutes=minutes)).spec
+        # Of several processes that train together each draws by itself, and the same.
+        process = os.environ.get("LOCAL_RANK", "0")
+        suffix = ".journal" if process == "0" else f"-{process}.journal"
+        self.file = spec.folder.with_name(spec.folder.name + suffix)
+        check_writable(self.file.parent)
+        if not resume:
+            self.file.unlink(missing_ok=True)
+        told_apart = json.dumps([spec.settings, repr(self.space), seed, search.objective], default=str, sort_keys=True)
+        try:
+            self.study = optuna.create_study(
+                storage=optuna.storages.JournalStorage(JournalFileBackend(str(self.file))),
+                study_name=hashlib.sha256(told_apart.encode()).hexdigest()[:16],
+                load_if_exists=True,
+                direction="minimize" if search.lower_is_better else "maximize",
+                pruner=optuna.pruners.MedianPruner(
+                    n_startup_trials=JUDGES, n_warmup_steps=epochs // 4, n_min_trials=JUDGES - 1
+                ),
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"{self.file} is no whole journal of a search ({on_one_line(error)}); remove it to begin anew"
+            ) from error
+        self._recover()
+
+    def _recover(self) -> None:
+        """Put what was being trained when the search was stopped in front of what is drawn next."""
+        from optuna.trial import TrialState
+
+        for stopped in self.study.get_trials(states=(TrialState.RUNNING,)):
+            if ENDED in stopped.user_attrs:  # stopped as its end was written down
+                kept = stopped.user_attrs[ENDED]
+                self.study.tell(stopped.number, kept["score"], TrialState[kept["state"]])
+                continue
+            self.study.tell(stopped.number, state=TrialState.FAIL)
+            if stopped.params.keys() == self.distributions.keys():
+                self.study.enqueue_trial(stopped.params, user_attrs={REPORTED: stopped.intermediate_values})
+
+    def ended(self) -> list[Ended]:
+        """Return the trials that are over."""
+        return [
+            Ended(kept["number"], self.settings_of(trial.params), kept["seconds"], kept["score"], kept["said"])
+            for trial in self.study.get_trials()
+            if (kept := trial.user_attrs.get(ENDED)) is not None
+        ]
+
+    def draw(self, number: int) -> Any:
+        """Return the next trial, of settings that were not tried; None: all were.
+
+        Args:
+            number: Number of trials that are over.
+        """
+        from optuna.samplers import TPESampler
+        from optuna.trial import TrialState
+
+        if not self.study.get_trials():
+            self.study.enqueue_trial({name: _label(self.space[name], self.own[name]) for name in self.space})
+        past = [one for one in self.study.get_trials() if ENDED in one.user_attrs]
+        ended = {tuple(sorted(one.params.items())): one.user_attrs[ENDED]["score"] for one in past}
+        if len(ended) >= number_of_points(self.space):
+            return None
+        for attempt in range(DRAWS):
+            draws = random.Random(f"{self.seed} {number} {attempt}")
+            self.study.sampler = TPESampler(seed=draws.getrandbits(32))
+            trial = self.study.ask(self.distributions)
+            point = tuple(sorted(trial.params.items()))
+            if point not in ended:
+                return trial
+            score = ended[point]  # the same settings have the same score: nothing is trained for it
+            self.study.tell(trial, score, TrialState.FAIL if score is None else TrialState.COMPLETE)
+        return None
+
+    def settings_of(self, params: Mapping[str, Any]) -> Any:
+        """Return the settings that a trial tries."""
+        return self.search.start.changed(
+            **{name: _value(values, params[name], self.own[name]) for name, values in self.space.items()}
+        )
+
+    def judge(self, trial: Any) -> Callable[[int, float], str | None]:
+        """Return a function of an epoch, from 1, and its score: why the trial is to end, or None."""
+        before = {int(epoch): score for epoch, score in trial.user_attrs.get(REPORTED, {}).items()}
+        for epoch, score in before.items():
+            trial.report(score, epoch)
+
+        def judged(epoch: int, score: float) -> str | None:
+            if epoch % self.every or epoch in before:
+                return None
+            trial.report(score, epoch)
+            if not trial.should_prune():
+                return None
+            epochs = count_of(epoch, "epochs")
+            return f"ended after {epochs} with {self.search.name_of_score} {score:.2f}, worse than the median"
+
+        return judged
+
+    def end(self, trial: Any, ended: Ended, *, pruned: bool = False) -> None:
+        """Write down how a trial ended."""
+        from optuna.trial import TrialState
+
+        state = TrialState.PRUNED if pruned else TrialState.FAIL if ended.score is None else TrialState.COMPLETE
+        kept = {name: getattr(ended, name) for name in ("number", "seconds", "score", "said")}
+        trial.set_user_attr(ENDED, {**kept, "state": state.name})
+        self.study.tell(trial, ended.score, state)
+
+
+def _distribution(values: tuple[Any, ...] | Between) -> Any:
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    if not isinstance(values, Between):
+        return CategoricalDistribution([_label(values, value) for value in values])
+    kind = IntDistribution if values.is_whole else FloatDistribution
+    return kind(values.low, values.high, log=values.log)
+
+
+def _label(values: tuple[Any, ...] | Between, value: Any) -> Any:
+    """Return a value as the journal keeps it: of a choice its JSON, since Optuna takes no lists."""
+    return value if isinstance(values, Between) else json.dumps(value)
+
+
+def _value(values: tuple[Any, ...] | Between, label: Any, usual: Any) -> Any:
+    """Return the value of a label; of a number that was drawn some digits, of the usual one all."""
+    if isinstance(values, Between):
+        return usual if label == usual else values.rounded(label)
+    return next(value for value in values if _label(values, value) == label)
 
 
 def _changes(tried: Settings, start: Settings) -> str:
@@ -170,14 +351,11 @@ def _changes(tried: Settings, start: Settings) -> str:
     return told(changed) or "the settings as they are"
 
 
-def _better(best: Found | None, found: Found, lower: bool) -> tuple[Found, Found | None]:
+def _better(best: Ended | None, found: Ended, lower: bool) -> tuple[Ended, Ended | None]:
     """Return the better of the two, of equal ones the earlier, and the other."""
     if best is None:
         return found, None
+    assert best.score is not None
+    assert found.score is not None
     is_better = found.score < best.score if lower else found.score > best.score
     return (found, best) if is_better else (best, found)
-
-
-def _line(objective: str, number: int, changes: str, found: Found, best: Found, seconds: float) -> str:
-    score = f"validation {objective.replace('_', ' ')} {found.score:.2f}"
-    return f"trial {number}: {changes}: {score} in {seconds:.0f} s; best {best.score:.2f}"

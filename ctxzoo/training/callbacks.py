@@ -11,8 +11,9 @@ import signal
 import threading
 import time
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -27,7 +28,7 @@ from lightning.pytorch.utilities.rank_zero import rank_zero_info
 from ctxzoo.data.files import atomic_file, temporary_names
 from ctxzoo.data.notices import on_one_line
 from ctxzoo.models.old_names import current_settings
-from ctxzoo.training.interrupted import TrainingInterrupted
+from ctxzoo.training.interrupted import TrainingInterrupted, TrainingPruned
 
 # What torch, pickle and mmap raise of a damaged checkpoint, some with nothing but a number.
 UNREADABLE = (RuntimeError, OSError, pickle.UnpicklingError, zipfile.BadZipFile, LookupError, EOFError, ValueError)
@@ -268,6 +269,47 @@ class StayStopped(lightning.Callback):
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         if any(stopping.wait_count >= stopping.patience for stopping in trainer.early_stopping_callbacks):
             trainer.should_stop = True
+
+
+class JudgeEpochs(lightning.Callback):
+    """Ends a training that is not worth going on with, by the score of validation after each epoch but the last.
+
+    Args:
+        score: name of the score, as it is logged; where a training logs none of this name, it is never ended.
+        judge: gives why the training is to end, from the number of epochs so far and the score; None: it goes on.
+
+    Raises:
+        TrainingPruned: when it ends; the message is what `judge` gave.
+    """
+
+    def __init__(self, score: str, judge: Callable[[int, float], str | None]) -> None:
+        self.score, self.judge = score, judge
+
+    def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
+        score, epochs = trainer.callback_metrics.get(self.score), trainer.current_epoch + 1
+        if score is None or epochs == trainer.max_epochs:
+            return
+        why = self.judge(epochs, float(score))
+        if why is not None:
+            raise TrainingPruned(why)
+
+
+_JUDGES: ContextVar[tuple[JudgeEpochs, ...]] = ContextVar("judges of the trainings of a block", default=())
+
+
+@contextmanager
+def watched_epochs(score: str, judge: Callable[[int, float], str | None]) -> Iterator[None]:
+    """Have the trainings of a block judged; see `JudgeEpochs`."""
+    token = _JUDGES.set((JudgeEpochs(score, judge),))
+    try:
+        yield
+    finally:
+        _JUDGES.reset(token)
+
+
+def judges() -> tuple[JudgeEpochs, ...]:
+    """Return the callbacks of the `watched_epochs` around; none outside of it."""
+    return _JUDGES.get()
 
 
 def _csv_loggers(trainer: Any) -> list[Any]:

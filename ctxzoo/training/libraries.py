@@ -1,4 +1,4 @@
-"""What is particular to other libraries: which messages of Lightning are left out, whether W&B is installed."""
+"""What is particular to other libraries: which messages of Lightning are left out, which packages are installed."""
 
 from __future__ import annotations
 
@@ -50,3 +50,9 @@ def check_wandb() -> None:
     """Raise ImportError, with what to do, where its package is not installed."""
     if not is_installed("wandb"):
         raise ImportError("wandb needs: pip install wandb")
+
+
+def check_optuna() -> None:
+    """Raise ImportError, with what to do, where its package is not installed."""
+    if not is_installed("optuna"):
+        raise ImportError("a search for settings needs Optuna, of the extra tune: pip install optuna")

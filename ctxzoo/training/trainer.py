@@ -26,6 +26,7 @@ from ctxzoo.training.callbacks import (
     StayStopped,
     StepSeed,
     StopOnInterrupt,
+    judges,
 )
 from ctxzoo.training.libraries import check_wandb, leave_out_library_messages
 from ctxzoo.training.process_group import leave_group_at_exit
@@ -135,6 +136,7 @@ def build_trainer(
             dirpath=checkpoints, filename=Path(BEST).stem, monitor=monitor, mode=mode, enable_version_counter=False
         ),
         ResumeCheckpoint(checkpoints / LAST, every=settings.checkpoint_every),
+        *judges(),
     ]
     if settings.tell_time:
         callbacks.append(TellRemainingTime())

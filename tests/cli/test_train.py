@@ -417,12 +417,12 @@ def test_a_search_keeps_the_best_and_shows_no_test_score_of_the_others(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_reviews(Path("reviews.csv"), 80)
-    space = {"learning_rate": (1e-3, 0.03), "epochs": (2,), "dropout": (0.1,)}
+    space = {"learning_rate": (0.01, 0.03), "epochs": (5, 9)}
     monkeypatch.setattr(ClassifierTraining, "space", space)
-    command = (TEXTS, "--data", "reviews.csv", *TINY, "--batch_size", "8")
+    command = (TEXTS, "--data", "reviews.csv", *TINY, "--batch_size", "8", "--epochs", "2")
     assert train(*command, "--tune", "5") == 0
     said = capsys.readouterr().out
-    # The preset, and the two of the space.
+    # The preset, and the two of the space; epochs were typed.
     assert [line.split(":")[0] for line in said.splitlines() if line.startswith("trial ")] == [
         "trial 0",
         "trial 1",
@@ -430,6 +430,7 @@ def test_a_search_keeps_the_best_and_shows_no_test_score_of_the_others(
     ]
     trials = read_results(Path("runs/results") / TRIALS)
     assert len(trials) == 3
+    assert {trial.settings["epochs"] for trial in trials} == {2}
     assert not any(name.startswith("test/") for trial in trials for name in trial.metrics)
     best = max(trials, key=lambda trial: trial.metrics["validation/accuracy"])
     (tuned,) = read_results("runs/results")

@@ -14,7 +14,7 @@ from tests.support.missing_packages import hide_packages
 from tests.support.recipe_here import recipe_here
 from tests.support.subprocesses import REPOSITORY_ROOT
 
-EXTRAS = ("accelerate", "gensim", "matplotlib", "numba", "tensorboard", "tensorboardX", "wandb")
+EXTRAS = ("accelerate", "gensim", "matplotlib", "numba", "optuna", "tensorboard", "tensorboardX", "wandb")
 TINY = ("--dataset", "sample", "--tiny", "--progress", "false", "--results_dir", "results")
 NO_BOARD = "without TensorBoard logs: pip install tensorboard"
 NO_PLOTS = "without pictures: plots need matplotlib: pip install matplotlib"

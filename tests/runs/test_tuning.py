@@ -1,45 +1,171 @@
-"""What a search for settings tries, for every problem."""
+"""A search for settings: what it tries, for every problem; how it goes on, what it leaves out and what it keeps."""
 
 from __future__ import annotations
 
-from itertools import islice
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import optuna
+import pytest
+
+from ctxzoo.cli.main import main
 from ctxzoo.models.registration import ARCHITECTURES
+from ctxzoo.runs import tuning
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.preset import Preset
-from ctxzoo.runs.tuning import _candidates
+from ctxzoo.runs.spaces import Between, widened
+from ctxzoo.runs.spec import RunSpec
+from ctxzoo.runs.tuning import TUNED, Search, Study, Trial, tuned_run
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
+from ctxzoo.training.callbacks import judges
+from ctxzoo.training.interrupted import TrainingInterrupted
+from ctxzoo.training.task import NonFiniteLossError
 from tests.support.own_trainings import config_of, each_training
+
+START = Preset(
+    architecture="lama",
+    variant="lama",
+    config={"dropout": 0.2},
+    task={"learning_rate": 0.1},
+    trainer={"epochs": 8},
+    run={"words": (1, 2)},
+)
+RATES = {"learning_rate": Between(1e-4, 1.0, log=True)}
+Score = Callable[[Mapping[str, Any]], Sequence[float]]
 
 
 def presets(training: Any) -> list[Any]:
-    """The default settings of every variant of every architecture that has some."""
+    """The settings of every variant of every architecture, default and of papers, where there are some."""
     found = []
     for architecture in training.architectures():
         for variant in training.variants(architecture):
-            try:
-                found.append(training.preset("default", architecture, variant))
-            except (KeyError, ValueError):  # nobody has written default settings for it
-                continue
+            for name in ("default", "paper"):
+                try:
+                    found.append(training.preset(name, architecture, variant))
+                except (KeyError, ValueError):  # nobody has written them
+                    continue
     assert found
     return found
 
 
+def search_for(folder: Path, space: Mapping[str, Any], start: Any = START) -> Search:
+    """A search whose runs are their settings and where they would be."""
+
+    def run_of(settings: Any, trial: Trial) -> Any:
+        spec = RunSpec(
+            recipe="planted",
+            architecture="lama",
+            variant="lama",
+            dataset="sample",
+            seed=0,
+            commit="",
+            settings=start.settings(),
+            tag=trial.name,
+            output_dir=str(folder / "runs"),
+            results_dir=str(folder / "results"),
+        )
+        return SimpleNamespace(spec=spec, settings=dict(settings.values()), trial=trial)
+
+    return Search(run_of=run_of, start=start, space=space, objective="accuracy", lower_is_better=False)
+
+
+@pytest.fixture
+def _journal_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A journal file is written in every draw of every setting, and waits for the disk."""
+    monkeypatch.setattr(optuna.storages, "JournalStorage", lambda backend: optuna.storages.InMemoryStorage())
+
+
+class Planted:
+    """Trainings whose scores after each epoch are known, and which take a second each.
+
+    Args:
+        score: Gives those of some settings.
+        most: Number of trainings after which the search is stopped.
+    """
+
+    def __init__(self, score: Score, most: int = 10**6) -> None:
+        self.score, self.most = score, most
+        self.tried: list[dict[str, Any]] = []
+        self.epochs: list[int] = []
+        self.clock = 0.0
+
+    def execute(self, run: Any, *, resume: bool, quiet: bool) -> Any:
+        if len(self.tried) == self.most:
+            raise TrainingInterrupted("stopped")
+        self.tried.append(run.settings)
+        self.epochs.append(0)
+        self.clock += 1
+        run.spec.folder.mkdir(parents=True, exist_ok=True)
+        scores = self.score(run.settings)
+        for epoch, score in enumerate(scores):
+            self.epochs[-1] += 1
+            trainer = SimpleNamespace(
+                callback_metrics={"validation/accuracy": score}, current_epoch=epoch, max_epochs=len(scores)
+            )
+            for judge in judges():
+                judge.on_validation_end(trainer, None)
+        return SimpleNamespace(metrics={"validation/accuracy": max(scores)}, wall_seconds=1.0)
+
+
+@pytest.fixture
+def carry_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, list[str]]]:
+    """A function that searches among planted trainings, and gives the run that is kept, and what was said."""
+
+    def carried_out(
+        planted: Planted,
+        space: Mapping[str, Any],
+        *,
+        trials: int,
+        seed: int = 0,
+        resume: bool = False,
+        start: Any = START,
+    ) -> tuple[Any, list[str]]:
+        monkeypatch.setattr(tuning, "execute", planted.execute)
+        monkeypatch.setattr(tuning, "time", SimpleNamespace(monotonic=lambda: planted.clock))
+        said: list[str] = []
+        search = search_for(tmp_path, space, start)
+        # None is begun with less than half a second left.
+        run = tuned_run(search, minutes=(trials - 0.4) / 60, seed=seed, resume=resume, tell=said.append)
+        return run, said
+
+    return carried_out
+
+
+def peak(settings: Mapping[str, Any]) -> list[float]:
+    """Scores that are the better the nearer the rate is to 0.01."""
+    rate = settings["learning_rate"]
+    return [min(rate, 1e-4 / rate) * epoch for epoch in range(1, 9)]
+
+
+def drawn(search: Search, seed: int, number: int) -> list[dict[str, Any]]:
+    """What the first trials of a search would change, all with the same score."""
+    study, found = Study(search, seed=seed, minutes=1, resume=False), []
+    for one in range(number):
+        trial = study.draw(one)
+        settings = study.settings_of(trial.params)
+        found.append({name: settings.values()[name] for name in search.space})
+        study.end(trial, tuning.Ended(one, settings, 1.0, 0.0))
+    return found
+
+
 @each_training
-def test_the_first_ten_trials_differ_in_every_setting(training: Any) -> None:
-    preset = training.preset("default", *training.default)
-    space = training.search_space(preset)
+@pytest.mark.usefixtures("_journal_in_memory")
+def test_the_usual_settings_come_first_and_every_setting_is_tried(training: Any, tmp_path: Path) -> None:
+    start = training.preset("default", *training.default)
+    space = training.search_space(start)
     assert len(space) >= 5
-    first = []
-    for seed in range(3):
-        trials = list(islice(_candidates(space, preset, seed), 10))
-        assert trials[0] == {name: preset.values()[name] for name in space}
-        for name, values in space.items():
-            assert {trial[name] for trial in trials} >= set(values), f"seed {seed}: {name} has not had all of {values}"
+    search = search_for(tmp_path, space, start)
+    first = [drawn(search, seed, 10) for seed in (0, 1, 0)]
+    assert first[0] == first[2] != first[1]
+    for trials in first:
+        assert trials[0] == {name: start.values()[name] for name in space}
         assert len({tuple(trial.values()) for trial in trials}) == 10
-        first.append(trials)
-    assert first[0] != first[1] != first[2]
+        for name in space:
+            assert len({trial[name] for trial in trials}) > 1, name
 
 
 @each_training
@@ -48,26 +174,175 @@ def test_every_setting_of_the_space_is_one_of_some_preset(training: Any) -> None
 
 
 @each_training
-def test_every_model_takes_every_value_of_its_space(training: Any) -> None:
+@pytest.mark.usefixtures("_journal_in_memory")
+def test_every_model_takes_every_value_of_its_space(training: Any, tmp_path: Path) -> None:
     for preset in presets(training):
-        space = training.search_space(preset)
         architecture = preset.model.architecture if isinstance(preset, Experiment) else preset.architecture
         needed = {"num_legislators": 3} if architecture in ("nipen", "vote_baseline") else {}
-        for changes in islice(_candidates(space, preset, 0), 10):
-            tried = preset.changed(**changes)
-            config = {name: value for name, value in config_of(tried).items() if name != "architecture"}
+        search = search_for(tmp_path, training.search_space(preset), preset)
+        for changes in drawn(search, 0, 6):
+            for name, values in search.space.items():
+                own = preset.values()[name]
+                assert changes[name] in widened({name: values}, {name: own})[name]
+            config = {
+                name: value for name, value in config_of(preset.changed(**changes)).items() if name != "architecture"
+            }
             ARCHITECTURES[architecture].config_class(**{**needed, **config})
 
 
-def test_a_small_space_is_tried_whole_and_once() -> None:
-    preset = Preset(architecture="lama", variant="lama", config={"dropout": 0.2}, task={"learning_rate": 0.1})
-    space = {"dropout": (0.2, 0.5), "learning_rate": (0.3, 0.5, 0.5)}
-    trials = [tuple(trial.values()) for trial in _candidates(space, preset, 0)]
-    assert trials[0] == (0.2, 0.1)
-    assert sorted(trials[1:]) == [(0.2, 0.3), (0.2, 0.5), (0.5, 0.3), (0.5, 0.5)]
+def test_a_small_space_is_tried_whole_and_once(carry_out: Callable[..., Any]) -> None:
+    planted = Planted(peak)
+    space = {"dropout": (0.2, 0.5), "epochs": Between(7, 8), "words": ((1, 2), (1, 3), (1, 3))}
+    _, said = carry_out(planted, space, trials=99)
+    tried = [(one["dropout"], one["epochs"], one["words"]) for one in planted.tried]
+    assert tried[0] == (0.2, 8, (1, 2))
+    assert sorted(tried) == [
+        (rate, epochs, words) for rate in (0.2, 0.5) for epochs in (7, 8) for words in ((1, 2), (1, 3))
+    ]
+    assert said[-1].startswith("8 trials in ")
+
+
+def test_a_rate_is_drawn_from_all_magnitudes_with_few_digits(carry_out: Callable[..., Any]) -> None:
+    planted = Planted(lambda settings: [0.0])
+    carry_out(planted, RATES, trials=11)
+    rates = [one["learning_rate"] for one in planted.tried[1:]]
+    assert len(rates) == 10
+    assert all(1e-4 <= rate <= 1.0 and rate == float(f"{rate:.3g}") for rate in rates)
+    assert sum(rate < 1e-2 for rate in rates) >= 2  # of equal distances this were one in a hundred each
 
 
 def test_the_rates_of_a_search_are_around_that_of_the_settings() -> None:
     problem = TOKEN_CLASSIFICATION
     space = problem.search_space(problem.settings("paper", *problem.default))  # momentum, at 0.2
-    assert space["learning_rate"] == [0.05, 0.1, 0.2, 0.4]
+    assert space["learning_rate"] == Between(0.05, 0.8, log=True)
+
+
+def test_what_is_drawn_goes_to_where_scores_are_good_and_the_best_is_kept(carry_out: Callable[..., Any]) -> None:
+    planted = Planted(peak)
+    run, said = carry_out(planted, RATES, trials=30)
+    rates = [one["learning_rate"] for one in planted.tried]
+    near = [[0.003 < rate < 0.03 for rate in part].count(True) for part in (rates[:10], rates[-10:])]
+    assert near[1] > near[0]
+    assert run.settings["learning_rate"] == max(rates, key=lambda rate: peak({"learning_rate": rate}))
+    assert (run.trial.name, run.trial.score, run.trial.minutes) == (TUNED, "test", 0.0)
+    assert run.spec.folder.is_dir()
+    assert len([folder for folder in run.spec.folder.parent.iterdir() if folder.is_dir()]) == 2  # and the best trial's
+    assert said[0] == "trial 0: the settings as they are: validation accuracy 0.01 in 1 s; best 0.01"
+    assert said[-1] == f"30 trials in 0.5 min; the best has learning_rate {run.settings['learning_rate']:g}"
+
+
+@pytest.mark.parametrize("stopped_after", [0, 1, 14])
+def test_a_stopped_search_goes_on_and_repeats_no_trial(stopped_after: int, carry_out: Callable[..., Any]) -> None:
+    whole = Planted(peak)
+    _, said_at_once = carry_out(whole, RATES, trials=18)
+    parts = Planted(peak, most=stopped_after)
+    with pytest.raises(TrainingInterrupted):
+        carry_out(parts, RATES, trials=18)
+    parts.most = 10**6
+    _, said = carry_out(parts, RATES, trials=18, resume=True)
+    assert parts.tried == whole.tried
+    assert parts.epochs == whole.epochs
+    assert said == said_at_once
+    assert carry_out(parts, RATES, trials=18, resume=True)[1] == said  # all is over: nothing is trained
+    assert parts.tried == whole.tried
+    carry_out(parts, RATES, trials=19, resume=True)
+    assert parts.tried[:-1] == whole.tried
+    carry_out(parts, RATES, trials=1)  # without resume all begins anew
+    assert parts.tried[-1] == whole.tried[0]
+
+
+def test_a_search_of_other_settings_takes_no_trial_over(carry_out: Callable[..., Any]) -> None:
+    planted = Planted(peak)
+    carry_out(planted, RATES, trials=2)
+    carry_out(planted, RATES, trials=2, resume=True, start=START.changed(dropout=0.3))
+    carry_out(planted, RATES, trials=2, resume=True, seed=1)
+    assert [one["learning_rate"] for one in planted.tried[::2]] == [0.1] * 3
+    assert len(planted.tried) == 6
+
+
+def test_a_trial_that_is_worse_than_most_ends_early(carry_out: Callable[..., Any]) -> None:
+    def score(settings: Mapping[str, Any]) -> list[float]:
+        grows = 1.0 if len(planted.tried) <= 5 else 0.1 if len(planted.tried) == 6 else 2.0
+        return [grows * epoch for epoch in range(1, 9)]
+
+    planted = Planted(score)
+    run, said = carry_out(planted, RATES, trials=8)
+    assert planted.epochs[:7] == [8, 8, 8, 8, 8, 2, 8]  # judged once a quarter of the epochs is over
+    assert said[5].endswith(": ended after 2 epochs with validation accuracy 0.20, worse than the median")
+    assert not run.spec.folder.with_name(run.spec.folder.name.replace(TUNED, "trial5")).exists()
+    assert run.settings["learning_rate"] == planted.tried[6]["learning_rate"]
+    assert carry_out(planted, RATES, trials=8, resume=True)[1] == said
+
+
+def test_a_trial_without_a_finite_loss_fails_and_is_not_begun_again(carry_out: Callable[..., Any]) -> None:
+    def score(settings: Mapping[str, Any]) -> list[float]:
+        if settings["learning_rate"] >= 0.01:
+            raise NonFiniteLossError("the loss is nan")
+        return [1.0]
+
+    planted = Planted(score)
+    run, said = carry_out(planted, RATES, trials=6)
+    assert said[0] == "trial 0: the settings as they are: the loss is nan"
+    assert run.settings["learning_rate"] < 0.01
+    before = len(planted.tried)
+    carry_out(planted, RATES, trials=1, resume=True)
+    assert len(planted.tried) == before
+    with pytest.raises(ValueError, match="no trial of --tune gave a finite loss; lower --learning_rate"):
+        carry_out(Planted(score), {"dropout": (0.2, 0.3)}, trials=6)
+
+
+def test_settings_that_do_not_go_together_fail_but_an_error_of_the_first_trial_is_raised(
+    carry_out: Callable[..., Any],
+) -> None:
+    def score(settings: Mapping[str, Any]) -> list[float]:
+        if settings["dropout"] != wanted:
+            raise ValueError("no such dropout")
+        return [1.0]
+
+    wanted = 0.2
+    _, said = carry_out(Planted(score), {"dropout": (0.2, 0.3)}, trials=9)
+    assert said[1] == "trial 1: dropout 0.3: no such dropout"
+    wanted = 0.3
+    with pytest.raises(ValueError, match="no such dropout"):
+        carry_out(Planted(score), {"dropout": (0.2, 0.3)}, trials=9)
+
+
+def test_a_damaged_journal_is_one_line(carry_out: Callable[..., Any], tmp_path: Path) -> None:
+    carry_out(Planted(peak), RATES, trials=2)
+    (file,) = tmp_path.rglob("*.journal")
+    file.write_text("nothing\n" + file.read_text())
+    with pytest.raises(ValueError, match=rf"^{re.escape(str(file))} is no whole journal of a search .*; remove it"):
+        carry_out(Planted(peak), RATES, trials=2, resume=True)
+
+
+@pytest.mark.parametrize("problem", ["session-recommendation", "text-classification"])
+def test_without_optuna_it_is_said_what_to_install(
+    problem: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    assert main(["train", problem, "--data", "sample", "--tune", "1"]) == 2
+    said = capsys.readouterr()
+    assert said.err == "ctxzoo: error: a search for settings needs Optuna, of the extra tune: pip install optuna\n"
+    assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "log", "message"),
+    [
+        (1.0, 1.0, False, "low=1, high=1: expected low below high"),
+        (0.0, 1.0, True, "low=0 with log=True: expected a number above 0, or log=False"),
+    ],
+)
+def test_ends_that_cannot_be_are_named(low: float, high: float, log: bool, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        Between(low, high, log=log)
+
+
+def test_a_space_holds_the_usual_value() -> None:
+    space = {"rate": Between(0.1, 0.3), "words": Between(2, 5), "sizes": (1, 2, 2)}
+    found = widened(space, {"rate": 0.0, "words": 7, "sizes": 3})
+    assert found == {"rate": Between(0.0, 0.3), "words": Between(2, 7), "sizes": (3, 1, 2)}
+    with pytest.raises(ValueError, match="rate=None: expected a number; give --rate, and it is not searched"):
+        widened({"rate": Between(0.1, 0.3)}, {"rate": None})
+    with pytest.raises(ValueError, match=r"rate=0\.0: expected a number above 0"):
+        widened({"rate": Between(0.1, 0.3, log=True)}, {"rate": 0.0})

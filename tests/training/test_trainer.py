@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger
 
 from ctxzoo.data.files import check_writable
-from ctxzoo.training.callbacks import ExponentialMovingAverage, StepSeed
+from ctxzoo.training.callbacks import ExponentialMovingAverage, StepSeed, judges, watched_epochs
 from ctxzoo.training.classification import ClassificationTask
+from ctxzoo.training.interrupted import TrainingPruned
 from ctxzoo.training.trainer import (
     BEST,
     LAST,
@@ -237,3 +239,25 @@ def test_processes_are_counted_before_there_is_a_trainer(devices, nodes, number)
             accelerator="cpu", devices=int(devices) if devices != "auto" else devices, num_nodes=nodes, logger=False
         )
         assert trainer.world_size == number
+
+
+def test_a_training_is_judged_after_each_epoch_but_the_last_and_may_be_ended(tmp_path):
+    asked: list[tuple[int, float]] = []
+
+    def judge(epochs: int, score: float) -> str | None:
+        asked.append((epochs, score))
+        return "worse than most" if len(asked) > 2 else None
+
+    handler = signal.getsignal(signal.SIGINT)
+    with watched_epochs("validation/f1", judge):
+        trainer = train(tmp_path / "data", tmp_path / "whole")
+        assert trainer.current_epoch == 3
+        assert [epochs for epochs, _ in asked] == [1, 2]
+        with pytest.raises(TrainingPruned, match="worse than most"):
+            train(tmp_path / "data", tmp_path / "ended")
+    assert asked[2] == asked[0]  # the same training
+    assert judges() == ()
+    assert signal.getsignal(signal.SIGINT) is handler
+    with watched_epochs("validation/no_such_score", judge):
+        train(tmp_path / "data", tmp_path / "other")
+    assert len(asked) == 3

@@ -7,10 +7,11 @@ table has chosen them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ctxzoo.runs.preset import Preset
+from ctxzoo.runs.spaces import Between, Space
 
 ARCHITECTURE, VARIANT = "beta_lstm", "lstm"
 
@@ -55,16 +56,16 @@ TRAINER: Mapping[str, Any] = {
     **{"epochs": 40, "patience": 5, "precision": "32-true", "ema_decay": 0.0, "gradient_clip": 0.25},
 }
 
-SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
+SEARCH_SPACE: Space = {
     "batch_size": (5, 10, 20),
     "hidden_size": (120, 200, 320),  # a head of the four has an even number of them, which rotary positions need
     "word_dim": (100, 200, 300),
     "num_layers": (1, 2, 3),
-    "dropout": (0.1, 0.3, 0.5),
-    "locked_dropout": (0.1, 0.3, 0.5),
-    "weight_dropout": (0.0, 0.2, 0.4),
-    "hidden_dropout": (0.1, 0.3, 0.5),
-    "attention_dropout": (0.0, 0.1, 0.3),
+    "dropout": Between(0.1, 0.5),
+    "locked_dropout": Between(0.1, 0.5),
+    "weight_dropout": Between(0.0, 0.4),
+    "hidden_dropout": Between(0.1, 0.5),
+    "attention_dropout": Between(0.0, 0.3),
 }
 
 

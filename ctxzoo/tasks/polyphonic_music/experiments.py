@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, OptimizerArgs, TrainerArgs
+from ctxzoo.runs.spaces import Between, Space
 from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Range, number
 
 PROBLEM, ARCHITECTURE = "polyphonic-music", "beta_lstm"
@@ -157,11 +158,11 @@ def default(architecture: str, variant: str) -> Experiment:
     return of_cell(paper(architecture, variant), variant).changed(batch_size=2, epochs=60, patience=15)
 
 
-SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
+SEARCH_SPACE: Space = {
     "batch_size": (1, 2, 4),
     "hidden_size": (100, 148, 200),
     "num_layers": (1, 2),
-    "locked_dropout": (0.1, 0.2, 0.4),
-    "weight_dropout": (0.0, 0.2, 0.4),
-    "divide_by": (1.0, 1.2, 1.5),
+    "locked_dropout": Between(0.1, 0.4),
+    "weight_dropout": Between(0.0, 0.4),
+    "divide_by": Between(1.0, 1.5),
 }

@@ -7,10 +7,11 @@ decay. More epochs than the four of those trials are for data of a few thousand 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ctxzoo.runs.preset import Preset
+from ctxzoo.runs.spaces import Between, Space
 
 ARCHITECTURE, VARIANT = "bidaf", "char7"
 LEVERS = ("context_self_attention", "word_features")
@@ -18,14 +19,14 @@ LEVERS = ("context_self_attention", "word_features")
 _TASK = {"optimizer": "adamw", "learning_rate": 3e-3, "weight_decay": 0.01}
 _TRAINER = {"epochs": 8, "patience": 3, "precision": "32-true", "ema_decay": 0.999, "gradient_clip": 5.0}
 
-SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
+SEARCH_SPACE: Space = {
     "batch_size": (16, 32, 64),
-    "epochs": (4, 8, 12),
+    "epochs": Between(4, 12),
     "hidden_size": (50, 100, 150),
-    "dropout": (0.1, 0.2, 0.3),
-    "weight_decay": (0.0, 0.01, 0.1),
+    "dropout": Between(0.1, 0.3),
+    "weight_decay": Between(0.0, 0.1),
     "word_embedding_size": (50, 100, 200),
-    "min_word_count": (1, 2, 3),
+    "min_word_count": Between(1, 3),
 }
 
 

@@ -5,10 +5,11 @@ They are those of IKA's code, with an end where validation no longer gets better
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ctxzoo.runs.preset import Preset
+from ctxzoo.runs.spaces import Between, Space
 from ctxzoo.tasks.regression.run import ARCHITECTURE, encoder_config
 
 VARIANT = "ikan_direct"
@@ -32,15 +33,15 @@ TRAINER: Mapping[str, Any] = {
     "gradient_clip": 1.0,
 }
 
-SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
-    "weight_decay": (0.0, 1e-4, 1e-2),
+SEARCH_SPACE: Space = {
+    "weight_decay": Between(0.0, 1e-2),
     "hidden_size": (32, 64, 128),
     "num_layers": (1, 2),
-    "hidden_dropout": (0.0, 0.1),
+    "hidden_dropout": Between(0.0, 0.2),
     "inner_size": (32, 64, 128),
     "num_heads": (4, 8),
     "num_features": (32, 64, 128),
-    "p_norm": (1.5, 2.0, 3.0),
+    "p_norm": Between(1.5, 3.0),
 }
 
 

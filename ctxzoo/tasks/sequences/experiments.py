@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,6 +9,7 @@ from ctxzoo.models.configuration_hcrnn import HcrnnConfig
 from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
 from ctxzoo.models.configuration_time_encoder import TimeEncoderConfig
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, OptimizerArgs, TrainerArgs
+from ctxzoo.runs.spaces import Between, Space
 from ctxzoo.training.arguments import COUNT, FRACTION, SIZE, number
 
 SESSIONS, EVENTS = "session-recommendation", "next-event"  # as heads say it
@@ -166,20 +166,20 @@ def event_default(architecture: str, variant: str) -> Experiment:
     )
 
 
-SESSION_SPACE: Mapping[str, Sequence[Any]] = {
+SESSION_SPACE: Space = {
     "batch_size": (8, 16, 32),
     "hidden_size": (100, 200, 400),
     "embedding_size": (100, 200, 400),
-    "embedding_dropout": (0.1, 0.25, 0.5),
-    "pooled_dropout": (0.25, 0.5),
-    "weight_decay": (0.0, 1e-5, 1e-3),
+    "embedding_dropout": Between(0.1, 0.5),
+    "pooled_dropout": Between(0.25, 0.5),
+    "weight_decay": Between(0.0, 1e-3),
 }
-EVENT_SPACE: Mapping[str, Sequence[Any]] = {
+EVENT_SPACE: Space = {
     "batch_size": (16, 32, 64),
     "hidden_size": (32, 64, 128),
-    "dropout": (0.1, 0.2, 0.4),
+    "dropout": Between(0.1, 0.4),
     "num_layers": (1, 2, 3),
     "num_heads": (1, 2, 4),
-    "weight_decay": (0.0, 1e-5, 1e-3),
+    "weight_decay": Between(0.0, 1e-3),
     **{"time_size": (16, 32, 64), "num_components": (1, 2, 4), "num_frequencies": (4, 8, 16)},
 }

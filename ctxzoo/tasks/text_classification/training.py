@@ -20,6 +20,7 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.preset import Preset
 from ctxzoo.runs.run import Run, execute
+from ctxzoo.runs.spaces import Between
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, TrainingRequest, gathered
 from ctxzoo.runs.tuning import Trial
@@ -78,7 +79,7 @@ class ClassifierTraining(ZooTraining):
         trainer = {**preset.trainer, "epochs": 1}
         return replace(preset, config={**preset.config, **small} if preset.config else {}, data=words, trainer=trainer)
 
-    def search_space(self, preset: Preset) -> dict[str, Sequence[Any]]:
+    def search_space(self, preset: Preset) -> dict[str, Sequence[Any] | Between]:
         space = super().search_space(preset)
         return space if preset.data.get("wide") else {name: space[name] for name in space if name not in WIDE}
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.experiment import ClassifierOptimizer, DataArgs, Experiment, ModelArgs, TrainerArgs, VectorStart
+from ctxzoo.runs.spaces import Between, Space
 from ctxzoo.training.arguments import FRACTION, SIZE, number
 from ctxzoo.word_vectors.source import plain_name
 
@@ -187,18 +188,18 @@ def default(architecture: str, variant: str) -> Experiment:
     )
 
 
-SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
+SEARCH_SPACE: Space = {
     "batch_size": (8, 16, 32),
-    "epochs": (8, 15, 30),
-    "embedding_dropout": (0.1, 0.3, 0.5),
-    "hidden_dropout": (0.1, 0.3, 0.5),
+    "epochs": Between(8, 30),
+    "embedding_dropout": Between(0.1, 0.5),
+    "hidden_dropout": Between(0.1, 0.5),
     "word_dim": (50, 100, 200),
     "recurrent_size": (50, 100, 200),
     "projection_size": (50, 100, 200),
     "hidden_size": (50, 100, 200),
     "num_layers": (1, 2, 3),
-    "weight_decay": (0.0, 0.01, 0.1),
-    "label_smoothing": (0.0, 0.1),
+    "weight_decay": Between(0.0, 0.1),
+    "label_smoothing": Between(0.0, 0.2),
     "min_word_count": (1, 2),
     "lower_case": (False, True),
 }

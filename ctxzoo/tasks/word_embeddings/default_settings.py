@@ -6,21 +6,19 @@ a window of ten words, more passes and rarer words, after word2vec's customs (mi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from ctxzoo.runs.preset import Preset
+from ctxzoo.runs.spaces import Between, Space
 from ctxzoo.tasks.word_embeddings.settings import CUSTOMS
 
 ARCHITECTURE, VARIANT = "word_embedding", "attention_cbow"
 
 # What changes the vocabulary is not searched: scores over other words do not compare.
-SEARCH_SPACE: Mapping[str, Sequence[Any]] = {
-    "epochs": (3, 5, 10, 20),
-    "window": (3, 5, 10),
+SEARCH_SPACE: Space = {
+    "epochs": Between(3, 20),
+    "window": Between(3, 10),
     "word_dim": (50, 100, 200),
-    "negative_samples": (5, 10),
-    "subsampling": (0.0, 1e-4, 1e-3),
+    "negative_samples": Between(5, 10),
+    "subsampling": Between(0.0, 1e-3),
 }
 
 

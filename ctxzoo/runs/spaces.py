@@ -1,0 +1,90 @@
+"""What a search for settings may try: choices as they are, and numbers between two ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+DIGITS = 3  # of a number that is drawn, so that a person can type it
+
+
+@dataclass(frozen=True)
+class Between:
+    """Numbers from `low` to `high`; whole ones where both ends are.
+
+    Attributes:
+        low, high: Ends, which belong to it.
+        log: Whether equal ratios are equally likely, not equal distances.
+
+    Raises:
+        ValueError: no numbers are between the ends, or a logarithm is taken of one that is not above 0.
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise ValueError(f"low={self.low:g}, high={self.high:g}: expected low below high")
+        if self.log and self.low <= 0:
+            raise ValueError(f"low={self.low:g} with log=True: expected a number above 0, or log=False")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its numbers are whole."""
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+    def __contains__(self, value: Any) -> bool:
+        return isinstance(value, (int, float)) and self.low <= value <= self.high
+
+    def rounded(self, value: float) -> float:
+        """Return a drawn number with a few digits, within the ends."""
+        if self.is_whole:
+            return round(value)
+        return min(max(float(f"{value:.{DIGITS}g}"), self.low), self.high)
+
+
+Space = Mapping[str, "Sequence[Any] | Between"]
+
+
+def rates_around(rate: float) -> Between:
+    """Return the learning rates that a search tries, from a quarter of a usual one to four times of it."""
+    return Between(float(f"{rate / 4:.6g}"), float(f"{rate * 4:.6g}"), log=True)
+
+
+def widened(space: Space, own: Mapping[str, Any]) -> dict[str, tuple[Any, ...] | Between]:
+    """Return a space that holds the usual value of each setting, and each choice once.
+
+    Args:
+        space: Name to what may be tried.
+        own: Name to the usual value.
+
+    Raises:
+        ValueError: the usual value is no number, or none above 0, where numbers are drawn.
+    """
+    found: dict[str, tuple[Any, ...] | Between] = {}
+    for name, values in space.items():
+        usual = own[name]
+        if not isinstance(values, Between):
+            found[name] = tuple(dict.fromkeys((usual, *values)))
+        elif isinstance(usual, (int, float)) and not (values.log and usual <= 0):
+            found[name] = Between(min(values.low, usual), max(values.high, usual), values.log)
+        else:
+            above = " above 0" if values.log else ""
+            raise ValueError(f"{name}={usual!r}: expected a number{above}; give --{name}, and it is not searched")
+    return found
+
+
+def number_of_points(space: Space) -> float:
+    """Return how many combinations a space has; infinity where numbers of it are not whole."""
+    return math.prod(
+        len(values)
+        if not isinstance(values, Between)
+        else values.high - values.low + 1
+        if values.is_whole
+        else math.inf
+        for values in space.values()
+    )
