@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.many import RunSettings, run_all
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.vote_prediction.data import VOTE_DATASETS, vote_dataset
-from ctxzoo.tasks.vote_prediction.floors import FLOORS, FloorRun
+from ctxzoo.tasks.vote_prediction.baselines import FLOORS, FloorRun
+from ctxzoo.tasks.vote_prediction.experiments import VOTE_DATASETS, vote_dataset
 
 RECIPE = "roll_call_floors"
 

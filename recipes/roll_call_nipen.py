@@ -20,30 +20,34 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Literal
 
-from ctxzoo.models.configuration_nipen import NipenConfig
-from ctxzoo.models.configuration_vote_baseline import VoteBaselineConfig
-from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_all
-from ctxzoo.runs.options import reported
-from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.vote_prediction.data import VOTE_DATASETS
-from ctxzoo.tasks.vote_prediction.run import VoteSettings, vote_run
-
-RECIPE = "roll_call_nipen"
-ALONE = "_alone"
-MODELS = (
-    *(f"{model}{end}" for model in NipenConfig.variants for end in ("", ALONE) if end == "" or "low_rank" not in model),
-    *VoteBaselineConfig.variants,
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.tasks.vote_prediction.experiments import (
+    ALONE,
+    TINY,
+    VARIANTS,
+    VOTE_DATASETS,
+    VoteModel,
+    common,
+    vote_dataset,
+    with_fields,
 )
-NEW_BILLS = "roll_call_new_bills"
+from ctxzoo.tasks.vote_prediction.problem import VOTE_PREDICTION
+
+ARCHITECTURES = {model: architecture for architecture, variants in VARIANTS.items() for model in variants}
+MODELS = tuple(ARCHITECTURES)
+NEW_BILLS = VOTE_DATASETS["roll_call_new_bills"]
 ANY, OF_NIPEN = "*", "nipen: *"
+Rows = tuple[tuple[str, bool, dict[str, Any]], ...]
 # Chosen on validation; the trials stand in results/trials/roll_call_nipen. Of each row: the models (those of NIPEN have
 # "nipen: " before their names), whether it is for new bills alone, and what is set there. Later rows win.
-SCHEDULES: tuple[tuple[str, bool, dict[str, Any]], ...] = (
+SCHEDULES: Rows = (
     (ANY, False, {"epochs": 12, "learning_rate": 3e-2}),
     (f"*{ALONE}", False, {"epochs": 40, "learning_rate": 0.2}),
     ("nipen: pgm_sdae_low_rank", False, {"epochs": 30}),
@@ -56,16 +60,16 @@ SCHEDULES: tuple[tuple[str, bool, dict[str, Any]], ...] = (
     (ANY, True, {"epochs": 12, "learning_rate": 1e-2}),
     ("cdl", True, {"epochs": 10, "learning_rate": 1e-3}),
 )
-WEIGHTS: tuple[tuple[str, bool, dict[str, Any]], ...] = (  # in place of the published ones
+WEIGHTS: Rows = (  # in place of the published ones
     (OF_NIPEN, False, {"trust_lambda": 500, "ideal_lambda": 20, "text_lambda": 10}),
     (OF_NIPEN, False, {"topic_lambda": 10, "bias_lambda": 5, "num_topics": 3}),
     (f"nipen: *{ALONE}", False, {"ideal_lambda": 25, "topic_lambda": 1, "bias_lambda": 1, "num_topics": 10}),
     ("nipen: *low_rank*", False, {"trust_lambda": 30}),
     ("nipen: *tensor*", False, {"weight_lambda": 0.1, "tensor_lambda": 1}),
-    (OF_NIPEN, True, {"amortized_bills": True, "new_bill_rate": 1.0, "text_lambda": 0.1, "weight_lambda": 3}),
+    (OF_NIPEN, True, {"new_bill_rate": 1.0, "text_lambda": 0.1, "weight_lambda": 3}),
     (OF_NIPEN, True, {"ideal_lambda": 0.5, "num_topics": 10}),
 )
-OF_BASELINES: tuple[tuple[str, bool, dict[str, Any]], ...] = (
+OF_BASELINES: Rows = (
     ("ideal_point", False, {"ridge": 0.2}),
     ("ideal_point_network", False, {"trust_ridge": 30}),
     ("trust_svd", False, {"ridge": 1}),
@@ -73,88 +77,94 @@ OF_BASELINES: tuple[tuple[str, bool, dict[str, Any]], ...] = (
 )
 
 
-@dataclass
-class Settings(VoteSettings):
-    dataset: list[str] = field(
-        default_factory=lambda: ["roll_call"], metadata={"help": f"of {', '.join(VOTE_DATASETS)}; or any other"}
-    )
-    models: list[str] = field(default_factory=lambda: list(MODELS), metadata={"help": f"of {', '.join(MODELS)}"})
-    ema_decay: float = reported(0.99, "of the moving average of weights; 0: none")
-    precision: str = reported("bf16-mixed", "32-true, bf16-mixed, 16-mixed, or auto")
-    weights: str = reported("ours", "ours or authors: of the objective of NIPEN")
-    amortized_bills: bool = reported(False, "parameters of bills follow from their texts; on new bills they always do")
-    fields: list[str] = field(default_factory=list, metadata={"help": "of the model's config, as name=number"})
-    name: str = field(default="", metadata={"help": "tells runs with other settings from those of the tables"})
+@dataclass(frozen=True, kw_only=True)
+class RollCallModel(VoteModel):
+    """What is trained.
+
+    Args:
+        weights: Weights of the objective of NIPEN: ours, or the authors'.
+    """
+
+    weights: Literal["ours", "authors"] = "ours"
+
+    def config(self) -> dict[str, Any]:
+        return {name: value for name, value in super().config().items() if name != "weights"}
 
 
-def main(settings: Settings) -> None:
-    commit = git_commit()
+BASE = replace(common(), model=RollCallModel(architecture="", variant="")).changed(
+    recipe="roll_call_nipen", ema_decay=0.99, precision="bf16-mixed"
+)
+
+
+def main(
+    experiment: Experiment,
+    dataset: Sequence[str] = ("roll_call",),
+    models: Sequence[str] = MODELS,
+    seeds: Sequence[int] = (0,),
+    epochs: int | None = None,
+    learning_rate: float | None = None,
+    fields: Sequence[str] = (),
+) -> None:
+    """Train and score every model on every dataset with every seed, and print a table.
+
+    Args:
+        experiment: What all have in common.
+        dataset: Datasets: roll_call, roll_call_new_bills, sample; or any other.
+        models: Models of NIPEN and beside it.
+        seeds: Seeds of all that is drawn.
+        epochs: Passes over the training data, at most; null: those chosen for the model.
+        learning_rate: Peak learning rate; null: the one chosen for the model.
+        fields: Fields of the model's configuration, as name=number.
+    """
+    given: dict[str, Any] = {"epochs": epochs, "learning_rate": learning_rate}
+    given = {name: value for name, value in given.items() if value is not None} | _numbers(fields)
     runs = {
-        f"{dataset}, {model}": [
-            vote_run(
-                settings.scheduled(_chosen(SCHEDULES, dataset, model)),
-                dataset,
-                *_model(model),
-                seed=seed,
-                recipe=RECIPE,
-                commit=commit,
-                fields=_fields(settings, dataset, model),
-                name=model,
-                tag=settings.name,
-            )
-            for seed in settings.seeds
+        f"{name}, {model}": [
+            ExperimentRun(VOTE_PREDICTION, of_model(experiment, name, model).changed(**given, seed=seed))
+            for seed in seeds
         ]
-        for dataset in settings.dataset
-        for model in settings.models
+        for name in dataset
+        for model in models
     }
-    run_all(
-        runs,
-        f"vote prediction: {settings.score} accuracy (%) and log-likelihood of a vote, mean ± sd over seeds",
-        settings,
-    )
+    title = f"vote prediction: {experiment.score} accuracy (%) and log-likelihood of a vote, mean ± sd over seeds"
+    run_all(runs, title, experiment.run)
 
 
-def _model(model: str) -> tuple[str, str]:
-    """Return architecture and variant of a model.
+def of_model(experiment: Experiment, dataset: str, model: str) -> Experiment:
+    """Return the experiment with a model on a dataset, with what is chosen for them where nothing is given.
 
     Raises:
-        ValueError: there is none of that name.
+        ValueError: there is no model of that name.
     """
     if model not in MODELS:
         raise ValueError(f"models: unknown model {model!r}; known: {', '.join(MODELS)}")
-    variant = model.removesuffix(ALONE)
-    return ("nipen" if variant in NipenConfig.variants else "vote_baseline"), variant
+    given: Any = experiment
+    source = vote_dataset(dataset, given.data.configuration)
+    architecture, on_new_bills = ARCHITECTURES[model], source == NEW_BILLS
+
+    def chosen(rows: Rows) -> dict[str, Any]:
+        name = f"nipen: {model}" if architecture == "nipen" else model
+        fitting = [values for pattern, new, values in rows if fnmatchcase(name, pattern) and (on_new_bills or not new)]
+        return {name: value for values in fitting for name, value in values.items()}
+
+    schedule, fields = chosen(SCHEDULES), chosen(OF_BASELINES)
+    if architecture == "nipen":
+        fields = chosen(WEIGHTS) if given.model.weights == "ours" else {}
+        fields["amortized_bills"] = on_new_bills
+    if experiment.trainer.tiny:
+        schedule["epochs"] = experiment.trainer.epochs
+        fields |= TINY[architecture]
+    return with_fields(experiment.changed(**source, **schedule), architecture, model, **fields)
 
 
-def _chosen(rows: Sequence[tuple[str, bool, dict[str, Any]]], dataset: str, model: str) -> dict[str, Any]:
-    """Return what the rows of a table set for a model on a dataset."""
-    name = f"nipen: {model}" if _model(model)[0] == "nipen" else model
-    found: dict[str, Any] = {}
-    for pattern, on_new_bills, values in rows:
-        if fnmatchcase(name, pattern) and (dataset == NEW_BILLS or not on_new_bills):
-            found |= values
-    return found
-
-
-def _fields(settings: Settings, dataset: str, model: str) -> dict[str, Any]:
-    """Return the fields of a model's config that are not those of its variant.
+def _numbers(fields: Sequence[str]) -> dict[str, Any]:
+    """Return name to number.
 
     Raises:
-        ValueError: another name of weights; a field that is no name and number.
+        ValueError: a field that is no name and number.
     """
-    if settings.weights not in ("ours", "authors"):
-        raise ValueError(f"weights={settings.weights!r}: expected ours or authors")
     found: dict[str, Any] = {}
-    if _model(model)[0] == "nipen":
-        if settings.weights == "ours":
-            found |= _chosen(WEIGHTS, dataset, model)
-        if settings.amortized_bills or dataset == NEW_BILLS:
-            found["amortized_bills"] = True
-        if model.endswith(ALONE):
-            found["network_structure"] = "without_network"
-    else:
-        found |= _chosen(OF_BASELINES, dataset, model)
-    for text in settings.fields:
+    for text in fields:
         name, _, value = text.partition("=")
         try:
             found[name] = int(value) if value.lstrip("-").isdigit() else float(value)
@@ -163,5 +173,7 @@ def _fields(settings: Settings, dataset: str, model: str) -> dict[str, Any]:
     return found
 
 
+STUDY = Study(main, VOTE_PREDICTION, BASE, {"variant": "models"})
+
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

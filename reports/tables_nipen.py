@@ -26,8 +26,8 @@ from ctxzoo.results.table_parts import (
     trial_rows,
     with_commands,
 )
-from ctxzoo.tasks.vote_prediction.data import VOTE_DATASETS
-from ctxzoo.tasks.vote_prediction.floors import FLOORS
+from ctxzoo.tasks.vote_prediction.baselines import FLOORS
+from ctxzoo.tasks.vote_prediction.experiments import VOTE_DATASETS
 
 RECIPE, FLOORS_RECIPE = "roll_call_nipen", "roll_call_floors"
 VOTES, NEW_BILLS = "roll_call", "roll_call_new_bills"

@@ -267,6 +267,8 @@ class ExperimentParser:
             text = _without_options(text, {*self.shown, "help", "config", "print_config"})
             text += "\n--help all shows the other options.\n"
         for short, name in self.short.items():
+            if name in self.lists:  # which have names of their own
+                continue
             text = re.sub(rf"(?m)^  --{name} {name.upper()}", f"  --{short} {short.upper()}", text)
         print(text)
         sys.exit(0)

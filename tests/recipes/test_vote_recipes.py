@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,13 @@ from tests.support.recipe_process import TINY, recipe
 NIPEN, FLOORS = "roll_call_nipen", "roll_call_floors"
 
 
+def config_of(folder: Path, model: str) -> dict[str, Any]:
+    """The configuration of a trained model."""
+    (file,) = (folder / "runs" / NIPEN).glob(f"{model}-sample-*/checkpoint/config.json")
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
 @pytest.mark.slow
 def test_models_are_trained_and_resume_keeps_them(tmp_path: Path) -> None:
     options = (*TINY, "--processes", "1")
@@ -24,7 +31,7 @@ def test_models_are_trained_and_resume_keeps_them(tmp_path: Path) -> None:
     results = {one.variant: one for one in read_results(tmp_path / RESULTS_DIR)}
     assert sorted(results) == sorted(roll_call_nipen.MODELS)
     assert all("test/log_likelihood" in one.metrics for one in results.values())
-    assert results["tensor_alone"].settings["network_structure"] == "without_network"
+    assert config_of(tmp_path, "tensor_alone")["network_structure"] == "without_network"
     before = {file: file.stat().st_mtime_ns for file in (tmp_path / RESULTS_DIR).rglob("*.json")}
     again = recipe(tmp_path, *options, "--resume", name=NIPEN)
     assert again.returncode == 0, again.stderr
@@ -35,19 +42,23 @@ def test_settings_for_new_bills(monkeypatch: pytest.MonkeyPatch) -> None:
     planned: dict[str, Any] = {}
     monkeypatch.setattr(roll_call_nipen, "run_all", lambda runs, *_: planned.update(runs))
     names = ["pgm_vae", "pgm_sdae_alone", "cdl"]
-    settings = roll_call_nipen.Settings(dataset=["roll_call", "roll_call_new_bills"], models=names)
-    roll_call_nipen.main(settings)
+    datasets = ["roll_call", "roll_call_new_bills"]
+    roll_call_nipen.main(roll_call_nipen.BASE, datasets, names)
     for name, chosen in (("pgm_vae", (12, 1e-2)), ("pgm_sdae_alone", (12, 1e-2)), ("cdl", (10, 1e-3))):
-        (run,), (usual,) = (planned[f"{dataset}, {name}"] for dataset in settings.dataset[::-1])
-        assert run.data["configuration"] == "votes_new_bills"
-        assert (run.trainer.epochs, run.task["learning_rate"]) == chosen
-        assert (usual.trainer.epochs, usual.task["learning_rate"]) != chosen
-        read = (run.config.get("amortized_bills"), run.config.get("new_bill_rate"))
-        assert read == ((None, None) if name == "cdl" else (True, 1.0))
-        assert "amortized_bills" not in usual.config
-    roll_call_nipen.main(replace(settings, epochs=3, learning_rate=0.5))
+        on_new, usual = (planned[f"{dataset}, {name}"][0].experiment for dataset in datasets[::-1])
+        assert on_new.data.configuration == "votes_new_bills"
+        assert (on_new.trainer.epochs, on_new.optimizer.learning_rate) == chosen
+        assert (usual.trainer.epochs, usual.optimizer.learning_rate) != chosen
+        read = (on_new.model.amortized_bills, on_new.model.new_bill_rate)
+        assert read == ((False, None) if name == "cdl" else (True, 1.0))
+        assert "amortized_bills" not in usual.model.config()
+    roll_call_nipen.main(
+        roll_call_nipen.BASE.changed(ideal_lambda=0.0), datasets, names[:2], (4,), 3, 0.5, ["topic_lambda=2"]
+    )
     (run,) = planned["roll_call_new_bills, pgm_vae"]
-    assert (run.trainer.epochs, run.task["learning_rate"]) == (3, 0.5)
+    given = run.experiment
+    assert (given.trainer.epochs, given.optimizer.learning_rate, given.seed) == (3, 0.5, 4)
+    assert (given.model.ideal_lambda, given.model.num_topics, given.model.topic_lambda) == (0.0, 10, 2)
 
 
 @pytest.mark.slow
@@ -59,7 +70,8 @@ def test_the_authors_weights_and_amortised_bills(tmp_path: Path) -> None:
     assert result.tag == "authors"
     assert result.settings["amortized_bills"] is True
     assert result.settings["delta_lambda"] == 0.5
-    assert "trust_lambda" not in result.settings  # the config's own
+    assert (result.settings["trust_lambda"], result.settings["weights"]) == (None, "authors")  # the config's own
+    assert config_of(tmp_path, "pgm_vae")["trust_lambda"] == 1
 
 
 def test_floors(tmp_path: Path) -> None:
@@ -74,7 +86,7 @@ def test_floors(tmp_path: Path) -> None:
     ("name", "arguments", "message"),
     [
         (NIPEN, ("--models", "narm"), "models: unknown model 'narm'; known: pgm_sdae, pgm_sdae_alone"),
-        (NIPEN, ("--weights", "mine"), "weights='mine': expected ours or authors"),
+        (NIPEN, ("--weights", "mine"), "weights='mine': expected one of ours, authors"),
         (NIPEN, ("--fields", "num_topics"), "fields: 'num_topics'; expected name=number"),
         (NIPEN, ("--learning_rate", "0"), "learning_rate=0.0: expected more than 0"),
         (FLOORS, ("--models", "majority"), "'majority' is not one of bill_rate, party_rate"),

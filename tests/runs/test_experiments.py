@@ -25,10 +25,11 @@ from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.sequences.experiments import session_paper
 from ctxzoo.tasks.sequences.problem import NEXT_EVENT, SESSION_RECOMMENDATION
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
+from ctxzoo.tasks.vote_prediction.problem import VOTE_PREDICTION
 from recipes.citeulike_hcrnn import STUDY
 
 DEFAULTS = Path(__file__).with_name("experiment_defaults.json")
-PROBLEMS: list[Problem] = [SESSION_RECOMMENDATION, NEXT_EVENT, POLYPHONIC_MUSIC, TOKEN_CLASSIFICATION]
+PROBLEMS: list[Problem] = [SESSION_RECOMMENDATION, NEXT_EVENT, POLYPHONIC_MUSIC, TOKEN_CLASSIFICATION, VOTE_PREDICTION]
 each_problem = pytest.mark.parametrize("problem", PROBLEMS, ids=[one.name for one in PROBLEMS])
 
 

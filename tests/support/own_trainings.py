@@ -22,7 +22,7 @@ from ctxzoo.tasks.regression.training import RegressionTraining
 from ctxzoo.tasks.sequences.problem import NEXT_EVENT, SESSION_RECOMMENDATION
 from ctxzoo.tasks.text_classification.training import ClassifierTraining
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
-from ctxzoo.tasks.vote_prediction.training import VoteTraining
+from ctxzoo.tasks.vote_prediction.problem import VOTE_PREDICTION
 from ctxzoo.tasks.word_embeddings.training import WordVectorTraining
 
 
@@ -93,7 +93,7 @@ TRAININGS: list[Any] = [
     ProblemTraining(SESSION_RECOMMENDATION),
     ClassifierTraining(),
     ProblemTraining(TOKEN_CLASSIFICATION),
-    VoteTraining(),
+    ProblemTraining(VOTE_PREDICTION),
     WordVectorTraining(),
 ]
 each_training = pytest.mark.parametrize("training", TRAININGS, ids=[one.card.name for one in TRAININGS])

@@ -1,13 +1,16 @@
-"""Votes for Lightning: from a dataset, a long table or the generated sample to batches of bills."""
+"""Votes for Lightning: from a dataset, a long table or the generated sample to batches of bills and their words."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.sparse import csr_array
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from torch.utils.data import Dataset
 
 from ctxzoo.data.bucketed_data import BucketedDataModule
@@ -15,36 +18,49 @@ from ctxzoo.data.formats import Rows, TextFormatError
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.reading_notes import note
 from ctxzoo.data.text_columns import ColumnNames
-from ctxzoo.models.ops_vote import NEW_BILL, without_outcomes
+from ctxzoo.models.ops_vote import NEW_BILL, OUTCOME_WORDS, without_outcomes, words_of
+from ctxzoo.tasks.vote_prediction.experiments import MAX_WORDS
 from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, read_votes, vote_groups
-from ctxzoo.tasks.vote_prediction.vocabulary import (
-    MAX_FRACTION,
-    MAX_WORDS,
-    MIN_BILLS,
-    NO_WORDS,
-    bags_of_words,
-    vocabulary_of,
-)
 
-# Name to arguments of `VoteDataModule`: votes drawn one by one, and all votes on a measure held out together.
-VOTE_DATASETS: dict[str, dict[str, Any]] = {
-    "roll_call": {"dataset": "ctxzoo-data/roll_call", "configuration": "votes"},
-    "roll_call_new_bills": {"dataset": "ctxzoo-data/roll_call", "configuration": "votes_new_bills"},
-    "sample": {"dataset": "sample", "configuration": None},
-}
+MIN_BILLS, MAX_FRACTION = 5, 0.5
+NO_WORDS = ["-"]  # the words of a model whose training had no text: one, which is in none
 
 Cells = npt.NDArray[np.float32]  # (bills, legislators) 1 yea, 0 nay, NaN unknown
 
 
-def vote_dataset(name: str, configuration: str | None = None) -> dict[str, Any]:
-    """Return the arguments for one of `VOTE_DATASETS`, or for any other Hub id, folder or file.
+def vocabulary_of(
+    texts: Sequence[str],
+    *,
+    min_bills: int = MIN_BILLS,
+    max_fraction: float = MAX_FRACTION,
+    max_words: int = MAX_WORDS,
+) -> list[str]:
+    """Return the words of texts of bills that a model reads, sorted.
 
-    Args:
-        name: of the data.
-        configuration: of another dataset with several configurations.
+    Left out are stop words, `OUTCOME_WORDS`, single letters, words of fewer than `min_bills` texts and of more than
+    `max_fraction` of them; of more than `max_words` others the most frequent stay.
     """
-    known = VOTE_DATASETS.get(name, {"dataset": name, "configuration": None})
-    return known if configuration is None else {**known, "configuration": configuration}
+    counts = Counter(word for text in texts for word in set(words_of(text)))
+    most = max_fraction * len(texts)
+    kept = [
+        (-count, word)
+        for word, count in counts.items()
+        if min_bills <= count <= most and len(word) > 1 and word not in ENGLISH_STOP_WORDS and word not in OUTCOME_WORDS
+    ]
+    return sorted(word for _, word in sorted(kept)[:max_words])
+
+
+def bags_of_words(texts: Sequence[str], words: Sequence[str]) -> csr_array:
+    """Return (bills, V) counts of the words in texts, float32."""
+    places = {word: place for place, word in enumerate(words)}
+    rows, columns, values = [], [], []
+    for row, text in enumerate(texts):
+        for word, count in Counter(words_of(text)).items():
+            if word in places:
+                rows.append(row)
+                columns.append(places[word])
+                values.append(count)
+    return csr_array((np.array(values, np.float32), (rows, columns)), shape=(len(texts), len(words)))
 
 
 def names_of_model(config: Any) -> dict[str, Any]:

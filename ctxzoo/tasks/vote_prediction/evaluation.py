@@ -12,10 +12,9 @@ from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import note
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.models.ops_vote import NEW_BILL
-from ctxzoo.tasks.vote_prediction.data import Cells, VoteDataModule, names_of_model
+from ctxzoo.tasks.vote_prediction.data import NO_WORDS, Cells, VoteDataModule, names_of_model
 from ctxzoo.tasks.vote_prediction.reader import read_votes
 from ctxzoo.tasks.vote_prediction.task import VotePredictionTask
-from ctxzoo.tasks.vote_prediction.vocabulary import NO_WORDS
 from ctxzoo.training.scoring import score_splits, task_of
 
 NO_VOTES = "none"  # in place of known votes

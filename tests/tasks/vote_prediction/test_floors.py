@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ctxzoo.tasks.vote_prediction.data import VoteDataModule, vote_dataset
-from ctxzoo.tasks.vote_prediction.floors import FLOORS, score_floor
+from ctxzoo.tasks.vote_prediction.baselines import FLOORS, score_floor
+from ctxzoo.tasks.vote_prediction.data import VoteDataModule
+from ctxzoo.tasks.vote_prediction.experiments import vote_dataset
 from tests.tasks.vote_prediction.test_reader import written
 
 ROWS = "legislator,bill,vote,party\nAl,1,1,red\nBo,1,1,red\nCy,1,0,blue\nAl,2,0,red\nCy,2,1,blue\n"

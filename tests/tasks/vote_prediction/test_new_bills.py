@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,9 @@ import pytest
 import torch
 
 from ctxzoo.tasks.vote_prediction import evaluate, predict_votes
-from ctxzoo.tasks.vote_prediction.data import VoteDataModule, vote_dataset
-from ctxzoo.tasks.vote_prediction.run import VoteSettings, vote_run
+from ctxzoo.tasks.vote_prediction.data import VoteDataModule
+from ctxzoo.tasks.vote_prediction.experiments import paper, vote_dataset
+from ctxzoo.tasks.vote_prediction.problem import VOTE_PREDICTION
 from ctxzoo.tasks.vote_prediction.task import VoteScores
 from tests.tasks.vote_prediction.test_reader import as_sample
 
@@ -26,12 +26,12 @@ def votes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def trained(architecture: str, variant: str, **fields: Any) -> tuple[Any, VoteDataModule]:
     """A model after a few steps on the training, in evaluation mode, and the data."""
-    settings = VoteSettings(tiny=True, learning_rate=0.02)
-    run = vote_run(settings, "sample", architecture, variant, seed=0, recipe="trial", commit="", fields=fields)
-    data = replace(run, data={**run.data, "min_bills": 1, "max_fraction": 1.0}).build_data()
+    experiment = VOTE_PREDICTION.tiny(paper(architecture, variant)).changed(learning_rate=0.02, **fields)
+    data = VOTE_PREDICTION.data_module(experiment)
+    data.word_limits |= {"min_bills": 1, "max_fraction": 1.0}
     data.setup()
     torch.manual_seed(0)
-    task = run.build_task(data, 1)
+    task: Any = VOTE_PREDICTION.module(experiment, data)
     optimizer = torch.optim.Adam(task.parameters(), lr=0.02)
     (batch,) = data.train_dataloader()
     losses = []

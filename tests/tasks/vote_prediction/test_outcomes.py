@@ -17,10 +17,10 @@ from ctxzoo.data.sources import resolve_dataset
 from ctxzoo.models.configuration_nipen import NipenConfig
 from ctxzoo.models.modeling_nipen import NipenForVotePrediction
 from ctxzoo.models.ops_vote import OUTCOME_WORDS, without_outcomes, words_of
-from ctxzoo.tasks.vote_prediction.data import VoteDataModule
+from ctxzoo.tasks.vote_prediction.data import VoteDataModule, vocabulary_of
+from ctxzoo.tasks.vote_prediction.experiments import paper
+from ctxzoo.tasks.vote_prediction.problem import VOTE_PREDICTION
 from ctxzoo.tasks.vote_prediction.reader import BILL_COLUMNS, LEGISLATOR_COLUMNS
-from ctxzoo.tasks.vote_prediction.run import VoteSettings, vote_run
-from ctxzoo.tasks.vote_prediction.vocabulary import vocabulary_of
 from tests.tasks.vote_prediction.test_reader import ROWS, as_sample, chamber, written
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -85,14 +85,14 @@ def test_a_model_starts_from_votes_of_the_training_alone(
 ) -> None:
     """Neither how others vote nor who votes on what tells its points, its trust or what it knows to be observed."""
     train = "Al b1 1, Bo b1 0, Al b2 0, Bo b2 1, Bo b3 1, Cy b3 0"
-    run = vote_run(VoteSettings(tiny=True), "sample", architecture, variant, seed=0, recipe="trial", commit="")
+    experiment = VOTE_PREDICTION.tiny(paper(architecture, variant))
 
     def start(**splits: str) -> dict[str, torch.Tensor]:
         as_sample(monkeypatch, **splits)
-        data = run.build_data()
+        data = VOTE_PREDICTION.data_module(experiment)
         data.setup()
         torch.manual_seed(0)
-        return run.build_task(data, 1).model.state_dict()
+        return VOTE_PREDICTION.module(experiment, data).model.state_dict()
 
     first = start(train=train, test="Al b3 1, Cy b1 0")
     (mask,) = (value for name, value in first.items() if name.endswith("mask"))

@@ -20,45 +20,47 @@ from ctxzoo.models.configuration_vote_baseline import VoteBaselineConfig
 from ctxzoo.models.modeling_vote_baseline import VoteBaselineForVotePrediction
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.vote_prediction import evaluate, predict_votes
-from ctxzoo.tasks.vote_prediction.run import VoteRun, VoteSettings, vote_run
+from ctxzoo.tasks.vote_prediction.experiments import VoteModel, paper
+from ctxzoo.tasks.vote_prediction.problem import VOTE_PREDICTION
 from ctxzoo.tasks.vote_prediction.sample import sample_votes
-from ctxzoo.tasks.vote_prediction.training import VoteTraining
 from tests.tasks.vote_prediction.test_three_doors import check_doors
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[VoteRun, RunResult]:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[ExperimentRun, RunResult]:
     folder = tmp_path_factory.mktemp("votes")
-    settings = VoteSettings(
+    experiment = paper("nipen", "pgm_vae").changed(
+        recipe="trial",
+        commit="0123abc",
         epochs=12,
         batch_size=20,
         learning_rate=0.03,
         output_dir=str(folder / "runs"),
         results_dir=str(folder / "results"),
         tensorboard=False,
+        progress=False,
         accelerator="cpu",
+        num_topics=2,
+        encoder_widths=(16, 8),
+        amortized_bills=True,
+        text_lambda=1,
+        trust_lambda=100,
+        new_bill_rate=0.3,
     )
-    fields = {
-        "num_topics": 2,
-        "encoder_widths": [16, 8],
-        "amortized_bills": True,
-        "text_lambda": 1,
-        "trust_lambda": 100,
-        "new_bill_rate": 0.3,
-    }
-    one = vote_run(settings, "sample", "nipen", "pgm_vae", seed=0, recipe="trial", commit="0123abc", fields=fields)
+    one = ExperimentRun(VOTE_PREDICTION, experiment)
     return one, execute(one)
 
 
-def test_it_learns_and_leaves_its_scores(finished: tuple[VoteRun, RunResult]) -> None:
+def test_it_learns_and_leaves_its_scores(finished: tuple[ExperimentRun, RunResult]) -> None:
     _, result = finished
     assert set(result.metrics) >= {"test/accuracy", "test/log_likelihood", "test/rmse", "validation/epoch2/accuracy"}
     assert result.metrics["test/log_likelihood"] > -0.6  # rates of bills have -0.67
     assert "legislator_names" not in result.settings
 
 
-def test_its_checkpoint_knows_the_names(finished: tuple[VoteRun, RunResult]) -> None:
+def test_its_checkpoint_knows_the_names(finished: tuple[ExperimentRun, RunResult]) -> None:
     one, result = finished
     checkpoint = one.spec.checkpoint
     assert {"modeling_nipen.py", "modeling_vote.py"} <= set(check_checkpoint_folder(checkpoint))
@@ -78,11 +80,11 @@ def votes_file(path: Path, *splits: str, keep: slice = slice(None), texts: bool 
     return str(path)
 
 
-def scores_of(one: VoteRun, dataset: str, split: str = "train", **arguments: Any) -> dict[str, float]:
+def scores_of(one: ExperimentRun, dataset: str, split: str = "train", **arguments: Any) -> dict[str, float]:
     return evaluate(one.spec.checkpoint, dataset, split, progress=False, accelerator="cpu", **arguments)
 
 
-def test_scored_votes_are_not_read(finished: tuple[VoteRun, RunResult], tmp_path: Path) -> None:
+def test_scored_votes_are_not_read(finished: tuple[ExperimentRun, RunResult], tmp_path: Path) -> None:
     """A file scored whole has the mean of its two halves: no vote of one half tells of the other."""
     one, _ = finished
     rows = len(sample_votes()["test"])
@@ -98,7 +100,7 @@ def test_scored_votes_are_not_read(finished: tuple[VoteRun, RunResult], tmp_path
     assert trained_on == pytest.approx(scores_of(one, "sample", "train", known="none"))
 
 
-def test_known_votes_are_given_apart(finished: tuple[VoteRun, RunResult], tmp_path: Path) -> None:
+def test_known_votes_are_given_apart(finished: tuple[ExperimentRun, RunResult], tmp_path: Path) -> None:
     one, result = finished
     test, train = votes_file(tmp_path / "test.csv", "test"), votes_file(tmp_path / "train.csv", "train", texts=False)
     both = votes_file(tmp_path / "both.csv", "train", "test", texts=False)
@@ -122,7 +124,9 @@ def test_known_votes_are_given_apart(finished: tuple[VoteRun, RunResult], tmp_pa
         scores_of(one, test, known=str(other))
 
 
-def test_bills_without_a_text_are_refused_where_texts_tell(finished: tuple[VoteRun, RunResult], tmp_path: Path) -> None:
+def test_bills_without_a_text_are_refused_where_texts_tell(
+    finished: tuple[ExperimentRun, RunResult], tmp_path: Path
+) -> None:
     one, _ = finished
     file = votes_file(tmp_path / "a.csv", "test", texts=False)
     with pytest.raises(TextFormatError, match="no bill has a text, and what this NipenForVotePrediction says"):
@@ -137,7 +141,7 @@ def test_bills_without_a_text_are_refused_where_texts_tell(finished: tuple[VoteR
 
 
 def test_a_training_goes_on_with_the_names_of_its_checkpoint(
-    finished: tuple[VoteRun, RunResult], tmp_path: Path
+    finished: tuple[ExperimentRun, RunResult], tmp_path: Path
 ) -> None:
     """Other data has other legislators, bills and words; a row of a table stays the one of its name."""
     one, _ = finished
@@ -145,7 +149,9 @@ def test_a_training_goes_on_with_the_names_of_its_checkpoint(
     table = table[~table["legislator"].isin(["member 0", "member 1"]) & (table["bill"] != "bill 3")]
     others = table.assign(legislator=table["legislator"].replace("member 2", "a new one"))
     others.to_csv(tmp_path / "a.csv", index=False)
-    data = replace(one, pretrained=str(one.spec.checkpoint), data={"dataset": str(tmp_path / "a.csv")}).build_data()
+    goes_on = one.experiment.changed(init_from=str(one.spec.checkpoint), dataset=str(tmp_path / "a.csv"))
+    start = replace(goes_on, model=VoteModel(architecture="nipen", variant="continued"))
+    data = ExperimentRun(VOTE_PREDICTION, start).build_data()
     data.setup()
     names = data.legislator_names or []
     assert len(names) == 24
@@ -161,14 +167,14 @@ def test_a_training_goes_on_with_the_names_of_its_checkpoint(
 
 
 @pytest.mark.slow
-def test_it_opens_in_three_ways(finished: tuple[VoteRun, RunResult], tmp_path: Path) -> None:
+def test_it_opens_in_three_ways(finished: tuple[ExperimentRun, RunResult], tmp_path: Path) -> None:
     checkpoint = finished[0].spec.checkpoint
     assert "| log-likelihood of a vote (nats) |" in (checkpoint / "README.md").read_text(encoding="utf-8")
     check_doors(checkpoint, tmp_path)
 
 
 def test_the_command_line(
-    finished: tuple[VoteRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    finished: tuple[ExperimentRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     checkpoint = str(finished[0].spec.checkpoint)
     assert main(["predict", checkpoint, "--text", "forbid the road"]) == 0
@@ -195,7 +201,7 @@ def printed_yeas(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[st
 
 
 def test_a_known_bill_is_read_with_its_text_and_known_votes(
-    finished: tuple[VoteRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    finished: tuple[ExperimentRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     checkpoint = str(finished[0].spec.checkpoint)
     rows = sample_votes()["train"].to_pandas()
@@ -219,7 +225,7 @@ def test_a_known_bill_is_read_with_its_text_and_known_votes(
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_a_file_of_votes_is_answered_row_by_row(
-    finished: tuple[VoteRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path, kind: str
+    finished: tuple[ExperimentRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path, kind: str
 ) -> None:
     """The answers are right as often as `evaluate` says, with the same known votes; the user's columns stay."""
     one, _ = finished
@@ -256,7 +262,7 @@ def test_a_file_of_votes_is_answered_row_by_row(
 
 
 def test_texts_of_several_columns_are_those_of_one(
-    finished: tuple[VoteRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    finished: tuple[ExperimentRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     checkpoint, answers = str(finished[0].spec.checkpoint), tmp_path / "answers.csv"
     rows = sample_votes()["test"].to_pandas().head(40)
@@ -277,12 +283,12 @@ def test_texts_of_several_columns_are_those_of_one(
     assert "no column 'title' of texts" in capsys.readouterr().err
 
 
-def test_the_line_that_a_training_prints_runs(finished: tuple[VoteRun, RunResult], tmp_path: Path) -> None:
+def test_the_line_that_a_training_prints_runs(finished: tuple[ExperimentRun, RunResult], tmp_path: Path) -> None:
     """Also where the model knows the bills of its training alone."""
     config = VoteBaselineConfig(num_legislators=2, num_bills=2, vocab_size=1, bill_names=["a b", "c"], words=["road"])
     VoteBaselineForVotePrediction(config).save_pretrained(tmp_path)
     for checkpoint, start in ((tmp_path, "--bill 'a b'"), (finished[0].spec.checkpoint, "--text")):
-        options = VoteTraining().predict_options(checkpoint, tmp_path)
+        options = VOTE_PREDICTION.predict_arguments(checkpoint, tmp_path)
         assert options.startswith(start)
         assert main(["predict", str(checkpoint), *shlex.split(options)]) == 0
 

@@ -1,0 +1,216 @@
+"""Vote prediction: its trainings, and what the command line does with its checkpoints."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ctxzoo.data.notices import count_of
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.problem import Problem
+from ctxzoo.tasks.commands import Option, TaskCommands, answer_file, device_of, how_to_score, say_written
+from ctxzoo.tasks.vote_prediction import experiments
+from ctxzoo.tasks.vote_prediction.experiments import (
+    MAX_WORDS,
+    PROBLEM,
+    SEARCH_SPACE,
+    TINY,
+    VARIANTS,
+    VoteData,
+    VoteModel,
+)
+
+if TYPE_CHECKING:
+    from ctxzoo.data.own_splits import OwnRows
+    from ctxzoo.hub.task_card import TaskCard
+    from ctxzoo.training.task import ZooTask
+
+COLUMNS = (
+    Option("legislator_column", "of a table of votes: who votes; default: legislator"),
+    Option("bill_column", "on what; default: bill"),
+    Option("vote_column", "yea or nay, in words, as 1 or 0, or as cast codes of Voteview; default: vote"),
+    Option("text_column", "what the bill says, one or several, read one after another; default: text", many=True),
+    Option("party_column", "of the legislator, for pictures; default: party"),
+)
+SOURCES = (
+    Option("texts", "a .csv, .tsv, .jsonl or .parquet file of bills and their texts, where the votes have none"),
+    Option("configuration", "of a dataset with several, such as votes_new_bills"),
+)
+KNOWN = Option(
+    "known",
+    "votes that are known already: a file, folder or Hub id like --dataset, or: none; default: the train split of the "
+    "dataset where another split is scored, else none",
+)
+
+
+class VotePrediction(Problem, TaskCommands):
+    """How each legislator votes on a bill."""
+
+    name, title = PROBLEM, "vote prediction"
+    takes_experiments = True
+    data_args, model_args = VoteData, VoteModel
+    default = ("nipen", "pgm_vae")
+    space = SEARCH_SPACE
+    objective = "log_likelihood"
+    evaluate_options = (*COLUMNS, *SOURCES, KNOWN)
+    predict_options = (
+        Option("text", "what the bill says"),
+        Option("bill", "name of a bill of the training, instead of a new one"),
+        SOURCES[0],
+        Option("known", "a .csv, .tsv, .jsonl or .parquet file of votes that are known, as of other legislators"),
+        *(option for option in COLUMNS if option.name != "party_column"),
+    )
+
+    @property
+    def card(self) -> TaskCard:
+        from ctxzoo.tasks.vote_prediction.card import CARD
+
+        return CARD
+
+    @property
+    def module_class(self) -> type[ZooTask]:
+        from ctxzoo.tasks.vote_prediction.task import VotePredictionTask
+
+        return VotePredictionTask
+
+    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        return VARIANTS[architecture]
+
+    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        make = experiments.paper if name == "paper" else experiments.default
+        return make(architecture, variant)
+
+    def tiny(self, experiment: Experiment) -> Experiment:
+        sizes = TINY.get(experiment.model.architecture, {}) if experiment.start.init_from is None else {}
+        return experiment.changed(epochs=1, tiny=True, **sizes)
+
+    def resolve(self, experiment: Experiment) -> Experiment:
+        """Return it as the checkpoint that it goes on from reads texts.
+
+        Raises:
+            ValueError: texts were to be read in another way.
+        """
+        from ctxzoo.hub.saved_model import read_saved_model
+
+        data: Any = experiment.data
+        start = experiment.start.init_from
+        if start is None:
+            return experiment
+        config: Any = read_saved_model(start).config
+        for name, usual in (("max_words", MAX_WORDS), ("cut_outcomes", config.cut_outcomes)):
+            if getattr(data, name) not in (usual, False):
+                raise ValueError(f"{name}={getattr(data, name)}: texts are read as {start!r} reads them; leave it out")
+        return experiment.changed(cut_outcomes=config.cut_outcomes)
+
+    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        import datasets
+
+        from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits
+        from ctxzoo.data.reading_notes import note
+        from ctxzoo.tasks.vote_prediction.reader import check_votes, load_votes, vote_groups
+
+        data: Any = experiment.data
+        columns = _columns(data.values())
+
+        def load(source: str) -> Loaded:
+            where = experiment.run.data_dir
+            tables = load_votes(source, where, data.configuration, columns=columns, texts=data.texts)
+            splits = {name: datasets.Dataset(datasets.table.InMemoryTable(table)) for name, table in tables.items()}
+            return splits, dict.fromkeys(splits, source)
+
+        splits, _ = gather_splits(data.dataset, files, load)
+        checked = check_votes(
+            {name: split.with_format("arrow")[:] for name, split in splits.items()}, origin=data.dataset
+        )
+        splits = {name: datasets.Dataset(datasets.table.InMemoryTable(checked.table(name))) for name in splits}
+        note(data.dataset, "bills without a text", sum(not text for text in checked.texts))
+        return OwnRows(splits=splits, **vars(vote_groups(checked)))
+
+    def data_module(self, experiment: Experiment) -> Any:
+        """Return the data; where a checkpoint goes on, with legislators, bills and words in the rows that it has."""
+        from ctxzoo.hub.saved_model import read_saved_model
+        from ctxzoo.tasks.vote_prediction.data import VoteDataModule, names_of_model
+
+        data: Any = experiment.data
+        start = experiment.start.init_from
+        # Rows that are written have no columns of their own.
+        columns = {} if data.rows else {option.name: getattr(data, option.name) for option in (*COLUMNS, *SOURCES)}
+        words = {"max_words": data.max_words, "cut_outcomes": data.cut_outcomes}
+        return VoteDataModule(
+            experiment.source,
+            data_dir=experiment.run.data_dir,
+            **columns,
+            **(words if start is None else names_of_model(read_saved_model(start).config)),
+            batch_size=data.batch_size,
+            seed=experiment.seed,
+        )
+
+    def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+        """Return the LightningModule; its model knows which votes the training has, see `Problem.module`."""
+        import torch
+
+        task = super().module(experiment, data, processes)
+        if experiment.start.init_from is None:
+            task.model.set_observed(torch.from_numpy(data.observed[data.bill_ids >= 0]))
+        return task
+
+    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        from ctxzoo.hub.saved_model import load_saved_model
+
+        model: Any = load_saved_model(str(checkpoint))[0]
+        if model.reads_new_bills:
+            return '--text "what the bill says"'
+        return f"--bill {shlex.quote(model.config.names_of_bills()[0])}"
+
+    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+        from ctxzoo.tasks.vote_prediction.evaluation import evaluate
+
+        given = {name: value for name, value in own.items() if value is not None}
+        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
+
+    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        text, bill = own["text"], own["bill"]
+        if (text is None and bill is None) == (options.file is None):
+            raise ValueError("give --text, --bill, or both, or else --file")
+        if options.file is None and options.output is not None:
+            raise ValueError("--output belongs to --file")
+        if text is not None and not text.strip():
+            raise ValueError(f"--text is {text!r}; expected what the bill says")
+
+        from ctxzoo.models.ops_vote import NEW_BILL
+        from ctxzoo.tasks.vote_prediction.prediction import VoteAnswers, known_votes
+        from ctxzoo.tasks.vote_prediction.reader import bill_texts, read_votes
+
+        columns = _columns(own)
+        model: Any = options.saved.load()[0]
+        model.to(device_of(options))
+        texts = None if own["texts"] is None else bill_texts(Path(own["texts"]), columns)
+        source = own["known"]
+        known = {} if source is None else known_votes(source, read_votes(source, columns=columns), model)
+        if options.file is not None:
+            answers = VoteAnswers(model, columns, texts=texts, known=known)
+            say_written(options, count_of(answer_file(options, answers, columns=columns.names), "predictions"))
+            return
+        if bill is None and len(known) > 1:
+            raise ValueError(f"--known {source} has votes on {len(known):,} bills; say which with --bill, or give one")
+        on_bill = next(iter(known.values()), None) if bill is None else known.get(bill)
+        if known and on_bill is None:
+            raise ValueError(f"--known {source} has no vote on the bill {bill!r}")
+        said = text if text is not None or texts is None else texts.get(bill)
+        found = model.predict_votes(said, NEW_BILL if bill is None else bill, on_bill)
+        for name, yea in found:
+            print(f"{yea:.4f}  {name}")
+
+
+def _columns(values: Mapping[str, Any]) -> Any:
+    """Return the columns of a table of votes that are asked for."""
+    from ctxzoo.tasks.vote_prediction.reader import VoteColumns
+
+    named = {option.name: values.get(option.name) for option in COLUMNS}
+    return VoteColumns(**{name.removesuffix("_column"): value for name, value in named.items() if value is not None})
+
+
+VOTE_PREDICTION = VotePrediction()
