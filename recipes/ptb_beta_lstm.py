@@ -17,40 +17,43 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_all
-from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.language_modelling.data import TEXT_DATASETS
-from ctxzoo.tasks.language_modelling.run import CELLS, LanguageModelSettings, language_model_run
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.tasks.language_modelling.experiments import TEXT_DATASETS, of_cell, paper
+from ctxzoo.tasks.language_modelling.problem import LANGUAGE_MODELLING
 
-RECIPE = "ptb_beta_lstm"
-COMPARED = ("lstm", "coupled", "g2", "beta", "bibeta5")
-
-
-@dataclass
-class Settings(LanguageModelSettings):
-    dataset: str = field(default="ptb", metadata={"help": f"of {', '.join(TEXT_DATASETS)}; or any other"})
-    cells: list[str] = field(default_factory=lambda: list(COMPARED), metadata={"help": f"of {', '.join(CELLS)}"})
-    name: str = field(default="", metadata={"help": "tells runs with other settings from those of the table"})
+BASE = paper().changed(recipe="ptb_beta_lstm", dataset="ptb")
 
 
-def main(settings: Settings) -> None:
-    commit = git_commit()
+def main(
+    experiment: Experiment,
+    cells: Sequence[str] = ("lstm", "coupled", "g2", "beta", "bibeta5"),
+    seeds: Sequence[int] = (0,),
+) -> None:
+    """Train and score every cell with every seed, and print a table.
+
+    Args:
+        experiment: What all have in common; its dataset is ptb, sample, or any other.
+        cells: Cells, as `ctxzoo info beta_lstm` names its variants; or bibeta5_prior.
+        seeds: Seeds of all that is drawn.
+    """
+    name = experiment.data.dataset
+    experiment = experiment.changed(dataset=TEXT_DATASETS.get(name, name))
     runs = {
-        f"{settings.dataset}, {cell}": [
-            language_model_run(
-                settings, settings.dataset, cell, seed=seed, recipe=RECIPE, commit=commit, tag=settings.name
-            )
-            for seed in settings.seeds
+        f"{name}, {cell}": [
+            ExperimentRun(LANGUAGE_MODELLING, of_cell(experiment, cell).changed(seed=seed)) for seed in seeds
         ]
-        for cell in settings.cells
+        for cell in cells
     }
-    run_all(
-        runs, f"language modelling: {settings.score} perplexity and nats of a token, mean ± sd over seeds", settings
-    )
+    title = f"language modelling: {experiment.score} perplexity and nats of a token, mean ± sd over seeds"
+    run_all(runs, title, experiment.run)
 
+
+STUDY = Study(main, LANGUAGE_MODELLING, BASE, {"variant": "cells"})
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

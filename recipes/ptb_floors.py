@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.many import RunSettings, run_all
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.language_modelling.data import TEXT_DATASETS, text_dataset
-from ctxzoo.tasks.language_modelling.floors import FLOORS, FloorRun
+from ctxzoo.tasks.language_modelling.baselines import FLOORS, FloorRun
+from ctxzoo.tasks.language_modelling.experiments import TEXT_DATASETS
 
 RECIPE = "ptb_floors"
 
@@ -41,7 +41,7 @@ def main(settings: Settings) -> None:
                 variant=model,
                 commit=commit,
                 seed=seed,
-                data={**text_dataset(settings.dataset), "data_dir": settings.data_dir},
+                data={"dataset": TEXT_DATASETS.get(settings.dataset, settings.dataset), "data_dir": settings.data_dir},
                 score=settings.score,
                 results_dir=settings.results_dir,
             )

@@ -24,8 +24,8 @@ from ctxzoo.results.table_parts import (
     refuse_repeats,
     with_commands,
 )
-from ctxzoo.tasks.language_modelling.floors import FLOORS
-from ctxzoo.tasks.language_modelling.run import CELLS
+from ctxzoo.tasks.language_modelling.baselines import FLOORS
+from ctxzoo.tasks.language_modelling.experiments import CELLS
 from reports.tables_beta_lstm import shown
 
 RECIPE, FLOORS_RECIPE = "ptb_beta_lstm", "ptb_floors"

@@ -39,7 +39,7 @@ from ctxzoo.training.libraries import check_optuna
 from ctxzoo.training.task import NonFiniteLossError
 from ctxzoo.version import version
 
-OF_A_CONTINUATION = ("batch_size", "max_length")  # values of data; the others are the checkpoint's
+OF_A_CONTINUATION = ("batch_size", "max_length", "bptt")  # values of data; the others are the checkpoint's
 SHORT = {"data": "dataset"}
 # What `ctxzoo train PROBLEM --help` shows, beside the values of the problem's data and model.
 SHOWN = (

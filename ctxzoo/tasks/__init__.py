@@ -26,6 +26,7 @@ PROBLEMS = {
 
 # Of those whose trainings are experiments the `Problem`, which stands for both. (Until all of them have one.)
 EXPERIMENTS = {
+    "language-modelling": ("ctxzoo.tasks.language_modelling.problem", "LANGUAGE_MODELLING"),
     "token-classification": ("ctxzoo.tasks.token_classification.problem", "TOKEN_CLASSIFICATION"),
     "polyphonic-music": ("ctxzoo.tasks.polyphonic_music.problem", "POLYPHONIC_MUSIC"),
     "session-recommendation": ("ctxzoo.tasks.sequences.problem", "SESSION_RECOMMENDATION"),

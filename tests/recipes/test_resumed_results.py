@@ -28,6 +28,8 @@ RECIPES = (
     "mr_contextualizer",
     "music_beta_lstm",
     "pos_bilstm_tagger",
+    "ptb_beta_lstm",
+    "ptb_floors",
     "roll_call_floors",
     "roll_call_nipen",
     "sentence_contextualizer",

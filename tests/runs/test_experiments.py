@@ -21,6 +21,7 @@ from ctxzoo.runs.experiment import GROUPS, Experiment
 from ctxzoo.runs.own_data import parse_own
 from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.train import SETTINGS_FILE, ExperimentRun
+from ctxzoo.tasks.language_modelling.problem import LANGUAGE_MODELLING
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.sequences.experiments import session_paper
 from ctxzoo.tasks.sequences.problem import NEXT_EVENT, SESSION_RECOMMENDATION
@@ -29,7 +30,14 @@ from ctxzoo.tasks.vote_prediction.problem import VOTE_PREDICTION
 from recipes.citeulike_hcrnn import STUDY
 
 DEFAULTS = Path(__file__).with_name("experiment_defaults.json")
-PROBLEMS: list[Problem] = [SESSION_RECOMMENDATION, NEXT_EVENT, POLYPHONIC_MUSIC, TOKEN_CLASSIFICATION, VOTE_PREDICTION]
+PROBLEMS: list[Problem] = [
+    SESSION_RECOMMENDATION,
+    NEXT_EVENT,
+    POLYPHONIC_MUSIC,
+    TOKEN_CLASSIFICATION,
+    VOTE_PREDICTION,
+    LANGUAGE_MODELLING,
+]
 each_problem = pytest.mark.parametrize("problem", PROBLEMS, ids=[one.name for one in PROBLEMS])
 
 

@@ -12,7 +12,6 @@ import torch
 
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun, Training
-from ctxzoo.tasks.language_modelling.run import LanguageModelRun
 from ctxzoo.tasks.text_classification.run import ClassifierRun
 from ctxzoo.training.trainer import BEST, LAST
 
@@ -45,15 +44,9 @@ class KilledClassifierRun(Killed, ClassifierRun):
     kill_at: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class KilledLanguageModelRun(Killed, LanguageModelRun):
-    kill_at: int
-
-
 KINDS: dict[type[Training], Any] = {
     ExperimentRun: KilledExperimentRun,
     ClassifierRun: KilledClassifierRun,
-    LanguageModelRun: KilledLanguageModelRun,
 }
 
 

@@ -15,7 +15,7 @@ from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.runs.training_request import TrainingRequest
 from ctxzoo.tasks import commands_named
-from ctxzoo.tasks.language_modelling.training import LanguageModelTraining
+from ctxzoo.tasks.language_modelling.problem import LANGUAGE_MODELLING
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.question_answering.training import ReaderTraining
 from ctxzoo.tasks.regression.training import RegressionTraining
@@ -85,7 +85,7 @@ def config_of(settings: Any) -> dict[str, Any]:
 
 
 TRAININGS: list[Any] = [
-    LanguageModelTraining(),
+    ProblemTraining(LANGUAGE_MODELLING),
     ProblemTraining(NEXT_EVENT),
     ProblemTraining(POLYPHONIC_MUSIC),
     ReaderTraining(),

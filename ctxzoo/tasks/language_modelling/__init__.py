@@ -17,8 +17,13 @@ __all__ = [
 if TYPE_CHECKING:
     from ctxzoo.tasks.language_modelling.continuation import continue_text
     from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule
-    from ctxzoo.tasks.language_modelling.evaluation import LineScore, evaluate, line_scores
-    from ctxzoo.tasks.language_modelling.task import LanguageModellingScores, LanguageModellingTask
+    from ctxzoo.tasks.language_modelling.task import (
+        LanguageModellingScores,
+        LanguageModellingTask,
+        LineScore,
+        evaluate,
+        line_scores,
+    )
 else:
     __getattr__, __dir__ = lazy_exports(
         __name__,
@@ -26,9 +31,9 @@ else:
             "LanguageModellingDataModule": "ctxzoo.tasks.language_modelling.data",
             "LanguageModellingScores": "ctxzoo.tasks.language_modelling.task",
             "LanguageModellingTask": "ctxzoo.tasks.language_modelling.task",
-            "LineScore": "ctxzoo.tasks.language_modelling.evaluation",
+            "LineScore": "ctxzoo.tasks.language_modelling.task",
             "continue_text": "ctxzoo.tasks.language_modelling.continuation",
-            "evaluate": "ctxzoo.tasks.language_modelling.evaluation",
-            "line_scores": "ctxzoo.tasks.language_modelling.evaluation",
+            "evaluate": "ctxzoo.tasks.language_modelling.task",
+            "line_scores": "ctxzoo.tasks.language_modelling.task",
         },
     )

@@ -1,32 +1,176 @@
-"""Language modelling for Lightning: from a Hub id, a folder, a file or the generated sample to windows of streams."""
+"""Language modelling for Lightning: from a Hub id, a folder, a file or the generated sample to windows of streams.
+
+As Zaremba, Sutskever and Vinyals (2014) and AWD-LSTM (Merity, Keskar and Socher 2018) do: B streams, contiguous parts
+of the text, make a batch; a batch is a window of the next words of each, and the recurrent state of one window is the
+start of the next.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.utils.data import Dataset
 from transformers import AutoTokenizer
 
-from ctxzoo.data.bucketing import ResumableLoader, rank_and_world_size, resumable_loader
+from ctxzoo.data.bucketing import ResumableLoader, ResumableSampler, rank_and_world_size, resumable_loader
 from ctxzoo.data.checked_data import CheckedDataModule
 from ctxzoo.data.files import refuse_missing_path
+from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.text_columns import ColumnNames
-from ctxzoo.models.tokenization_word import Cutter, WordTokenizer
-from ctxzoo.tasks.language_modelling.reader import LineSplits, line_groups, read_lines
-from ctxzoo.tasks.language_modelling.sample import TEXT
-from ctxzoo.tasks.language_modelling.streams import StreamWindows, TokenStream, WindowSampler
-from ctxzoo.tasks.language_modelling.vocabulary import LineVocabulary
+from ctxzoo.data.text_encoding import encode_texts, frequent_words_of_texts
+from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
+from ctxzoo.tasks.language_modelling.reader import END_MARK, TEXT, LineSplits, line_groups, read_lines
 
-# Name to arguments of `LanguageModellingDataModule`.
-TEXT_DATASETS: dict[str, dict[str, Any]] = {
-    "ptb": {"dataset": "ctxzoo-data/ptb_text"},
-    "sample": {"dataset": "sample"},
-}
+UNKNOWN_WORD = "<unk>"  # what texts whose rare words were replaced hold in their place
 
 
-def text_dataset(name: str) -> dict[str, Any]:
-    """Return the arguments for one of `TEXT_DATASETS`, or for any other Hub id, folder or file."""
-    return TEXT_DATASETS.get(name, {"dataset": name})
+@dataclass(frozen=True, kw_only=True)
+class LineVocabulary:
+    """How lines are cut into words, and which of these get an id: the most frequent have the lowest.
+
+    Attributes:
+        min_word_count: occurrences in the training lines that a word needs.
+        lower_case, cutter: as in `build_word_tokenizer`.
+
+    Raises:
+        ValueError: min_word_count below 1.
+    """
+
+    min_word_count: int = 1
+    lower_case: bool = True
+    cutter: Cutter = "whitespace"
+
+    def __post_init__(self) -> None:
+        if self.min_word_count < 1:
+            raise ValueError(f"min_word_count is {self.min_word_count}; expected 1 or more")
+
+    def build_tokenizer(self, lines: list[str]) -> WordTokenizer:
+        """Return a tokenizer that knows the words of the training lines and the end mark, its `eos_token`.
+
+        Other words are read as `unk_token`: `UNKNOWN_WORD` where the lines have it as a word, else "[UNK]".
+
+        Args:
+            lines: of the training rows.
+
+        Raises:
+            ValueError: no word is frequent enough; see also `build_word_tokenizer`.
+        """
+        words = frequent_words_of_texts(word_cutter(self.lower_case, self.cutter), lines, self.min_word_count)
+        if not words:
+            raise ValueError(
+                f"no word occurs {self.min_word_count} times in the {len(lines)} training lines; lower min_word_count"
+            )
+        is_marked = UNKNOWN_WORD in words
+        unknown: dict[str, Any] = {"unk_token": UNKNOWN_WORD} if is_marked else {}
+        return build_word_tokenizer(
+            [END_MARK, *words],
+            lower_case=self.lower_case,
+            cutter=self.cutter,
+            keep_unknown=not is_marked,
+            eos_token=END_MARK,
+            **unknown,
+        )
+
+
+def predicted_words(tokenizer: WordTokenizer) -> int:
+    """Return the number of words that may come next: all of the vocabulary, the end mark too, padding not."""
+    return len(tokenizer) - 1
+
+
+@dataclass(frozen=True)
+class TokenStream:
+    """The words of a split, line after line, an end mark behind each.
+
+    Attributes:
+        tokens: (N,) ids.
+        lines: (N,) the row of the line that each is of.
+        end_id: of the end mark, which also stands before the first word, so that every word is predicted once.
+        unknown_id: of the words outside the vocabulary.
+    """
+
+    tokens: npt.NDArray[np.int64]
+    lines: Rows
+    end_id: int
+    unknown_id: int
+
+    @classmethod
+    def of_lines(cls, tokenizer: WordTokenizer, lines: list[str]) -> TokenStream:
+        """Return the stream of lines, as a tokenizer of `LineVocabulary` reads them."""
+        encoded = encode_texts(tokenizer, lines, None)
+        tokens = np.insert(encoded.ids.astype(np.int64), encoded.pointers[1:], tokenizer.eos_token_id)
+        numbers = np.repeat(np.arange(len(lines)), encoded.lengths() + 1)
+        return cls(tokens, numbers, int(tokenizer.eos_token_id), int(tokenizer.unk_token_id))
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def words_before(self) -> npt.NDArray[np.int64]:
+        """Return (N,) the id of the word before each."""
+        return np.concatenate([[self.end_id], self.tokens[:-1]])
+
+
+class StreamWindows(Dataset[dict[str, torch.Tensor]]):
+    """A dataset of which `windows[k]` is the k-th batch, see `LanguageModellingDataModule`.
+
+    Args:
+        stream: of a split; its last words, fewer than there are parallel streams, are left out.
+        streams: number of parallel streams, as many words of each as of any other.
+        length: words of a window; the last may have fewer.
+        part: the first of the streams that this dataset has, and the number of these; default: all.
+
+    Raises:
+        ValueError: more streams than words.
+    """
+
+    def __init__(self, stream: TokenStream, streams: int, length: int, part: tuple[int, int] | None = None) -> None:
+        words = len(stream) // streams
+        if not words:
+            raise ValueError(f"{len(stream)} words make no {streams} streams; set batch_size to {len(stream)} or less")
+        first, number = (0, streams) if part is None else part
+
+        def parallel(values: npt.NDArray[np.int64]) -> torch.Tensor:
+            rows = values[: words * streams].reshape(streams, words)[first : first + number]
+            return torch.from_numpy(np.ascontiguousarray(rows))
+
+        self.inputs, self.targets = parallel(stream.words_before()), parallel(stream.tokens)
+        self.lines = parallel(stream.lines)
+        self.unknown_id = stream.unknown_id
+        self.length = length
+
+    def __len__(self) -> int:
+        return -(-self.targets.size(1) // self.length)
+
+    def __getitem__(self, number: int) -> dict[str, torch.Tensor]:
+        window = slice(number * self.length, (number + 1) * self.length)
+        targets, lines = self.targets[:, window], self.lines[:, window]
+        return {
+            "input_ids": self.inputs[:, window],
+            "targets": targets,
+            "unknown": targets == self.unknown_id,
+            "lines": lines,
+            "row": lines[:, 0],
+            "begins": torch.full((len(targets),), number == 0),
+        }
+
+
+class WindowSampler(ResumableSampler[int]):
+    """Yields the numbers of the windows in their order, in every epoch the same."""
+
+    def __init__(self, windows: StreamWindows) -> None:
+        super().__init__()
+        self.windows = windows
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.skip, len(self)))
 
 
 class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
@@ -97,6 +241,7 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
         self.batch_size = batch_size
         self.bptt = bptt
         self.eval_batch_size = eval_batch_size
+        self.seed = seed
         self.num_workers = num_workers
         self._tokenizer = tokenizer
         self._streams: dict[str, TokenStream] = {}

@@ -1,17 +1,26 @@
-"""Reads lines of text, from files and datasets, and checks every line before anything is trained on it."""
+"""Lines of text: from files, datasets or generated, every line checked before anything is trained on it.
+
+The generated ones are invented reports in which a verb agrees with a noun that may stand several words before it. Each
+has a subject, perhaps with a clause between it and its verb, and an object that suits the verb. What comes next follows
+from more than the last word, so that a model that reads the whole line does better than counts of pairs. Only
+`random.Random.random` is used, the one method whose sequence Python promises to keep: the same seed gives the same
+bytes everywhere.
+"""
 
 from __future__ import annotations
 
+import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import datasets
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ctxzoo.data.formats import SAMPLE, TextFormatError
+from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
 from ctxzoo.data.own_splits import RowGroups, group_numbers, text_key
 from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.row_files import load_tables, read_delimited, read_json_lines, read_parquet
@@ -26,8 +35,8 @@ from ctxzoo.data.text_columns import (
     names_of,
 )
 from ctxzoo.data.text_files import file_kind, file_lines
-from ctxzoo.tasks.language_modelling.sample import TEXT, sample_text
 
+TEXT = "text"  # the column of the lines
 PIECE = 1000  # words; the one line of a running text is cut into lines of so many, as for word embeddings
 FILE_KINDS = (".txt", ".csv", ".tsv", ".jsonl", ".parquet")
 # Stands behind each line. One sign, which no pre-tokenizer cuts further, and which texts hardly hold.
@@ -169,3 +178,61 @@ def _checked(where: str, split: datasets.Dataset, text_column: ColumnNames) -> p
     if not len(lines):
         raise TextFormatError(f"{where}: no line of text; expected at least one")
     return lines
+
+
+Item = TypeVar("Item")
+
+NOUNS = (("farmer", "farmers"), ("baker", "bakers"), ("sailor", "sailors"), ("teacher", "teachers"))
+ADJECTIVES = ("old", "young", "tall", "tired")
+CLAUSES = ("from the village", "behind the mill", "with a red hat", "near the river")
+# Singular, plural, and the objects of the verb.
+VERBS = (
+    ("sells", "sell", ("bread", "flour", "apples")),
+    ("mends", "mend", ("a net", "a boat", "the roof")),
+    ("reads", "read", ("a letter", "the paper", "an old book")),
+    ("paints", "paint", ("the door", "a boat", "the wall")),
+)
+ENDINGS = ("", "", "today", "every day", "after lunch")
+
+
+def sample_text(seed: int = 0, train: int = 600, validation: int = 100, test: int = 100) -> dict[str, datasets.Dataset]:
+    """Return generated lines; the same arguments give the same rows on every machine.
+
+    A larger split begins with a smaller one's rows.
+
+    Args:
+        seed: 0 or more.
+        train, validation, test: number of lines, 1 or more.
+
+    Returns:
+        Splits train, validation and test with the column `text`.
+
+    Raises:
+        ValueError: negative seed, or a number of lines below 1.
+    """
+    if seed < 0:
+        raise ValueError(f"seed is {seed}; expected 0 or more")
+    splits = {}
+    for split, rows in zip(SPLITS, (train, validation, test), strict=True):
+        if rows < 1:
+            raise ValueError(f"{split}={rows}; expected 1 line or more")
+        draws = random.Random(f"ctxzoo sample_text {seed} {split}")
+        splits[split] = datasets.Dataset.from_dict({TEXT: [_line(draws) for _ in range(rows)]})
+    return splits
+
+
+def _line(draws: random.Random) -> str:
+    plural = draws.random() < 0.5
+    words = ["the"]
+    if draws.random() < 0.4:
+        words.append(_pick(draws, ADJECTIVES))
+    words.append(_pick(draws, NOUNS)[int(plural)])
+    if draws.random() < 0.4:
+        words.append(_pick(draws, CLAUSES))
+    singular_form, plural_form, objects = _pick(draws, VERBS)
+    words += [plural_form if plural else singular_form, _pick(draws, objects), _pick(draws, ENDINGS), "."]
+    return " ".join(word for word in words if word)
+
+
+def _pick(draws: random.Random, items: Sequence[Item]) -> Item:
+    return items[int(draws.random() * len(items))]

@@ -10,8 +10,9 @@ import ctxzoo  # noqa: F401 - registers the architectures
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.models.modeling_beta_lstm import BetaLstmForCausalLM
 from ctxzoo.tasks.language_modelling.continuation import PART, continue_text
-from ctxzoo.tasks.language_modelling.default_settings import CONFIGS
-from ctxzoo.tasks.language_modelling.vocabulary import LineVocabulary
+from ctxzoo.tasks.language_modelling.data import LineVocabulary
+from ctxzoo.tasks.language_modelling.experiments import ENCODERS, default, variants
+from tests.support.own_trainings import config_of
 
 TOKENIZER = LineVocabulary(min_word_count=1).build_tokenizer(["a b c d", "a b c", "a b", "a"])
 
@@ -67,7 +68,9 @@ SMALL = {"hidden_size": 8, "num_layers": 2, "word_dim": 8, "vocab_size": TOKENIZ
 
 def of_architecture(name: str) -> Any:
     """A language model as `ctxzoo train` makes it, small, which forgets no word."""
-    config = {**CONFIGS[name], **SMALL, **({"memory_length": 0} if "memory_length" in CONFIGS[name] else {})}
+    variant = next(iter(variants(name)))
+    config = {**config_of(default(name, variant)), **SMALL}
+    config |= {"memory_length": 0} if "memory_length" in config else {}
     torch.manual_seed(1)
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(f"ctxzoo_{name}", **config))
     with torch.no_grad():
@@ -76,7 +79,7 @@ def of_architecture(name: str) -> Any:
     return model
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", ["beta_lstm", *ENCODERS])
 def test_a_long_prompt_is_read_in_parts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, prompt = of_architecture(name), "a b c d b a c a d b b"
     logits: list[torch.Tensor] = []

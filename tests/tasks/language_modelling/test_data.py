@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
-from ctxzoo.tasks.language_modelling.data import TEXT_DATASETS, LanguageModellingDataModule
+from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule, LineVocabulary
+from ctxzoo.tasks.language_modelling.experiments import TEXT_DATASETS
 from ctxzoo.tasks.language_modelling.reader import END_MARK
-from ctxzoo.tasks.language_modelling.vocabulary import LineVocabulary
 
 LINES = ["the cat sat", "the dog", "a cat ran off ."]
 
@@ -124,7 +124,7 @@ def test_what_is_refused(folder: str, tmp_path: Path) -> None:
 
 @pytest.mark.data
 def test_the_penn_treebank_has_the_known_sizes() -> None:
-    data = made(**TEXT_DATASETS["ptb"])
+    data = made(dataset=TEXT_DATASETS["ptb"])
     splits = ("train", "validation", "test")
     assert [len(data.lines(split)) for split in splits] == [42_068, 3_370, 3_761]
     assert [len(data.stream(split)) for split in splits] == [929_589, 73_760, 82_430]

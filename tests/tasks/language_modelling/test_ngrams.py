@@ -12,9 +12,9 @@ import pytest
 
 from ctxzoo.results.result import read_result
 from ctxzoo.runs.run import execute
-from ctxzoo.tasks.language_modelling.data import TEXT_DATASETS, LanguageModellingDataModule
-from ctxzoo.tasks.language_modelling.floors import FLOORS, FloorRun, fit_floor, score_floor
-from ctxzoo.tasks.language_modelling.ngrams import KneserNey, discounts_of
+from ctxzoo.tasks.language_modelling.baselines import FLOORS, FloorRun, KneserNey, discounts_of, fit_floor, score_floor
+from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule
+from ctxzoo.tasks.language_modelling.experiments import TEXT_DATASETS
 
 END = 1
 
@@ -137,7 +137,7 @@ def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
 @pytest.mark.data
 def test_the_penn_treebank_is_near_the_published_number() -> None:
     """Mikolov et al. (2011) give 141 for 5-grams."""
-    data = LanguageModellingDataModule(**TEXT_DATASETS["ptb"])
+    data = LanguageModellingDataModule(TEXT_DATASETS["ptb"])
     data.setup()
     found = {name: score_floor(fit_floor(name, data), data.stream("test"))["perplexity"] for name in FLOORS}
     assert found == pytest.approx({"unigram": 639.30, "bigram": 185.70, "kneser_ney_5": 141.17}, abs=0.01)

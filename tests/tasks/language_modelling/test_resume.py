@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 from ctxzoo.runs.run import execute
-from ctxzoo.tasks.language_modelling.run import LanguageModelRun
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.language_modelling.task import CARRIED
 from ctxzoo.training.trainer import LAST
 from tests.support.killed_runs import execute_apart, killed_at, what_is_left
@@ -20,9 +19,9 @@ from tests.tasks.language_modelling.test_run import run
 EPOCHS, STEPS_PER_EPOCH = 2, 6
 
 
-def training(folder: Path, cell: str) -> LanguageModelRun:
-    one = run(folder, cell, epochs=EPOCHS, batch_size=20, bptt=55, halve_after=1, weight_dropout=0.1)
-    return replace(one, trainer=replace(one.trainer, checkpoint_every=2))
+def training(folder: Path, cell: str) -> ExperimentRun:
+    small = {"batch_size": 20, "bptt": 55, "halve_after": 1, "weight_dropout": 0.1, "checkpoint_every": 2}
+    return run(folder, cell, epochs=EPOCHS, **small)
 
 
 @pytest.mark.slow

@@ -16,14 +16,17 @@ from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.models.modeling_beta_lstm import BetaLstmForCausalLM
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.language_modelling import continue_text, evaluate
-from ctxzoo.tasks.language_modelling.run import CELLS, LanguageModelRun, LanguageModelSettings, language_model_run
+from ctxzoo.tasks.language_modelling.experiments import CELLS, of_cell, paper
+from ctxzoo.tasks.language_modelling.problem import LANGUAGE_MODELLING
 from tests.hub.test_card import python_blocks
+from tests.support.own_trainings import config_of
 
 PROMPT = "the old farmers"
 
 
-def run(folder: Path, cell: str = "lstm", epochs: int = 1, **changes) -> LanguageModelRun:
+def run(folder: Path, cell: str = "lstm", epochs: int = 1, **changes) -> ExperimentRun:
     small = {
         "hidden_size": 12,
         "word_dim": 12,
@@ -32,24 +35,28 @@ def run(folder: Path, cell: str = "lstm", epochs: int = 1, **changes) -> Languag
         "optimizer": "adam",
         "learning_rate": 2e-3,
     }
-    settings = LanguageModelSettings(
+    experiment = paper().changed(
+        recipe="trial",
+        dataset="sample",
         epochs=epochs,
         **{**small, **changes},
         output_dir=str(folder / "runs"),
         results_dir=str(folder / "results"),
+        commit="0123abc",
+        progress=False,
         tensorboard=False,
         accelerator="cpu",
     )
-    return language_model_run(settings, "sample", cell, seed=0, recipe="trial", commit="0123abc")
+    return ExperimentRun(LANGUAGE_MODELLING, of_cell(experiment, cell))
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[LanguageModelRun, RunResult]:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[ExperimentRun, RunResult]:
     one = run(tmp_path_factory.mktemp("text"), epochs=3, learning_rate=0.03, dropout=0.0, locked_dropout=0.0)
     return one, execute(one)
 
 
-def test_it_learns_and_leaves_its_scores(finished: tuple[LanguageModelRun, RunResult]) -> None:
+def test_it_learns_and_leaves_its_scores(finished: tuple[ExperimentRun, RunResult]) -> None:
     one, result = finished
     metrics = result.metrics
     assert metrics["validation/epoch3/perplexity"] < metrics["validation/epoch1/perplexity"] < 60.0
@@ -60,13 +67,13 @@ def test_it_learns_and_leaves_its_scores(finished: tuple[LanguageModelRun, RunRe
     assert (one.spec.folder / "learning_curves.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def words_of_training(one: LanguageModelRun) -> int:
+def words_of_training(one: ExperimentRun) -> int:
     data = one.build_data()
     data.setup()
     return len(data.stream("train"))
 
 
-def test_a_checkpoint_scores_as_its_run_did(finished: tuple[LanguageModelRun, RunResult]) -> None:
+def test_a_checkpoint_scores_as_its_run_did(finished: tuple[ExperimentRun, RunResult]) -> None:
     one, result = finished
     scores = evaluate(one.spec.checkpoint, "sample", progress=False, accelerator="cpu", batch_size=50)
     assert scores["perplexity"] == pytest.approx(result.metrics["test/perplexity"], rel=1e-4)
@@ -75,7 +82,7 @@ def test_a_checkpoint_scores_as_its_run_did(finished: tuple[LanguageModelRun, Ru
         evaluate(model, "sample", progress=False)
 
 
-def test_its_checkpoint_generates_until_the_end_mark(finished: tuple[LanguageModelRun, RunResult]) -> None:
+def test_its_checkpoint_generates_until_the_end_mark(finished: tuple[ExperimentRun, RunResult]) -> None:
     checkpoint = finished[0].spec.checkpoint
     names = check_checkpoint_folder(checkpoint)
     assert "generation_config.json" not in names
@@ -90,7 +97,7 @@ def test_its_checkpoint_generates_until_the_end_mark(finished: tuple[LanguageMod
 
 
 def test_the_program_of_its_card_runs(
-    finished: tuple[LanguageModelRun, RunResult], capsys: pytest.CaptureFixture[str]
+    finished: tuple[ExperimentRun, RunResult], capsys: pytest.CaptureFixture[str]
 ) -> None:
     checkpoint = finished[0].spec.checkpoint
     card = (checkpoint / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(checkpoint))
@@ -103,7 +110,7 @@ def test_the_program_of_its_card_runs(
 
 
 def test_commands(
-    finished: tuple[LanguageModelRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    finished: tuple[ExperimentRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one, result = finished
     checkpoint = str(one.spec.checkpoint)
@@ -139,9 +146,7 @@ def test_commands(
     ]
 
 
-def test_several_columns_are_read_one_after_another(
-    finished: tuple[LanguageModelRun, RunResult], tmp_path: Path
-) -> None:
+def test_several_columns_are_read_one_after_another(finished: tuple[ExperimentRun, RunResult], tmp_path: Path) -> None:
     checkpoint, scores, out = str(finished[0].spec.checkpoint), tmp_path / "scores.json", tmp_path / "out.json"
     (tmp_path / "rows.csv").write_text("more,begin\nsaw the baker,the man\nbaker,a\n")
     (tmp_path / "lines.txt").write_text("the man saw the baker\na baker\n")
@@ -168,7 +173,7 @@ def test_several_columns_are_read_one_after_another(
     ],
 )
 def test_what_predict_does_not_take(
-    finished: tuple[LanguageModelRun, RunResult], options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    finished: tuple[ExperimentRun, RunResult], options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["predict", str(finished[0].spec.checkpoint), *options]) == 2
     assert message in capsys.readouterr().err
@@ -177,9 +182,7 @@ def test_what_predict_does_not_take(
 def test_all_cells_have_as_many_parameters_on_the_penn_treebank() -> None:
     counts = {}
     for cell in CELLS:
-        one = language_model_run(LanguageModelSettings(), "ptb", cell, seed=0, recipe="trial", commit="x")
-        fields = {name: value for name, value in one.config.items() if name != "model_type"}
-        config = BetaLstmConfig(**fields, vocab_size=10_001)
+        config = BetaLstmConfig(**config_of(of_cell(paper(), cell)), vocab_size=10_001)
         counts[cell] = sum(weight.numel() for weight in empty_model(BetaLstmForCausalLM, config).parameters())
     assert counts["lstm"] == 4_652_001
     assert all(abs(count / counts["lstm"] - 1) < 0.002 for count in counts.values())

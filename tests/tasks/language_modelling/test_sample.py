@@ -6,8 +6,7 @@ import json
 import pytest
 
 from ctxzoo.data.formats import SPLITS
-from ctxzoo.tasks.language_modelling.reader import check_lines
-from ctxzoo.tasks.language_modelling.sample import NOUNS, VERBS, sample_text
+from ctxzoo.tasks.language_modelling.reader import NOUNS, VERBS, check_lines, sample_text
 
 FROZEN = "cb598821bb0b3866d01e2cc09ee29aae8f168b73738ece325bccabcfce164742"
 

@@ -11,8 +11,14 @@ import pytest
 import torch
 
 from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule
-from ctxzoo.tasks.language_modelling.evaluation import evaluate, line_scores
-from ctxzoo.tasks.language_modelling.task import CARRIED, LanguageModellingScores, LanguageModellingTask, token_losses
+from ctxzoo.tasks.language_modelling.task import (
+    CARRIED,
+    LanguageModellingScores,
+    LanguageModellingTask,
+    evaluate,
+    line_scores,
+    token_losses,
+)
 from ctxzoo.training.task import NonFiniteLossError
 
 DRAWN = {"cell": "bibeta5", "kl_lambda": 1e-3}

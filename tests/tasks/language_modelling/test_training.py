@@ -13,17 +13,16 @@ import pytest
 from ctxzoo.cli.main import main
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
-from ctxzoo.runs.training_request import TrainingRequest
-from ctxzoo.tasks.language_modelling.sample import sample_text
-from ctxzoo.tasks.language_modelling.training import LanguageModelTraining
-
-TRAINING = LanguageModelTraining()
+from ctxzoo.tasks.language_modelling.experiments import CELLS, PRIOR, paper, variants
+from ctxzoo.tasks.language_modelling.problem import LANGUAGE_MODELLING
+from ctxzoo.tasks.language_modelling.reader import sample_text
+from tests.support.own_trainings import config_of
 
 
 def test_equal_lines_stay_together(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("one line\nanother\n\nOne  line\n")
-    rows = TRAINING.read(TrainingRequest(data=str(path), columns={"text_column": None}), tmp_path)
+    rows = LANGUAGE_MODELLING.read_own(paper().changed(dataset=str(path)), {}, tmp_path)
     assert rows.groups["train"].tolist() == [0, 1, 0]
     assert (rows.unit, rows.together) == ("lines", "equal lines")
 
@@ -53,31 +52,33 @@ def test_one_line_is_trained_validated_and_tested_in_stretches(
 
 @pytest.mark.parametrize("settings", ["default", "paper"])
 def test_every_setting_makes_a_model(settings: str) -> None:
-    for variant in TRAINING.variants("beta_lstm"):
-        preset = TRAINING.preset(settings, "beta_lstm", variant)
-        for one in (preset, TRAINING.tiny(preset)):
-            config = BetaLstmConfig(vocab_size=10, **one.config)
-            assert config.cell == variant
-            assert all(getattr(config, name) == value for name, value in one.config.items())
+    for variant in CELLS:
+        experiment = LANGUAGE_MODELLING.settings(settings, "beta_lstm", variant)
+        for one in (experiment, LANGUAGE_MODELLING.tiny(experiment)):
+            LANGUAGE_MODELLING.check(one)
+            config = BetaLstmConfig(vocab_size=10, **config_of(one))
+            assert config.cell == variant.removesuffix(PRIOR)
+            assert all(getattr(config, name) == value for name, value in config_of(one).items())
 
 
 @pytest.mark.parametrize("architecture", ["kernel_encoder", "linear_encoder", "higher_order_encoder"])
 def test_every_default_of_an_encoder_makes_a_model(architecture: str) -> None:
     known = ARCHITECTURES[architecture]
-    for variant in TRAINING.variants(architecture):
-        preset = TRAINING.preset("default", architecture, variant)
-        for one in (preset, TRAINING.tiny(preset)):
-            config: Any = known.config_class(vocab_size=10, **one.config)
+    for variant in variants(architecture):
+        experiment = LANGUAGE_MODELLING.settings("default", architecture, variant)
+        for one in (experiment, LANGUAGE_MODELLING.tiny(experiment)):
+            LANGUAGE_MODELLING.check(one)
+            config: Any = known.config_class(vocab_size=10, **config_of(one))
             of_variant = known.config_class.variants[variant]
-            assert config.causal
+            assert (config.causal, config.position) == (True, "rotary")
             assert {name: getattr(config, name) for name in of_variant} == of_variant
             known.model_classes["AutoModelForCausalLM"](config)
     with pytest.raises(ValueError, match=rf"no settings of a paper for {architecture} on language, .* default"):
-        TRAINING.preset("paper", architecture, variant)
+        LANGUAGE_MODELLING.settings("paper", architecture, variant)
 
 
 def test_a_search_takes_the_lowest_score() -> None:
-    assert (TRAINING.objective, TRAINING.lower_is_better) == ("perplexity", True)
+    assert (LANGUAGE_MODELLING.objective, LANGUAGE_MODELLING.lower_is_better) == ("perplexity", True)
 
 
 def test_text_of_ones_own_goes_the_whole_way(
@@ -95,6 +96,8 @@ def test_text_of_ones_own_goes_the_whole_way(
     assert capsys.readouterr().out.startswith("The old baker")
     assert main(["evaluate", str(checkpoint), "--dataset", "own.txt", "--split", "train"]) == 0
     again = ["train", "language-modelling", "--data", "own.txt", "--tiny", "--init_from", str(checkpoint)]
+    assert main([*again, "--cutter", "english"]) == 2
+    assert "cutter=english beside init_from=" in capsys.readouterr().err
     assert main([*again, "--batch_size", "4"]) == 0
     (_,) = Path("runs").rglob("continued-*/checkpoint")
 

@@ -1,0 +1,178 @@
+"""Language modelling: its trainings, and what the command line does with its checkpoints."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ctxzoo.data.notices import count_of
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.problem import Problem
+from ctxzoo.tasks.commands import (
+    TEXT,
+    TEXT_COLUMN,
+    Option,
+    TaskCommands,
+    answer_file,
+    check_input,
+    device_of,
+    how_to_score,
+    positive,
+    say_written,
+)
+from ctxzoo.tasks.language_modelling import experiments
+from ctxzoo.tasks.language_modelling.experiments import (
+    ARCHITECTURE,
+    PROBLEM,
+    SEARCH_SPACE,
+    TINY_HEADS,
+    TINY_SIZE,
+    LineData,
+    LineModel,
+    of_cell,
+)
+
+if TYPE_CHECKING:
+    from ctxzoo.data.own_splits import OwnRows
+    from ctxzoo.hub.task_card import TaskCard
+    from ctxzoo.results.result import RunResult
+    from ctxzoo.training.task import ZooTask
+
+WORDS = 30  # that are added at most
+COUNTED = "kneser_ney_5"  # stands beside the scores
+
+
+class LanguageModelling(Problem, TaskCommands):
+    """Which word comes next. Paper's settings are those of the recipe for the Penn Treebank."""
+
+    name, title = PROBLEM, "language modelling"
+    takes_experiments = True
+    data_args, model_args = LineData, LineModel
+    of_tokenizer = ("min_word_count", "lower_case", "cutter")
+    default = (ARCHITECTURE, "lstm")
+    space = SEARCH_SPACE
+    objective, lower_is_better = "perplexity", True
+    evaluate_options = (TEXT_COLUMN,)
+    predict_options = (
+        TEXT,
+        TEXT_COLUMN,
+        Option("words", f"to add at most; default: {WORDS}", positive),
+        Option("temperature", "below 1: what is likely becomes likelier; default: 1", float),
+        Option("draw_seed", "of the draws; default: 0", int),
+    )
+
+    @property
+    def card(self) -> TaskCard:
+        from ctxzoo.tasks.language_modelling.card import CARD
+
+        return CARD
+
+    @property
+    def module_class(self) -> type[ZooTask]:
+        from ctxzoo.tasks.language_modelling.task import LanguageModellingTask
+
+        return LanguageModellingTask
+
+    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        return experiments.variants(architecture)
+
+    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        if name == "paper":
+            return of_cell(experiments.paper(architecture, variant), variant)
+        return experiments.default(architecture, variant)
+
+    def tiny(self, experiment: Experiment) -> Experiment:
+        small: dict[str, Any] = {}
+        if experiment.start.init_from is None:
+            small = {"hidden_size": TINY_SIZE, "word_dim": TINY_SIZE}
+        if experiment.values()["num_heads"] is not None:
+            small |= {"hidden_size": TINY_HEADS * TINY_SIZE, "num_heads": TINY_HEADS}
+        return experiment.changed(epochs=1, tiny=True, **small)
+
+    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        from ctxzoo.data.own_splits import OwnRows, gather_splits
+        from ctxzoo.tasks.language_modelling.reader import check_lines, line_groups, load_lines
+
+        data: Any = experiment.data
+        columns = data.text_column or None
+        splits, origin = gather_splits(
+            data.dataset, files, lambda source: load_lines(source, experiment.run.data_dir, columns)
+        )
+        checked = check_lines(splits, text_column=columns, origin=origin)
+        return OwnRows(splits=checked.splits, **vars(line_groups(checked)))
+
+    def data_module(self, experiment: Experiment) -> Any:
+        from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule
+
+        data: Any = experiment.data
+        return LanguageModellingDataModule(
+            **self.words_of(experiment), batch_size=data.batch_size, bptt=data.bptt, seed=experiment.seed
+        )
+
+    def words_of(self, experiment: Experiment) -> dict[str, Any]:
+        """Return the arguments of a DataModule that say which words it has."""
+        data: Any = experiment.data
+        given = {name: value for name in self.of_tokenizer if (value := getattr(data, name)) is not None}
+        return {
+            "dataset": experiment.source,
+            "data_dir": experiment.run.data_dir,
+            "text_column": None if data.rows else data.text_column or None,
+            "init_from": experiment.start.init_from,
+            **given,
+        }
+
+    def beside(self, experiment: Experiment, result: RunResult) -> Iterable[str]:
+        from ctxzoo.runs.run import execute
+        from ctxzoo.tasks.language_modelling.baselines import FloorRun
+
+        counted = FloorRun(
+            recipe=experiment.recipe,
+            variant=COUNTED,
+            commit=experiment.commit,
+            data=self.words_of(experiment),
+            named=experiment.data.named,
+            tag=experiment.data.rows,  # other rows of this name have a baseline of their own
+            output_dir=experiment.run.output_dir,
+            results_dir=experiment.run.results_dir,
+        )
+        yield "counting up to five words in a row in all training lines, to stand beside it"
+        theirs = execute(counted, resume=experiment.run.resume).metrics["test/perplexity"]
+        yield (
+            f"counts of up to five words in a row (modified Kneser-Ney) have the perplexity {theirs:.2f} on test, "
+            f"this model {result.metrics['test/perplexity']:.2f}; lower is better"
+        )
+
+    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        return '--text "the beginning of a line"'
+
+    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+        from ctxzoo.tasks.language_modelling.task import evaluate
+
+        given = {name: value for name, value in own.items() if value is not None}
+        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
+
+    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        check_input(options, "text", own["text"])
+
+        from ctxzoo.data.text_columns import TEXT_COLUMNS
+        from ctxzoo.tasks.language_modelling.continuation import Continuations
+
+        model, tokenizer = options.saved.load()
+        continuations = Continuations(
+            model.to(device_of(options)),
+            tokenizer,
+            text_column=own["text_column"],
+            words=own["words"] or WORDS,
+            temperature=1.0 if own["temperature"] is None else own["temperature"],
+            seed=own["draw_seed"] or 0,
+        )
+        if options.file is None:
+            print(f"{own['text']} {continuations.of([own['text']])[0]}".rstrip())
+            return
+        number = answer_file(options, continuations, columns=own["text_column"] or TEXT_COLUMNS[:1])
+        say_written(options, count_of(number, "continuations"))
+
+
+LANGUAGE_MODELLING = LanguageModelling()
