@@ -22,6 +22,7 @@ from benchmarks.recbole_sessions_tables import recbole_sessions
 from benchmarks.reporting import RESULTS, number, read_rows
 from benchmarks.second_order_tables import second_order_attention
 from benchmarks.session_positions_tables import session_positions
+from benchmarks.settings_search import settings_search
 from benchmarks.shared_rows import shared_rows
 from benchmarks.waiting_threads_tables import waiting_threads
 from benchmarks.word_embedding_tables import word_embedding
@@ -111,6 +112,7 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
     "waiting_threads": waiting_threads,
     "explanations": explanations,
     "shared_rows": shared_rows,
+    "settings_search": settings_search,
 }
 
 

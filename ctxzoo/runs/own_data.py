@@ -179,7 +179,10 @@ def train_own(problem: Problem, line: CommandLine) -> RunResult:
             run_of = partial(_run_of, problem, card, own)
             run, resume = _plain_run(experiment, run_of), experiment.run.resume
             if own.tune is not None:
-                run, resume = _tuned(problem, experiment, own.tune, line.typed, run_of), True
+                search = search_of(problem, experiment, line.typed, run_of)
+                found = tuned_run(search, minutes=own.tune, seed=experiment.seed, resume=resume, tell=say)
+                assert isinstance(found, ExperimentRun)
+                run, resume = found, True
             elif resume and not run.spec.folder.is_dir():
                 say("note: no training on these rows was begun before; it starts anew")
             kept = run.spec.finished() if resume else None
@@ -243,14 +246,20 @@ def _plain_run(experiment: Experiment, run_of: Callable[[Experiment], Experiment
     return run_of(experiment)
 
 
-def _tuned(
+def search_of(
     problem: Problem,
     experiment: Experiment,
-    minutes: float,
     typed: frozenset[str],
     run_of: Callable[[Experiment], ExperimentRun],
-) -> ExperimentRun:
-    """Return the run with the best settings of a search; what was typed is not changed."""
+) -> Search:
+    """Return the search from an experiment on; what was typed is not changed.
+
+    Args:
+        problem: Problem of the experiment.
+        experiment: Settings that are tried first.
+        typed: Names of settings that a trial leaves alone.
+        run_of: Gives the training of an experiment.
+    """
     trials = str(Path(experiment.run.results_dir) / TRIALS)
 
     def run_of_trial(tried: Experiment, trial: Trial) -> ExperimentRun:
@@ -259,17 +268,13 @@ def _tuned(
         only_kept = {} if trial.score == "test" else {"results_dir": trials, "push_to": None}
         return run_of(one.changed(**only_kept))
 
-    space = {name: values for name, values in problem.search_space(experiment).items() if name not in typed}
-    search = Search(
+    return Search(
         run_of=run_of_trial,
         start=experiment,
-        space=space,
+        space={name: values for name, values in problem.search_space(experiment).items() if name not in typed},
         objective=problem.objective,
         lower_is_better=problem.lower_is_better,
     )
-    found = tuned_run(search, minutes=minutes, seed=experiment.seed, resume=experiment.run.resume, tell=say)
-    assert isinstance(found, ExperimentRun)
-    return found
 
 
 def _told(experiment: Experiment) -> str:

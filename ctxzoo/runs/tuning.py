@@ -119,11 +119,9 @@ def tuned_run(search: Search, *, minutes: float, seed: int, resume: bool, tell: 
         ValueError: no trial gave a finite loss.
         TrainingInterrupted: Ctrl-C; what is finished is kept, and `resume` goes on.
     """
-    study = Study(search, seed=seed, minutes=minutes, resume=resume)
-    budget, spent = 60 * minutes, 0.0
+    spent, number = 0.0, 0
     best: Ended | None = None
-    number = 0
-    for ended in _trials(study, search, budget, resume):
+    for ended in carried_out(search, minutes=minutes, seed=seed, resume=resume):
         number, spent = ended.number + 1, spent + ended.seconds
         changes = _changes(ended.settings, search.start)
         if ended.score is None:
@@ -151,9 +149,13 @@ def tuned_run(search: Search, *, minutes: float, seed: int, resume: bool, tell: 
     return run
 
 
-def _trials(study: Study, search: Search, budget: float, resume: bool) -> Iterator[Ended]:
-    """Yield the trials that are over, and then new ones as long as their time lasts, each when it is over."""
-    spent, number = 0.0, 0
+def carried_out(search: Search, *, minutes: float, seed: int, resume: bool) -> Iterator[Ended]:
+    """Yield the trials that are over, and then new ones as long as their time lasts, each when it is over.
+
+    Arguments and errors are those of `tuned_run`.
+    """
+    study = Study(search, seed=seed, minutes=minutes, resume=resume)
+    budget, spent, number = 60 * minutes, 0.0, 0
     for ended in study.ended():
         yield ended
         spent, number = spent + ended.seconds, ended.number + 1
@@ -161,12 +163,12 @@ def _trials(study: Study, search: Search, budget: float, resume: bool) -> Iterat
         drawn = study.draw(number)
         if drawn is None:
             return
-        ended = _carried_out(study, drawn, search, number, budget - spent, resume)
+        ended = _try(study, drawn, search, number, budget - spent, resume)
         yield ended
         spent, number = spent + ended.seconds, number + 1
 
 
-def _carried_out(study: Study, drawn: Any, search: Search, number: int, seconds: float, resume: bool) -> Ended:
+def _try(study: Study, drawn: Any, search: Search, number: int, seconds: float, resume: bool) -> Ended:
     """Train with the settings of a drawn trial, and write down how it ended."""
     settings = study.settings_of(drawn.params)
     run = search.run_of(settings, Trial(name=f"trial{number}", minutes=max(seconds, LEAST_SECONDS) / 60))

@@ -11,7 +11,7 @@ from ctxzoo.models.configuration_nipen import NipenConfig
 from ctxzoo.models.configuration_vote_baseline import VoteBaselineConfig
 from ctxzoo.results.environment import public_name
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, OptimizerArgs, TrainerArgs
-from ctxzoo.runs.spaces import Space
+from ctxzoo.runs.spaces import Between, Space
 from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Range, number
 
 PROBLEM = "vote-prediction"
@@ -230,7 +230,7 @@ def default(architecture: str, variant: str) -> Experiment:
 SEARCH_SPACE: Space = {
     "batch_size": (32, 64, 128),
     "num_topics": (1, 3, 10),
-    "trust_lambda": (300, 1000, 3000),
-    "delta_lambda": (0.3, 1, 10),
-    "ideal_lambda": (0.1, 1, 10),
+    "trust_lambda": Between(300.0, 3000.0, log=True),
+    "delta_lambda": Between(0.3, 10.0, log=True),
+    "ideal_lambda": Between(0.1, 10.0, log=True),
 }

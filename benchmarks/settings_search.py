@@ -1,0 +1,148 @@
+"""What a search for settings gains: the best of 20 trials beside the usual settings, on small data sets.
+
+    python -m benchmarks.settings_search         about 25 minutes on one thread; needs CTXZOO_DATA
+
+Each set is divided as `ctxzoo train` divides it, and searched with one seed as `--tune` does. The best trial is chosen
+by validation, where the best of twenty has been lucky too; so both settings are trained once more, and scored on test.
+"""
+
+from __future__ import annotations
+
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+import datasets
+import torch
+
+from benchmarks.reporting import RESULTS, Value, number, write_rows
+from ctxzoo.data.sources import load_splits
+from ctxzoo.results.environment import git_commit
+from ctxzoo.results.table_parts import markdown_table
+from ctxzoo.runs.own_data import OwnArgs, parse_own, search_of, with_rows
+from ctxzoo.runs.own_data import write_rows as write_own_rows
+from ctxzoo.runs.preset import told
+from ctxzoo.runs.problem import Problem
+from ctxzoo.runs.run import execute
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.runs.tuning import Ended, Search, Trial, carried_out
+from ctxzoo.tasks import commands_named
+
+NAME = "settings_search"
+TRIALS = 20
+MINUTES = 600  # more than they take
+SENTENCES = 2_000  # of the treebank
+TREEBANK = "ctxzoo-data/ud_english_ewt"
+# Problem to what is typed behind it; epochs are few, so that a trial takes half a minute.
+SETS: dict[str, tuple[str, ...]] = {
+    "session-recommendation": (
+        *("--data", "ctxzoo-data/lastfm_hcrnn", "--architecture", "session_baseline", "--variant", "gru4rec"),
+        *("--epochs", "4"),
+    ),
+    "polyphonic-music": (
+        *("--data", "ctxzoo-data/polyphonic_music", "--config_name", "jsb_chorales", "--variant", "lstm"),
+        *("--epochs", "4"),
+    ),
+    "token-classification": ("--data", TREEBANK, "--epochs", "4"),
+}
+
+
+def searched(problem: Problem, words: Sequence[str], trials: int) -> dict[str, Value]:
+    """Return the row of one set: scores of the usual settings, and of the best of some trials.
+
+    Args:
+        problem: Problem of the set.
+        words: Options of `ctxzoo train` behind its name.
+        trials: Number of trials.
+    """
+    line = parse_own(problem, words)
+    experiment = line.experiment
+    experiment = problem.resolve(with_rows(experiment, write_own_rows(problem, experiment, OwnArgs())))
+    search = search_of(problem, experiment, line.typed, lambda one: ExperimentRun(problem, one))
+    ended = []
+    for one in islice(carried_out(search, minutes=MINUTES, seed=experiment.seed, resume=False), trials):
+        print(f"{problem.name}: trial {one.number}: {one.said if one.score is None else one.score}", flush=True)
+        ended.append(one)
+    whole = [one for one in ended if one.score is not None]
+    usual, best = whole[0], (min if search.lower_is_better else max)(whole, key=lambda one: one.score)
+    own = experiment.values()
+    changed = {name: best.settings.values()[name] for name in search.space}
+    return {
+        "problem": problem.name,
+        "data": experiment.data.named,
+        "model": f"{experiment.model.architecture} {experiment.model.variant}",
+        "score": search.objective,
+        "trials": len(ended),
+        "ended_early": sum(one.score is None for one in ended),
+        "best_trial": best.number,
+        "usual_validation": usual.score,
+        "best_validation": best.score,
+        "usual_test": _on_test(search, usual, "usual"),
+        "best_test": _on_test(search, best, "best"),
+        "is_better": int(best.score < usual.score if search.lower_is_better else best.score > usual.score),
+        "changed": told({name: value for name, value in changed.items() if value != own[name]}),
+        "seconds": sum(one.seconds for one in ended),
+    }
+
+
+def _on_test(search: Search, ended: Ended, name: str) -> float:
+    """Train with the settings of a trial, and return the score on test."""
+    result = execute(search.run_of(ended.settings, Trial(name=name, minutes=MINUTES, score="test")), quiet=True)
+    return float(result.metrics[f"test/{search.objective}"])
+
+
+def _part(name: str, folder: Path) -> Path:
+    """Write the first sentences of a treebank's training split, and return their file."""
+    rows = load_splits(name, None)["train"]
+    file = folder / f"{name.rpartition('/')[2]}.parquet"
+    rows.select(range(min(SENTENCES, len(rows)))).to_parquet(str(file))
+    return file
+
+
+def settings_search(rows: list[dict[str, str]]) -> str:
+    """Return the scores of the usual settings beside those of the best trial."""
+    headings = ["data", "model", "score", "validation", "best of trials", "test", "test, best", "trials", "ended early"]
+    names = ("usual_validation", "best_validation", "usual_test", "best_test")
+    return markdown_table(
+        [*headings, "minutes"],
+        [
+            [
+                f"`{row['data']}`",
+                row["model"],
+                row["score"].replace("_", " "),
+                *(number(row[name], 2) for name in names),
+                row["trials"],
+                row["ended_early"],
+                number(row["seconds"], 1, 60),
+            ]
+            for row in rows
+        ],
+        left=3,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=int, default=TRIALS)
+    parser.add_argument("--out", type=Path, default=RESULTS / f"{NAME}.csv")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    datasets.disable_progress_bars()
+    commit = git_commit()
+    rows = []
+    for problem, words in SETS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            data = {TREEBANK: str(_part(TREEBANK, Path(folder)))} if TREEBANK in words else {}
+            own = ("--output_dir", folder, "--threads", "1")
+            asked = [*(data.get(word, word) for word in words), *own]
+            rows.append(searched(commands_named(problem), asked, options.trials))
+        write_rows(options.out, rows, commit)
+    print(settings_search([{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]))
+
+
+if __name__ == "__main__":
+    main()
