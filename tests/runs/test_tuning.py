@@ -84,7 +84,7 @@ class Planted:
 
     Args:
         score: Gives those of some settings.
-        most: Number of trainings after which the search is stopped.
+        most: Number of trainings after which the search is stopped, in the next one behind its first epoch.
     """
 
     def __init__(self, score: Score, most: int = 10**6) -> None:
@@ -94,15 +94,18 @@ class Planted:
         self.clock = 0.0
 
     def execute(self, run: Any, *, resume: bool, quiet: bool) -> Any:
-        if len(self.tried) == self.most:
-            raise TrainingInterrupted("stopped")
-        self.tried.append(run.settings)
-        self.epochs.append(0)
-        self.clock += 1
+        stops = len(self.tried) == self.most
+        if not stops:
+            self.tried.append(run.settings)
+            self.epochs.append(0)
+            self.clock += 1
         run.spec.folder.mkdir(parents=True, exist_ok=True)
         scores = self.score(run.settings)
         for epoch, score in enumerate(scores):
-            self.epochs[-1] += 1
+            if stops and epoch == 1:
+                raise TrainingInterrupted("stopped")
+            if not stops:
+                self.epochs[-1] += 1
             trainer = SimpleNamespace(
                 callback_metrics={"validation/accuracy": score}, current_epoch=epoch, max_epochs=len(scores)
             )
@@ -249,6 +252,17 @@ def test_a_stopped_search_goes_on_and_repeats_no_trial(stopped_after: int, carry
     assert parts.tried[:-1] == whole.tried
     carry_out(parts, RATES, trials=1)  # without resume all begins anew
     assert parts.tried[-1] == whole.tried[0]
+
+
+def test_each_of_several_processes_draws_the_same_and_keeps_a_journal_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search, found = search_for(tmp_path, RATES), []
+    for process in ("0", "1"):
+        monkeypatch.setenv("LOCAL_RANK", process)
+        found.append(drawn(search, 0, 3))
+    assert found[0] == found[1]
+    assert len(list(tmp_path.rglob("*.journal"))) == 2
 
 
 def test_a_search_of_other_settings_takes_no_trial_over(carry_out: Callable[..., Any]) -> None:
