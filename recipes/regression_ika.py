@@ -9,89 +9,66 @@
     python recipes/regression_ika.py --resume                           finished runs are kept, the others go on
 
 All rows of a dataset are one sequence, and the loss counts the training rows alone. The epoch is chosen on validation
-rows, a tenth of all, that are cut from the training rows. Results files keep the squared error of each row. --name
-tells runs with other settings apart. A YAML file of settings may come first.
+rows, a tenth of all, that are cut from the training rows. --name tells runs with other settings apart. A YAML file of
+settings may come first.
 """
 
 from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_all
-from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.runs.run import Run
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.regression.baselines import BASELINES, BaselineRun
-from ctxzoo.tasks.regression.data import REGRESSION_DATASETS, regression_dataset
-from ctxzoo.tasks.regression.run import ATTENTIONS, RegressionSettings, data_arguments, regression_run, run_tag
+from ctxzoo.tasks.regression.experiments import ATTENTIONS, on_rows, paper, with_attention
+from ctxzoo.tasks.regression.problem import REGRESSION
 
-RECIPE = "regression_ika"
 OWN = "own"
 MODELS = (*BASELINES, *ATTENTIONS)
+BASE = paper().changed(recipe="regression_ika", p_norm=None)
 
 
-@dataclass
-class Settings(RegressionSettings):
-    dataset: list[str] = field(
-        default_factory=lambda: ["airline"], metadata={"help": f"of {', '.join(REGRESSION_DATASETS)}; or any other"}
-    )
-    models: list[str] = field(default_factory=lambda: list(MODELS), metadata={"help": f"of {', '.join(MODELS)}"})
-    splits: list[str] = field(
-        default_factory=lambda: [str(number) for number in range(10)],
-        metadata={"help": f"numbers of random splits; {OWN}: that of the dataset"},
-    )
-    name: str = field(default="", metadata={"help": "tells runs with other settings apart"})
+def main(
+    experiment: Experiment,
+    dataset: Sequence[str] = ("airline",),
+    models: Sequence[str] = MODELS,
+    splits: Sequence[str] = tuple(map(str, range(10))),
+    seeds: Sequence[int] = (0,),
+) -> None:
+    """Fit and score every model on every split of every dataset with every seed, and print a table.
 
-
-def main(settings: Settings) -> None:
-    for model in settings.models:
+    Args:
+        experiment: What all have in common.
+        dataset: Datasets: airline, co2, concrete, parkinsons, sample; or any other.
+        models: Models: mean, ridge, gp_rbf, gp_sm, dot, rbf, ikan_direct, ika, mikan.
+        splits: Numbers of random splits, from 0; own: that of the dataset.
+        seeds: Seeds of all that is drawn.
+    """
+    for model in models:
         if model not in MODELS:
             raise ValueError(f"models: {model!r} is not one of {', '.join(MODELS)}")
-    numbers = []
-    for split in settings.splits:
+    for split in splits:
         if split != OWN and not split.isdecimal():
             raise ValueError(f"splits: {split!r} is neither a number from 0 nor {OWN}")
-        numbers.append(None if split == OWN else int(split))
-    commit = git_commit()
-    runs: dict[str, list[object]] = {}
-    for dataset in settings.dataset:
-        config_name = regression_dataset(dataset)["config_name"]
-        for model in settings.models:
-            made: list[object] = []
-            for seed in settings.seeds:
-                for number in numbers:
-                    if model in ATTENTIONS:
-                        made.append(
-                            regression_run(
-                                settings,
-                                dataset,
-                                model,
-                                seed=seed,
-                                recipe=RECIPE,
-                                commit=commit,
-                                split_number=number,
-                                tag=settings.name,
-                            )
-                        )
-                        continue
-                    made.append(
-                        BaselineRun(
-                            recipe=RECIPE,
-                            variant=model,
-                            commit=commit,
-                            seed=seed,
-                            fold=number,
-                            data=data_arguments(settings, dataset, number, seed),
-                            score=settings.score,
-                            tag=run_tag(config_name, settings.protocol, settings.name),
-                            output_dir=settings.output_dir,
-                            results_dir=settings.results_dir,
-                        )
-                    )
-            runs[f"{dataset}, {model}"] = made
-    run_all(runs, f"regression: {settings.score} RMSE and R2, mean ± sd over splits and seeds", settings)
+    folds = [None if split == OWN else int(split) for split in splits]
+    runs: dict[str, list[Run]] = {}
+    for name in dataset:
+        on_each = [on_rows(experiment, name).changed(seed=seed, fold=fold) for seed in seeds for fold in folds]
+        for model in models:
+            if model in BASELINES:
+                runs[f"{name}, {model}"] = [BaselineRun(experiment=one, variant=model) for one in on_each]
+            else:
+                fitted = [with_attention(one, model, name) for one in on_each]
+                runs[f"{name}, {model}"] = [ExperimentRun(REGRESSION, one) for one in fitted]
+    run_all(runs, f"regression: {experiment.score} RMSE and R2, mean ± sd over splits and seeds", experiment.run)
 
+
+STUDY = Study(main, REGRESSION, BASE, {"variant": "models", "fold": "splits"})
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

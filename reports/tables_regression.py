@@ -20,7 +20,7 @@ from ctxzoo.results.table_parts import (
     refuse_repeats,
     with_commands,
 )
-from ctxzoo.tasks.regression.data import BEST_TEST, SETS, VALIDATION
+from ctxzoo.tasks.regression.experiments import BEST_TEST, SETS, VALIDATION
 
 RECIPE = "regression_ika"
 SPLITS = 10

@@ -378,7 +378,8 @@ def written_settings(experiment: Experiment, others: Mapping[str, Any]) -> str:
     if OWN in others and Path(run.results_dir) == Path(run.output_dir) / "results":
         follows = ("results_dir",)  # from where the outputs are
     if OWN not in others:  # a user's own run is named by what it is
-        content |= {"score": experiment.score, "tag": experiment.tag}
+        fold = {} if experiment.fold is None else {"fold": experiment.fold}
+        content |= {**fold, "score": experiment.score, "tag": experiment.tag}
     for name, group in {**{group: getattr(experiment, group) for group in GROUPS}, **others}.items():
         if isinstance(group, Args):
             left_out = {*FOUND_OUT, *model, *follows}

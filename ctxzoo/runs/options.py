@@ -78,11 +78,11 @@ RANGES = {
             *("char_ngram_buckets", "classifier_size", "halve_after", "logit_rank", "ngram_buckets", "num_workers"),
             *("patience", "position_dim", "processes", "warmup_steps"),
             *("gradient_clip", "logit_learning_rate", "naive_bayes", "subsampling", "vectors_std", "weight_decay"),
-            *("deep_scale", "kl_lambda", "rows_per_step", "min_overlap", "questions"),
+            *("deep_scale", "kl_lambda", "min_overlap", "questions"),
         ),
         COUNT,
     ),
-    **dict.fromkeys(("learning_rate", "text_learning_rate", "embedding_bound", "p_norm"), POSITIVE),
+    **dict.fromkeys(("learning_rate", "embedding_bound", "p_norm"), POSITIVE),
     **dict.fromkeys(
         (
             *("classifier_dropout", "dropout", "embedding_dropout", "hidden_dropout", "pooled_dropout"),

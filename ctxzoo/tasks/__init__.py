@@ -31,6 +31,7 @@ EXPERIMENTS = {
     "polyphonic-music": ("ctxzoo.tasks.polyphonic_music.problem", "POLYPHONIC_MUSIC"),
     "session-recommendation": ("ctxzoo.tasks.sequences.problem", "SESSION_RECOMMENDATION"),
     "next-event": ("ctxzoo.tasks.sequences.problem", "NEXT_EVENT"),
+    "regression": ("ctxzoo.tasks.regression.problem", "REGRESSION"),
     "vote-prediction": ("ctxzoo.tasks.vote_prediction.problem", "VOTE_PREDICTION"),
 }
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
+from ctxzoo.runs.train import SETTINGS_FILE
+from recipes.regression_ika import STUDY
 from tests.support.recipe_here import recipe_here
 from tests.support.recipe_process import TINY, recipe
 
@@ -29,6 +31,17 @@ def test_models_and_baselines_are_one_table_on_both_protocols(tmp_path: Path) ->
     for one in named:
         if one.architecture == "kernel_encoder":
             assert one.metrics["test/rmse"] == pytest.approx(one.metrics["validation/rmse"])
+
+
+def test_the_yaml_of_a_fold_starts_that_fold_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    typed = "--dataset sample --models mikan --splits 3 --seeds 2 --tiny --rows_per_step 40 --p_norm 3 --name mine"
+    STUDY.run(typed.split())
+    (file,) = Path("runs").rglob(SETTINGS_FILE)
+    STUDY.run([str(file), "--output_dir", "again", "--results_dir", "again/results"])
+    (first,), (second,) = (list(Path(folder).rglob("model.safetensors")) for folder in ("runs", "again"))
+    assert first.parents[1].name == second.parents[1].name == "mikan-sample-test-seed2-fold3-mine"
+    assert first.read_bytes() == second.read_bytes()
 
 
 @pytest.mark.parametrize(

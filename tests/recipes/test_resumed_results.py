@@ -30,6 +30,7 @@ RECIPES = (
     "pos_bilstm_tagger",
     "ptb_beta_lstm",
     "ptb_floors",
+    "regression_ika",
     "roll_call_floors",
     "roll_call_nipen",
     "sentence_contextualizer",

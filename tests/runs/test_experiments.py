@@ -23,6 +23,7 @@ from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.train import SETTINGS_FILE, ExperimentRun
 from ctxzoo.tasks.language_modelling.problem import LANGUAGE_MODELLING
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
+from ctxzoo.tasks.regression.problem import REGRESSION
 from ctxzoo.tasks.sequences.experiments import session_paper
 from ctxzoo.tasks.sequences.problem import NEXT_EVENT, SESSION_RECOMMENDATION
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
@@ -37,7 +38,9 @@ PROBLEMS: list[Problem] = [
     TOKEN_CLASSIFICATION,
     VOTE_PREDICTION,
     LANGUAGE_MODELLING,
+    REGRESSION,
 ]
+BATCHES = {"regression": "rows_per_step"}  # what says how much a step has, where it is not batch_size
 each_problem = pytest.mark.parametrize("problem", PROBLEMS, ids=[one.name for one in PROBLEMS])
 
 
@@ -109,15 +112,16 @@ def test_the_yaml_of_a_run_starts_it_again_bit_for_bit(
     problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    typed = "--data sample --tiny --seed 3 --optimizer sgd --momentum 0.5 --batch_size 9 --settings paper"
-    assert main(["train", problem.name, *typed.split()]) == 0
+    size = BATCHES.get(problem.name, "batch_size")
+    typed = "--data sample --tiny --seed 3 --optimizer sgd --momentum 0.5 --settings paper"
+    assert main(["train", problem.name, *typed.split(), f"--{size}", "9"]) == 0
     (file,) = Path("runs").rglob(SETTINGS_FILE)
     assert main(["train", problem.name, "--config", str(file), "--output_dir", "again"]) == 0
     (first,), (second,) = (list(Path(folder).rglob("model.safetensors")) for folder in ("runs", "again"))
     assert first.read_bytes() == second.read_bytes()
     told = [read_result(next(Path(folder).rglob("*-seed3-*.json"))).settings for folder in ("runs", "again/results")]
     assert told[0] == told[1]
-    assert (told[0]["momentum"], told[0]["batch_size"], told[0]["optimizer"]) == (0.5, 9, "sgd")
+    assert (told[0]["momentum"], told[0][size], told[0]["optimizer"]) == (0.5, 9, "sgd")
 
 
 def test_the_yaml_of_a_recipes_run_starts_it_again_bit_for_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,13 +284,14 @@ def test_a_search_leaves_what_was_typed_and_the_best_goes_on(
     problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command = f"train {problem.name} --data sample --tiny --tune 0.05 --batch_size 7"
+    size = BATCHES.get(problem.name, "batch_size")
+    command = f"train {problem.name} --data sample --tiny --tune 0.05 --{size} 7"
     assert main(shlex.split(command)) == 0
     said = capsys.readouterr().out
     assert "trial 0: the settings as they are: validation" in said
     trials = [read_result(file) for file in Path("runs/results/trials").rglob("*.json")]
     assert trials
-    assert {one.settings["batch_size"] for one in trials} == {7}
+    assert {one.settings[size] for one in trials} == {7}
     assert {one.split for one in trials} == {"validation"}
     (kept,) = Path("runs/results").glob("train_*/*tuned*.json")
     assert read_result(kept).split == "test"

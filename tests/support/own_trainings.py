@@ -18,7 +18,7 @@ from ctxzoo.tasks import commands_named
 from ctxzoo.tasks.language_modelling.problem import LANGUAGE_MODELLING
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.question_answering.training import ReaderTraining
-from ctxzoo.tasks.regression.training import RegressionTraining
+from ctxzoo.tasks.regression.problem import REGRESSION
 from ctxzoo.tasks.sequences.problem import NEXT_EVENT, SESSION_RECOMMENDATION
 from ctxzoo.tasks.text_classification.training import ClassifierTraining
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
@@ -89,7 +89,7 @@ TRAININGS: list[Any] = [
     ProblemTraining(NEXT_EVENT),
     ProblemTraining(POLYPHONIC_MUSIC),
     ReaderTraining(),
-    RegressionTraining(),
+    ProblemTraining(REGRESSION),
     ProblemTraining(SESSION_RECOMMENDATION),
     ClassifierTraining(),
     ProblemTraining(TOKEN_CLASSIFICATION),

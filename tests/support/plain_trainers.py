@@ -68,6 +68,8 @@ def scores_and_rows(run: Any, trainer: lightning.Trainer) -> dict[str, Any]:
 def with_batches_of(run: Any, size: int) -> Any:
     """The run with another batch size, where its data has batches."""
     if isinstance(run, ExperimentRun):
+        if "rows_per_step" in run.experiment.groups():  # one sequence of all rows
+            return run
         return replace(run, experiment=run.experiment.changed(batch_size=size))
     return replace(run, data={**run.data, "batch_size": size}) if "batch_size" in run.data else run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -18,11 +18,13 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.linear_model import RidgeCV
 
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.results.result import RESULTS_DIR, write_result_file
+from ctxzoo.results.result import write_result_file
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.regression.card import CARD
-from ctxzoo.tasks.regression.data import RegressionDataModule
+from ctxzoo.tasks.regression.experiments import check_protocol
+from ctxzoo.tasks.regression.problem import REGRESSION
 from ctxzoo.tasks.regression.reader import Numbers
 from ctxzoo.tasks.regression.spectral_mixture import SpectralMixture, mixture_objective
 from ctxzoo.tasks.regression.task import RegressionScores
@@ -105,65 +107,52 @@ BASELINES: Mapping[str, Callable[[Numbers, Numbers, int], Any]] = MappingProxyTy
 )
 
 
+REPORTED, ASKED_FOR = ("config_name", "protocol", "target_column"), ("feature_columns", "group_column")
+
+
 @dataclass(frozen=True, kw_only=True)
 class BaselineRun(Run):
     """One of `BASELINES`, fitted to the training rows alone.
 
     Attributes:
-        card: of the problem.
-        recipe, variant, commit, seed, score, tag, results_dir, output_dir, fold: see `RunSpec`.
-        data: arguments of the DataModule.
+        experiment: Data, split and seed; all else decides nothing.
+        variant: Name in `BASELINES`.
+
+    Raises:
+        ValueError: see `check_protocol`.
     """
 
     card: ClassVar[TaskCard] = CARD
 
-    recipe: str
+    experiment: Experiment
     variant: str
-    commit: str
-    seed: int = 0
-    fold: int | None = None
-    data: dict[str, Any] = field(default_factory=dict)
-    score: str = "test"
-    tag: str = ""
-    output_dir: str = "runs"
-    results_dir: str = RESULTS_DIR
+
+    def __post_init__(self) -> None:
+        check_protocol(self.experiment)
 
     @property
     def spec(self) -> RunSpec:
-        return RunSpec(
-            recipe=self.recipe,
-            architecture="scikit_learn",
-            variant=self.variant,
-            dataset=self.data["dataset"],
-            seed=self.seed,
-            fold=self.fold,
-            commit=self.commit,
-            settings={
-                **{name: self.data.get(name) for name in ("config_name", "protocol", "target_column")},
-                **{name: self.data[name] for name in ("feature_columns", "group_column") if self.data.get(name)},
-            },
-            score=self.score,
-            tag=self.tag,
-            output_dir=self.output_dir,
-            results_dir=self.results_dir,
-        )
+        told = self.experiment.settings()
+        settings = {name: told[name] for name in REPORTED} | {name: told[name] for name in ASKED_FOR if told[name]}
+        spec = self.experiment.spec
+        return replace(spec, architecture="scikit_learn", variant=self.variant, settings=settings, defaults={})
 
     def work(self, *, resume: bool) -> None:
-        data = RegressionDataModule(**self.data)
+        data, score = REGRESSION.data_module(self.experiment), self.experiment.score
         data.setup()
-        data.rows(self.score)  # where there is no such split, an error now
+        data.rows(score)  # where there is no such split, an error now
         started = time.perf_counter()
         features = data.scaled_features()
         train = data.rows("train")
         scaled = data.scaling.target(data.targets)
-        model = BASELINES[self.variant](features[train], scaled[train], self.seed)
-        rows = data.rows(self.score)
+        model = BASELINES[self.variant](features[train], scaled[train], self.experiment.seed)
+        rows = data.rows(score)
         predicted = model.predict(features[rows]) * data.scaling.scales[-1] + data.scaling.offsets[-1]
         scores = RegressionScores()
         scores.update(torch.from_numpy(predicted), torch.from_numpy(data.targets[rows]))
         numbers = len(model.kernel_.theta) if hasattr(model, "kernel_") else features.shape[1] + 1
         result = self.spec.result(
-            metrics={f"{self.score}/{name}": value for name, value in scores.compute().items()},
+            metrics={f"{score}/{name}": value for name, value in scores.compute().items()},
             parameters={"trainable": numbers, "total": numbers},
             fingerprint=data.fingerprint,
             seconds=time.perf_counter() - started,

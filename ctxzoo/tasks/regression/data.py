@@ -22,27 +22,10 @@ from ctxzoo.data.checked_data import CheckedDataModule
 from ctxzoo.data.formats import SPLITS, TextFormatError
 from ctxzoo.data.notices import count_of
 from ctxzoo.data.own_splits import LEAST_ROWS, RowGroups
+from ctxzoo.tasks.regression.experiments import BEST_TEST, PROTOCOLS, VALIDATION
 from ctxzoo.tasks.regression.reader import Numbers, RegressionRows, RegressionSplits, feature_groups, read_rows
 
-SETS = ("airline", "co2", "concrete", "parkinsons")
-REGRESSION_DATASETS: dict[str, dict[str, Any]] = {
-    **{name: {"dataset": "ctxzoo-data/ika_regression", "config_name": name} for name in SETS},
-    "sample": {"dataset": "sample", "config_name": None},
-}
 HELD_OUT = 0.1  # of the rows, for test, and again for validation
-VALIDATION, BEST_TEST = "validation", "best_test"  # on which rows the epoch is chosen
-PROTOCOLS = (VALIDATION, BEST_TEST)
-
-
-def regression_dataset(name: str, config_name: str | None = None) -> dict[str, Any]:
-    """Return the arguments of `RegressionDataModule` that name a dataset.
-
-    Args:
-        name: one of `REGRESSION_DATASETS`, or any other Hub id, folder or file.
-        config_name: of another dataset with several configurations.
-    """
-    known = REGRESSION_DATASETS.get(name, {"dataset": name, "config_name": None})
-    return known if config_name is None else {**known, "config_name": config_name}
 
 
 def random_parts(groups: npt.NDArray[np.int64], seed: int, protocol: str) -> dict[str, npt.NDArray[np.int64]]:

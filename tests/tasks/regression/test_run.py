@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,36 +18,34 @@ from ctxzoo.cli.main import main
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.regression import SpectralMixture, baselines, evaluate, predict_rows
 from ctxzoo.tasks.regression.baselines import BASELINES, BaselineRun
-from ctxzoo.tasks.regression.run import RegressionRun, RegressionSettings, regression_run
+from ctxzoo.tasks.regression.experiments import paper
+from ctxzoo.tasks.regression.problem import REGRESSION
 from ctxzoo.tasks.regression.spectral_mixture import mixture_objective
-from ctxzoo.tasks.regression.training import RegressionTraining
 from tests.hub.test_card import python_blocks
 from tests.support.doors import printed_offline
 
 ROWS = [[5.0, 0.2, 0.5], [31.0, -0.6, 0.1]]
 
 
-def run(folder: Path, variant: str = "ikan_direct", **changes: object) -> RegressionRun:
-    options = {"epochs": 40, "hidden_size": 16, "inner_size": 16, "num_heads": 2, "num_features": 8, **changes}
-    settings = RegressionSettings(
-        **options,  # type: ignore[arg-type]
-        output_dir=str(folder / "runs"),
-        results_dir=str(folder / "results"),
-        tensorboard=False,
-        accelerator="cpu",
-    )
-    return regression_run(settings, "sample", variant, seed=0, recipe="trial", commit="0123abc")
+def run(folder: Path, variant: str = "ikan_direct", **changes: object) -> ExperimentRun:
+    options: dict[str, Any] = {
+        **{"epochs": 40, "hidden_size": 16, "inner_size": 16, "num_heads": 2, "num_features": 8},
+        **{"output_dir": str(folder / "runs"), "results_dir": str(folder / "results"), "tensorboard": False},
+        **{"progress": False, "accelerator": "cpu", "recipe": "trial", "commit": "0123abc"},
+    }
+    return ExperimentRun(REGRESSION, paper(variant=variant).changed(**{**options, **changes}))
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[RegressionRun, RunResult]:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[ExperimentRun, RunResult]:
     one = run(tmp_path_factory.mktemp("rows"))
     return one, execute(one)
 
 
-def test_it_learns_and_leaves_its_scores(finished: tuple[RegressionRun, RunResult]) -> None:
+def test_it_learns_and_leaves_its_scores(finished: tuple[ExperimentRun, RunResult]) -> None:
     one, result = finished
     assert result.metrics["validation/rmse"] < 0.8 * result.metrics["validation/epoch1/rmse"]
     for picture in ("learning_curves.png", "predictions.png"):
@@ -58,7 +57,7 @@ def test_it_learns_from_parts_of_the_rows(tmp_path: Path) -> None:
     result = execute(one)
     assert (result.metrics["epochs"], result.metrics["steps"]) == (15, 45)
     assert result.settings["rows_per_step"] == 40
-    assert "rows_per_step" not in run(tmp_path).spec.settings
+    assert run(tmp_path).spec.settings["rows_per_step"] is None
     assert result.metrics["train/epoch15/loss"] < 0.8 * result.metrics["train/epoch1/loss"]
     assert result.metrics["test/r2"] > 0.4
     from ctxzoo.hub.saved_model import load_saved_model
@@ -66,7 +65,7 @@ def test_it_learns_from_parts_of_the_rows(tmp_path: Path) -> None:
     assert len(load_saved_model(str(one.spec.checkpoint))[0].context.rows) == 120  # all of training, not a part
 
 
-def test_its_checkpoint_knows_scaling_and_training_rows(finished: tuple[RegressionRun, RunResult]) -> None:
+def test_its_checkpoint_knows_scaling_and_training_rows(finished: tuple[ExperimentRun, RunResult]) -> None:
     one, result = finished
     checkpoint = one.spec.checkpoint
     assert "tokenization_word.py" not in check_checkpoint_folder(checkpoint)
@@ -90,7 +89,7 @@ def test_its_checkpoint_knows_scaling_and_training_rows(finished: tuple[Regressi
 
 @pytest.mark.slow
 def test_the_programs_of_its_card_run(
-    finished: tuple[RegressionRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    finished: tuple[ExperimentRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     checkpoint = finished[0].spec.checkpoint
     card = (checkpoint / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(checkpoint))
@@ -105,7 +104,7 @@ def test_the_programs_of_its_card_run(
 
 
 def test_commands(
-    finished: tuple[RegressionRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    finished: tuple[ExperimentRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     checkpoint = str(finished[0].spec.checkpoint)
     assert main(["verify", checkpoint]) == 0
@@ -141,13 +140,8 @@ def test_commands(
 def test_baselines_know_the_training_rows_alone(tmp_path: Path) -> None:
     scores = {}
     for variant in ("mean", "ridge", "gp_rbf"):
-        one = BaselineRun(
-            recipe="regression_ika",
-            variant=variant,
-            commit="0123abc",
-            data={"dataset": "sample"},
-            results_dir=str(tmp_path),
-        )
+        experiment = paper().changed(recipe="regression_ika", commit="0123abc", results_dir=str(tmp_path))
+        one = BaselineRun(experiment=experiment, variant=variant)
         scores[variant] = execute(one).metrics["test/rmse"]
     assert scores["gp_rbf"] < scores["ridge"] < scores["mean"]
 
@@ -283,11 +277,11 @@ def test_times_and_incomes_are_features(
 def test_every_setting_makes_a_model(settings: str) -> None:
     from ctxzoo.models.configuration_kernel_encoder import KernelEncoderConfig
 
-    training = RegressionTraining()
-    for variant in training.variants("kernel_encoder"):
-        preset = training.preset(settings, "kernel_encoder", variant)
-        for one in (preset, training.tiny(preset)):
-            KernelEncoderConfig(**one.config)
+    for variant, fields in REGRESSION.variants("kernel_encoder").items():
+        experiment = REGRESSION.settings(settings, "kernel_encoder", variant)
+        for one in (experiment, REGRESSION.tiny(experiment)):
+            config = KernelEncoderConfig(**fields, **one.model.config())
+            assert (config.hidden_dropout, config.num_heads) == (0.0, 8)
 
 
 def test_own_rows_of_persons_and_a_feature_named_y(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -317,9 +311,16 @@ def test_own_rows_of_persons_and_a_feature_named_y(tmp_path: Path, capsys: pytes
     assert main(["predict", str(checkpoint), "--numbers", "0.5, 0.5"]) == 0
     assert 95 < float(capsys.readouterr().out) < 106
 
-    assert main([*command[:-2], "--feature_columns", "hour", *folders, *sizes, "--seed", "1"]) == 0
+    assert main([*command[:-2], "--feature_columns", " hour", *folders, *sizes, "--seed", "1"]) == 0
     chosen = [one for one in (tmp_path / "runs").rglob("checkpoint") if one != checkpoint]
     assert load_saved_model(str(chosen[0]))[0].config.feature_names == ["hour"]
-    with pytest.raises(SystemExit):
-        main([*command, "--feature_columns", "hour,,y"])
-    assert "expected names with" in capsys.readouterr().err
+    for typed, message in (
+        (["--feature_columns", "hour,,y"], 'hour,,y\': expected names with "," between them'),
+        (["--batch_size", "9"], "batch_size=9: a step has one sequence; --rows_per_step says of how many rows"),
+        (["--rows_per_step", "1"], "rows_per_step=1: expected 2 or more"),
+        (["--protocol", "best_test"], "protocol='best_test': it has random splits"),
+        (["--variant", "dot", "--p_norm", "3"], "p_norm=3: dot has none; ikan_direct, mikan have one"),
+    ):
+        capsys.readouterr()
+        assert main([*command, *typed]) == 2
+        assert message in capsys.readouterr().err

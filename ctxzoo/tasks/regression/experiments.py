@@ -1,0 +1,214 @@
+"""The trainings of regressions: what may be set, settings of IKA's code, the usual ones, and what a search tries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
+
+from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, OptimizerArgs, TrainerArgs
+from ctxzoo.runs.spaces import Between, Space
+from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Range, number
+
+PROBLEM, ARCHITECTURE = "regression", "kernel_encoder"
+# What is attended with, by the name of the variant; fields of the config.
+ATTENTIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        name: {**fields, "position": "none"}
+        for name, fields in {
+            "dot": {"attention": "dot"},
+            "rbf": {"attention": "rbf"},
+            "ikan_direct": {"attention": "ikan", "kernel": "direct"},
+            "ika": {"attention": "ika", "kernel": "implicit"},
+            "mikan": {"attention": "mikan", "kernel": "implicit"},
+        }.items()
+    }
+)
+NORM = 2.0
+# p of the importance in IKA's code, by dataset; the other variants have none.
+PUBLISHED_NORMS: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {
+        "ikan_direct": {"airline": 2.0, "co2": 3.0, "concrete": 2.0, "parkinsons": 3.0},
+        "mikan": {"airline": 3.0, "co2": 3.0, "concrete": 1.8, "parkinsons": 2.0},
+    }
+)
+TINY_SIZE = 8
+SETS = ("airline", "co2", "concrete", "parkinsons")
+REGRESSION_DATASETS: dict[str, dict[str, Any]] = {
+    **{name: {"dataset": "ctxzoo-data/ika_regression", "config_name": name} for name in SETS},
+    "sample": {"dataset": "sample", "config_name": None},
+}
+VALIDATION, BEST_TEST = "validation", "best_test"  # on which rows the epoch is chosen
+PROTOCOLS = (VALIDATION, BEST_TEST)
+BETWEEN = ","  # the numbers of a row, names of columns
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegressionData(DataArgs):
+    """What is trained on.
+
+    Args:
+        batch_size: Sequences of a step: one, of all rows, or of as many as rows_per_step says.
+        config_name: Configuration of a dataset with several, such as airline; null: the one that it names.
+        target_column: Column of a file that is predicted; null: y, else the last.
+        feature_columns: Columns that it is predicted from, or one text of names with commas between them; null: all.
+        group_column: Column whose rows of one value stay together, those of a person say; no feature of itself.
+        protocol: Rows by which the epoch is chosen: validation, or with random splits best_test, as IKA's code has it.
+        rows_per_step: Training rows of a step at most, drawn anew each epoch; null: a step has all.
+    """
+
+    batch_size: int = number(1, SIZE)
+    config_name: str | None = None
+    target_column: str | None = None
+    feature_columns: tuple[str, ...] | None = None
+    group_column: str | None = None
+    protocol: Literal["validation", "best_test"] = "validation"
+    rows_per_step: int | None = number(None, Range(2))
+
+    def __post_init__(self) -> None:
+        if self.batch_size != 1:
+            raise ValueError(
+                f"batch_size={self.batch_size}: a step has one sequence; --rows_per_step says of how many rows"
+            )
+        if self.feature_columns is not None and len(self.feature_columns) == 1:
+            object.__setattr__(self, "feature_columns", column_names(self.feature_columns[0]))
+        super().__post_init__()
+
+    @property
+    def part(self) -> str:
+        protocol = "" if self.protocol == VALIDATION else self.protocol
+        return "" if self.rows else "-".join(part for part in (self.config_name, protocol) if part)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegressionModel(ModelArgs):
+    """What is trained.
+
+    Args:
+        hidden_size: Numbers of a step.
+        inner_size: Units of the network of a block.
+        num_layers: Blocks.
+        num_heads: Heads of a block.
+        num_features: Frequencies of a learned kernel.
+        dropout: Dropout on what a block adds.
+        p_norm: Norm p of the importance, of ikan_direct and mikan; null: that of IKA's code, else 2.
+        kl_lambda: Weight of the divergence of drawn frequencies.
+    """
+
+    hidden_size: int | None = number(None, SIZE)
+    inner_size: int | None = number(None, SIZE)
+    num_layers: int | None = number(None, SIZE)
+    num_heads: int | None = number(None, SIZE)
+    num_features: int | None = number(None, SIZE)
+    dropout: float | None = number(None, FRACTION)
+    p_norm: float | None = number(None, POSITIVE)
+    kl_lambda: float | None = number(None, COUNT)
+
+    def config(self) -> dict[str, Any]:
+        """Return the fields of a configuration that differ from it; the usual p of a variant without one is none."""
+        found = super().config()
+        if self.variant in ATTENTIONS and self.variant not in PUBLISHED_NORMS and self.p_norm == NORM:
+            del found["p_norm"]
+        if "dropout" in found:
+            found["hidden_dropout"] = found.pop("dropout")
+        return found
+
+
+def column_names(text: str) -> tuple[str, ...]:
+    """Return the names of columns as they are typed.
+
+    Raises:
+        ValueError: one is empty.
+    """
+    names = tuple(part.strip() for part in text.split(BETWEEN))
+    if not all(names):
+        raise ValueError(f'feature_columns={text!r}: expected names with "{BETWEEN}" between them')
+    return names
+
+
+def regression_dataset(name: str, config_name: str | None = None) -> dict[str, Any]:
+    """Return the arguments of `RegressionDataModule` that name a dataset.
+
+    Args:
+        name: One of `REGRESSION_DATASETS`, or any other Hub id, folder or file.
+        config_name: Configuration of another dataset with several.
+    """
+    known = REGRESSION_DATASETS.get(name, {"dataset": name, "config_name": None})
+    return known if config_name is None else {**known, "config_name": config_name}
+
+
+def paper(architecture: str = ARCHITECTURE, variant: str = "ikan_direct") -> Experiment:
+    """Return the settings of IKA's code, but for the blocks of the kernel encoder, which are pre-norm with GELU."""
+    return Experiment(
+        problem=PROBLEM,
+        recipe="",
+        data=RegressionData(),
+        model=RegressionModel(
+            architecture=architecture,
+            variant=variant,
+            hidden_size=64,
+            inner_size=64,
+            num_layers=1,
+            num_heads=8,
+            num_features=64,
+            dropout=0.0,
+            p_norm=NORM if variant in PUBLISHED_NORMS else None,
+        ),
+        optimizer=OptimizerArgs(learning_rate=1e-2),
+        trainer=TrainerArgs(epochs=1000, gradient_clip=1000.0),
+    )
+
+
+def default(architecture: str, variant: str) -> Experiment:
+    """Return the settings of `ctxzoo train`.
+
+    They are those of IKA's code, with an end where validation no longer gets better; no table has chosen them.
+    """
+    return paper(architecture, variant).changed(rows_per_step=2048, patience=150, gradient_clip=1.0)
+
+
+def on_rows(experiment: Experiment, dataset: str) -> Experiment:
+    """Return the experiment on one of the four sets, or on any other Hub id, folder or file."""
+    data: Any = experiment.data
+    return experiment.changed(**regression_dataset(dataset, data.config_name))
+
+
+def with_attention(experiment: Experiment, variant: str, dataset: str) -> Experiment:
+    """Return the experiment with a way to attend, and with the p of IKA's code for a dataset where none is given.
+
+    Args:
+        experiment: What all have in common.
+        variant: Name in `ATTENTIONS`; those without a p report the usual one.
+        dataset: Name in `SETS`, or any other.
+    """
+    model: Any = experiment.model
+    norm = NORM
+    if variant in PUBLISHED_NORMS:
+        norm = model.p_norm or PUBLISHED_NORMS[variant].get(dataset, NORM)
+    return experiment.changed(variant=variant, p_norm=norm)
+
+
+def check_protocol(experiment: Experiment) -> None:
+    """Refuse a protocol that does not go with the splits.
+
+    Raises:
+        ValueError: "best_test" for other than random splits, or to score validation.
+    """
+    data: Any = experiment.data
+    if data.protocol == BEST_TEST and experiment.score != "test":
+        raise ValueError(f"score={experiment.score!r}: with protocol={BEST_TEST!r} the epoch is chosen on test rows")
+    if data.protocol == BEST_TEST and experiment.fold is None:
+        raise ValueError(f"protocol={BEST_TEST!r}: it has random splits, as recipes/regression_ika.py draws them")
+
+
+SEARCH_SPACE: Space = {
+    "weight_decay": Between(0.0, 1e-2),
+    "hidden_size": (32, 64, 128),
+    "num_layers": (1, 2),
+    "dropout": Between(0.0, 0.2),
+    "inner_size": (32, 64, 128),
+    "num_heads": (4, 8),
+    "num_features": (32, 64, 128),
+    "p_norm": Between(1.5, 3.0),
+}

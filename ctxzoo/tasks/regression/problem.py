@@ -1,0 +1,215 @@
+"""Regression: its trainings, and what the command line does with its checkpoints."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ctxzoo.data.notices import count_of
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.problem import Problem
+from ctxzoo.tasks.commands import Option, TaskCommands, answer_file, check_input, device_of, how_to_score, say_written
+from ctxzoo.tasks.regression import experiments
+from ctxzoo.tasks.regression.experiments import (
+    ARCHITECTURE,
+    ATTENTIONS,
+    BETWEEN,
+    NORM,
+    PROBLEM,
+    PUBLISHED_NORMS,
+    SEARCH_SPACE,
+    TINY_SIZE,
+    RegressionData,
+    RegressionModel,
+    check_protocol,
+)
+
+if TYPE_CHECKING:
+    from ctxzoo.data.own_splits import OwnRows
+    from ctxzoo.hub.task_card import TaskCard
+    from ctxzoo.tasks.regression.reader import Numbers, RegressionSplits
+    from ctxzoo.training.task import ZooTask
+
+TARGET_COLUMN = Option("target_column", "of a file: what is predicted, from the others; default: y, else the last")
+GROUP_COLUMN = Option("group_column", "rows of one value of it stay together, those of a person say; no feature")
+CONFIG_NAME = Option("config_name", "of a dataset with several, such as airline; default: the one it names")
+NO_FEATURE = "leave it out with --feature_columns"
+TIMES = (315_532_800, 4_102_444_800)  # seconds since 1970 that begin 1980 and 2100
+UNITS = {"seconds": 1, "milliseconds": 1000}
+SHOWN = 20  # names of features in a line
+
+
+class Regression(Problem, TaskCommands):
+    """A number for each row of numbers, from the rows beside it."""
+
+    name, title = PROBLEM, "regression"
+    takes_experiments = True
+    data_args, model_args = RegressionData, RegressionModel
+    default = (ARCHITECTURE, "ikan_direct")
+    space = SEARCH_SPACE
+    objective, lower_is_better = "rmse", True
+    evaluate_options = (
+        TARGET_COLUMN,
+        GROUP_COLUMN,
+        CONFIG_NAME,
+        Option("split_number", "which random split of all rows, from 0; default: the dataset's own", int),
+    )
+    predict_options = (Option("numbers", f'the features of one row, with "{BETWEEN}" between them'),)
+
+    @property
+    def card(self) -> TaskCard:
+        from ctxzoo.tasks.regression.card import CARD
+
+        return CARD
+
+    @property
+    def module_class(self) -> type[ZooTask]:
+        from ctxzoo.tasks.regression.task import RegressionTask
+
+        return RegressionTask
+
+    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        return ATTENTIONS
+
+    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        make = experiments.paper if name == "paper" else experiments.default
+        return make(architecture, variant)
+
+    def tiny(self, experiment: Experiment) -> Experiment:
+        new = experiment.start.init_from is None
+        sizes = dict.fromkeys(("hidden_size", "inner_size", "num_features"), TINY_SIZE) if new else {}
+        return experiment.changed(epochs=2, tiny=True, **sizes)
+
+    def check(self, experiment: Experiment) -> None:
+        super().check(experiment)
+        check_protocol(experiment)
+        model: Any = experiment.model
+        if model.variant not in PUBLISHED_NORMS and model.p_norm not in (None, NORM):
+            raise ValueError(
+                f"p_norm={model.p_norm:g}: {model.variant} has none; {', '.join(PUBLISHED_NORMS)} have one"
+            )
+
+    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        import datasets
+        import numpy as np
+
+        from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits
+        from ctxzoo.tasks.regression.reader import check_rows, feature_groups, load_rows
+
+        data: Any = experiment.data
+
+        def load(source: str) -> Loaded:
+            splits = load_rows(source, experiment.run.data_dir, data.config_name)
+            return splits, dict.fromkeys(splits, source)
+
+        splits, _ = gather_splits(data.dataset, files, load)
+        checked = check_rows(splits, data.target_column, data.feature_columns, data.group_column, origin=data.dataset)
+        names = [*checked.feature_names, checked.target_name]
+        _note_columns(data.dataset, checked)
+        tables = {
+            split: datasets.Dataset.from_dict(
+                dict(zip(names, np.column_stack([rows.features, rows.targets]).T.tolist(), strict=True))
+            )
+            for split, rows in checked.splits.items()
+        }
+        return OwnRows(splits=tables, **vars(feature_groups(checked, data.group_column)))
+
+    def data_module(self, experiment: Experiment) -> Any:
+        import pyarrow.parquet as pq
+
+        from ctxzoo.tasks.regression.data import RegressionDataModule
+
+        data: Any = experiment.data
+        names = ("config_name", "target_column", "feature_columns", "group_column", "protocol")
+        columns = {name: getattr(data, name) for name in names}
+        if data.rows:  # which are written, with what is predicted behind the features
+            columns = {"target_column": pq.read_schema(Path(experiment.source) / "train.parquet").names[-1]}
+        return RegressionDataModule(
+            experiment.source,
+            data_dir=experiment.run.data_dir,
+            **columns,
+            split_number=experiment.fold,
+            rows_per_step=data.rows_per_step,
+            seed=experiment.seed,
+        )
+
+    def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+        """Return the LightningModule; its model keeps scaling and rows of the training, to read these beside others."""
+        import numpy as np
+        import torch
+
+        task = super().module(experiment, data, processes)
+        task.model.scaling.take(data.scaling.offsets, data.scaling.scales)
+        rows = torch.from_numpy(np.ascontiguousarray(data.scaled_features()[data.rows("train")])).float()
+        context = task.model.context
+        if context is not None and context.rows.shape == rows.shape:
+            context.rows.copy_(rows)
+        return task
+
+    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        return f"--file {shlex.quote(str(test))} --output predicted.csv"
+
+    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+        from ctxzoo.tasks.regression.evaluation import evaluate
+
+        given = {name: value for name, value in own.items() if value is not None}
+        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
+
+    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        check_input(options, "numbers", own["numbers"])
+        row = None if own["numbers"] is None else parsed_row(own["numbers"])
+
+        from ctxzoo.tasks.regression.prediction import NumberAnswers, predict_rows
+
+        model, _ = options.saved.load()
+        model.to(device_of(options))
+        if row is not None:
+            print(f"{predict_rows(model, [row])[0]:.6g}")
+            return
+        number = answer_file(options, NumberAnswers(model), columns=model.config.feature_names)
+        say_written(options, count_of(number, "rows"))
+
+
+def parsed_row(text: str) -> list[float]:
+    """Return the numbers of a row as it is typed.
+
+    Raises:
+        ValueError: something that is no number.
+    """
+    try:
+        return [float(part) for part in text.split(BETWEEN)]
+    except ValueError as error:
+        raise ValueError(f'--numbers is {text!r}; expected numbers with "{BETWEEN}" between them') from error
+
+
+def _note_columns(where: str, checked: RegressionSplits) -> None:
+    """Note what is predicted from what, and each feature that may be an identifier."""
+    import numpy as np
+
+    from ctxzoo.data.reading_notes import note
+
+    names = checked.feature_names
+    shown = ", ".join(map(repr, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
+    note(where, f"features, {shown}; what is predicted is {checked.target_name!r}", len(names))
+    if "train" not in checked.splits:  # which `write_own_splits` refuses
+        return
+    for name, column in zip(names, checked.splits["train"].features.T, strict=True):
+        if np.all(column == np.round(column)) and len(np.unique(column)) == len(column):
+            note(where, f"values of the feature {name!r} are whole numbers, each another{_advice(column)}", len(column))
+
+
+def _advice(column: Numbers) -> str:
+    """Say what to do with whole numbers of which each is another, and which times they would be."""
+    begin, end = float(column.min()), float(column.max())
+    for unit, number in UNITS.items():
+        if TIMES[0] * number <= begin and end < TIMES[1] * number:
+            first, last = (datetime.fromtimestamp(at / number, timezone.utc).date() for at in (begin, end))
+            return f", as times in {unit} since 1970 from {first} to {last} are; where it is none, {NO_FEATURE}"
+    return f"; where it is an identifier, {NO_FEATURE}"
+
+
+REGRESSION = Regression()
