@@ -8,125 +8,88 @@
 Sets: MR, CR, SUBJ, MPQA (cross-validated), reuters8, imdb, news_aggregator (their own test split), or any Hub id,
 folder or file, which is cross-validated. Parts: "both", what a user gets; "wide", the linear classifier alone from
 which it starts; "deep", the network alone. The settings are those of
-ctxzoo/tasks/text_classification/default_settings.py; a YAML file of options may come first.
+ctxzoo/tasks/text_classification/experiments.py; a YAML file of options may come first.
 """
 
 from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
-from ctxzoo.models.registration import ARCHITECTURES
-from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import FoldSettings, run_all
-from ctxzoo.runs.options import reported, reported_settings
-from ctxzoo.runs.preset import Preset
-from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.settings import TrainingSettings
-from ctxzoo.tasks.text_classification.datasets import DOCUMENT_DATASETS, SENTENCE_DATASETS
-from ctxzoo.tasks.text_classification.default_settings import ARCHITECTURE, VARIANT, default_preset
-from ctxzoo.tasks.text_classification.run import ClassifierRun
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.many import run_all
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.tasks.text_classification.experiments import (
+    ARCHITECTURE,
+    DOCUMENT_DATASETS,
+    SENTENCE_DATASETS,
+    VARIANT,
+    default,
+)
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
-RECIPE = "default_text_classifier"
 OWN_SPLITS = ("reuters8", "imdb", "news_aggregator")
 PARTS = ("both", "wide", "deep")
-TINY = {"word_dim": 8, "num_filters": 4}
+BASE = default(ARCHITECTURE, VARIANT).changed(recipe="default_text_classifier", folds=5)
 
 
-@dataclass
-class Settings(TrainingSettings, FoldSettings):
-    datasets: list[str] = field(
-        default_factory=lambda: [*SENTENCE_DATASETS, *OWN_SPLITS], metadata={"help": "one or more; see above"}
-    )
-    parts: list[str] = field(default_factory=lambda: list(PARTS), metadata={"help": f"of {', '.join(PARTS)}"})
-    ema_decay: float = reported(0.999, "of the moving average of weights; 0: none")
-    deep_scale: float | None = field(
-        default=None,
-        metadata={"help": "factor of the network's scores where the linear ones are added; default: the preset's"},
-    )
-    name: str = field(default="", metadata={"help": "tells runs with other settings from those of the default"})
-
-    def __post_init__(self) -> None:
-        if self.tiny:
-            self.folds = 2
-        super().__post_init__()
-        for part in self.parts:
-            if part not in PARTS:
-                raise ValueError(f"parts: unknown {part!r}; known: {', '.join(PARTS)}")
-
-
-def main(settings: Settings) -> None:
-    commit = git_commit()
-    runs = {
-        f"{dataset}, {part}": [
-            run_of(settings, dataset, part, seed, fold, commit)
-            for seed in settings.seeds
-            for fold in ([None] if dataset in OWN_SPLITS else range(settings.folds))
-        ]
-        for dataset in settings.datasets
-        for part in settings.parts
-    }
-    run_all(runs, f"default settings: {settings.score} accuracy, mean ± sd", settings)
-
-
-def run_of(settings: Settings, dataset: str, part: str, seed: int, fold: int | None, commit: str) -> ClassifierRun:
-    """Return one training with the default settings.
+def main(
+    experiment: Experiment,
+    datasets: Sequence[str] = (*SENTENCE_DATASETS, *OWN_SPLITS),
+    parts: Sequence[str] = PARTS,
+    seeds: Sequence[int] = (0,),
+    deep_scale: float | None = None,
+) -> None:
+    """Train and score every part on every dataset with every seed, and print a table.
 
     Args:
-        settings: of the recipe.
-        dataset: one of the sets, or a Hub id, folder or file.
-        part: of `PARTS`.
-        seed, fold, commit: see `RunSpec`.
+        experiment: What all have in common.
+        datasets: Datasets, see above.
+        parts: Parts: both, wide, deep.
+        seeds: Seeds of all that is drawn, the folds among them.
+        deep_scale: Factor of the network's scores beside those of the linear part; null: the default settings'.
     """
-    preset = preset_of_part(part)
-    if settings.deep_scale is not None:
-        preset = preset.changed(deep_scale=settings.deep_scale)
-    if settings.tiny:
-        few = {name: min(64, preset.data[name]) for name in ("ngram_buckets", "char_ngram_buckets")}
-        preset = preset.changed(min_word_count=1, epochs=1, batch_size=32, **few)
-    chosen = {"dataset": SENTENCE_DATASETS.get(dataset, dataset), **DOCUMENT_DATASETS.get(dataset, {})}
-    # One setting for all: how the recipes of papers cut words and hold out validation rows is not taken over.
-    data = {name: chosen[name] for name in ("dataset", "text_column") if name in chosen}
-    folds = {} if fold is None else {"folds": settings.folds, "fold": fold}
-    trainer = {name: preset.trainer[name] for name in ("epochs", "patience", "gradient_clip")}
-    spec = settings.spec(
-        recipe=RECIPE,
-        architecture=ARCHITECTURE,
-        variant=part,
-        dataset=data["dataset"],
-        seed=seed,
-        fold=fold,
-        commit=commit,
-        settings={**preset.settings(), **reported_settings(settings), **({"own_splits": True} if fold is None else {})},
-        tag=settings.name,
-    )
-    return ClassifierRun(
-        spec=spec,
-        config={
-            "model_type": f"ctxzoo_{ARCHITECTURE}",
-            **preset.config,
-            **(TINY if settings.tiny else {}),
-        },
-        data={**preset.data, **data, **folds, "data_dir": settings.data_dir, "fold_seed": seed, "seed": seed},
-        task=dict(preset.task),
-        trainer=settings.trainer(seed, **trainer),
-        zeroed=("classifier.weight", "classifier.bias") if part == "wide" else (),
-        **preset.run,
-    )
+    for part in parts:
+        if part not in PARTS:
+            raise ValueError(f"parts: unknown {part!r}; known: {', '.join(PARTS)}")
+    scale = {} if deep_scale is None else {"deep_scale": deep_scale}
+    runs = {}
+    for name in datasets:
+        folds = [None] if name in OWN_SPLITS else range(experiment.data.values()["folds"])
+        for part in parts:
+            one = of_part(on_texts(experiment, name), part).changed(**scale)
+            runs[f"{name}, {part}"] = [
+                ExperimentRun(TEXT_CLASSIFICATION, one.changed(seed=seed, fold=fold))
+                for seed in seeds
+                for fold in folds
+            ]
+    run_all(runs, f"default settings: {experiment.score} accuracy, mean ± sd", experiment.run)
 
 
-def preset_of_part(part: str) -> Preset:
-    """Return the default settings, or those of a control that leaves the network or the linear classifier out."""
-    preset = default_preset(ARCHITECTURE, VARIANT, ARCHITECTURES[ARCHITECTURE].config_class.variants[VARIANT])
-    if part == "wide":
-        return preset.changed(epochs=1)  # the network's scores are 0 and stay so
-    if part == "deep":
-        changes: dict[str, Any] = {"ngram_order": 1, "ngram_buckets": 0, "char_ngrams": None, "char_ngram_buckets": 0}
-        return preset.changed(**changes, wide=False, wide_dropout=0.0, deep_scale=1.0)
-    return preset
+def on_texts(experiment: Experiment, name: str) -> Experiment:
+    """Return the experiment on one of the sets, or on a Hub id, folder or file.
 
+    One setting for all: how the recipes of papers cut words and hold out validation rows is not taken over.
+    """
+    known = DOCUMENT_DATASETS.get(name, {"dataset": SENTENCE_DATASETS.get(name, name)})
+    column = known.get("text_column")
+    return experiment.changed(dataset=known["dataset"], text_column=None if column is None else (column,))
+
+
+def of_part(experiment: Experiment, part: str) -> Experiment:
+    """Return the experiment, or a control that leaves the network or the linear classifier out."""
+    if part == "wide":  # the network's scores are 0 and stay so
+        return experiment.changed(row=part, epochs=1, zeroed=("classifier.weight", "classifier.bias"))
+    if part == "both":
+        return experiment.changed(row=part)
+    words: dict[str, Any] = {"ngram_order": 1, "ngram_buckets": 0, "char_ngrams": None, "char_ngram_buckets": 0}
+    return experiment.changed(row=part, **words, wide=False, wide_dropout=0.0, deep_scale=1.0)
+
+
+STUDY = Study(main, TEXT_CLASSIFICATION, BASE, {"dataset": "datasets", "variant": "parts"})
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

@@ -15,106 +15,56 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from transformers import AutoConfig
 
 from ctxzoo.data.files import refuse_missing_path
-from ctxzoo.results.environment import git_commit, public_name
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_all
-from ctxzoo.runs.options import reported, reported_settings
-from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.settings import ClassificationSettings
-from ctxzoo.tasks.text_classification.datasets import document_dataset, tag_of
-from ctxzoo.tasks.text_classification.document_training import DEV_SEED
-from ctxzoo.tasks.text_classification.run import PretrainedRun
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.tasks.text_classification.experiments import TextModel, documents, on_documents
+from ctxzoo.tasks.text_classification.problem import PretrainedEncoder
 
-RECIPE = "document_bert"
-
-
-@dataclass
-class Settings(ClassificationSettings):
-    dataset: list[str] = field(default_factory=lambda: ["reuters8"], metadata={"help": "one or more; see above"})
-    model: str = field(default="google-bert/bert-base-uncased", metadata={"help": "Hub id or folder"})
-    name: str = field(default="", metadata={"help": "tells runs with other settings from those above"})
-    epochs: int = reported(10)
-    batch_size: int = reported(32)
-    learning_rate: float = reported(5e-6)
-    gradient_clip: float = reported(1.0)
-    max_length: int = reported(512, "tokens to which documents are cut")
-    processes: int = field(default=1, metadata={"help": "runs worked on at once; 0: one for each core"})
-
-    def __post_init__(self) -> None:
-        if self.tiny:
-            self.epochs, self.max_length = 1, 32
+ENCODER = PretrainedEncoder()
+BASE = documents("text_baseline", "mean").changed(
+    recipe="document_bert",
+    **{"epochs": 10, "patience": 0, "optimizer": "adam", "learning_rate": 5e-6, "weight_decay": 0.0},
+    **{"halve_after": 0, "gradient_clip": 1.0, "word2vec_dim": 0, "processes": 1},
+)
 
 
-def main(settings: Settings) -> None:
-    commit = git_commit()
-    refuse_missing_path(settings.model, "model")
-    architecture = AutoConfig.from_pretrained(settings.model).model_type
-    variant = Path(settings.model).resolve().name
+def main(
+    experiment: Experiment,
+    dataset: Sequence[str] = ("reuters8",),
+    encoder: str = "google-bert/bert-base-uncased",
+    seeds: Sequence[int] = (0,),
+) -> None:
+    """Train and score the encoder on every dataset with every seed, and print a table.
+
+    Args:
+        experiment: What all have in common.
+        dataset: Datasets, see above.
+        encoder: Hub id or folder of the encoder.
+        seeds: Seeds of all that is drawn.
+    """
+    refuse_missing_path(encoder, "model")
+    architecture = AutoConfig.from_pretrained(encoder).model_type
+    variant = Path(encoder).resolve().name
+    one = replace(experiment, model=TextModel(architecture=architecture, variant=variant))
     runs = {
-        f"{dataset}, {variant}": [
-            run_of(settings, dataset, seed, architecture=architecture, variant=variant, commit=commit)
-            for seed in settings.seeds
+        f"{name}, {variant}": [
+            ExperimentRun(ENCODER, on_documents(one, name).changed(init_from=encoder, seed=seed)) for seed in seeds
         ]
-        for dataset in settings.dataset
+        for name in dataset
     }
-    run_all(runs, f"documents: {settings.score} accuracy, mean ± sd over seeds", settings)
+    run_all(runs, f"documents: {experiment.score} accuracy, mean ± sd over seeds", experiment.run)
 
 
-def run_of(
-    settings: Settings, dataset: str, seed: int, *, architecture: str, variant: str, commit: str
-) -> PretrainedRun:
-    chosen = texts_of(dataset)
-    task = {
-        "optimizer": "adam",
-        "learning_rate": settings.learning_rate,
-        "label_smoothing": settings.label_smoothing,
-    }
-    decisive = {
-        **reported_settings(settings),
-        "pretrained": public_name(settings.model),
-        **{name: value for name, value in chosen.items() if name != "dataset"},
-        **task,
-    }
-    spec = settings.spec(
-        recipe=RECIPE,
-        architecture=architecture,
-        variant=variant,
-        dataset=chosen["dataset"],
-        seed=seed,
-        commit=commit,
-        settings=decisive,
-        tag=tag_of(dataset, settings.name),
-    )
-    return PretrainedRun(
-        spec=spec,
-        pretrained=settings.model,
-        data={
-            **chosen,
-            "max_length": settings.max_length,
-            "data_dir": settings.data_dir,
-            "fold_seed": DEV_SEED,
-            "batch_size": settings.batch_size,
-            "eval_batch_size": 64,
-            "seed": seed,
-        },
-        task=task,
-        trainer=settings.trainer(seed, epochs=settings.epochs, gradient_clip=settings.gradient_clip),
-    )
-
-
-def texts_of(dataset: str) -> dict[str, Any]:
-    """Return the arguments of a dataset; the encoder cuts texts itself, and `cutter` only counts for `min_words`."""
-    chosen = document_dataset(dataset)
-    if "min_words" not in chosen:
-        chosen.pop("cutter", None)
-    return chosen
-
+STUDY = Study(main, ENCODER, BASE, {"model": "encoder"})
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

@@ -15,86 +15,67 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
 
 from ctxzoo.models.ops_linear_encoder import FEATURE_MAPS
-from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_all
-from ctxzoo.runs.options import reported
-from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.text_classification.datasets import tag_of
-from ctxzoo.tasks.text_classification.document_training import DocumentSettings, document_run
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.tasks.text_classification.experiments import documents, on_documents, with_word2vec
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
-RECIPE = "document_context_encoder"
 DOT = "dot"
-KNOWN = (DOT, *FEATURE_MAPS)  # softmax attention, and the feature maps of esa
-COMPARED = (DOT, "favor", "learned", "elu")
-TINY = {"hidden_size": 8, "num_heads": 2, "num_layers": 1, "inner_size": 8}
-RATE = 1e-3
+KNOWN = (DOT, *FEATURE_MAPS)  # softmax attention, and the feature maps of linear attention
 LONGEST = 10_000  # words: more than any document of these sets has
+BASE = documents(
+    "linear_encoder",
+    "favor",
+    **{"hidden_size": 64, "num_heads": 4, "num_layers": 1, "inner_size": 128, "position": "sinusoidal"},
+    **{"dropout": 0.3, "hidden_dropout": 0.1},
+).changed(
+    recipe="document_context_encoder",
+    **{"epochs": 10, "patience": 2, "optimizer": "adamw", "learning_rate": 1e-3, "halve_after": 0},
+    **{"weight_decay": 1e-2, "gradient_clip": 1.0, "max_length": LONGEST},
+)
 
 
-@dataclass
-class Settings(DocumentSettings):
-    dataset: list[str] = field(default_factory=lambda: ["imdb_blocks"], metadata={"help": "one or more; see above"})
-    attentions: list[str] = field(default_factory=lambda: list(COMPARED), metadata={"help": f"of {', '.join(KNOWN)}"})
-    name: str = field(default="", metadata={"help": "tells runs with other settings apart"})
-    epochs: int = reported(10, "at most")
-    patience: int = reported(2, "epochs without better validation accuracy before it stops")
-    optimizer: str = reported("adamw", "sgd (momentum 0.9), adam or adamw")
-    learning_rate: float | None = reported(RATE)
-    halve_after: int = reported(0, "epochs without better accuracy that halve it; 0: never")
-    weight_decay: float = reported(1e-2)
-    gradient_clip: float = reported(1.0)
-    max_length: int = reported(LONGEST, "words to which documents are cut")
-    hidden_size: int = 64
-    num_heads: int = 4
-    num_layers: int = 1
-    inner_size: int = 128
-    position: str = field(default="sinusoidal", metadata={"help": "none, sinusoidal or rotary"})
-    dropout: float = field(default=0.3, metadata={"help": "on words"})
-    hidden_dropout: float = field(default=0.1, metadata={"help": "on what a block adds"})
+def main(
+    experiment: Experiment,
+    dataset: Sequence[str] = ("imdb_blocks",),
+    attentions: Sequence[str] = (DOT, "favor", "learned", "elu"),
+    seeds: Sequence[int] = (0,),
+    word2vec: bool = True,
+) -> None:
+    """Train and score every attention on every dataset with every seed, and print a table.
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in self.attentions:
-            if name not in KNOWN:
-                raise ValueError(f"attentions: unknown {name!r}; known: {', '.join(KNOWN)}")
-
-
-def main(settings: Settings) -> None:
-    commit = git_commit()
-    runs = {
-        f"{dataset}, {attention}": [
-            document_run(
-                settings,
-                dataset,
-                variant=attention,
-                config=config_of(attention, settings),
-                learning_rate=RATE,
-                tag=tag_of(dataset, settings.name),
-                seed=seed,
-                recipe=RECIPE,
-                commit=commit,
-            )
-            for seed in settings.seeds
-        ]
-        for dataset in settings.dataset
-        for attention in settings.attentions
-    }
-    run_all(runs, f"documents: {settings.score} accuracy, mean ± sd over seeds", settings)
+    Args:
+        experiment: What all have in common.
+        dataset: Datasets, see above.
+        attentions: Attentions: dot, or a feature map.
+        seeds: Seeds of all that is drawn.
+        word2vec: Whether words start from word2vec on the training documents.
+    """
+    for one in attentions:
+        if one not in KNOWN:
+            raise ValueError(f"attentions: unknown {one!r}; known: {', '.join(KNOWN)}")
+    runs = {}
+    for name in dataset:
+        on_data = with_word2vec(on_documents(experiment, name), word2vec=word2vec)
+        for one in attentions:
+            chosen = of_attention(on_data, one)
+            runs[f"{name}, {one}"] = [ExperimentRun(TEXT_CLASSIFICATION, chosen.changed(seed=seed)) for seed in seeds]
+    run_all(runs, f"documents: {experiment.score} accuracy, mean ± sd over seeds", experiment.run)
 
 
-def config_of(attention: str, settings: Settings) -> dict[str, Any]:
-    fields = ("hidden_size", "num_heads", "num_layers", "inner_size", "position", "dropout", "hidden_dropout")
-    own = {"model_type": "ctxzoo_linear_encoder", "feature_map": attention}
-    return {
-        **({"model_type": "ctxzoo_kernel_encoder", "attention": DOT} if attention == DOT else own),
-        **{name: getattr(settings, name) for name in fields},
-        **(TINY if settings.tiny else {}),
-    }
+def of_attention(experiment: Experiment, attention: str) -> Experiment:
+    """Return the experiment with one of `KNOWN`."""
+    if attention == DOT:
+        return experiment.changed(architecture="kernel_encoder", variant=DOT, row=DOT)
+    return experiment.changed(feature_map=attention, row=attention)
 
+
+STUDY = Study(main, TEXT_CLASSIFICATION, BASE, {"variant": "attentions", "vectors": "word_vectors"})
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

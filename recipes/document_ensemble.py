@@ -24,9 +24,8 @@ from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, result_pa
 from ctxzoo.runs.options import score_option
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.spec import RunSpec
-from ctxzoo.tasks.text_classification.datasets import document_dataset, tag_of
-from ctxzoo.tasks.text_classification.document_training import DEV_SEED
 from ctxzoo.tasks.text_classification.evaluation import evaluate_ensemble
+from ctxzoo.tasks.text_classification.experiments import DEV_SEED, document_dataset, tag_of
 
 RECIPE = "document_ensemble"
 MEMBERS = "document_lama"

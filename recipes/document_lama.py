@@ -16,18 +16,17 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 from ctxzoo.models.configuration_lama import LamaConfig
-from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
-from ctxzoo.results.environment import git_commit
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_all
-from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.text_classification.datasets import tag_of
-from ctxzoo.tasks.text_classification.document_training import RATE, DocumentSettings, document_run
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.tasks.text_classification.experiments import as_baseline, documents, on_documents, with_word2vec
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
-RECIPE = "document_lama"
 # The names in the paper's table, and ours.
 ROWS = {
     "san": "self_attentive",
@@ -39,107 +38,63 @@ ROWS = {
 }
 MODELS = (*LamaConfig.variants, *ROWS)
 RATES = {"san": 0.01, "cnn": 0.01, "te": 0.01}  # 0.05 is too high: docs/models/lama.md
-TINY = {"recurrent_size": 6, "classifier_size": 16}
-TINY_BASELINE = {"attention_size": 8, "num_filters": 8}
+BASE = documents(
+    "lama",
+    "lama",
+    **{"recurrent_size": 50, "num_heads": 15, "rank": 1, "classifier_size": 512, "classifier_dropout": 0.4},
+    **{"logit_scale": 1.0, "l2_normalize": True, "append_pooled": False},
+    **{"embedding_dropout": 0.0, "hidden_dropout": 0.0},
+).changed(recipe="document_lama")
 
 
-@dataclass
-class Settings(DocumentSettings):
-    dataset: list[str] = field(default_factory=lambda: ["reuters8"], metadata={"help": "one or more; see above"})
-    model: list[str] = field(default_factory=lambda: list(MODELS), metadata={"help": f"of {', '.join(MODELS)}"})
-    name: str = field(default="", metadata={"help": "tells runs with other settings from those of the paper"})
-    recurrent_size: int = field(default=50, metadata={"help": "h of each direction"})
-    classifier_size: int = field(default=512, metadata={"help": "hidden layer of the classifier; 0: none"})
-    classifier_dropout: float = 0.4
-    heads: int = field(default=15, metadata={"help": "m of LAMA"})
-    rank: int = field(default=1, metadata={"help": "k of LAMA's heads"})
-    logit_scale: float = field(default=1.0, metadata={"help": "of LAMA's logits"})
-    l2_normalize: bool = field(default=True, metadata={"help": "of LAMA's logits over the heads"})
-    append_pooled: bool = field(default=False, metadata={"help": "LAMA: mean and maximum of the states too"})
-    linear_mean: bool = field(default=False, metadata={"help": "LAMA: scores also linear in the mean of the words"})
-    ngram_order: int = field(default=1, metadata={"help": "LAMA: hashed n-grams up to this many words, in that mean"})
-    ngram_buckets: int = field(default=0, metadata={"help": "rows of the word table for hashed n-grams"})
-    naive_bayes: float = field(
-        default=0.0,
-        metadata={"help": "LAMA: start as naive Bayes, whose class scores are so far apart; 0: start at random"},
-    )
-    embedding_dropout: float = field(default=0.0, metadata={"help": "on the words"})
-    hidden_dropout: float = field(default=0.0, metadata={"help": "LAMA: on the states"})
+def main(
+    experiment: Experiment,
+    dataset: Sequence[str] = ("reuters8",),
+    models: Sequence[str] = MODELS,
+    seeds: Sequence[int] = (0,),
+    learning_rate: float | None = None,
+    word2vec: bool = True,
+) -> None:
+    """Train and score every model on every dataset with every seed, and print a table.
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for model in self.model:
-            if model not in MODELS:
-                raise ValueError(f"model: unknown {model!r}; known: {', '.join(MODELS)}")
-        if (self.ngram_buckets or self.naive_bayes) and not self.linear_mean:
-            raise ValueError("--ngram_buckets and --naive_bayes need --linear_mean, the only part that reads n-grams")
+    Args:
+        experiment: What all have in common.
+        dataset: Datasets, see above.
+        models: Models, of LAMA and of the paper's baselines.
+        seeds: Seeds of all that is drawn.
+        learning_rate: Peak learning rate; null: that of the model.
+        word2vec: Whether words start from word2vec on the training documents.
+    """
+    for one in models:
+        if one not in MODELS:
+            raise ValueError(f"model: unknown {one!r}; known: {', '.join(MODELS)}")
+    runs = {}
+    for name in dataset:
+        on_data = with_word2vec(on_documents(experiment, name), word2vec=word2vec)
+        for one in models:
+            chosen = of_model(on_data, one, learning_rate)
+            runs[f"{name}, {one}"] = [ExperimentRun(TEXT_CLASSIFICATION, chosen.changed(seed=seed)) for seed in seeds]
+    run_all(runs, f"documents: {experiment.score} accuracy, mean ± sd over seeds", experiment.run)
 
 
-def main(settings: Settings) -> None:
-    commit = git_commit()
-    runs = {
-        f"{dataset}, {model}": [
-            document_run(
-                settings,
-                dataset,
-                variant=model,
-                config=config_of(model, settings),
-                data=ngrams_of(settings) if model in LamaConfig.variants else {},
-                learning_rate=RATES.get(model, RATE),
-                naive_bayes=settings.naive_bayes if model in LamaConfig.variants else 0.0,
-                tag=tag_of(dataset, settings.name),
-                seed=seed,
-                recipe=RECIPE,
-                commit=commit,
-            )
-            for seed in settings.seeds
-        ]
-        for dataset in settings.dataset
-        for model in settings.model
-    }
-    run_all(runs, f"documents: {settings.score} accuracy, mean ± sd over seeds", settings)
-
-
-def ngrams_of(settings: Settings) -> dict[str, Any]:
-    """Return the arguments of the tokenizer that concern n-grams."""
-    if not settings.ngram_buckets:
-        return {}
-    return {"ngram_order": settings.ngram_order, "ngram_buckets": settings.ngram_buckets}
-
-
-def config_of(model: str, settings: Settings) -> dict[str, Any]:
-    shared: dict[str, Any] = {
-        "recurrent_size": settings.recurrent_size,
-        "classifier_size": settings.classifier_size,
-        "classifier_dropout": settings.classifier_dropout,
-    }
+def of_model(experiment: Experiment, model: str, learning_rate: float | None) -> Experiment:
+    """Return the experiment with one of `MODELS`; what only LAMA has is left out of the others."""
+    rate = learning_rate or RATES.get(model, experiment.optimizer.learning_rate)
+    shared: Any = experiment.model
     if model in LamaConfig.variants:
-        own = {
-            "model_type": "ctxzoo_lama",
-            "num_heads": settings.heads,
-            "rank": settings.rank,
-            "logit_scale": settings.logit_scale,
-            "learn_logit_scale": False,  # an option of earlier code, which results files tell
-            "l2_normalize": settings.l2_normalize,
-            "append_pooled": settings.append_pooled,
-            **({"linear_mean": True, "ngram_buckets": settings.ngram_buckets} if settings.linear_mean else {}),
-            "embedding_dropout": settings.embedding_dropout,
-            "hidden_dropout": settings.hidden_dropout,
-            **LamaConfig.variants[model],
-        }
-        return {**shared, **own, **(TINY if settings.tiny else {})}
-    own = {
-        "model_type": "ctxzoo_text_baseline",
-        "position_dim": 0,
-        "embedding_bound": 0.1,
-        **({"dropout": settings.embedding_dropout} if settings.embedding_dropout else {}),
-        **TextBaselineConfig.variants[ROWS[model]],
-        "pooled_dropout": 0.0,  # dropout is in the classifier
-    }
-    if settings.tiny:
-        own |= {**TINY, **TINY_BASELINE, **({"transformer_size": 16, "num_heads": 2} if model == "te" else {})}
-    return {**shared, **own}
+        ngrams = {} if experiment.data.values()["ngram_buckets"] else {"ngram_order": 1}
+        return experiment.changed(variant=model, learning_rate=rate, linear_mean=shared.linear_mean or None, **ngrams)
+    sizes = ("word_dim", "recurrent_size", "classifier_size", "classifier_dropout")
+    values = {"position_dim": 0, "embedding_bound": 0.1, **{name: getattr(shared, name) for name in sizes}}
+    if shared.embedding_dropout:
+        values["dropout"] = shared.embedding_dropout
+    one = experiment.changed(learning_rate=rate, ngram_order=1, ngram_buckets=0, naive_bayes=0.0)
+    # Dropout on the vector of a text is in the classifier.
+    return as_baseline(one, ROWS[model], model, values, pooled_dropout=0.0)
 
+
+SHORT = {"variant": "models", "model": "models", "heads": "num_heads", "vectors": "word_vectors"}
+STUDY = Study(main, TEXT_CLASSIFICATION, BASE, SHORT)
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.many import RunSettings, run_all
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.text_classification.datasets import DOCUMENT_DATASETS, document_dataset, tag_of
+from ctxzoo.tasks.text_classification.experiments import DOCUMENT_DATASETS, document_dataset, tag_of
 from ctxzoo.tasks.text_classification.linear import DOCUMENT_BASELINES, FASTTEXT, TUNED_DOCUMENT, LinearRun
 
 RECIPE = "document_linear"

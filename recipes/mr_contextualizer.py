@@ -14,21 +14,21 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.results.environment import git_commit
 from ctxzoo.results.figures import draw_if_possible
 from ctxzoo.results.plots import plot_scores_by
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import Outcomes
-from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.text_classification.cross_validation import Cell, CrossValidationSettings, cross_validate
-from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.tasks.text_classification.cross_validation import cross_validate
+from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, sentences
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
-RECIPE, ARCHITECTURE = "mr_contextualizer", "contextualizer"
-# Each table has rows, by name the variant and what the config changes in it, and as columns the numbers of steps.
-TABLES: dict[int, tuple[dict[str, tuple[str, dict[str, Any]]], tuple[int, ...]]] = {
+# Each table has rows, by name the variant and what it changes, and as columns the numbers of steps.
+TABLES: Mapping[int, tuple[Mapping[str, tuple[str, dict[str, Any]]], tuple[int, ...]]] = {
     2: ({"recurrent": ("recurrent", {}), "regular": ("regular", {"recurrent": False})}, (1, 5, 10, 20)),
     3: (
         {
@@ -39,58 +39,64 @@ TABLES: dict[int, tuple[dict[str, tuple[str, dict[str, Any]]], tuple[int, ...]]]
         (1, 5),
     ),
 }
+# As in training, the paper draws a context for each document at test as well.
+BASE = sentences("contextualizer", "recurrent", eval_context="redraw").changed(
+    recipe="mr_contextualizer", dataset=SENTENCE_DATASETS["MR"]
+)
 
 
-@dataclass
-class Settings(CrossValidationSettings):
-    dataset: str = field(default=SENTENCE_DATASETS["MR"], metadata={"help": "Hub id, folder, file, or: sample"})
-    table: int = field(default=2, metadata={"help": "2 or 3"})
-    steps: list[int] = field(default_factory=list, metadata={"help": "numbers of steps K; default: the table's"})
-    rows: list[str] = field(default_factory=list, metadata={"help": "rows of the table; default: all"})
-    name: str = field(default="", metadata={"help": "tells runs with other settings from those of the paper"})
+def main(
+    experiment: Experiment,
+    table: int = 2,
+    steps: Sequence[int] = (),
+    rows: Sequence[str] = (),
+    seeds: Sequence[int] = (0,),
+) -> None:
+    """Train and score the cells of a table, print it, and draw accuracy by number of steps.
 
-
-def main(settings: Settings) -> None:
-    if settings.table not in TABLES:
-        raise ValueError(f"table={settings.table}: expected one of {', '.join(map(str, TABLES))}")
-    rows, steps = TABLES[settings.table]
-    for name in settings.rows:
-        if name not in rows:
-            raise ValueError(f"rows: table {settings.table} has no row {name!r}, only {', '.join(rows)}")
-    chosen = {name: rows[name] for name in settings.rows or rows}
-    cells = {
-        (name, k): cell_of(name, variant, {**changes, "num_steps": k}, settings)
-        for name, (variant, changes) in chosen.items()
-        for k in settings.steps or steps
-    }
-    outcomes = cross_validate(list(cells.values()), settings, recipe=RECIPE, commit=git_commit())
-    picture = "-".join(filter(None, (f"accuracy_by_steps_table{settings.table}", settings.name)))
-    figure = Path(settings.output_dir) / RECIPE / f"{picture}.png"
+    Args:
+        experiment: What all have in common.
+        table: Number of the table: 2 or 3.
+        steps: Numbers of steps K; none: the table's.
+        rows: Rows of the table; none: all.
+        seeds: Seeds of all that is drawn, the folds among them.
+    """
+    if table not in TABLES:
+        raise ValueError(f"table={table}: expected one of {', '.join(map(str, TABLES))}")
+    known, usual_steps = TABLES[table]
+    for name in rows:
+        if name not in known:
+            raise ValueError(f"rows: table {table} has no row {name!r}, only {', '.join(known)}")
+    cells = {(name, k): of_cell(experiment, *known[name], k) for name in rows or known for k in steps or usual_steps}
+    outcomes = cross_validate([(_title(*cell), one) for cell, one in cells.items()], seeds)
+    picture = "-".join(filter(None, (f"accuracy_by_steps_table{table}", experiment.tag)))
+    figure = Path(experiment.run.output_dir) / experiment.recipe / f"{picture}.png"
+    score = f"{experiment.score} accuracy"
     if draw_if_possible(
-        lambda: plot_scores_by(
-            curves(cells, outcomes), figure, axis="number of steps K", runs="folds", score=f"{settings.score} accuracy"
-        )
+        lambda: plot_scores_by(curves(cells, outcomes), figure, axis="number of steps K", runs="folds", score=score)
     ):
         print(f"figure {figure}")
 
 
-def cell_of(name: str, variant: str, changes: dict[str, Any], settings: Settings) -> Cell:
-    # As in training, the paper draws a context for each document at test as well.
-    config = {"model_type": f"ctxzoo_{ARCHITECTURE}", "eval_context": "redraw", **changes}
-    if settings.tiny:
-        config |= {"word_dim": 12, "position_dim": 4, "rank": 8}
-    k = changes["num_steps"]
-    tag = f"k{k}-{settings.name}" if settings.name else f"k{k}"
-    return Cell(name=f"{name}, K = {k}", dataset=settings.dataset, variant=variant, config=config, tag=tag)
+def of_cell(experiment: Experiment, variant: str, changes: Mapping[str, Any], k: int) -> Experiment:
+    tag = "-".join(filter(None, (f"k{k}", experiment.tag)))
+    return experiment.changed(variant=variant, **changes, num_steps=k, tag=tag)
 
 
-def curves(cells: dict[tuple[str, int], Cell], outcomes: Outcomes) -> dict[str, dict[int, list[float]]]:
+def _title(name: str, k: int) -> str:
+    return f"{name}, K = {k}"
+
+
+def curves(cells: Iterable[tuple[str, int]], outcomes: Outcomes) -> dict[str, dict[int, list[float]]]:
     """Return the accuracies of the folds, in percent, by row of the table and number of steps K."""
     found: dict[str, dict[int, list[float]]] = {}
-    for (name, k), cell in cells.items():
-        found.setdefault(name, {})[k] = [result.metrics[f"{result.split}/accuracy"] for result in outcomes[cell.name]]
+    for name, k in cells:
+        scores = [result.metrics[f"{result.split}/accuracy"] for result in outcomes[_title(name, k)]]
+        found.setdefault(name, {})[k] = scores
     return found
 
 
+STUDY = Study(main, TEXT_CLASSIFICATION, BASE, {"variant": "rows", "num_steps": "steps", "vectors": "word_vectors"})
+
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

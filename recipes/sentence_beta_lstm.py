@@ -16,70 +16,59 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.models.ops_beta_lstm_gates import CELLS
-from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.text_classification.cross_validation import Cell, CrossValidationSettings, cross_validate
-from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.tasks.text_classification.cross_validation import cross_validate
+from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, sentences
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
-RECIPE, ARCHITECTURE = "sentence_beta_lstm", "beta_lstm"
 KNOWN = tuple(BetaLstmConfig.variants)
-COMPARED = ("lstm", "coupled", "g2", "beta", "bibeta5")
 REFERENCE = "lstm"  # whose size is given
-TINY = {"word_dim": 12, "position_dim": 4}
-TINY_UNITS = 8
+BASE = sentences(
+    "beta_lstm",
+    REFERENCE,
+    **{"hidden_size": 100, "num_layers": 1, "bidirectional": False, "word_dim": 250, "position_dim": 20},
+    **{"freeze_embeddings": False, "embedding_bound": 1.0},
+    **{"dropout": 0.0, "locked_dropout": 0.0, "weight_dropout": 0.0},
+).changed(recipe="sentence_beta_lstm")
 
 
-@dataclass
-class Settings(CrossValidationSettings):
-    cells: list[str] = field(default_factory=lambda: list(COMPARED), metadata={"help": f"of {', '.join(KNOWN)}"})
-    datasets: list[str] = field(
-        default_factory=lambda: list(SENTENCE_DATASETS.values()),
-        metadata={"help": "Hub ids, folders, files, or: sample"},
-    )
-    name: str = field(default="", metadata={"help": "tells runs with other settings from the default ones"})
-    hidden_size: int = field(default=100, metadata={"help": "units of a layer and direction of the lstm"})
-    num_layers: int = 1
-    bidirectional: bool = False
-    word_dim: int = 250
-    position_dim: int = 20
-    freeze_embeddings: bool = False
-    embedding_bound: float = field(default=1.0, metadata={"help": "word vectors start in U(-bound, bound)"})
-    dropout: float = field(default=0.0, metadata={"help": "on words"})
-    locked_dropout: float = field(default=0.0, metadata={"help": "behind each layer"})
-    weight_dropout: float = field(default=0.0, metadata={"help": "on recurrent weights"})
+def main(
+    experiment: Experiment,
+    datasets: Sequence[str] = tuple(SENTENCE_DATASETS.values()),
+    cells: Sequence[str] = ("lstm", "coupled", "g2", "beta", "bibeta5"),
+    seeds: Sequence[int] = (0,),
+) -> None:
+    """Train and score every cell on every fold of every dataset with every seed, and print a table.
 
-
-def main(settings: Settings) -> None:
-    for cell in settings.cells:
+    Args:
+        experiment: What all have in common; its hidden_size is that of the lstm.
+        datasets: Hub ids, folders, files, or: sample.
+        cells: Cells, as `ctxzoo info beta_lstm` names its variants.
+        seeds: Seeds of all that is drawn, the folds among them.
+    """
+    for cell in cells:
         if cell not in KNOWN:
             raise ValueError(f"cells: unknown cell {cell!r}; known: {', '.join(KNOWN)}")
-    cells = [cell_of(cell, dataset, settings) for dataset in settings.datasets for cell in settings.cells]
-    cross_validate(cells, settings, recipe=RECIPE, commit=git_commit())
+    rows = [
+        (f"{Path(name).name}, {cell}", of_cell(experiment.changed(dataset=name), cell))
+        for name in datasets
+        for cell in cells
+    ]
+    cross_validate(rows, seeds)
 
 
-def cell_of(cell: str, dataset: str, settings: Settings) -> Cell:
-    names = ("num_layers", "bidirectional", "freeze_embeddings", "embedding_bound")
-    rates = ("dropout", "locked_dropout", "weight_dropout")
-    sizes = TINY if settings.tiny else {"word_dim": settings.word_dim, "position_dim": settings.position_dim}
-    config = {
-        "model_type": f"ctxzoo_{ARCHITECTURE}",
-        "cell": cell,
-        **sizes,
-        "hidden_size": matched_size(
-            cell,
-            TINY_UNITS if settings.tiny else settings.hidden_size,
-            input_size=sum(sizes.values()),
-            num_layers=settings.num_layers,
-        ),
-        **{name: getattr(settings, name) for name in (*names, *rates)},
-    }
-    name = f"{Path(dataset).name}, {cell}"
-    return Cell(name=name, dataset=dataset, variant=cell, config=config, tag=settings.name)
+def of_cell(experiment: Experiment, cell: str) -> Experiment:
+    """Return the experiment with a cell of so many units that its layers have as many weights as those of the lstm."""
+    model: Any = experiment.model
+    sizes = {"input_size": model.word_dim + model.position_dim, "num_layers": model.num_layers}
+    return experiment.changed(variant=cell, hidden_size=matched_size(cell, model.hidden_size, **sizes))
 
 
 def matched_size(cell: str, reference: int, *, input_size: int, num_layers: int) -> int:
@@ -108,5 +97,7 @@ def number_of_weights(cell: str, units: int, *, input_size: int, num_layers: int
     return rows * (input_size + units + 1) + (num_layers - 1) * rows * (2 * units + 1)
 
 
+STUDY = Study(main, TEXT_CLASSIFICATION, BASE, {"dataset": "datasets", "variant": "cells", "vectors": "word_vectors"})
+
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

@@ -17,8 +17,7 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 import dataclasses
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,12 +25,12 @@ from typing import Any
 import torch
 
 from ctxzoo.models import ARCHITECTURES
-from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.text_classification.cross_validation import Cell, CrossValidationSettings, cross_validate
-from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.tasks.text_classification.cross_validation import cross_validate
+from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, TextModel, sentences
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
-RECIPE = "sentence_context_encoder"
 # Attention -> the architecture and its variant.
 KNOWN: Mapping[str, tuple[str, str]] = {
     **{name: ("kernel_encoder", name) for name in ("dot", "ika", "ikan", "mikan")},
@@ -41,50 +40,46 @@ KNOWN: Mapping[str, tuple[str, str]] = {
 }
 COMPARED = ("dot", "ika", "ikan", "mikan", "esa", "hsa")
 REFERENCE = "dot"  # whose inner size is given
-TINY = {"word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_layers": 1, "num_features": 8}
-TINY_INNER = 32
+BASE = sentences(
+    *KNOWN[REFERENCE],
+    **{"word_dim": 128, "hidden_size": 128, "num_heads": 4, "num_layers": 1, "inner_size": 256},
+    **{"position": "sinusoidal", "dropout": 0.3, "hidden_dropout": 0.1, "attention_dropout": 0.1},
+).changed(recipe="sentence_context_encoder")
 
 
-@dataclass
-class Settings(CrossValidationSettings):
-    attentions: list[str] = field(default_factory=lambda: list(COMPARED), metadata={"help": f"of {', '.join(KNOWN)}"})
-    datasets: list[str] = field(
-        default_factory=lambda: list(SENTENCE_DATASETS.values()),
-        metadata={"help": "Hub ids, folders, files, or: sample"},
-    )
-    name: str = field(default="", metadata={"help": "tells runs with other settings from the default ones"})
-    word_dim: int = 128
-    hidden_size: int = 128
-    num_heads: int = 4
-    num_layers: int = 1
-    inner_size: int = field(default=256, metadata={"help": "hidden layer of a block's network, with dot"})
-    position: str = field(default="sinusoidal", metadata={"help": "none, sinusoidal or rotary"})
-    dropout: float = field(default=0.3, metadata={"help": "on words"})
-    hidden_dropout: float = field(default=0.1, metadata={"help": "on what a block adds"})
-    attention_dropout: float = field(default=0.1, metadata={"help": "on the weights of attention"})
-    kl_lambda: float | None = field(
-        default=None, metadata={"help": "weight of the divergence of drawn frequencies; default: the config's"}
-    )
+def main(
+    experiment: Experiment,
+    datasets: Sequence[str] = tuple(SENTENCE_DATASETS.values()),
+    attentions: Sequence[str] = COMPARED,
+    seeds: Sequence[int] = (0,),
+) -> None:
+    """Train and score every attention on every fold of every dataset with every seed, and print a table.
 
-
-def main(settings: Settings) -> None:
-    for attention in settings.attentions:
+    Args:
+        experiment: What all have in common; its inner_size is that of dot.
+        datasets: Hub ids, folders, files, or: sample.
+        attentions: Attentions, see `KNOWN`.
+        seeds: Seeds of all that is drawn, the folds among them.
+    """
+    for attention in attentions:
         if attention not in KNOWN:
             raise ValueError(f"attentions: unknown attention {attention!r}; known: {', '.join(KNOWN)}")
-    cells = [cell_of(name, dataset, settings) for dataset in settings.datasets for name in settings.attentions]
-    cross_validate(cells, settings, recipe=RECIPE, commit=git_commit())
+    rows = [
+        (f"{Path(name).name}, {attention}", of_attention(experiment.changed(dataset=name), attention))
+        for name in datasets
+        for attention in attentions
+    ]
+    cross_validate(rows, seeds)
 
 
-def cell_of(attention: str, dataset: str, settings: Settings) -> Cell:
-    names = ("position", "dropout", "hidden_dropout", "attention_dropout")
-    sizes = {name: getattr(settings, name) for name in ("word_dim", "hidden_size", "num_heads", "num_layers")}
-    shared = {**(TINY if settings.tiny else sizes), **{name: getattr(settings, name) for name in names}}
-    if settings.kl_lambda is not None:
-        shared["kl_lambda"] = settings.kl_lambda
-    inner = matched_inner_size(attention, TINY_INNER if settings.tiny else settings.inner_size, shared)
-    config = {"model_type": f"ctxzoo_{KNOWN[attention][0]}", **fields_of(attention, shared), "inner_size": inner}
-    name = f"{Path(dataset).name}, {attention}"
-    return Cell(name=name, dataset=dataset, variant=attention, config=config, tag=settings.name)
+def of_attention(experiment: Experiment, attention: str) -> Experiment:
+    """Return the experiment with an attention, whose blocks have about as many weights as those of dot."""
+    architecture, variant = KNOWN[attention]
+    shared = experiment.model.config()
+    inner = matched_inner_size(attention, shared.pop("inner_size"), shared)
+    own = {name: value for name, value in fields_of(attention, shared).items() if name in shared}
+    model = TextModel(architecture=architecture, variant=variant, row=attention, **own, inner_size=inner)
+    return dataclasses.replace(experiment, model=model)
 
 
 def fields_of(attention: str, shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,5 +121,9 @@ def _number_of_weights(attention: str, inner_size: int, fields: tuple[tuple[str,
     return sum(weights.numel() for weights in model.blocks.parameters())
 
 
+STUDY = Study(
+    main, TEXT_CLASSIFICATION, BASE, {"dataset": "datasets", "variant": "attentions", "vectors": "word_vectors"}
+)
+
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

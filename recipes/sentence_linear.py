@@ -22,7 +22,7 @@ from pathlib import Path
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.many import FoldSettings, run_all
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
+from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS
 from ctxzoo.tasks.text_classification.linear import FASTTEXT, LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR, LinearRun
 
 RECIPE = "sentence_linear"

@@ -13,64 +13,52 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from ctxzoo.models.configuration_text_baseline import SENTENCE_VARIANTS, TextBaselineConfig
-from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.text_classification.cross_validation import Cell, CrossValidationSettings, cross_validate
-from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
+from ctxzoo.models.configuration_text_baseline import SENTENCE_VARIANTS
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.tasks.text_classification.cross_validation import cross_validate
+from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, as_baseline, sentences
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
-RECIPE, ARCHITECTURE = "sentence_text_baseline", "text_baseline"
-TINY = {"word_dim": 12, "position_dim": 4, "rank": 8, "num_filters": 8, "recurrent_size": 8, "num_heads": 2}
-
-
-@dataclass
-class Settings(CrossValidationSettings):
-    models: list[str] = field(
-        default_factory=lambda: list(SENTENCE_VARIANTS), metadata={"help": ", ".join(SENTENCE_VARIANTS)}
-    )
-    datasets: list[str] = field(
-        default_factory=lambda: list(SENTENCE_DATASETS.values()),
-        metadata={"help": "Hub ids, folders, files, or: sample"},
-    )
-    name: str = field(default="", metadata={"help": "tells runs with other settings from the named ones"})
-    word_dim: int = 250
-    position_dim: int = 20
-    freeze_embeddings: bool = False
-    embedding_bound: float = field(default=1.0, metadata={"help": "word vectors start in U(-bound, bound)"})
-    dropout: float | None = field(default=None, metadata={"help": "on words; default: the model's own"})
-    pooled_dropout: float | None = field(default=None, metadata={"help": "on the sentence; default: the model's own"})
+BASE = sentences(
+    "text_baseline",
+    "mean",
+    **{"word_dim": 250, "position_dim": 20, "freeze_embeddings": False, "embedding_bound": 1.0},
+    eval_context="redraw",
+).changed(recipe="sentence_text_baseline")
 
 
-def main(settings: Settings) -> None:
-    for model in settings.models:
+def main(
+    experiment: Experiment,
+    datasets: Sequence[str] = tuple(SENTENCE_DATASETS.values()),
+    models: Sequence[str] = SENTENCE_VARIANTS,
+    seeds: Sequence[int] = (0,),
+) -> None:
+    """Train and score every model on every fold of every dataset with every seed, and print a table.
+
+    Args:
+        experiment: What all have in common.
+        datasets: Hub ids, folders, files, or: sample.
+        models: Models, named settings of docs/models/text_baseline.md.
+        seeds: Seeds of all that is drawn, the folds among them.
+    """
+    for model in models:
         if model not in SENTENCE_VARIANTS:
             raise ValueError(f"models: unknown baseline {model!r}; known: {', '.join(SENTENCE_VARIANTS)}")
-    cells = [cell_of(model, dataset, settings) for dataset in settings.datasets for model in settings.models]
-    cross_validate(cells, settings, recipe=RECIPE, commit=git_commit())
+    shared = experiment.model.config()
+    typed = {name: shared.pop(name) for name in ("dropout", "pooled_dropout") if name in shared}
+    rows = [
+        (f"{Path(name).name}, {model}", as_baseline(experiment.changed(dataset=name), model, model, shared, **typed))
+        for name in datasets
+        for model in models
+    ]
+    cross_validate(rows, seeds)
 
 
-def cell_of(model: str, dataset: str, settings: Settings) -> Cell:
-    config: dict[str, Any] = {
-        "model_type": f"ctxzoo_{ARCHITECTURE}",
-        "word_dim": settings.word_dim,
-        "position_dim": settings.position_dim,
-        "freeze_embeddings": settings.freeze_embeddings,
-        "embedding_bound": settings.embedding_bound,
-        "eval_context": "redraw",
-        **TextBaselineConfig.variants[model],
-    }
-    for rate in ("dropout", "pooled_dropout"):
-        if getattr(settings, rate) is not None:
-            config[rate] = getattr(settings, rate)
-    if settings.tiny:
-        config |= TINY
-    name = f"{Path(dataset).name}, {model}"
-    return Cell(name=name, dataset=dataset, variant=model, config=config, tag=settings.name)
-
+STUDY = Study(main, TEXT_CLASSIFICATION, BASE, {"dataset": "datasets", "variant": "models", "vectors": "word_vectors"})
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

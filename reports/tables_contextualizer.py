@@ -20,7 +20,7 @@ from ctxzoo.results.table_parts import (
     markdown_table,
     with_commands,
 )
-from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS as DATASETS
+from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS as DATASETS
 from ctxzoo.tasks.text_classification.linear import LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR
 from reports.choice import chosen_by
 

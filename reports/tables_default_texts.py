@@ -22,7 +22,7 @@ from ctxzoo.results.table_parts import (
     refuse_repeats,
     with_commands,
 )
-from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
+from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS
 from reports.tables_lama import IMDB, OTHERS, REUTERS, Data, runs_of
 
 RECIPE = "default_text_classifier"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOT_RUN, markdown_table, mean_and_deviation, refuse_repeats
-from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
+from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS
 from reports.choice import chosen_by
 from reports.tables_contextualizer import LINEAR_ROWS, NARROW_ROWS, NEURAL_ROWS, PLAIN_MEAN, STRONGEST
 

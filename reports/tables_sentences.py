@@ -17,7 +17,7 @@ from ctxzoo.results.table_parts import (
     markdown_table,
     with_commands,
 )
-from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS as DATASETS
+from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS as DATASETS
 from reports.tables_contextualizer import ACCURACY, LINEAR_ROWS, MAJORITY_CLASS_ROW, NEURAL_ROWS, Row
 
 BESIDE = (MAJORITY_CLASS_ROW, *LINEAR_ROWS, NEURAL_ROWS[0], NEURAL_ROWS[3])  # of other recipes: linear, mean, BiGRU

@@ -16,7 +16,7 @@ from ctxzoo.results.table_parts import (
     refuse_repeats,
     with_commands,
 )
-from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS
+from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS
 from reports import tables_contextualizer, tables_lama
 
 TAG = "attention_cbow"  # --name of the runs that start from these vectors

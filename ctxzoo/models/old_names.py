@@ -293,6 +293,8 @@ def current_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 def current_result(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a results file in the names of today; one of today's is returned as it is."""
     settings = current_settings(content.get("settings") or {})
+    if content.get("recipe") == "default_text_classifier":
+        settings = {**_untold_of_default_texts(content), **settings}
     if content.get("architecture") != ENCODER:
         return {**content, "settings": settings}
     architecture = ENCODER_VARIANTS.get(str(content.get("variant")), (encoder_of(settings),))[0]
@@ -303,3 +305,10 @@ def current_result(content: Mapping[str, Any]) -> dict[str, Any]:
         "architecture": architecture,
         "settings": {name: value for name, value in settings.items() if name not in gone},
     }
+
+
+def _untold_of_default_texts(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings that follow from the row and the dataset, which results of the recipe did not tell."""
+    of_row = {"zeroed": ["classifier.weight", "classifier.bias"], "deep_scale": 0.25}
+    of_data = {"text_column": "title"} if str(content.get("dataset")).endswith("news_aggregator") else {}
+    return {**(of_row if content.get("variant") == "wide" else {}), **of_data}

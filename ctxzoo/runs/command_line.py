@@ -13,7 +13,7 @@ import re
 import sys
 from argparse import ArgumentError
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NoReturn, get_args, get_origin, get_type_hints
@@ -25,13 +25,14 @@ from jsonargparse import ArgumentParser, Namespace
 from ctxzoo.data.notices import line_of, say_once
 from ctxzoo.models.old_names import SETTINGS
 from ctxzoo.runs.experiment import GROUPS, Experiment
-from ctxzoo.training.arguments import Args
+from ctxzoo.training.arguments import RANGE, Args
 
 # Values that nobody types.
 FOUND_OUT = frozenset({"rows", "named", "row", "vectors_fingerprint", "world_size", "tell_time", "minutes"})
 OWN = "own"  # group of what belongs to data of one's own
 FILES = ("validation", "test")  # values of that group that name data
 TRUE, FALSE = frozenset({"true", "t", "yes", "y", "1"}), frozenset({"false", "f", "no", "n", "0"})
+NOT_FINITE = frozenset({"nan", "inf", "infinity", ".nan", ".inf"})
 _GROUPED = re.compile(r"--(?:[a-z]\w*)\.(\w+)")
 _GROUP_FILE = re.compile(r"^  --(\w+) CONFIG +Path to a configuration file\.\n", re.MULTILINE)
 _EXPECTED = re.compile(r'Parser key "(?:\w+\.)?(\w+)".*?(?:Got value|Given value): ([^\n]*)', re.DOTALL)
@@ -94,7 +95,7 @@ class ExperimentParser:
         short: Further short names of values, such as data for dataset.
         alone: Name to what it is where nothing is typed behind it.
         needed: Names that must be typed.
-        hidden: Names of the experiment's own that are no options.
+        hidden: Names of the experiment that are no options.
         fixed: Names whose values the base has already, of what was typed.
         usage: How the command is typed, for `--help`.
         description: Text for `--help`.
@@ -161,7 +162,9 @@ class ExperimentParser:
 
     def _add_group(self, group: str, args: Args) -> None:
         skipped = {
-            name for name in args.values() if name in FOUND_OUT or {name, self.short.get(name)} & self.lists.keys()
+            name
+            for name in args.values()
+            if name in FOUND_OUT | self.hidden or {name, self.short.get(name)} & self.lists.keys()
         }
         self.parser.add_class_arguments(type(args), group, skip=skipped)
         hints = get_type_hints(type(args))
@@ -239,6 +242,10 @@ class ExperimentParser:
         return self.base.changed(**changes)
 
     def _others(self, found: Namespace) -> dict[str, Any]:
+        for name in self.lists.keys() & self.base.values().keys():  # what is one of them must be what it could be
+            for value in found[name] if isinstance(found[name], list) else [found[name]]:
+                if value is not None:
+                    self.base.changed(**{name: value})
         groups = {
             group: args.changed({name: found[f"{group}.{name}"] for name in args.values()})
             for group, args in self.extra.items()
@@ -256,6 +263,9 @@ class ExperimentParser:
         if name in choices:
             known = ", ".join(str(one) for one in choices[name] if one is not None)
             return f"{name}={value!r}: expected one of {known}"
+        ranges = {one.name: one.metadata.get(RANGE) for args in self.groups.values() for one in fields(args)}
+        if ranges.get(name) is not None and value.lstrip("+-").lower() in NOT_FINITE:
+            return f"{name}={value}: expected {ranges[name]}"
         kinds = [plain for kind, plain in _KINDS.items() if kind in str(self.kinds.get(name, message))]
         return f"{name}={value}: expected {kinds[0] if kinds else self.kinds.get(name)}"
 
@@ -364,12 +374,13 @@ def _without_options(text: str, shown: Iterable[str]) -> str:
     return "".join(kept)
 
 
-def written_settings(experiment: Experiment, others: Mapping[str, Any]) -> str:
+def written_settings(experiment: Experiment, others: Mapping[str, Any], hidden: Sequence[str] = ()) -> str:
     """Return YAML by which the same training starts again, see `with_settings_file`.
 
     Args:
         experiment: As it was typed, before anything was read.
         others: Further groups and values by name.
+        hidden: Names of values that are no options.
     """
     model = ("architecture", "variant") if experiment.start.init_from is not None else ()
     content: dict[str, Any] = {"seed": experiment.seed}
@@ -382,7 +393,7 @@ def written_settings(experiment: Experiment, others: Mapping[str, Any]) -> str:
         content |= {**fold, "score": experiment.score, "tag": experiment.tag}
     for name, group in {**{group: getattr(experiment, group) for group in GROUPS}, **others}.items():
         if isinstance(group, Args):
-            left_out = {*FOUND_OUT, *model, *follows}
+            left_out = {*FOUND_OUT, *model, *follows, *hidden}
             values = {key: value for key, value in group.values().items() if key not in left_out}
             content[name] = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
         else:

@@ -190,6 +190,7 @@ class RunArgs(Args):
         checkpoint_every: Steps between checkpoints to go on from.
         tell_time: Whether it is printed how long the training will take, and now and then where it is.
         replace: Whether a training takes the place of one with other rows of the same name.
+        baselines: Whether simple models are fitted to a user's data, whose scores stand beside the model's.
     """
 
     data_dir: str | None = None
@@ -208,6 +209,7 @@ class RunArgs(Args):
     checkpoint_every: int = number(200, SIZE)
     tell_time: bool = False
     replace: bool = False
+    baselines: bool = True
 
     def content(self, rows: str) -> str:
         """Return what names of files say of a user's rows, so that other rows do not take their place."""

@@ -29,7 +29,7 @@ from ctxzoo.runs.command_line import (
 )
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.preset import told
-from ctxzoo.runs.problem import CONTINUED, Problem, choose_names, open_start
+from ctxzoo.runs.problem import CONTINUED, OF_A_CONTINUATION, Problem, choose_names, open_start
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.runs.train_own_data import compared_line, print_end, say, training_before, warnings_as_notes
@@ -39,13 +39,12 @@ from ctxzoo.training.libraries import check_optuna
 from ctxzoo.training.task import NonFiniteLossError
 from ctxzoo.version import version
 
-OF_A_CONTINUATION = ("batch_size", "max_length", "bptt")  # values of data; the others are the checkpoint's
-SHORT = {"data": "dataset"}
+SHORT = {"data": "dataset", "linear": "baselines"}
 # What `ctxzoo train PROBLEM --help` shows, beside the values of the problem's data and model.
 SHOWN = (
     *("dataset", "validation", "test", "data_dir", "format", "no_header", "skip_bad", "settings", "architecture"),
     *("variant", "init_from", "word_vectors", "epochs", "batch_size", "learning_rate", "precision", "tune", "seed"),
-    *("resume", "replace", "tiny", "output_dir", "threads", "push_to", "license", "language", "example"),
+    *("resume", "replace", "tiny", "output_dir", "threads", "push_to", "license", "language", "example", "baselines"),
 )
 
 
@@ -98,7 +97,7 @@ def parse_own(problem: Problem, arguments: Sequence[str]) -> CommandLine:
         short=SHORT,
         alone={"example": ""},
         needed=("dataset",),
-        hidden=("score", "tag"),
+        hidden=("score", "tag", *problem.of_recipes),
         fixed=("architecture", "variant"),
         usage=f"ctxzoo train {problem.name} --data DATA [options]",
         description=f"Train a model of {problem.title} on your own data.",
@@ -230,7 +229,7 @@ def with_rows(experiment: Experiment, splits: OwnSplits) -> Experiment:
 
 def _run_of(problem: Problem, card: CardOptions, own: OwnArgs, experiment: Experiment) -> ExperimentRun:
     """Return one training, which keeps the settings by which it starts again."""
-    typed = written_settings(experiment, {OWN: replace(own, tune=None)})
+    typed = written_settings(experiment, {OWN: replace(own, tune=None)}, problem.of_recipes)
     return ExperimentRun(problem, experiment, card, typed)
 
 

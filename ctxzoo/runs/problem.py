@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from ctxzoo.hub.saved_model import SavedModel
     from ctxzoo.hub.task_card import TaskCard
     from ctxzoo.results.result import RunResult
+    from ctxzoo.runs.train import ExperimentRun
     from ctxzoo.training.task import ZooTask
 
 CONTINUED = "continued"  # what names say of a model that began as a checkpoint
+OF_A_CONTINUATION = ("batch_size", "max_length", "bptt")  # values of data; the others are the checkpoint's
 
 
 class Problem(ABC):
@@ -35,6 +37,7 @@ class Problem(ABC):
         lower_is_better: Whether a lower one is better.
         space: Name to what a search tries of settings beside the learning rate, where they are not None.
         of_tokenizer: Names of values of data that the tokenizer of a checkpoint decides, from which a training goes on.
+        of_recipes: Names of values of data that recipes alone take, since rows of one's own are divided before.
         called: How a pipeline of the problem is called; of one without a pipeline empty.
     """
 
@@ -47,6 +50,7 @@ class Problem(ABC):
     lower_is_better: ClassVar[bool] = False
     space: ClassVar[Space]
     of_tokenizer: ClassVar[tuple[str, ...]] = ()
+    of_recipes: ClassVar[tuple[str, ...]] = ()
     called: ClassVar[str] = ""
 
     @property
@@ -155,7 +159,9 @@ class Problem(ABC):
         """Return name to what a search tries of a setting, from this experiment on."""
         own = experiment.values()
         rates = {"learning_rate": rates_around(experiment.optimizer.learning_rate)}
-        return {**rates, **{name: values for name, values in self.space.items() if own[name] is not None}}
+        others = experiment.data.values().keys() - set(OF_A_CONTINUATION) if experiment.start.init_from else ()
+        tried = {name: values for name, values in self.space.items() if own[name] is not None and name not in others}
+        return {**rates, **tried}
 
     def model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
         """Return the whole config of the model as a plain dict, on data after `setup`."""
@@ -192,6 +198,21 @@ class Problem(ABC):
     def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
         """Return what the results file keeps of each example of the scored splits, see `RunResult`; none by default."""
         return {}
+
+    def finish(self, run: ExperimentRun, task: Any, data: Any, trainer: Any, scores: dict[str, Any]) -> None:
+        """Write the checkpoint folder of the best weights, and the results file.
+
+        Args:
+            run: Training that is over.
+            task, data: Its LightningModule and DataModule.
+            trainer: Lightning's.
+            scores: Split to scores.
+        """
+        from ctxzoo.runs.finish import finish_run
+
+        kept = self.per_example(task, data, tuple(scores))
+        push_to = run.experiment.run.push_to
+        finish_run(task, data, trainer, scores, run.spec, self.card, push_to, kept, run.card_options)
 
     def beside(self, experiment: Experiment, result: RunResult) -> Iterable[str]:
         """Yield lines that stand beside the scores, such as a baseline's."""

@@ -68,17 +68,17 @@ class Study:
         main: Function of an experiment and of lists, which have defaults; what it does with them is the recipe.
         problem: Problem of the experiment.
         base: Experiment with the defaults.
-        lists: Name of a value to the list of `main` that it is one of, such as variant to models.
+        short: Name that may be typed to the one it stands for, such as variant to models, a list of `main`.
     """
 
     main: Callable[..., None]
     problem: Problem
     base: Experiment
-    lists: Mapping[str, str]
+    short: Mapping[str, str]
 
     def parser(self, description: str | None = None) -> ExperimentParser:
         """Return the parser of its options."""
-        names = {"name": "tag", "seed": "seeds", **self.lists}
+        names = {"name": "tag", "seed": "seeds", **self.short}
         return ExperimentParser(self.base, function=self.main, short=names, description=description)
 
     def run(self, arguments: Sequence[str], description: str | None = None) -> None:

@@ -49,13 +49,6 @@ class TrainingSettings(RunSettings):
         )
 
 
-@dataclass
-class ClassificationSettings(TrainingSettings):
-    """Where and how to train what gives one of several labels; a recipe adds its own options."""
-
-    label_smoothing: float = reported(0.0, "fraction of the target that is spread over all labels")
-
-
 def reported_vectors(vectors: str | None) -> dict[str, Any]:
     """Return what results files report of given word vectors, by name and content; their width is then the model's.
 

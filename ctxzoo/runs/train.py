@@ -20,7 +20,6 @@ from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.training.callbacks import SameSettings
-from ctxzoo.training.classification import label_fields
 from ctxzoo.training.process_group import check_batches, in_first_process
 from ctxzoo.training.scoring import score_splits
 from ctxzoo.training.task import ZooTask
@@ -220,21 +219,6 @@ class ZooRun(TrainingRun):
         finish_run(task, data, trainer, scores, self.spec, self.card, self.push_to, kept, self.card_options)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClassificationRun(ZooRun):
-    """A training of a classifier of texts or words: its config names the labels of the data.
-
-    A `pretrained` checkpoint for other labels gets a new head, see `ClassificationTask`.
-    """
-
-    def model_config(self, data: Any) -> dict[str, Any]:
-        return {**super().model_config(data), **label_fields(data.label_names)}
-
-    def start(self, data: Any) -> dict[str, Any]:
-        labels = {} if self.pretrained is None else {"label_names": data.label_names}
-        return {**super().start(data), **labels}
-
-
 @dataclass(frozen=True)
 class ExperimentRun(Training):
     """One training of an experiment.
@@ -303,6 +287,4 @@ class ExperimentRun(Training):
         return self.problem.score(self.experiment, task, data, splits)
 
     def finish(self, task: Any, data: Any, trainer: lightning.Trainer, scores: dict[str, dict[str, float]]) -> None:
-        kept = self.problem.per_example(task, data, tuple(scores))
-        push_to = self.experiment.run.push_to
-        finish_run(task, data, trainer, scores, self.spec, self.card, push_to, kept, self.card_options)
+        self.problem.finish(self, task, data, trainer, scores)

@@ -28,6 +28,7 @@ PROBLEMS = {
 EXPERIMENTS = {
     "language-modelling": ("ctxzoo.tasks.language_modelling.problem", "LANGUAGE_MODELLING"),
     "token-classification": ("ctxzoo.tasks.token_classification.problem", "TOKEN_CLASSIFICATION"),
+    "text-classification": ("ctxzoo.tasks.text_classification.problem", "TEXT_CLASSIFICATION"),
     "polyphonic-music": ("ctxzoo.tasks.polyphonic_music.problem", "POLYPHONIC_MUSIC"),
     "session-recommendation": ("ctxzoo.tasks.sequences.problem", "SESSION_RECOMMENDATION"),
     "next-event": ("ctxzoo.tasks.sequences.problem", "NEXT_EVENT"),

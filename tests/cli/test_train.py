@@ -16,7 +16,7 @@ import ctxzoo
 from ctxzoo.cli.main import main
 from ctxzoo.results.result import TRIALS, read_result, read_results
 from ctxzoo.tasks import PROBLEMS, commands_named
-from ctxzoo.tasks.text_classification.training import ClassifierTraining
+from ctxzoo.tasks.text_classification.problem import TextClassification
 from ctxzoo.training.callbacks import StopOnInterrupt
 from tests.support.own_data import COMPLAINTS, write_reviews, write_tags
 from tests.support.rating.run import registered_rating
@@ -418,7 +418,7 @@ def test_a_search_keeps_the_best_and_shows_no_test_score_of_the_others(
 ) -> None:
     write_reviews(Path("reviews.csv"), 80)
     space = {"learning_rate": (0.01, 0.03), "epochs": (5, 9)}
-    monkeypatch.setattr(ClassifierTraining, "space", space)
+    monkeypatch.setattr(TextClassification, "space", space)
     command = (TEXTS, "--data", "reviews.csv", *TINY, "--batch_size", "8", "--epochs", "2")
     assert train(*command, "--tune", "5") == 0
     said = capsys.readouterr().out

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ctxzoo.results.result import RunResult, read_result, result_path
-from ctxzoo.tasks.text_classification.cross_validation import Cell, run_of
+from ctxzoo.runs import many
+from ctxzoo.runs.spec import RunSpec
 from recipes import (
     embedding_evaluation,
     mr_contextualizer,
@@ -19,45 +22,56 @@ from recipes import (
 )
 from recipes import wikipedia_attention_cbow as word_vectors
 from tests.support.committed_results import committed_results
+from tests.support.recipe_here import ask
 from tests.support.result_tables import make_run
+
+
+class AskedError(Exception):
+    """In place of the first run."""
+
 
 ROOT = Path(__file__).parents[2]
 HARDWARE = ("precision", "threads")  # what may follow the machine
 
 
-def cells(recipe: Any, dataset: str) -> list[Cell]:
-    """All cells of a recipe without arguments on a dataset."""
-    settings = recipe.Settings()
-    if recipe is sentence_contextualizer:
-        return [recipe.cell_of(dataset, settings)]
-    if recipe is sentence_text_baseline:
-        return [recipe.cell_of(model, dataset, settings) for model in settings.models]
-    return [
-        recipe.cell_of(name, variant, {**changes, "num_steps": k}, recipe.Settings(dataset=dataset))
-        for rows, columns in recipe.TABLES.values()
-        for name, (variant, changes) in rows.items()
-        for k in columns
-    ]
+@cache
+def specs(recipe: Any, dataset: str) -> dict[tuple[str, str, int | None], RunSpec]:
+    """Variant, tag and fold to what the recipe runs on a dataset without further arguments."""
+    found: dict[tuple[str, str, int | None], RunSpec] = {}
+
+    def gather(work: Any, runs: Any, *_: Any) -> Any:
+        found.update({(run.spec.variant, run.spec.tag, run.spec.fold): run.spec for run in runs})
+        raise AskedError
+
+    tables = [["--table", "2"], ["--table", "3"]] if recipe is mr_contextualizer else [[]]
+    option = "--dataset" if recipe is mr_contextualizer else "--datasets"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(many, "run_in_processes", gather)
+        for table in tables:
+            with suppress(AskedError):
+                ask(recipe, [option, dataset, *table])
+    return found
 
 
 def other_settings(recipe: Any, results: list[RunResult]) -> dict[str, list[str]]:
     """Results that have the variant and tag of the recipe's own cells, and the settings in which they differ."""
     found = {}
     for result in results:
-        for cell in cells(recipe, result.dataset):
-            if (cell.variant, cell.tag) != (result.variant, result.tag):
-                continue
-            run = run_of(cell, recipe.Settings(), result.seed, result.fold or 0, recipe="", commit="")
-            names = {*run.spec.settings, *result.settings} - set(HARDWARE)
-            differ = sorted(name for name in names if run.spec.settings.get(name) != result.settings.get(name))
-            if differ:
-                found[f"{result.dataset}, {result.variant}, fold {result.fold}"] = differ
+        spec = specs(recipe, result.dataset).get((result.variant, result.tag, result.fold))
+        if spec is None:
+            continue
+        told = {**spec.defaults, **result.settings}
+        names = {*spec.settings, *told} - set(HARDWARE)
+        differ = sorted(name for name in names if {**spec.implied, **spec.settings}.get(name) != told.get(name))
+        if differ:
+            found[f"{result.dataset}, {result.variant}, fold {result.fold}"] = differ
     return found
 
 
 @pytest.mark.parametrize("recipe", [mr_contextualizer, sentence_contextualizer, sentence_text_baseline])
 def test_unnamed_results_have_the_settings_of_their_recipe(recipe: Any) -> None:
-    results = [one for one in committed_results() if one.recipe == recipe.RECIPE]
+    results = [one for one in committed_results() if one.recipe == recipe.BASE.recipe]
+    assert results
     assert other_settings(recipe, results) == {}
 
 

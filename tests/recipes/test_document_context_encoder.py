@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from recipes.document_context_encoder import COMPARED, LONGEST, Settings, config_of
+from recipes.document_context_encoder import BASE, LONGEST, of_attention
+from tests.support.recipe_here import recipe_here
 from tests.support.recipe_process import TINY, recipe
 
+COMPARED = ("dot", "favor", "learned", "elu")
 NAME = "document_context_encoder"
 
 
@@ -34,10 +36,8 @@ def test_every_attention_trains_and_is_told_apart(tmp_path: Path, attentions: tu
     assert (config["feature_map"], config["dropout"]) == ("learned", 0.3)
 
 
-def test_no_word_is_cut_off_and_unknown_names_are_refused() -> None:
-    assert Settings().max_length == LONGEST
-    assert config_of("elu", Settings(hidden_size=32))["hidden_size"] == 32
-    with pytest.raises(
-        ValueError, match="attentions: unknown 'softmax'; known: dot, favor, hyperbolic, elu, relu, learned, trig"
-    ):
-        Settings(attentions=["dot", "softmax"])
+def test_no_word_is_cut_off_and_unknown_names_are_refused(tmp_path: Path) -> None:
+    assert BASE.data.values()["max_length"] == LONGEST
+    assert of_attention(BASE.changed(hidden_size=32), "elu").model.config()["hidden_size"] == 32
+    run = recipe_here(tmp_path, "--attentions", "dot", "softmax", name=NAME)
+    assert "attentions: unknown 'softmax'; known: dot, favor, hyperbolic, elu, relu, learned, trig" in run.stderr

@@ -28,7 +28,7 @@ def test_every_model_trains_and_is_told_apart(tmp_path: Path, models: tuple[str,
     assert tuple(sorted(results)) == models
     assert all((one.architecture == "lama") == ("lama" in name) for name, one in results.items())
     settings = results["lama_ctx"].settings
-    assert (settings["context"], settings["optimizer"], settings["word2vec_dim"]) == ("mean_embedding", "sgd", 100)
+    assert (settings["optimizer"], settings["word2vec_dim"]) == ("sgd", settings["word_dim"])
     assert all(one.fold is None and one.settings["classifier_dropout"] == 0.4 for one in results.values())
     rates = {name: one.settings["learning_rate"] for name, one in results.items()}
     assert rates == {name: 0.01 if name in ("cnn", "san", "te") else 0.05 for name in models}
@@ -40,6 +40,8 @@ def test_every_model_trains_and_is_told_apart(tmp_path: Path, models: tuple[str,
     assert f'pipeline("text-classification", model="{said[0]}", trust_remote_code=True)' in run.stdout
 
     folder = tmp_path / "runs" / "document_lama" / "san-sample-test-seed0" / "checkpoint"
+    context = json.loads((folder.parents[1] / "lama_ctx-sample-test-seed0" / "checkpoint" / "config.json").read_text())
+    assert context["context"] == "mean_embedding"
     config = json.loads((folder / "config.json").read_text())
     assert (config["encoder"], config["overlap_penalty"], config["pooled_dropout"]) == ("self_attentive", 1.0, 0.0)
     assert (folder.parent / "token_weights.png").is_file()

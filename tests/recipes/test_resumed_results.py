@@ -23,6 +23,8 @@ from tests.support.subprocesses import REPOSITORY_ROOT
 
 # The others start from files that lie beside the repository; readers also tell what the code of then did otherwise.
 RECIPES = (
+    "default_text_classifier",
+    "document_context_encoder",
     "document_lama",
     "document_linear",
     "mr_contextualizer",
@@ -33,6 +35,8 @@ RECIPES = (
     "regression_ika",
     "roll_call_floors",
     "roll_call_nipen",
+    "sentence_beta_lstm",
+    "sentence_context_encoder",
     "sentence_contextualizer",
     "sentence_linear",
     "sentence_text_baseline",

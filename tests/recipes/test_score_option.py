@@ -18,9 +18,9 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "citeulike_hcrnn": {"dataset": ["sample"], "models": ["hcrnn1"]},
     "document_bert": {"dataset": ["sample"]},
     "document_context_encoder": {"dataset": ["sample"], "attentions": ["dot"]},
-    "document_lama": {"dataset": ["sample"], "model": ["lama", "cnn"]},
+    "document_lama": {"dataset": ["sample"], "models": ["lama", "cnn"]},
     "document_linear": {"dataset": ["imdb"], "models": ["words_svm"]},
-    "mr_contextualizer": {"dataset": "sample"},
+    "mr_contextualizer": {"rows": ["regular"]},
     "pos_bilstm_tagger": {"dataset": ["sample"]},
     "regression_ika": {"dataset": ["sample"], "splits": ["own"]},
     "roll_call_nipen": {"dataset": ["sample"], "models": ["ideal_point"]},
@@ -49,11 +49,10 @@ def runs_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Se
     monkeypatch.setattr(folds, "run_in_processes", begin)
 
     def ask(name: str, **settings: Any) -> Sequence[Any]:
-        if name == "document_bert":
-            settings["model"] = str(save_tiny_bert(tmp_path / "bert"))
+        encoder = {"encoder": str(save_tiny_bert(tmp_path / "bert"))} if name == "document_bert" else {}
         module = importlib.import_module(f"recipes.{name}")
         study = getattr(module, "STUDY", None)
-        lists = SAMPLE[name] if study else {}
+        lists = {**SAMPLE[name], **encoder} if study else {}
         asked = study.base.changed(**settings) if study else module.Settings(**SAMPLE[name], **settings, progress=False)
         with pytest.raises(BeginError):
             module.main(asked, **lists)

@@ -9,10 +9,12 @@ import pytest
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from recipes.sentence_beta_lstm import COMPARED, KNOWN, Settings, cell_of, matched_size, number_of_weights
+from recipes.sentence_beta_lstm import BASE, KNOWN, matched_size, number_of_weights, of_cell
+from tests.support.own_trainings import config_of
 from tests.support.recipe_here import recipe_here
 from tests.support.recipe_process import recipe
 
+COMPARED = ("lstm", "coupled", "g2", "beta", "bibeta5")
 NAME = "sentence_beta_lstm"
 QUICK = ("--datasets", "sample", "--tiny", "--progress", "false", "--tensorboard", "false", "--processes", "1")
 # By hand: an lstm of 100 units has 4 * 100 * (270 + 100 + 1) = 148,400 weights.
@@ -21,9 +23,11 @@ UNITS = {"lstm": 100, "g2": 100, "noisin": 100, "coupled": 125, "beta": 72, "kum
 
 @pytest.mark.parametrize(("cell", "units"), [*UNITS.items(), ("bibeta5", 63)])
 def test_cells_have_as_many_weights_as_an_lstm_of_100_units(cell: str, units: int) -> None:
-    config = cell_of(cell, "SetFit/CR", Settings()).config
+    config = config_of(of_cell(BASE, cell))
     assert config["hidden_size"] == units
-    model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model(**config, vocab_size=50))
+    model = AutoModelForSequenceClassification.from_config(
+        AutoConfig.for_model("ctxzoo_beta_lstm", **config, vocab_size=50)
+    )
     weights = sum(one.numel() for one in model.encoder.rnn.parameters())
     assert weights == number_of_weights(cell, units, input_size=270, num_layers=1)
     assert weights == pytest.approx(148_400, rel=0.01)
@@ -39,8 +43,11 @@ def test_the_nearest_size_is_taken_with_more_layers_too(cell: str) -> None:
 
 
 def test_two_layers_and_directions_have_the_weights_that_are_counted() -> None:
-    config = cell_of("bibeta5", "sample", Settings(tiny=True, num_layers=2, bidirectional=True)).config
-    model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model(**config, vocab_size=50))
+    sizes = {"word_dim": 12, "position_dim": 4, "hidden_size": 8}
+    config = config_of(of_cell(BASE.changed(num_layers=2, bidirectional=True, **sizes), "bibeta5"))
+    model = AutoModelForSequenceClassification.from_config(
+        AutoConfig.for_model("ctxzoo_beta_lstm", **config, vocab_size=50)
+    )
     counted = number_of_weights("bibeta5", config["hidden_size"], input_size=16, num_layers=2)
     assert sum(one.numel() for one in model.encoder.rnn.parameters()) == 2 * counted
 
@@ -57,7 +64,7 @@ def test_the_compared_cells_train_and_resume_keeps_them(tmp_path: Path) -> None:
     assert {one.settings["locked_dropout"] for one in results} == {0.2}
     folder = tmp_path / "runs" / NAME / "bibeta5-sample-test-seed0-fold1" / "checkpoint"
     config = json.loads((folder / "config.json").read_text())
-    assert (config["cell"], config["locked_dropout"], config["word_dim"]) == ("bibeta5", 0.2, 12)
+    assert (config["cell"], config["locked_dropout"], config["word_dim"]) == ("bibeta5", 0.2, 8)
     files = {file: file.stat().st_mtime_ns for file in (tmp_path / RESULTS_DIR).rglob("*.json")}
     again = recipe(tmp_path, *QUICK, "--locked_dropout", "0.2", "--resume", name=NAME)
     assert again.returncode == 0, again.stderr

@@ -9,7 +9,15 @@ import pytest
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from recipes.sentence_context_encoder import COMPARED, KNOWN, Settings, cell_of, matched_inner_size, number_of_weights
+from recipes.sentence_context_encoder import (
+    BASE,
+    COMPARED,
+    KNOWN,
+    matched_inner_size,
+    number_of_weights,
+    of_attention,
+)
+from tests.support.own_trainings import config_of
 from tests.support.recipe_here import recipe_here
 from tests.support.recipe_process import recipe
 
@@ -21,11 +29,12 @@ OF_DOT = 4 * 128 * 129 + 2 * 256 + 2 * 256 * 128 + 256 + 128
 
 @pytest.mark.parametrize("attention", COMPARED)
 def test_blocks_have_as_many_weights_as_those_of_dot_products(attention: str) -> None:
-    config = cell_of(attention, "SetFit/CR", Settings()).config
-    model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model(**config, vocab_size=50))
+    config = config_of(of_attention(BASE, attention))
+    model_type = f"ctxzoo_{KNOWN[attention][0]}"
+    model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model(model_type, **config, vocab_size=50))
     weights = sum(one.numel() for one in model.encoder.blocks.parameters())
     assert weights == pytest.approx(OF_DOT, rel=0.002)
-    assert model.config.model_type == f"ctxzoo_{KNOWN[attention][0]}"
+    assert model.config.model_type == model_type
     assert getattr(model.config, "attention", attention) == attention
     shared = {name: config[name] for name in ("hidden_size", "num_heads", "num_layers", "word_dim")}
     widths = [config["inner_size"] + step for step in (-1, 0, 1)]
@@ -46,7 +55,7 @@ def test_the_compared_attentions_train_and_resume_keeps_them(tmp_path: Path) -> 
     assert [(one.variant, one.fold) for one in results] == [
         (attention, fold) for attention in sorted(COMPARED) for fold in (0, 1)
     ]
-    assert {one.settings["inner_size"] for one in results if one.variant == "dot"} == {32}
+    assert {one.settings["inner_size"] for one in results if one.variant == "dot"} == {8}
     assert {one.settings["hidden_dropout"] for one in results} == {0.2}
     folder = tmp_path / "runs" / NAME / "mikan-sample-test-seed0-fold1" / "checkpoint"
     config = json.loads((folder / "config.json").read_text())

@@ -10,9 +10,8 @@ import pytest
 import torch
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from ctxzoo.tasks.text_classification import cross_validation
-from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.tasks.text_classification.run import ClassifierRun
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 from recipes import sentence_contextualizer
 from tests.support.recipe_process import recipe
 from tests.support.word_vector_files import small_vectors, write_vectors
@@ -53,24 +52,23 @@ def test_all_rows_can_be_trained_on(tmp_path: Path) -> None:
     assert (folder / "learning_curves.png").is_file()
 
 
+def run_of(**changes: Any) -> ExperimentRun:
+    tiny = TEXT_CLASSIFICATION.tiny(sentence_contextualizer.BASE)
+    return ExperimentRun(TEXT_CLASSIFICATION, tiny.changed(fold=0, **changes))
+
+
 def test_ngrams_without_buckets_are_refused_and_characters_may_come_alone() -> None:
-    alone = sentence_contextualizer.Settings(char_ngrams=[3, 4], char_ngram_buckets=30)
-    assert sentence_contextualizer.cell_of("sample", alone).data == {"char_ngrams": [3, 4], "char_ngram_buckets": 30}
-    without = sentence_contextualizer.cell_of("sample", sentence_contextualizer.Settings(ngram_order=2))
+    alone = run_of(char_ngrams=(3, 4), char_ngram_buckets=30).build_data()
+    alone.setup()
+    assert (alone.tokenizer.char_ngram_buckets, alone.tokenizer.ngram_buckets) == (30, 0)
     with pytest.raises(ValueError, match="need ngram_buckets"):
-        TextClassificationDataModule.from_options("sample", folds=2, **without.data).setup()
+        run_of(ngram_order=2).build_data().setup()
 
 
-def test_the_scale_of_given_vectors_is_told_where_there_is_one(tmp_path: Path) -> None:
+def test_the_scale_of_given_vectors_is_told(tmp_path: Path) -> None:
     write_vectors(tmp_path / "v.txt", small_vectors())
-
-    def run_of(**changes: Any) -> ClassifierRun:
-        settings = sentence_contextualizer.Settings(datasets=["sample"], tiny=True, **changes)
-        cell = sentence_contextualizer.cell_of("sample", settings)
-        return cross_validation.run_of(cell, settings, 0, 0, recipe="", commit="")
-
-    plain = run_of(vectors=str(tmp_path / "v.txt"))
-    scaled = run_of(vectors=str(tmp_path / "v.txt"), vectors_std=0.0577)
+    plain = run_of(word_vectors=str(tmp_path / "v.txt"))
+    scaled = run_of(word_vectors=str(tmp_path / "v.txt"), vectors_std=0.0577)
     assert scaled.spec.settings == {**plain.spec.settings, "vectors_std": 0.0577}
     data = scaled.build_data()
     data.setup()

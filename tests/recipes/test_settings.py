@@ -14,7 +14,6 @@ import pytest
 from ctxzoo.results.result import RESULTS_DIR
 from ctxzoo.runs.experiment import GROUPS
 from ctxzoo.runs.options import check_settings, range_of
-from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.training.arguments import RANGE
 from tests.support.recipe_here import options_of, start
 from tests.support.subprocesses import REPOSITORY_ROOT
@@ -130,6 +129,7 @@ def test_an_unknown_split_to_score_ends_it_before_anything_is_read(name: str, mo
 def test_wandb_without_its_package_ends_it_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctxzoo.training.libraries.find_spec", lambda name: None)
     recipe = recipe_of("document_lama")
+    begin_nothing(recipe, monkeypatch)
     monkeypatch.setattr(sys, "argv", ["document_lama.py", "--wandb"])
     with pytest.raises(SystemExit, match=r"^error: wandb needs: pip install wandb$"):
-        run_recipe(recipe.Settings, lambda settings: pytest.fail("it began"), recipe.__doc__)
+        start(recipe)

@@ -13,14 +13,13 @@ from tests.support.classifier_runs import classifier_run
 from tests.support.recipe_here import recipe_here
 from tests.tasks.polyphonic_music.test_run import run as music_run
 
-CONFIG = {"model_type": "ctxzoo_beta_lstm", "word_dim": 6, "hidden_size": 5, "num_layers": 1}
 SENTENCE = "a sturdy lamp , but the box was late"
 
 
 @pytest.fixture(scope="module")
 def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     folder = tmp_path_factory.mktemp("figures")
-    texts = classifier_run(folder, architecture="beta_lstm", variant="bibeta5", config=CONFIG)
+    texts = classifier_run(folder, architecture="beta_lstm", variant="bibeta5", hidden_size=5, num_layers=1)
     music = music_run(folder, learning_rate=0.02)
     for run in (texts, music):
         execute(run)

@@ -13,12 +13,11 @@ from tests.support.classifier_runs import classifier_run
 from tests.support.recipe_here import recipe_here
 
 SIZES = {"word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_layers": 1, "num_features": 6}
-CONFIG = {"model_type": "ctxzoo_kernel_encoder", "attention": "mikan", **SIZES}
 SENTENCE = "a sturdy lamp , but the box was late"
 
 
 def test_every_figure_is_made(tmp_path: Path) -> None:
-    run = classifier_run(tmp_path, architecture="kernel_encoder", variant="mikan", config=CONFIG)
+    run = classifier_run(tmp_path, architecture="kernel_encoder", variant="mikan", position_dim=None, **SIZES)
     execute(run)
     options = ("--checkpoint", str(run.spec.checkpoint), "--sentence", SENTENCE)
     made = recipe_here(tmp_path, *options, name="context_encoder_figures")

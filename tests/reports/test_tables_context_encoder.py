@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ctxzoo.results.result import RunResult
-from recipes.sentence_context_encoder import COMPARED, KNOWN, RECIPE
+from recipes.sentence_context_encoder import BASE, COMPARED, KNOWN
 from reports.tables_context_encoder import sentences
 from tests.support.result_tables import make_folds, rows
+
+RECIPE = BASE.recipe
 
 
 def folds(variant: str, accuracies: list[float], **changes: Any) -> list[RunResult]:

@@ -9,7 +9,7 @@ import pytest
 
 from ctxzoo.models import configuration_contextualizer, configuration_text_baseline
 from ctxzoo.results.result import RunResult
-from ctxzoo.tasks.text_classification.datasets import SENTENCE_DATASETS as DATASETS
+from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS as DATASETS
 from ctxzoo.tasks.text_classification.linear import LINEAR_BASELINES
 from reports.tables_contextualizer import NEURAL_ROWS, PAPER_STARTS, PAPER_STEPS, TABLES
 from tests.support.result_tables import make_folds, rows

@@ -26,12 +26,14 @@ from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.regression.problem import REGRESSION
 from ctxzoo.tasks.sequences.experiments import session_paper
 from ctxzoo.tasks.sequences.problem import NEXT_EVENT, SESSION_RECOMMENDATION
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 from ctxzoo.tasks.vote_prediction.problem import VOTE_PREDICTION
 from recipes.citeulike_hcrnn import STUDY
 
 DEFAULTS = Path(__file__).with_name("experiment_defaults.json")
 PROBLEMS: list[Problem] = [
+    TEXT_CLASSIFICATION,
     SESSION_RECOMMENDATION,
     NEXT_EVENT,
     POLYPHONIC_MUSIC,
@@ -293,7 +295,7 @@ def test_a_search_leaves_what_was_typed_and_the_best_goes_on(
     assert trials
     assert {one.settings[size] for one in trials} == {7}
     assert {one.split for one in trials} == {"validation"}
-    (kept,) = Path("runs/results").glob("train_*/*tuned*.json")
+    (kept,) = Path("runs/results").glob("train_*/*-tuned-*.json")
     assert read_result(kept).split == "test"
 
 

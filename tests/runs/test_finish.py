@@ -11,30 +11,13 @@ from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.results.result import read_results
 from ctxzoo.runs import finish
 from ctxzoo.runs.run import execute
-from ctxzoo.tasks.text_classification.run import ClassifierRun
-from ctxzoo.training.trainer import TrainerSettings
-from tests.support.classifier_runs import with_spec
+from ctxzoo.runs.train import ExperimentRun
+from tests.support.classifier_runs import classifier_run
 
 
-def tiny_run(folder: Path) -> ClassifierRun:
-    quiet = {"epochs": 1, "accelerator": "cpu", "devices": 1, "tensorboard": False, "progress": False}
-    values: dict[str, Any] = {
-        "recipe": "texts",
-        "architecture": "contextualizer",
-        "variant": "recurrent",
-        "dataset": "sample",
-        "config": {"model_type": "ctxzoo_contextualizer", "word_dim": 12, "position_dim": 4, "rank": 8},
-        "data": {"dataset": "sample", "folds": 2, "fold": 0},
-        "task": {"optimizer": "adam", "learning_rate": 0.001},
-        "trainer": TrainerSettings(**quiet, limit_train_batches=2, limit_eval_batches=1, precision="32-true"),
-        "settings": {},
-        "seed": 0,
-        "fold": 0,
-        "commit": "0123abc",
-        "output_dir": str(folder / "runs"),
-        "results_dir": str(folder / "results"),
-    }
-    return ClassifierRun(**with_spec(values))
+def tiny_run(folder: Path) -> ExperimentRun:
+    sizes = {"word_dim": 12, "position_dim": 4, "rank": 8}
+    return classifier_run(folder, architecture="contextualizer", variant="recurrent", folds=2, fold=0, **sizes)
 
 
 def breaks(*arguments: Any, **options: Any) -> None:

@@ -49,9 +49,7 @@ def test_every_process_reads_the_results_that_the_first_writes(tmp_path):
 
 
 def test_fewer_batches_than_processes_are_refused_before_the_training(tmp_path):
-    data = classifier_run(
-        tmp_path, data={"dataset": "sample", "batch_size": 100_000, "eval_batch_size": 64}
-    ).build_data()
+    data = classifier_run(tmp_path, batch_size=100_000).build_data()
     data.setup()
     with pytest.raises(ValueError, match="train has 1 batch for 2 processes, and each needs one; make the batches"):
         check_batches(data, ("validation",), 2)
@@ -85,7 +83,7 @@ def test_validation_alone_is_scored_where_settings_are_chosen(tmp_path, monkeypa
 
 def test_no_validation_rows_to_score_are_told_before_the_training(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run = classifier_run(tmp_path, score="validation", data={"dataset": "sample", "folds": 2, "dev_share": 0.0})
+    run = classifier_run(tmp_path, score="validation", folds=2, fold=0, dev_share=0.0)
     with pytest.raises(ValueError, match="gives no 'validation' rows"):
         execute(run)
     assert not list(tmp_path.rglob("*.ckpt"))
@@ -121,18 +119,16 @@ def test_a_training_with_other_settings_is_not_taken_for_the_one_to_resume(tmp_p
     run = classifier_run(tmp_path)
     execute(run)
     before = run.spec.results_file.read_bytes()
-    other = classifier_run(tmp_path, settings={**run.spec.settings, "freeze_embeddings": True})
-    with pytest.raises(ValueError, match="freeze_embeddings=False, not True: resume with the same settings"):
+    other = classifier_run(tmp_path, weight_decay=0.5)
+    with pytest.raises(ValueError, match=r"weight_decay=0\.0, not 0\.5: resume with the same settings"):
         execute(other, resume=True)
     assert run.spec.results_file.read_bytes() == before
-    assert execute(other).settings["freeze_embeddings"] is True
+    assert execute(other).settings["weight_decay"] == 0.5
 
 
 def test_a_model_of_another_size_is_refused_by_its_setting_not_by_its_shapes(tmp_path):
-    run = classifier_run(tmp_path, settings={"word_dim": 6})
-    execute(run)
-    config = {**run.config, "word_dim": 7}
-    other = classifier_run(tmp_path, settings={"word_dim": 7}, config=config)
+    execute(classifier_run(tmp_path))
+    other = classifier_run(tmp_path, word_dim=7)
     with pytest.raises(ValueError, match="word_dim=6, not 7: resume with the same settings"):
         execute(other, resume=True)
 
@@ -141,25 +137,20 @@ def test_warm_up_and_decay_follow_from_the_number_of_steps(tmp_path):
     run = classifier_run(tmp_path, epochs=4, decay=True, warmup=0.25)
     data = run.build_data()
     data.setup()
-    assert run.schedule(data, 1) == {"warmup_steps": 2, "decay_steps": 8}  # of two batches in each epoch
-    assert classifier_run(tmp_path, epochs=4).schedule(data, 1) == {}
+    task = run.build_task(data, 1)
+    assert (task.hparams["warmup_steps"], task.hparams["decay_steps"]) == (4, 16)  # of four batches in each epoch
+    plain = classifier_run(tmp_path, epochs=4).build_task(data, 1)
+    assert (plain.hparams["warmup_steps"], plain.hparams["decay_steps"]) == (0, None)
     assert run.same_when_resumed["epochs to decay in"] == 4
     execute(run)
-    longer = {**run.spec.settings, "epochs": 5}
-    other = classifier_run(tmp_path, epochs=5, decay=True, warmup=0.25, settings=longer)
+    other = classifier_run(tmp_path, epochs=5, decay=True, warmup=0.25)
     with pytest.raises(ValueError, match="epochs to decay in=4, not 5: resume with the same settings"):
         execute(other, resume=True)
 
 
 def test_the_seed_of_a_run_decides_weights_order_and_dropout(tmp_path, monkeypatch):
-    seed, first = 3, classifier_run(tmp_path)
-    run = replace(
-        first,
-        spec=replace(first.spec, seed=seed),
-        trainer=replace(first.trainer, seed=seed),
-        data={**first.data, "seed": seed},
-        task={"learning_rate": 1e-30},  # no step changes a weight
-    )
+    seed = 3
+    run = classifier_run(tmp_path, seed=seed, learning_rate=1e-30)  # no step changes a weight
     seen = []
     loss = SequenceClassificationTask.training_loss
 
@@ -173,14 +164,16 @@ def test_the_seed_of_a_run_decides_weights_order_and_dropout(tmp_path, monkeypat
     data = run.build_data()
     data.setup()
     torch.manual_seed(seed)
-    model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model(**run.model_config(data)))
+    model = AutoModelForSequenceClassification.from_config(
+        AutoConfig.for_model(**run.problem.model_config(run.experiment, data))
+    )
     kept = torch.load(run.spec.folder / "lightning" / "best.ckpt", weights_only=True)["state_dict"]
     torch.testing.assert_close(kept["model.classifier.weight"], model.classifier.weight.detach())
     for step, (batch, (rows, drawn_with)) in enumerate(zip(data.train_dataloader(), seen, strict=False)):
         place = SimpleNamespace(global_step=step, world_size=1, global_rank=0)
         StepSeed(seed).on_train_batch_start(place, None, None, step)
         assert (rows, drawn_with) == (batch["row"].tolist(), torch.initial_seed())
-    assert len(seen) == 2
+    assert len(seen) == 4
 
 
 def test_a_finished_run_of_one_process_is_none_of_two(tmp_path):
@@ -188,7 +181,7 @@ def test_a_finished_run_of_one_process_is_none_of_two(tmp_path):
     execute(alone)
     assert alone.spec.finished() is not None
     assert both.spec.finished() is None
-    assert both.spec.settings == {**alone.spec.settings, "processes": 2}
-    assert replace(both, trainer=alone.trainer).spec == alone.spec
-    with pytest.raises(ValueError, match="processes=None, not 2: resume with the same settings"):
+    assert both.spec.settings == {**alone.spec.settings, "world_size": 2}
+    assert replace(both, experiment=both.experiment.changed(devices="1")).spec == alone.spec
+    with pytest.raises(ValueError, match="world_size=1, not 2: resume with the same settings"):
         SameSettings(both.same_when_resumed).check(alone.spec.folder / "lightning" / "last.ckpt")

@@ -8,62 +8,53 @@ from __future__ import annotations
 import json
 import sys
 import time
-from dataclasses import fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
+from ctxzoo.runs.experiment import ClassifierOptimizer, Experiment, RunArgs, TrainerArgs
 from ctxzoo.runs.run import execute
-from ctxzoo.runs.spec import RunSpec
-from ctxzoo.tasks.text_classification.run import ClassifierRun
-from ctxzoo.training.trainer import TrainerSettings
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.tasks.text_classification.experiments import PROBLEM, TextData, TextModel, TextStart
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
 
-def classifier_run(
-    folder: Path, *, devices: int = 1, eval_batch_size: int = 64, epochs: int = 1, **changes: Any
-) -> ClassifierRun:
-    """One training on two batches of texts of the sample."""
-    trainer = TrainerSettings(
-        epochs=epochs,
-        precision="32-true",
-        ema_decay=0.0,
-        seed=0,
-        accelerator="cpu",
-        devices=devices,
-        tensorboard=False,
-        progress=False,
-        limit_train_batches=2,
+def classifier_run(folder: Path, *, devices: int = 1, **changes: Any) -> ExperimentRun:
+    """One training on four batches of texts of the sample."""
+    experiment = Experiment(
+        problem=PROBLEM,
+        recipe="tiny_runs",
+        data=TextData(batch_size=8),
+        model=TextModel(architecture="text_baseline", variant="mean", word_dim=6, position_dim=0),
+        optimizer=ClassifierOptimizer(learning_rate=0.01),
+        trainer=TrainerArgs(epochs=1, tiny=True),
+        start=TextStart(),
+        run=RunArgs(
+            accelerator="cpu",
+            devices=str(devices),
+            tensorboard=False,
+            progress=False,
+            output_dir=str(folder / "runs"),
+            results_dir=str(folder / "results"),
+        ),
+        commit="0123abc",
     )
-    values: dict[str, Any] = {
-        "recipe": "tiny_runs",
-        "architecture": "text_baseline",
-        "variant": "mean",
-        "dataset": "sample",
-        "config": {"model_type": "ctxzoo_text_baseline", "word_dim": 6, "position_dim": 0, "encoder": "mean"},
-        "data": {"dataset": "sample", "batch_size": 8, "eval_batch_size": eval_batch_size, "seed": 0},
-        "task": {"learning_rate": 0.01},
-        "trainer": trainer,
-        "settings": {"epochs": epochs, "tiny": True, "freeze_embeddings": False},
-        "seed": 0,
-        "fold": None,
-        "commit": "0123abc",
-        "output_dir": str(folder / "runs"),
-        "results_dir": str(folder / "results"),
-    }
-    return ClassifierRun(**with_spec({**values, **changes}))
+    return ExperimentRun(TEXT_CLASSIFICATION, experiment.changed(**changes))
 
 
-def with_spec(values: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a run, those of its spec put together."""
-    names = {one.name for one in fields(RunSpec)}
-    spec = RunSpec(**{name: value for name, value in values.items() if name in names})
-    return {"spec": spec, **{name: value for name, value in values.items() if name not in names}}
-
-
-class SlowToFinish(ClassifierRun):
+@dataclass(frozen=True)
+class SlowToFinish(ExperimentRun):
     """The first process takes its time to write; the others must not read before."""
+
+    eval_batch_size: int = 64
+
+    def build_data(self) -> Any:
+        data = super().build_data()
+        data.eval_batch_size = self.eval_batch_size
+        return data
 
     def finish(self, *arguments: Any) -> None:
         if rank_zero_only.rank == 0:
@@ -75,7 +66,8 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     options = dict(zip(("devices", "eval_batch_size", "epochs"), map(int, sys.argv[2:]), strict=False))
     folder = Path(sys.argv[1])
-    run = SlowToFinish(**vars(classifier_run(folder, **options)))
+    size = {"eval_batch_size": options.pop("eval_batch_size")} if "eval_batch_size" in options else {}
+    run = SlowToFinish(**vars(classifier_run(folder, **options)), **size)
     try:
         result = execute(run)
     except (OSError, ValueError) as error:

@@ -12,17 +12,17 @@ import torch
 
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun, Training
-from ctxzoo.tasks.text_classification.run import ClassifierRun
 from ctxzoo.training.trainer import BEST, LAST
 
 
-class Killed:
-    """Beside a kind of run: behind `kill_at` steps its process is killed in the next, which has moved the weights."""
+@dataclass(frozen=True, kw_only=True)
+class KilledRun(ExperimentRun):
+    """A run whose process is killed behind `kill_at` steps, in the next, which has moved the weights."""
 
     kill_at: int
 
     def build_task(self, data: Any, processes: int) -> Any:
-        task = super().build_task(data, processes)  # type: ignore[misc]
+        task = super().build_task(data, processes)
         train = task.optimizer_step
 
         def step_and_die(*arguments: Any, **options: Any) -> None:
@@ -34,27 +34,10 @@ class Killed:
         return task
 
 
-@dataclass(frozen=True, kw_only=True)
-class KilledExperimentRun(Killed, ExperimentRun):
-    kill_at: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class KilledClassifierRun(Killed, ClassifierRun):
-    kill_at: int
-
-
-KINDS: dict[type[Training], Any] = {
-    ExperimentRun: KilledExperimentRun,
-    ClassifierRun: KilledClassifierRun,
-}
-
-
 def killed_at(run: Training, step: int) -> Training:
     """Return the run as one that kills its process in the step behind the first `step`."""
     values = {one.name: getattr(run, one.name) for one in fields(run)}
-    killed: Training = KINDS[type(run)](**values, kill_at=step)
-    return killed
+    return KilledRun(**values, kill_at=step)
 
 
 def _execute(run: Training) -> None:

@@ -20,7 +20,7 @@ from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.question_answering.training import ReaderTraining
 from ctxzoo.tasks.regression.problem import REGRESSION
 from ctxzoo.tasks.sequences.problem import NEXT_EVENT, SESSION_RECOMMENDATION
-from ctxzoo.tasks.text_classification.training import ClassifierTraining
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 from ctxzoo.tasks.vote_prediction.problem import VOTE_PREDICTION
 from ctxzoo.tasks.word_embeddings.training import WordVectorTraining
@@ -91,7 +91,7 @@ TRAININGS: list[Any] = [
     ReaderTraining(),
     ProblemTraining(REGRESSION),
     ProblemTraining(SESSION_RECOMMENDATION),
-    ClassifierTraining(),
+    ProblemTraining(TEXT_CLASSIFICATION),
     ProblemTraining(TOKEN_CLASSIFICATION),
     ProblemTraining(VOTE_PREDICTION),
     WordVectorTraining(),

@@ -124,7 +124,7 @@ def test_a_training_that_fills_the_disk_goes_on_later(tmp_path):
     program = f"""
 from pathlib import Path
 import resource, signal
-from ctxzoo.tasks.text_classification.run import ClassifierRun
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.runs.run import execute
 from ctxzoo.training.run_folder import FullDiskError
 from tests.support.classifier_runs import classifier_run
@@ -135,7 +135,7 @@ folder = Path({str(tmp_path)!r})
 execute(classifier_run(folder))
 (last,) = folder.rglob("last.ckpt")
 before = last.read_bytes()
-class Full(ClassifierRun):
+class Full(ExperimentRun):
     def build_task(self, *arguments):
         set_limit(len(before) // 2)
         return super().build_task(*arguments)

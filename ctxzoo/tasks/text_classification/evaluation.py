@@ -12,8 +12,8 @@ from transformers import AutoTokenizer, PreTrainedModel
 
 from ctxzoo.data.own_splits import group_numbers, text_key
 from ctxzoo.hub.classification_facts import label_names
-from ctxzoo.tasks.text_classification.contradictions import note_contradictions
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+from ctxzoo.tasks.text_classification.reader import note_contradictions
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 from ctxzoo.training.classification import ClassificationScores
 from ctxzoo.training.scoring import build_scorer, score_splits, task_of, tokenizer_of

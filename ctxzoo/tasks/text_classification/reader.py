@@ -371,3 +371,17 @@ def _array(path: Path, name: str, values: list[Any]) -> pa.Array:
         raise TextFormatError(
             f"{path}: column {name!r} is {values[0]!r} in row 0 and {values[other]!r} in row {other}; expected one type"
         ) from None
+
+
+def note_contradictions(where: str, groups: npt.NDArray[np.int64], labels: npt.NDArray[np.int64]) -> None:
+    """Note how many texts stand again with another label.
+
+    Args:
+        where: What the data is called.
+        groups: (rows,) a number for each text, the same for equal texts, see `group_numbers`.
+        labels: (rows,) the label of each.
+    """
+    pairs = np.unique(np.stack([groups, labels], axis=1), axis=0)
+    texts, number = np.unique(pairs[:, 0], return_counts=True)
+    rows = int(np.isin(groups, texts[number > 1]).sum())
+    note(where, "texts stand there again with another label, each read as it is; correct those that are slips", rows)

@@ -18,6 +18,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from ctxzoo.tasks.text_classification.naive_bayes import log_count_ratios
+from ctxzoo.training.remaining_time import RemainingTime
 
 C_VALUES = (0.0625, 0.25, 1.0, 4.0)
 FOLDS = 3
@@ -206,3 +207,18 @@ def _factor(scores: Scores, labels: Labels) -> float:
 
     bounds = tuple(np.log(bound) for bound in FACTORS)
     return float(np.exp(minimize_scalar(cross_entropy, bounds=bounds, method="bounded").x))
+
+
+def has_wide_part(model: Any) -> bool:
+    """Return whether the model adds the scores of a linear classifier to its own."""
+    return getattr(model, "wide", None) is not None
+
+
+def start_wide_part(model: Any, data: Any, splits: tuple[str, ...], *, tell_time: bool = False) -> None:
+    """Fit the wide part of a model to these splits; where it takes long it is told."""
+    number = sum(len(data.rows(split)) for split in splits)
+    read = number if data.wide_rows is None else min(number, data.wide_rows)
+    remaining = RemainingTime(f"linear part, fitted to {read:,} texts of {' and '.join(splits)}", "fits")
+    tell = remaining.tell if tell_time else (lambda done, total: None)
+    start = data.wide_start(splits, model.config.wide_groups, tell)
+    model.start_wide(start.inverse_document_frequency, start.weight, start.bias)

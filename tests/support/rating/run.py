@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ctxzoo.hub.card_facts import ARCHITECTURE_FACTS, ArchitectureFacts
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.registration import ARCHITECTURES, register
+from ctxzoo.runs.spec import RunSpec
 from ctxzoo.runs.train import ZooRun
 from ctxzoo.tasks import PROBLEMS
 from ctxzoo.training.task import ZooTask
 from ctxzoo.training.trainer import TrainerSettings
-from tests.support.classifier_runs import with_spec
 from tests.support.rating.architecture import RatingConfig, RatingForPairs
 from tests.support.rating.card import CARD as RATING
 from tests.support.rating.data import RatingDataModule
@@ -32,6 +32,13 @@ class RatingRun(ZooRun):
 
     def build_task(self, data: RatingDataModule, processes: int) -> RatingTask:
         return RatingTask(model_config=self.model_config(data), **self.task)
+
+
+def with_spec(values: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a run, those of its spec put together."""
+    names = {one.name for one in fields(RunSpec)}
+    spec = RunSpec(**{name: value for name, value in values.items() if name in names})
+    return {"spec": spec, **{name: value for name, value in values.items() if name not in names}}
 
 
 def rating_run(folder: Path, *, epochs: int = 3, seed: int = 0, **changes: Any) -> RatingRun:

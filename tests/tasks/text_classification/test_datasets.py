@@ -5,12 +5,18 @@ from __future__ import annotations
 import pytest
 
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.tasks.text_classification.datasets import DOCUMENT_DATASETS, document_dataset, tag_of
+from ctxzoo.tasks.text_classification.experiments import (
+    DOCUMENT_DATASETS,
+    document_dataset,
+    documents,
+    on_documents,
+    tag_of,
+)
 
 
-def test_arguments_are_those_of_the_data_module_and_may_be_changed() -> None:
+def test_values_are_those_of_an_experiment_and_may_be_changed() -> None:
     for name in DOCUMENT_DATASETS:
-        TextClassificationDataModule.from_options(**document_dataset(name))
+        on_documents(documents("lama", "lama"), name)
     document_dataset("imdb")["cutter"] = "whitespace"
     assert document_dataset("imdb")["cutter"] == "english"
 

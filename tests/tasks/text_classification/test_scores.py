@@ -35,8 +35,7 @@ def test_where_all_texts_are_alike_there_is_nothing_to_tell_apart(known: bool) -
 def test_a_run_tells_both_of_its_test_texts(tmp_path: Path) -> None:
     lines = [f"{'good film' if row % 3 else f'rare{row}'},{row % 2}" for row in range(120)]
     (tmp_path / "texts.csv").write_text("\n".join(["text,label", *lines]))
-    options = {"dataset": str(tmp_path / "texts.csv"), "folds": 2, "min_word_count": 3, "batch_size": 8}
-    run = classifier_run(tmp_path, data=options)
+    run = classifier_run(tmp_path, dataset=str(tmp_path / "texts.csv"), folds=2, fold=0, tiny=False)
     data = run.build_data()
     data.setup()
     texts = data.texts("test").select(data.rows("test"))["text"][:]

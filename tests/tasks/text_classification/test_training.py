@@ -9,28 +9,27 @@ import pytest
 from transformers import AutoConfig
 
 import ctxzoo  # noqa: F401  registers the architectures
+from ctxzoo.data.own_splits import OwnRows
 from ctxzoo.data.reading_notes import reading_notes
-from ctxzoo.runs.training_request import TrainingRequest
+from ctxzoo.runs.own_data import choose, parse_own
 from ctxzoo.tasks.text_classification import data as data_module
-from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.tasks.text_classification.default_settings import SEARCH_SPACE
+from ctxzoo.tasks.text_classification.experiments import SEARCH_SPACE
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION as TEXTS
 from ctxzoo.tasks.text_classification.splitting import some_rows
-from ctxzoo.tasks.text_classification.training import ClassifierTraining
 from tests.support.own_data import write_reviews
+from tests.support.own_trainings import config_of
 
-COLUMNS = {"text_column": None, "label_column": None}
-TRAINING = ClassifierTraining()
 KINDS = [
     (settings, architecture, variant)
     for settings in ("default", "paper")
-    for architecture in TRAINING.architectures()
+    for architecture in TEXTS.architectures()
     if settings == "default" or architecture in ("contextualizer", "lama", "text_baseline")
-    for variant in TRAINING.variants(architecture)
+    for variant in TEXTS.variants(architecture)
 ]
 
 
-def request_of(path: Path, **changes: object) -> TrainingRequest:
-    return TrainingRequest(**{"data": str(path), "columns": COLUMNS, **changes})  # type: ignore[arg-type]
+def read(path: Path, **files: str) -> OwnRows:
+    return TEXTS.read_own(choose(TEXTS).changed(dataset=str(path)), files, path.parent)
 
 
 def written(path: Path, *rows: str) -> Path:
@@ -44,14 +43,14 @@ def test_texts_that_stand_again_with_another_label_are_counted(tmp_path: Path) -
     told = "texts stand there again with another label, each read as it is; correct those that are slips"
     for changes, where, number in (({}, f"{data}", 2), ({"test": str(test)}, f"{data}, {test}", 4)):
         with reading_notes() as notes:
-            assert ClassifierTraining().read(request_of(data, **changes), tmp_path).labels is not None
+            assert read(data, **changes).labels is not None
         assert notes.noted == {(where, told): number}
 
 
 def test_equal_texts_are_one_group_in_all_files(tmp_path: Path) -> None:
     mine = written(tmp_path / "mine.csv", "good day,p", "bad day,n", "Good  day,p")
     tests = written(tmp_path / "test.csv", "GOOD DAY,n", "new,p")
-    rows = TRAINING.read(request_of(mine, test=str(tests)), tmp_path)
+    rows = read(mine, test=str(tests))
     first, second, third = rows.groups["train"].tolist()
     assert first == third != second
     assert rows.groups["test"].tolist()[0] == first
@@ -70,9 +69,7 @@ def test_equal_texts_are_one_group_in_all_files(tmp_path: Path) -> None:
 def test_labels_are_whole_numbers_truth_values_or_names(
     labels: tuple[str, ...], names: list[str], tmp_path: Path
 ) -> None:
-    rows = TRAINING.read(
-        request_of(written(tmp_path / "a.csv", *(f"t {i},{label}" for i, label in enumerate(labels)))), tmp_path
-    )
+    rows = read(written(tmp_path / "a.csv", *(f"t {i},{label}" for i, label in enumerate(labels))))
     assert list(rows.label_names) == names
     assert rows.labels is not None
     assert [names[label] for label in rows.labels] == list(labels)
@@ -82,58 +79,61 @@ def test_a_folder_of_files_named_after_splits_stays_as_it_is(tmp_path: Path) -> 
     (tmp_path / "data").mkdir()
     written(tmp_path / "data" / "train.csv", "a b,p", "c d,n")
     written(tmp_path / "data" / "test.csv", "e f,p")
-    rows = TRAINING.read(request_of(tmp_path / "data"), tmp_path)
+    rows = read(tmp_path / "data")
     assert {name: len(split) for name, split in rows.splits.items()} == {"train": 2, "test": 1}
 
 
 @pytest.mark.parametrize(("settings", "architecture", "variant"), KINDS)
 def test_every_setting_makes_a_model(settings: str, architecture: str, variant: str) -> None:
-    preset = TRAINING.preset(settings, architecture, variant)
+    usual = TEXTS.settings(settings, architecture, variant)
     sizes = {"model_type": f"ctxzoo_{architecture}", "vocab_size": 30, "num_labels": 3}
-    for one in (preset, TRAINING.tiny(preset)):
-        config = AutoConfig.for_model(**sizes, **one.config)
-        assert all(getattr(config, name) == value for name, value in one.config.items())
-    assert TRAINING.tiny(preset).config["word_dim"] == 8
-    space = TRAINING.search_space(preset)
+    for one in (usual, TEXTS.tiny(usual)):
+        TEXTS.check(one)
+        whole = config_of(one)
+        config = AutoConfig.for_model(**sizes, **whole)
+        assert all(getattr(config, name) == value for name, value in whole.items())
+    assert config_of(TEXTS.tiny(usual))["word_dim"] == 8
+    space = TEXTS.search_space(usual)
     assert "learning_rate" in space
-    assert set(space) <= set(preset.values()) & {*SEARCH_SPACE, "learning_rate"}
+    assert set(space) <= {*SEARCH_SPACE, "learning_rate"}
+    assert "wide_cost" in space or not usual.start.values()["wide"]
 
 
 def test_an_architecture_without_a_recipe_for_texts_has_no_settings_of_a_paper() -> None:
     with pytest.raises(ValueError, match=r"no settings of a paper for beta_lstm on texts, .* try --settings default"):
-        TRAINING.preset("paper", "beta_lstm", "bibeta5")
+        TEXTS.settings("paper", "beta_lstm", "bibeta5")
 
 
 def test_settings_of_the_papers_are_those_of_their_recipes() -> None:
-    lama = TRAINING.preset("paper", "lama", "lama").settings()
+    lama = TEXTS.settings("paper", "lama", "lama").settings()
     told = {name: lama[name] for name in ("optimizer", "learning_rate", "halve_after", "epochs", "word2vec_dim")}
     assert told == {"optimizer": "sgd", "learning_rate": 0.05, "halve_after": 2, "epochs": 50, "word2vec_dim": 100}
-    sentences = TRAINING.preset("paper", "contextualizer", "recurrent").settings()
+    sentences = TEXTS.settings("paper", "contextualizer", "recurrent").settings()
     told = {name: sentences[name] for name in ("optimizer", "learning_rate", "batch_size", "decay", "eval_context")}
     assert told == {
         **{"optimizer": "adam", "learning_rate": 1e-3, "batch_size": 64, "decay": False},
         "eval_context": "redraw",
     }
-    assert not {"folds", "fold", "dev_share", "dataset", "data_dir"} & {*lama, *sentences}
+    assert lama["folds"] is sentences["folds"] is None
 
 
 def test_the_default_is_the_named_architecture_and_another_has_its_first_variant() -> None:
-    assert TRAINING.choose(TrainingRequest(data="a.csv")).variant == "cnn"
-    assert TRAINING.choose(TrainingRequest(data="a.csv", architecture="lama")).variant == "lama"
-    given = TRAINING.choose(TrainingRequest(data="a.csv", changes={"learning_rate": 0.5, "max_length": 7}))
-    assert (given.task["learning_rate"], given.data["max_length"]) == (0.5, 7)
+    assert choose(TEXTS).model.variant == "cnn"
+    assert choose(TEXTS, architecture="lama").model.variant == "lama"
+    line = parse_own(TEXTS, ["--data", "a.csv", "--learning_rate", "0.5", "--max_length", "7"])
+    assert (line.experiment.optimizer.learning_rate, line.experiment.data.values()["max_length"]) == (0.5, 7)
 
 
 def test_tiny_fits_what_is_linear_to_a_thousand_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_module, "wide_start", lambda counts, labels, *_: (counts.shape[0], labels))
     write_reviews(tmp_path / "many.csv", 1500, labels=("yes", "no", "so"))
-    preset = TRAINING.tiny(TRAINING.preset("default", *TRAINING.default))
-    data = TextClassificationDataModule.from_options(str(tmp_path / "many.csv"), **preset.data)
+    tiny = TEXTS.tiny(choose(TEXTS)).changed(dataset=str(tmp_path / "many.csv"))
+    data = TEXTS.data_module(tiny)
     data.setup()
     rows, labels = data.wide_start(("train",), [0])
     assert (rows, len(labels), set(labels.tolist())) == (1000, 1000, {0, 1, 2})
-    assert preset.settings()["wide_rows"] == 1000
-    assert "wide_rows" not in TRAINING.preset("default", *TRAINING.default).settings()
+    assert tiny.settings()["wide_rows"] == 1000
+    assert choose(TEXTS).settings()["wide_rows"] is None
 
 
 def test_drawn_rows_have_every_label_and_are_different_with_another_seed() -> None:

@@ -1,0 +1,396 @@
+"""The trainings of classifiers of texts: what may be set, the papers' settings, the usual ones, what a search tries.
+
+The usual ones are one setting for all data. A convolutional network reads the words, and beside it stands a linear
+classifier of words, pairs of words and n-grams of characters (the wide part of a model, Cheng et al. 2016), which is
+fitted apart; their log-odds are added. docs/default_settings.md has its scores. Encoders read words alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+from ctxzoo.data.text_folds import DEV_SHARE
+from ctxzoo.models.registration import ARCHITECTURES
+from ctxzoo.runs.experiment import ClassifierOptimizer, DataArgs, Experiment, ModelArgs, TrainerArgs, VectorStart
+from ctxzoo.runs.spaces import Between, Space
+from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Range, number
+
+PROBLEM, ARCHITECTURE, VARIANT = "text-classification", "text_baseline", "cnn"
+BUCKETS = 2**18  # of n-grams of words, and as many of characters
+TINY_ROWS, TINY_BUCKETS = 1_000, 2**12  # of what is linear
+TINY: Mapping[str, int] = {
+    **{"word_dim": 8, "position_dim": 0, "recurrent_size": 4, "classifier_size": 8, "attention_size": 4},
+    **{"num_filters": 4, "rank": 4, "num_heads": 2, "transformer_size": 8, "hidden_size": 8, "inner_size": 8},
+}
+
+# The sentence classification sets of the literature: name in papers to Hub id.
+SENTENCE_DATASETS = {
+    "MR": "cornell-movie-review-data/rotten_tomatoes",
+    "CR": "SetFit/CR",
+    "SUBJ": "SetFit/subj",
+    "MPQA": "ctxzoo-data/mpqa",
+}
+YELP = "Yelp/yelp_review_full"
+# Document classification sets: name to values of an experiment.
+# Reuters holds 1,001 of its training documents out for validation, IMDB 1,000; the others have a split of their own.
+DOCUMENT_DATASETS: dict[str, dict[str, Any]] = {
+    "reuters8": {"dataset": "ctxzoo-data/reuters8", "dev_share": 0.1825},
+    "imdb": {"dataset": "stanfordnlp/imdb", "dev_share": 0.04, "cutter": "english"},
+    # IMDB's training reviews of one film stand side by side: validation in blocks shares fewer films with training.
+    "imdb_blocks": {"dataset": "stanfordnlp/imdb", "dev_share": 0.04, "dev_block": 50, "cutter": "english"},
+    "yelp": {"dataset": YELP, "cutter": "english"},
+    "yelp_long": {"dataset": YELP, "cutter": "english", "min_words": 119},
+    "news_aggregator": {"dataset": "ctxzoo-data/news_aggregator", "text_column": "title", "cutter": "english"},
+    "sample": {"dataset": "sample"},
+}
+TAGS = {"yelp_long": "long", "imdb_blocks": "blocks"}  # what distinguishes their results from others of the Hub id
+DEV_SEED = 0  # validation documents are the same in all runs
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextData(DataArgs):
+    """What is trained on.
+
+    Args:
+        text_column: Columns of the text, one or several, read one after another; null: text or the like.
+        label_column: Column of the label; null: label or the like.
+        folds: Folds of a cross-validation, which the seed draws; null: the splits of the data.
+        dev_share: Fraction of the training rows that picks the best epoch; 0: all are trained on, the last is kept.
+        dev_block: Neighbouring rows that are drawn together for it.
+        min_words: Words that a text needs; shorter ones are left out.
+        cutter: How texts are cut into words.
+        lower_case: Whether words are read in lower case.
+        min_word_count: Occurrences in the training texts that a word needs.
+        ngram_order: Words of the longest hashed n-gram; 1: there are none.
+        ngram_buckets: Rows of the table of words for hashed n-grams.
+        char_ngrams: Shortest and longest hashed n-gram of characters; null: none.
+        char_ngram_buckets: Rows for those of characters alone; 0: they share the others.
+        max_length: Known words to which texts are cut; null: all are read.
+    """
+
+    text_column: tuple[str, ...] | None = None
+    label_column: str | None = None
+    folds: int | None = number(None, Range(2))
+    dev_share: float = number(DEV_SHARE, FRACTION)
+    dev_block: int = number(1, SIZE)
+    min_words: int = number(0, COUNT)
+    cutter: Literal["whitespace", "english"] = "whitespace"
+    lower_case: bool = True
+    min_word_count: int = number(3, SIZE)
+    ngram_order: int = number(1, SIZE)
+    ngram_buckets: int = number(0, COUNT)
+    char_ngrams: tuple[int, int] | None = number(None, SIZE)
+    char_ngram_buckets: int = number(0, COUNT)
+    max_length: int | None = number(None, SIZE)
+
+    def reported(self) -> dict[str, Any]:
+        columns = self.text_column
+        one = columns[0] if columns is not None and len(columns) == 1 else columns
+        return {**super().reported(), "text_column": one}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextModel(ModelArgs):
+    """What is trained; an architecture has some of these.
+
+    Args:
+        word_dim: Numbers of a word vector.
+        position_dim: Numbers of a position; 0: none are read.
+        embedding_bound: Largest number of a word vector at the start.
+        freeze_embeddings: Whether word vectors stay as they start.
+        hidden_size: Units of a layer, and of each direction.
+        num_layers: Layers.
+        num_heads: Heads of attention.
+        inner_size: Units of the hidden layer of a block.
+        recurrent_size: Units of each direction of a recurrent network before attention.
+        transformer_size: Numbers of a position in a Transformer.
+        attention_size: Units of the hidden layer of self-attention.
+        num_filters: Filters of each width of a convolution.
+        kernel_sizes: Words that filters of a convolution read.
+        rank: Rank of a bilinear form.
+        bidirectional: Whether texts are read from both ends.
+        position: How an encoder tells where a word is.
+        feature_map: Map of queries and keys in linear attention.
+        num_features: Features, or frequencies, of a kernel.
+        kl_lambda: Weight of a divergence in the loss.
+        num_steps: Steps of the contextualizer.
+        recurrent: Whether its steps share their weights.
+        initial_context: Its first context.
+        eval_context: Whether a random one is drawn again for each text in evaluation.
+        eval_context_samples: Random ones whose probabilities are averaged.
+        concatenate_steps: Whether the classifier reads every step.
+        logit_scale: Factor of LAMA's logits.
+        l2_normalize: Whether LAMA's logits are divided by their norm over the heads.
+        append_pooled: Whether LAMA's classifier reads mean and maximum of the states too.
+        linear_mean: Whether LAMA's scores are also linear in the mean of words and hashed n-grams.
+        classifier_size: Units of the hidden layer of the classifier; 0: none.
+        classifier_dropout: Dropout in the classifier.
+        dropout: Dropout on words.
+        word_dropout: Fraction of the words that are left out in training.
+        embedding_dropout: Dropout on words of LAMA.
+        hidden_dropout: Dropout on states, or on what a block adds.
+        attention_dropout: Dropout on weights of attention.
+        pooled_dropout: Dropout on the vector of a text.
+        locked_dropout: Dropout behind each layer, the same for all words.
+        weight_dropout: Dropout on recurrent weights.
+        wide_dropout: Dropout on the linear part.
+        deep_scale: Factor of the network's scores beside those of the linear part.
+    """
+
+    word_dim: int | None = number(None, SIZE)
+    position_dim: int | None = number(None, COUNT)
+    embedding_bound: float | None = number(None, POSITIVE)
+    freeze_embeddings: bool | None = None
+    hidden_size: int | None = number(None, SIZE)
+    num_layers: int | None = number(None, SIZE)
+    num_heads: int | None = number(None, SIZE)
+    inner_size: int | None = number(None, SIZE)
+    recurrent_size: int | None = number(None, SIZE)
+    transformer_size: int | None = number(None, COUNT)
+    attention_size: int | None = number(None, SIZE)
+    num_filters: int | None = number(None, SIZE)
+    kernel_sizes: tuple[int, ...] | None = number(None, SIZE)
+    rank: int | None = number(None, SIZE)
+    bidirectional: bool | None = None
+    position: Literal["none", "sinusoidal", "rotary"] | None = None
+    feature_map: Literal["favor", "hyperbolic", "elu", "relu", "learned", "trig"] | None = None
+    num_features: int | None = number(None, SIZE)
+    kl_lambda: float | None = number(None, COUNT)
+    num_steps: int | None = number(None, SIZE)
+    recurrent: bool | None = None
+    initial_context: Literal["ones", "learned", "random"] | None = None
+    eval_context: Literal["redraw", "fixed"] | None = None
+    eval_context_samples: int | None = number(None, SIZE)
+    concatenate_steps: bool | None = None
+    logit_scale: float | None = number(None, Range(float("-inf")))
+    l2_normalize: bool | None = None
+    append_pooled: bool | None = None
+    linear_mean: bool | None = None
+    classifier_size: int | None = number(None, COUNT)
+    classifier_dropout: float | None = number(None, FRACTION)
+    dropout: float | None = number(None, FRACTION)
+    word_dropout: float | None = number(None, FRACTION)
+    embedding_dropout: float | None = number(None, FRACTION)
+    hidden_dropout: float | None = number(None, FRACTION)
+    attention_dropout: float | None = number(None, FRACTION)
+    pooled_dropout: float | None = number(None, FRACTION)
+    locked_dropout: float | None = number(None, FRACTION)
+    weight_dropout: float | None = number(None, FRACTION)
+    wide_dropout: float | None = number(None, Range(0, 1))
+    deep_scale: float | None = number(None, COUNT)
+
+    def config(self) -> dict[str, Any]:
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in super().config().items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextStart(VectorStart):
+    """What a training begins with.
+
+    Args:
+        word_vectors: Word vectors that the table of words starts from: file, checkpoint folder or Hub id; null: none.
+        vectors_fingerprint: Content of these, which a training finds out.
+        vectors_std: Standard deviation to which they are scaled; 0: as they are.
+        word2vec_dim: Numbers of vectors that are trained on the training texts by word2vec; 0: none.
+        word2vec_epochs: Passes of word2vec over the texts.
+        naive_bayes: Distance of the class scores of the naive Bayes that the model starts as; 0: a random start.
+        zeroed: Parameters of the model that are 0 and stay so.
+        wide: Whether a linear classifier is fitted whose scores are added to those of the network.
+        wide_rows: Rows to which it is fitted at most, drawn; null: all.
+        wide_cost: C of its linear SVMs; null: the best of a few on held-out training rows.
+    """
+
+    vectors_std: float = number(0.0, COUNT)
+    word2vec_dim: int = number(0, COUNT)
+    word2vec_epochs: int = number(5, SIZE)
+    naive_bayes: float = number(0.0, COUNT)
+    zeroed: tuple[str, ...] = ()
+    wide: bool = False
+    wide_rows: int | None = number(None, SIZE)
+    wide_cost: float | None = number(None, POSITIVE)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.vectors_std and self.word_vectors is None:
+            raise ValueError(f"vectors_std={self.vectors_std} scales given vectors, and there are none; give both")
+
+
+def variant_values(architecture: str, variant: str) -> dict[str, Any]:
+    """Return what a variant sets of the values of a `TextModel`."""
+    known = {one.name for one in fields(TextModel)}
+    variants: Mapping[str, Mapping[str, Any]] = ARCHITECTURES[architecture].config_class.variants
+    return {name: value for name, value in variants[variant].items() if name in known}
+
+
+def sentences(architecture: str, variant: str, **model: Any) -> Experiment:
+    """Return the settings of Maupomé and Meurs (2021), or those of docs/models/contextualizer.md where it is silent.
+
+    Args:
+        architecture, variant: Model.
+        model: Values of it; what the variant sets counts where there is none.
+    """
+    return Experiment(
+        problem=PROBLEM,
+        recipe="",
+        data=TextData(batch_size=64, folds=5),
+        model=TextModel(
+            architecture=architecture, variant=variant, **{**variant_values(architecture, variant), **model}
+        ),
+        optimizer=ClassifierOptimizer(optimizer="adam", learning_rate=1e-3),
+        trainer=TrainerArgs(epochs=10),
+        start=TextStart(),
+    )
+
+
+def documents(architecture: str, variant: str, **model: Any) -> Experiment:
+    """Return the settings of Mehta et al. (2019), or those of docs/models/lama.md where it is silent.
+
+    Args:
+        architecture, variant: Model.
+        model: Values of it; what the variant sets counts where there is none.
+    """
+    return Experiment(
+        problem=PROBLEM,
+        recipe="",
+        data=TextData(batch_size=32, min_word_count=5, max_length=512),
+        model=TextModel(
+            architecture=architecture,
+            variant=variant,
+            **{"word_dim": 100, **variant_values(architecture, variant), **model},
+        ),
+        optimizer=ClassifierOptimizer(optimizer="sgd", learning_rate=0.05, weight_decay=1e-4, halve_after=2),
+        trainer=TrainerArgs(epochs=50, patience=5, gradient_clip=5.0),
+        start=TextStart(word2vec_dim=100),
+    )
+
+
+def on_documents(experiment: Experiment, name: str) -> Experiment:
+    """Return the experiment on one of `DOCUMENT_DATASETS`, or on another Hub id, folder or file.
+
+    The names of its files tell the sets of one Hub id apart.
+    """
+    chosen = document_dataset(name)
+    columns = {"text_column": (chosen.pop("text_column"),)} if "text_column" in chosen else {}
+    return experiment.changed(**chosen, **columns, tag=tag_of(name, experiment.tag))
+
+
+def document_dataset(name: str) -> dict[str, Any]:
+    """Return the values of one of `DOCUMENT_DATASETS`; another Hub id, folder or file is read with English rules."""
+    return dict(DOCUMENT_DATASETS.get(name, {"dataset": name, "cutter": "english"}))
+
+
+def tag_of(name: str, run: str = "") -> str:
+    """Return what distinguishes results on a dataset, and those of the run `run`, from others; may be empty.
+
+    Several datasets have one Hub id, and several runs of a dataset differ in settings only.
+    """
+    return "-".join(part for part in (TAGS.get(name, ""), run) if part)
+
+
+def with_word2vec(experiment: Experiment, *, word2vec: bool = True) -> Experiment:
+    """Return the experiment with vectors of word2vec as wide as the model's, or without any.
+
+    Args:
+        experiment: What is trained.
+        word2vec: Whether vectors are trained on the texts where none are given.
+    """
+    start: Any = experiment.start
+    model: Any = experiment.model
+    return experiment.changed(word2vec_dim=model.word_dim if word2vec and start.word_vectors is None else 0)
+
+
+def as_baseline(experiment: Experiment, variant: str, row: str, values: Mapping[str, Any], **last: Any) -> Experiment:
+    """Return the experiment with a variant of the text baseline.
+
+    Args:
+        experiment: What is trained.
+        variant, row: Variant, and its name in results.
+        values: Values of the model, over which those of the variant win.
+        last: Values that win over those of the variant.
+    """
+    values = {**values, **variant_values(ARCHITECTURE, variant), **last}
+    return replace(experiment, model=TextModel(architecture=ARCHITECTURE, variant=variant, row=row, **values))
+
+
+def paper(architecture: str, variant: str) -> Experiment:
+    """Return the settings of the recipe for documents for LAMA, and of that for sentences for the others.
+
+    Raises:
+        ValueError: No recipe trains the architecture on texts with the settings of its paper.
+    """
+    if architecture == "lama":
+        return documents(architecture, variant).changed(cutter="english")
+    known = ("contextualizer", "text_baseline")
+    if architecture not in known:
+        raise ValueError(
+            f"there are no settings of a paper for {architecture} on texts, only for {', '.join((*known, 'lama'))}; "
+            "try --settings default"
+        )
+    return sentences(architecture, variant, eval_context="redraw").changed(folds=None)
+
+
+_WORDS = {"word_dim": 100, "position_dim": 0, "embedding_bound": 0.1, "wide_dropout": 1.0, "deep_scale": 0.25}
+_ENCODER: Mapping[str, Any] = {
+    **{"word_dim": 100, "hidden_size": 100, "num_heads": 5, "num_layers": 1, "inner_size": 200, "dropout": 0.3},
+    "hidden_dropout": 0.1,
+}
+# Values of each architecture's model; those of its variants win.
+MODELS: Mapping[str, Mapping[str, Any]] = {
+    "beta_lstm": {**_WORDS, "num_layers": 1, "bidirectional": True, "dropout": 0.3},
+    "kernel_encoder": {**_ENCODER, "attention_dropout": 0.1},
+    "linear_encoder": _ENCODER,
+    "higher_order_encoder": {**_ENCODER, "attention_dropout": 0.1},
+    "text_baseline": {**_WORDS, "kernel_sizes": (2, 3, 4), "dropout": 0.5, "pooled_dropout": 0.5},
+    "contextualizer": {**_WORDS, "freeze_embeddings": False, "dropout": 0.3},
+    "lama": {**_WORDS, "embedding_dropout": 0.3, "hidden_dropout": 0.3},
+}
+# And of a variant: what its positions are added to is as wide as the words, and a multiple of the heads.
+OF_VARIANT: Mapping[str, Mapping[str, Any]] = {"transformer": {"transformer_size": 100, "num_heads": 5}}
+
+
+def default(architecture: str, variant: str) -> Experiment:
+    """Return the settings of `ctxzoo train`.
+
+    Raises:
+        ValueError: Nobody has written settings for the architecture.
+    """
+    if architecture not in MODELS:
+        raise ValueError(
+            f"there are no default settings for {architecture}, only for {', '.join(MODELS)}; try --settings paper"
+        )
+    model = {**MODELS[architecture], **OF_VARIANT.get(variant, {}), **variant_values(architecture, variant)}
+    words: dict[str, Any] = {"cutter": "english", "min_word_count": 2, "max_length": 1024, "batch_size": 64}
+    wide = "wide_dropout" in model  # a network without such a part reads words alone
+    if wide:
+        words |= {"ngram_order": 2, "ngram_buckets": BUCKETS, "char_ngrams": (2, 5), "char_ngram_buckets": BUCKETS}
+    return Experiment(
+        problem=PROBLEM,
+        recipe="",
+        data=TextData(**words),
+        model=TextModel(architecture=architecture, variant=variant, **model),
+        optimizer=ClassifierOptimizer(
+            optimizer="adamw", learning_rate=1e-3, weight_decay=0.01, label_smoothing=0.1, decay=True, warmup=0.1
+        ),
+        trainer=TrainerArgs(epochs=10, ema_decay=0.999, gradient_clip=5.0),
+        start=TextStart(wide=wide),
+    )
+
+
+SEARCH_SPACE: Space = {
+    "batch_size": (16, 32, 64),
+    "epochs": (5, 10, 20),
+    "weight_decay": Between(0.0, 0.1),
+    "label_smoothing": Between(0.0, 0.1),
+    "dropout": Between(0.1, 0.5),
+    "embedding_dropout": Between(0.1, 0.5),
+    "hidden_dropout": Between(0.1, 0.5),
+    "pooled_dropout": Between(0.3, 0.7),
+    "word_dim": (50, 100, 200),
+    "min_word_count": (1, 2, 3),
+    **{"ngram_order": (2, 3), "char_ngrams": ((2, 4), (2, 5), (3, 6)), "wide_cost": (None, 0.1, 0.4, 1.6)},
+    "deep_scale": Between(0.125, 1.0, log=True),
+}
+# What the linear part reads and how it is fitted, which is searched for where there is such a part.
+OF_THE_LINEAR_PART = ("ngram_order", "char_ngrams", "wide_cost", "deep_scale")

@@ -1,0 +1,417 @@
+"""Classification of texts: its trainings, and what the command line does with its checkpoints."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ctxzoo.data.notices import count_of
+from ctxzoo.models.registration import ARCHITECTURES
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.problem import OF_A_CONTINUATION, Classification
+from ctxzoo.runs.spaces import Between
+from ctxzoo.tasks.commands import (
+    TEXT,
+    TEXT_COLUMN,
+    Option,
+    TaskCommands,
+    answer_file,
+    check_input,
+    device_of,
+    how_to_score,
+    positive,
+    say_written,
+)
+from ctxzoo.tasks.text_classification import experiments
+from ctxzoo.tasks.text_classification.experiments import (
+    ARCHITECTURE,
+    DEV_SEED,
+    OF_THE_LINEAR_PART,
+    PROBLEM,
+    SEARCH_SPACE,
+    TINY,
+    TINY_BUCKETS,
+    TINY_ROWS,
+    VARIANT,
+    TextData,
+    TextModel,
+    TextStart,
+)
+
+if TYPE_CHECKING:
+    from ctxzoo.data.own_splits import OwnRows
+    from ctxzoo.hub.task_card import TaskCard
+    from ctxzoo.results.result import RunResult
+    from ctxzoo.runs.train import ExperimentRun
+    from ctxzoo.training.task import ZooTask
+
+LINEAR = "words_characters_svm_tuned"
+LINEAR_NAME = "a tuned linear SVM on TF-IDF of words and characters"
+_NUMBER = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*")
+_OF_THE_DATA_MODULE = ("vectors_std", "word2vec_dim", "word2vec_epochs", "word_vectors")
+# What a checkpoint decides from which a training goes on.
+OF_A_CHECKPOINT = (
+    *("cutter", "lower_case", "min_word_count", "ngram_order", "ngram_buckets", "char_ngrams", "char_ngram_buckets"),
+    *("vectors_std", "word2vec_dim", "word2vec_epochs", "naive_bayes", "zeroed", "wide"),
+)
+_OF_ALL_DATA = ("dataset", "rows", "named", "text_column", "label_column", "folds")
+
+
+class TextClassification(Classification, TaskCommands):
+    """Which label a text has."""
+
+    name, title = PROBLEM, "text classification"
+    takes_experiments = True
+    data_args, model_args = TextData, TextModel
+    default = (ARCHITECTURE, VARIANT)
+    space = SEARCH_SPACE
+    objective = "accuracy"
+    of_recipes = ("folds", "dev_share", "dev_block")
+    called = '"..."'
+    evaluate_options = (
+        TEXT_COLUMN,
+        Option("label_column", "default: label or the like"),
+        Option("folds", "of the cross-validation that the checkpoint is from", positive),
+        Option("fold", "which of them, from 0", int),
+        Option("fold_seed", "of the folds", int),
+        Option("max_length", "cut texts to so many known words", positive),
+    )
+    predict_options = (
+        TEXT,
+        TEXT_COLUMN,
+        Option("explain", "page (.html), or picture of one text (.png), of which words decided", Path),
+    )
+
+    @property
+    def card(self) -> TaskCard:
+        from ctxzoo.tasks.text_classification.card import CARD
+
+        return CARD
+
+    @property
+    def module_class(self) -> type[ZooTask]:
+        from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
+
+        return SequenceClassificationTask
+
+    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        variants: Mapping[str, Mapping[str, Any]] = ARCHITECTURES[architecture].config_class.variants
+        return variants
+
+    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        return (experiments.paper if name == "paper" else experiments.default)(architecture, variant)
+
+    def tiny(self, experiment: Experiment) -> Experiment:
+        changes: dict[str, Any] = {"epochs": 1, "tiny": True}
+        model, start, data = experiment.model, experiment.start, experiment.data
+        assert isinstance(data, TextData)
+        if start.init_from is None:
+            usual = {name: one.default for name, one in _fields_of(model.architecture).items()}
+            own = model.config()
+            sizes = {name: size for name, size in TINY.items() if own.get(name) or usual.get(name)}
+            changes |= {"min_word_count": 1, **sizes}
+        if start.values()["wide"]:
+            changes |= {"wide_rows": TINY_ROWS, "ngram_buckets": TINY_BUCKETS, "char_ngram_buckets": TINY_BUCKETS}
+        return experiment.changed(**changes, folds=None if data.folds is None else 2)
+
+    def check(self, experiment: Experiment) -> None:
+        super().check(experiment)
+        data, start = experiment.data.values(), experiment.start.values()
+        usual = {**TextData().values(), **TextStart().values()}
+        for name in () if start["init_from"] is None else OF_A_CHECKPOINT:
+            if (value := {**data, **start}[name]) != usual[name]:
+                raise ValueError(
+                    f"{name}={value} beside init_from={start['init_from']!r}: the checkpoint decides it; leave one of "
+                    "them out"
+                )
+        reads_words_alone = experiment.model.architecture == "lama" and not experiment.model.config().get("linear_mean")
+        if reads_words_alone and (start["naive_bayes"] or (data["ngram_buckets"] and not start["wide"])):
+            raise ValueError("--ngram_buckets and --naive_bayes need --linear_mean, the only part that reads n-grams")
+
+    def implied(self, experiment: Experiment) -> dict[str, Any]:
+        """Return those of the variant, and what recipes told beside the words, the folds and earlier options."""
+        found = super().implied(experiment)
+        if experiment.start.init_from is None:
+            found |= ARCHITECTURES[experiment.model.architecture].config_class.former_fields
+        if experiment.start.values()["word_vectors"] is not None:
+            found |= {"freeze_embeddings": False, "embedding_seed": None}
+        return found if experiment.fold is not None else {**found, "own_splits": True}
+
+    def search_space(self, experiment: Experiment) -> dict[str, Sequence[Any] | Between]:
+        space = super().search_space(experiment)
+        wide = experiment.start.values()["wide"]
+        linear = {name: SEARCH_SPACE[name] for name in OF_THE_LINEAR_PART if wide}
+        return {name: values for name, values in (space | linear).items() if wide or name not in OF_THE_LINEAR_PART}
+
+    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        import datasets
+        import numpy as np
+
+        from ctxzoo.data.own_splits import OwnRows, gather_splits
+        from ctxzoo.tasks.text_classification.reader import check_texts, load_texts, note_contradictions
+        from ctxzoo.tasks.text_classification.splitting import labels_of, text_groups
+
+        data: Any = experiment.data
+        names: dict[str, Any] = {"text_column": data.text_column, "label_column": data.label_column}
+        data_dir = experiment.run.data_dir
+        splits, origin = gather_splits(data.dataset, files, lambda source: load_texts(source, data_dir, **names))
+        checked = check_texts(splits, **names, origin=origin, any_labels=True)
+        for name, split in checked.splits.items():
+            _refuse_numbers(origin[name], split["text"][:])
+        grouped = text_groups(checked)
+        labels = {name: labels_of(split) for name, split in checked.splits.items()}
+        both = (np.concatenate([one[name] for name in checked.splits]) for one in (grouped.groups, labels))
+        note_contradictions(", ".join(dict.fromkeys(origin.values())), *both)
+        label = datasets.ClassLabel(names=checked.label_names)
+        splits = {name: split.cast_column("label", label) for name, split in checked.splits.items()}
+        return OwnRows(splits=splits, **vars(grouped))
+
+    def data_module(self, experiment: Experiment) -> Any:
+        from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+
+        return TextClassificationDataModule.from_options(experiment.source, **self.data_options(experiment))
+
+    def data_options(self, experiment: Experiment) -> dict[str, Any]:
+        """Return the arguments of the DataModule by name, but for its dataset."""
+        data: Any = experiment.data
+        start = experiment.start.values()
+        found: dict[str, Any] = {"data_dir": experiment.run.data_dir, "seed": experiment.seed}
+        if start["init_from"] is not None:
+            kept = {name: value for name, value in data.values().items() if name in OF_A_CONTINUATION}
+            return {**found, **kept, "init_from": start["init_from"]}
+        if not data.rows:
+            columns = data.reported()["text_column"]
+            found |= {"text_column": columns, "label_column": data.label_column}
+        if experiment.fold is not None:
+            found |= {"folds": data.folds, "fold": experiment.fold}
+        is_document = data.folds is None and not data.rows
+        found |= {"eval_batch_size": 64} if is_document else {}
+        found |= {name: value for name, value in data.values().items() if name not in _OF_ALL_DATA}
+        linear = {name: start[name] for name in ("wide", "wide_rows", "wide_cost", *_OF_THE_DATA_MODULE)}
+        return {**found, **linear, "fold_seed": DEV_SEED if is_document else experiment.seed}
+
+    def model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        config = super().model_config(experiment, data)
+        if config.get("linear_mean"):
+            config["ngram_buckets"] = experiment.data.values()["ngram_buckets"]
+        # With a seed of their own, frozen vectors would be drawn again and no checkpoint would hold those given.
+        given = experiment.start.values()["word_vectors"] is not None
+        given = given and "embedding_seed" in _fields_of(experiment.model.architecture)
+        return {**config, "embedding_seed": None} if given else config
+
+    def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+        from torch import nn
+
+        from ctxzoo.tasks.text_classification.prediction import RECORDED
+        from ctxzoo.tasks.text_classification.wide_start import has_wide_part, start_wide_part
+        from ctxzoo.word_vectors.vocabulary import set_word_features, set_word_vectors
+
+        task: Any = super().module(experiment, data, processes)
+        start, columns = experiment.start.values(), experiment.data.values()["text_column"]
+        data.tokenizer.init_kwargs.pop(RECORDED, None)
+        if experiment.data.rows and columns:
+            data.tokenizer.init_kwargs[RECORDED] = list(columns)
+        set_word_vectors(task.model, data.vector_table())
+        if start["naive_bayes"]:
+            features, weights = data.naive_bayes()
+            set_word_features(task.model, features)
+            task.model.start_linear(start["naive_bayes"] * weights)
+        if has_wide_part(task.model):
+            start_wide_part(task.model, data, ("train",), tell_time=experiment.run.tell_time)
+        for name in start["zeroed"]:
+            nn.init.zeros_(task.model.get_parameter(name)).requires_grad_(False)
+        return task  # type: ignore[no-any-return]
+
+    def score(
+        self, experiment: Experiment, task: Any, data: Any, splits: tuple[str, ...]
+    ) -> dict[str, dict[str, float]]:
+        """Return split to scores; the linear part is fitted to the rows of validation too, once these are scored."""
+        from ctxzoo.tasks.text_classification.wide_start import has_wide_part, start_wide_part
+
+        if not has_wide_part(task.model) or "validation" not in data.splits:
+            return super().score(experiment, task, data, splits)
+        chosen = tuple(split for split in splits if split == "validation")
+        scores = super().score(experiment, task, data, chosen)
+        start_wide_part(task.model, data, ("train", "validation"), tell_time=experiment.run.tell_time)
+        others = tuple(split for split in splits if split != "validation")
+        return scores | super().score(experiment, task, data, others)
+
+    def beside(self, experiment: Experiment, result: RunResult) -> Iterable[str]:
+        if not experiment.run.baselines:
+            return
+        from ctxzoo.runs.run import execute
+        from ctxzoo.tasks.text_classification.linear import LinearRun
+
+        tiny, run = experiment.trainer.tiny, experiment.run
+        baseline = LinearRun(
+            recipe=experiment.recipe,
+            variant=LINEAR,
+            dataset=experiment.source,
+            named=experiment.data.named,
+            seed=experiment.seed,
+            commit=experiment.commit,
+            data={"cutter": "english"},
+            most_rows=TINY_ROWS if tiny else None,
+            tell_time=True,
+            # Other rows of this name have a baseline of their own.
+            tag=("tiny-" if tiny else "") + experiment.data.rows,
+            output_dir=run.output_dir,
+            results_dir=run.results_dir,
+        )
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # scikit-learn's of labels with fewer rows than folds
+                scores = execute(baseline, resume=run.resume).metrics
+        except ValueError as error:  # so few rows that no fold has two labels
+            yield f"no linear model was fitted: {error}"
+            return
+        ours, theirs = (each["test/accuracy"] for each in (result.metrics, scores))
+        some = f"{TINY_ROWS:,} texts at most of " if tiny else ""
+        difference = f"{ours - theirs:+.2f}" if ours != theirs else "no difference"
+        yield (
+            f"a linear model has {theirs:.2f} accuracy and {scores['test/macro_f1']:.2f} macro F1 on test "
+            f"({LINEAR_NAME}, fitted on {some}train and validation); this model's accuracy beside it: {difference}"
+        )
+
+    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        return '--text "..."'
+
+    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+        from ctxzoo.data.formats import SAMPLE
+        from ctxzoo.tasks.text_classification.evaluation import evaluate
+        from ctxzoo.tasks.text_classification.prediction import recorded_text_columns
+
+        given = {name: value for name, value in own.items() if value is not None}
+        if options.dataset != SAMPLE:
+            given.setdefault("text_column", recorded_text_columns(options.checkpoint))
+        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
+
+    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        text, page = own["text"], own["explain"]
+        check_input(options, "text", text)
+        if page is not None:
+            _check_explanation_file(page)
+
+        from ctxzoo.data.row_stream import open_rows
+        from ctxzoo.data.text_columns import TEXT_COLUMNS
+        from ctxzoo.tasks.text_classification.prediction import (
+            TextAnswers,
+            recorded_text_columns,
+            without_probabilities,
+        )
+
+        columns = own["text_column"] or recorded_text_columns(options.checkpoint)
+        model, tokenizer = options.saved.load()
+        model.to(device_of(options))
+        answers = TextAnswers(
+            model, tokenizer, text_column=columns, batch_size=options.batch_size, keeps_texts=page is not None
+        )
+        header = columns or TEXT_COLUMNS[:1]
+        if text is not None:
+            (label,) = answers.labels([text])
+        elif page is None or options.output is not None:
+            answer_file(options, answers, columns=header)
+        else:
+            with open_rows(options.file, kind=options.format, columns=header) as rows:
+                for chunk in rows.chunks:
+                    answers(chunk, rows)
+        if page is not None:
+            _explain(model, tokenizer, answers.texts, page)
+        if text is not None:
+            print(json.dumps(without_probabilities(label), ensure_ascii=False))
+        else:
+            say_written(options, count_of(len(answers.known), "labels"), page)
+        for note in answers.notes():
+            print(f"ctxzoo: {note}", file=sys.stderr)
+
+
+class PretrainedEncoder(TextClassification):
+    """Which label a text has, by an encoder of Hugging Face that a training goes on from.
+
+    The checkpoint folder is that of transformers: model and tokenizer, without a card, for the model is not ours.
+    """
+
+    def check(self, experiment: Experiment) -> None:
+        """Refuse nothing; an encoder that is not there is found when the training runs."""
+
+    def data_module(self, experiment: Experiment) -> Any:
+        from transformers import AutoTokenizer
+
+        from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+
+        tokenizer = AutoTokenizer.from_pretrained(experiment.start.init_from)
+        options = self.data_options(experiment.changed(init_from=None))
+        return TextClassificationDataModule.from_options(experiment.source, **options, tokenizer=tokenizer)
+
+    def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+        return Classification.module(self, experiment, data, processes)
+
+    def finish(self, run: ExperimentRun, task: Any, data: Any, trainer: Any, scores: dict[str, Any]) -> None:
+        from ctxzoo.data.files import atomic_folder
+        from ctxzoo.hub.checkpoint_folder import save_weights
+        from ctxzoo.results.result import write_result_file
+        from ctxzoo.runs.finish import training_result
+
+        with atomic_folder(run.spec.checkpoint) as new:
+            save_weights(task.model, new, half=False)
+            data.tokenizer.save_pretrained(new)
+        # Last: a run whose results are there is taken for finished.
+        write_result_file(training_result(task, data, trainer, scores, run.spec, run.card), run.spec.results_file)
+
+
+def _fields_of(architecture: str) -> Mapping[str, Any]:
+    """Return name to field of an architecture's configuration."""
+    fields: Mapping[str, Any] = ARCHITECTURES[architecture].config_class.__dataclass_fields__
+    return fields
+
+
+def _refuse_numbers(where: str, texts: Sequence[str]) -> None:
+    """Refuse a column of numbers, which is most often the wrong one.
+
+    Raises:
+        TextFormatError: every text is a number.
+    """
+    from ctxzoo.data.formats import TextFormatError
+
+    if all(_NUMBER.fullmatch(text) for text in texts):
+        raise TextFormatError(
+            f"{where}: every text is a number, as {texts[0]!r}; name the column of the texts (or set `text_column`)"
+        )
+
+
+def _check_explanation_file(file: Path) -> None:
+    if file.suffix not in (".html", ".png"):
+        raise ValueError(f"--explain is {str(file)!r}; expected a name that ends in .html (page) or .png (picture)")
+    if not file.parent.is_dir():
+        raise ValueError(f"--explain is {str(file)!r}, but there is no folder {str(file.parent)!r}; make it first")
+    from ctxzoo.data.files import check_output_file
+
+    check_output_file(file, "--explain")
+    if file.suffix == ".png":
+        from ctxzoo.results.figures import check_plots
+
+        check_plots()
+
+
+def _explain(model: Any, tokenizer: Any, texts: Sequence[str], file: Path) -> None:
+    """Write the page, or the picture, of which words decided."""
+    from ctxzoo.tasks.text_classification.contributions import explain_text
+    from ctxzoo.tasks.text_classification.explanation import write_explanation_page
+    from ctxzoo.tasks.text_classification.explanation_picture import draw_explanation
+
+    if file.suffix == ".png" and len(texts) != 1:
+        raise ValueError(f"--explain is {str(file)!r}, a picture of one text, but there are {len(texts)}; take .html")
+    explanations = [explain_text(model, tokenizer, text) for text in texts]
+    if file.suffix == ".png":
+        draw_explanation(explanations[0], file)
+    else:
+        write_explanation_page(explanations, file)
+
+
+TEXT_CLASSIFICATION = TextClassification()
