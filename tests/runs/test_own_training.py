@@ -15,9 +15,9 @@ from ctxzoo.runs.training_request import TrainingRequest
 from tests.support.own_trainings import each_training
 
 
-def splits_named(name: str) -> OwnSplits:
+def splits_named(training: Any, name: str) -> OwnSplits:
     """Rows that are nowhere read; those of a regression have their last column looked up."""
-    folder = Path("rows") / name
+    folder = Path("runs") / f"train_{training.card.name.replace('-', '_')}" / name
     folder.mkdir(parents=True)
     datasets.Dataset.from_dict({"a": [1.0], "b": [2.0]}).to_parquet(folder / "train.parquet")
     return OwnSplits(folder=folder, lines=(), sizes={}, drawn=("validation", "test"))
@@ -28,7 +28,7 @@ def test_other_rows_have_a_place_of_their_own_and_the_seed_reaches_every_part(
     training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    first, second = splits_named("data-0123"), splits_named("data-4567")
+    first, second = splits_named(training, "data-0123"), splits_named(training, "data-4567")
     request = TrainingRequest(data="mine.csv", seed=3, accelerator="cpu")
     preset = training.preset("default", *training.default)
     run, other = (training.run(request, preset, splits) for splits in (first, second))
