@@ -151,7 +151,11 @@ def test_a_training_goes_on_with_the_names_of_its_checkpoint(
     others.to_csv(tmp_path / "a.csv", index=False)
     goes_on = one.experiment.changed(init_from=str(one.spec.checkpoint), dataset=str(tmp_path / "a.csv"))
     start = replace(goes_on, model=VoteModel(architecture="nipen", variant="continued"))
-    data = ExperimentRun(VOTE_PREDICTION, start).build_data()
+    run = ExperimentRun(VOTE_PREDICTION, start.changed(cut_outcomes=False))
+    assert run.spec.settings["cut_outcomes"] is True  # as the checkpoint has it
+    with pytest.raises(ValueError, match=r"max_words=9: texts are read as .* reads them; leave it out"):
+        ExperimentRun(VOTE_PREDICTION, start.changed(max_words=9))
+    data = run.build_data()
     data.setup()
     names = data.legislator_names or []
     assert len(names) == 24
@@ -302,8 +306,10 @@ def test_own_votes_are_trained(
     rows.remove_columns(["text"]).to_csv(tmp_path / "votes.csv")
     texts = dict(zip(rows["bill"], rows["text"], strict=True))
     (tmp_path / "texts.csv").write_text("bill,text\n" + "".join(f"{bill},{text}\n" for bill, text in texts.items()))
-    arguments = ["--data", "votes.csv", "--texts", "texts.csv", "--tiny", "--accelerator", "cpu"]
+    arguments = ["--data", "votes.csv", "--texts", str(tmp_path / "texts.csv"), "--tiny", "--accelerator", "cpu"]
     assert main(["train", "vote-prediction", *arguments]) == 0, capsys.readouterr().err
     (checkpoint,) = (tmp_path / "runs").rglob("config.json")
     assert "road" in json.loads(checkpoint.read_text())["words"]
+    (result,) = (tmp_path / "runs" / "results").rglob("*.json")
+    assert json.loads(result.read_text())["settings"]["texts"] == "texts.csv"  # no path of this machine
     assert main(["predict", str(checkpoint.parent), "--text", "open the school"]) == 0
