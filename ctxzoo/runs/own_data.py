@@ -137,7 +137,7 @@ def choose(
     model = problem.model_args(architecture=name, variant=suited or CONTINUED)  # all else is that of the checkpoint
     kept = {key: value for key, value in usual.data.values().items() if key in OF_A_CONTINUATION}
     tag = "-".join(part for part in (paper, CONTINUED if suited else "") if part)
-    begun = replace(usual, model=model, data=problem.data_args(**kept))
+    begun = replace(usual, model=model, data=problem.data_args(**kept), start=type(usual.start)())
     return begun.changed(recipe=recipe, tag=tag, init_from=init_from, **_how_to_run())
 
 

@@ -19,6 +19,7 @@ from ctxzoo.tasks import PROBLEMS, commands_named
 from ctxzoo.tasks.text_classification.problem import TextClassification
 from ctxzoo.training.callbacks import StopOnInterrupt
 from tests.support.own_data import COMPLAINTS, write_reviews, write_tags
+from tests.support.rating.problem import Rating
 from tests.support.rating.run import registered_rating
 from tests.support.tiny_word_embedding import write_tiny as write_tiny_embeddings
 
@@ -279,8 +280,11 @@ def test_help_has_the_options_of_the_problem_alone(capsys: pytest.CaptureFixture
     assert "--tag_column" not in text
 
 
-def test_every_problem_can_be_trained_and_one_that_cannot_is_not_offered(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_problem_can_be_trained_and_one_that_cannot_is_not_offered(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert all(commands_named(problem).can("train") for problem in PROBLEMS)
+    monkeypatch.setattr(Rating, "takes_experiments", False)
     with registered_rating(), pytest.raises(SystemExit) as ended:
         train("rating", "--data", "sample")
     assert ended.value.code == 2

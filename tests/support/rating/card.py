@@ -46,6 +46,9 @@ class RatingCard(TaskCard):
             without_package="# the classes of this toy are in no folder",
         )
 
+    def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+        return {"user": 0, "item": 0}
+
     def split_example(self, data: Any, split: str) -> dict[str, Any]:
         rows = data.rows(split)
         return {"user": int(rows["users"][0]), "item": int(rows["items"][0]), "gold": float(rows["labels"][0])}

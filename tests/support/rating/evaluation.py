@@ -18,11 +18,12 @@ def evaluate(
     split: str = "test",
     *,
     tokenizer: None = None,
-    batch_size: int = 16,
+    data_dir: str | None = None,
+    batch_size: int | None = None,
     progress: bool = True,
     **data_options: Any,
 ) -> dict[str, float]:
     """Score a model of ratings on a split; it has no tokenizer."""
-    data = RatingDataModule(dataset, batch_size=batch_size, **data_options)
+    data = RatingDataModule(dataset, data_dir=data_dir, batch_size=batch_size or 16, **data_options)
     data.setup()
     return score_splits(task_of(RatingTask, checkpoint), data, (split,), progress=progress)[split]

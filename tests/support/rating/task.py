@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torchmetrics import MeanSquaredError
 
-from ctxzoo.training.optimizers import OptimizerArgs
 from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
 
 
@@ -23,7 +22,6 @@ class RatingTask(ZooTask):
     auto_class = AutoHead("rating")
     monitor = "validation/rmse"
     lower_is_better = ZooTask.lower_is_better | {"rmse"}
-    default_optimizer = OptimizerArgs(learning_rate=0.05, halve_after=1)
 
     def new_scores(self) -> RatingScores:
         return RatingScores()
