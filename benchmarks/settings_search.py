@@ -1,6 +1,6 @@
 """What a search for settings gains: the best of 20 trials beside the usual settings, on small data sets.
 
-    python -m benchmarks.settings_search         about 25 minutes on one thread; needs CTXZOO_DATA
+    python -m benchmarks.settings_search         about half an hour on one thread; needs CTXZOO_DATA
 
 Each set is divided as `ctxzoo train` divides it, and searched with one seed as `--tune` does. The best trial is chosen
 by validation, where the best of twenty has been lucky too; so both settings are trained once more, and scored on test.
