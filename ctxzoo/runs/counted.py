@@ -25,6 +25,7 @@ class CountedRun(Run):
         variant: what is counted.
         data: arguments of the DataModule, `dataset` among them.
         named: how the results name the dataset; empty: as `data` does.
+        init_from: Checkpoint that says what is known, as the results name it; empty: the training rows do.
     """
 
     data_class: ClassVar[Any]
@@ -35,6 +36,7 @@ class CountedRun(Run):
     seed: int = 0
     data: dict[str, Any] = field(default_factory=dict)
     named: str = ""
+    init_from: str = ""
     score: str = "test"
     tag: str = ""
     output_dir: str = "runs"
@@ -64,7 +66,7 @@ class CountedRun(Run):
             dataset=self.named or self.data["dataset"],
             seed=self.seed,
             commit=self.commit,
-            settings=dict(self.settings()),
+            settings={**self.settings(), **({"init_from": self.init_from} if self.init_from else {})},
             score=self.score,
             tag=self.tag,
             output_dir=self.output_dir,

@@ -19,6 +19,7 @@ from ctxzoo.data.own_splits import OwnSplits, write_own_splits
 from ctxzoo.data.reading_notes import current_notes
 from ctxzoo.hub.card import CardOptions
 from ctxzoo.results.result import TRIALS, RunResult
+from ctxzoo.runs.beside import lines_beside
 from ctxzoo.runs.command_line import (
     OWN,
     CommandLine,
@@ -192,7 +193,7 @@ def train_own(problem: Problem, line: CommandLine) -> RunResult:
     except MisconfigurationException as error:
         raise ValueError(f"{error} Choose another --accelerator, --devices or --precision") from error
     predicted = problem.predict_arguments(run.spec.checkpoint, splits.folder / "test.parquet")
-    print_end(problem, run, result, predicted, problem.beside(run.experiment, result), is_new=kept is None)
+    print_end(problem, run, result, predicted, lines_beside(problem, run.experiment, result), is_new=kept is None)
     if kept is None and before is not None:
         print(compared_line(problem, run, result, *before))
     return result

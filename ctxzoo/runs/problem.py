@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
     from ctxzoo.hub.saved_model import SavedModel
     from ctxzoo.hub.task_card import TaskCard
-    from ctxzoo.results.result import RunResult
+    from ctxzoo.runs.beside import Baseline
     from ctxzoo.runs.train import ExperimentRun
     from ctxzoo.training.task import ZooTask
 
@@ -214,8 +214,8 @@ class Problem(ABC):
         push_to = run.experiment.run.push_to
         finish_run(task, data, trainer, scores, run.spec, self.card, push_to, kept, run.card_options)
 
-    def beside(self, experiment: Experiment, result: RunResult) -> Iterable[str]:
-        """Yield lines that stand beside the scores, such as a baseline's."""
+    def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        """Return the simple models whose scores stand beside those of a user's model; none by default."""
         return ()
 
 

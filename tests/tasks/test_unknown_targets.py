@@ -23,6 +23,7 @@ from ctxzoo.models.modeling_time_encoder import TimeEncoderForNextEvent
 from ctxzoo.tasks import next_event, session_recommendation
 from ctxzoo.tasks.sequences.card import SESSION_CARD
 from ctxzoo.tasks.sequences.evaluation import with_unknown_targets
+from tests.support.baselines import result_of
 
 NAMES = [str(number) for number in range(1, 31)]
 SIZES: dict[str, Any] = {"hidden_size": 8, "word_dim": 8, "num_heads": 1, "num_layers": 1, "causal": True}
@@ -181,7 +182,10 @@ def test_a_checkpoint_goes_on_with_its_own_rows(problem: str, tmp_path: Path, mo
     config = json.loads(file.read_text())
     assert config["item_names" if problem == "session" else "event_names"] == NAMES
     assert config["max_history"] == 2
-    (result,) = Path("runs/results").rglob("*.json")
+    counted = result_of("markov")  # it counts what the checkpoint knows
+    assert counted.settings["init_from"] == "old"
+    assert counted.metrics["test/unknown_targets"] == 2
+    (result,) = Path("runs/results").rglob("continued-*.json")
     told = json.loads(result.read_text())
     assert told["metrics"]["test/unknown_targets"] == 2  # of two sessions "gold"
     assert sum(number for what, number in told["reading"].items() if "does not know" in what) == 20

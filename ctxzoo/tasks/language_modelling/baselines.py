@@ -185,7 +185,8 @@ class FloorRun(CountedRun):
     data_class: ClassVar[Any] = LanguageModellingDataModule
 
     def settings(self) -> Mapping[str, Any]:
-        return {"order": FLOORS.get(self.variant), "min_word_count": self.data.get("min_word_count", 1)}
+        words = {name: self.data[name] for name in ("lower_case", "cutter") if name in self.data}
+        return {"order": FLOORS.get(self.variant), "min_word_count": self.data.get("min_word_count", 1)} | words
 
     def count(self, data: LanguageModellingDataModule) -> tuple[int, Callable[[str], dict[str, float]]]:
         model = fit_floor(self.variant, data)

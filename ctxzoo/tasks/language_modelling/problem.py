@@ -37,7 +37,7 @@ from ctxzoo.tasks.language_modelling.experiments import (
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
     from ctxzoo.hub.task_card import TaskCard
-    from ctxzoo.results.result import RunResult
+    from ctxzoo.runs.beside import Baseline
     from ctxzoo.training.task import ZooTask
 
 WORDS = 30  # that are added at most
@@ -123,25 +123,15 @@ class LanguageModelling(Problem, TaskCommands):
             **given,
         }
 
-    def beside(self, experiment: Experiment, result: RunResult) -> Iterable[str]:
-        from ctxzoo.runs.run import execute
+    def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        from ctxzoo.runs.beside import Baseline, names_of_count
         from ctxzoo.tasks.language_modelling.baselines import FloorRun
 
-        counted = FloorRun(
-            recipe=experiment.recipe,
-            variant=COUNTED,
-            commit=experiment.commit,
-            data=self.words_of(experiment),
-            named=experiment.data.named,
-            tag=experiment.data.rows,  # other rows of this name have a baseline of their own
-            output_dir=experiment.run.output_dir,
-            results_dir=experiment.run.results_dir,
-        )
-        yield "counting up to five words in a row in all training lines, to stand beside it"
-        theirs = execute(counted, resume=experiment.run.resume).metrics["test/perplexity"]
-        yield (
-            f"counts of up to five words in a row (modified Kneser-Ney) have the perplexity {theirs:.2f} on test, "
-            f"this model {result.metrics['test/perplexity']:.2f}; lower is better"
+        yield Baseline(
+            FloorRun(**names_of_count(experiment), variant=COUNTED, data=self.words_of(experiment)),
+            "a count of up to five words in a row",
+            "modified Kneser-Ney, fitted on train",
+            notice="counting up to five words in a row in all training lines, to stand beside it",
         )
 
     def predict_arguments(self, checkpoint: Path, test: Path) -> str:

@@ -10,13 +10,19 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy import sparse
 
+from ctxzoo.data.notices import count_of
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.runs.counted import CountedRun
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.tasks.sequences.card import EVENT_CARD, SESSION_CARD
 from ctxzoo.tasks.sequences.data import HistoryDataModule, SessionDataModule
+from ctxzoo.tasks.sequences.evaluation import with_unknown_targets
 from ctxzoo.tasks.sequences.task import EventScores, SequenceScores, SessionScores
+from ctxzoo.training.remaining_time import RemainingTime
+
+MANY_SEQUENCES = 10_000  # from which the time that their scores take is told
 
 Items = npt.NDArray[np.int64]  # (T,) a sequence of items from 1
 Scores = npt.NDArray[np.float64]  # (num_items + 1,) of all items; that of padding is below all
@@ -56,26 +62,27 @@ def item_knn(sequences: Sequence[Items], num_items: int) -> Scorer:
     """
     popular = popularity(sequences, num_items)
     sets = [np.unique(sequence) for sequence in sequences]
+    number = np.maximum(np.bincount(np.concatenate(sets), minlength=num_items + 1), 1)
     together = _pair_counts(num_items, [(np.repeat(one, len(one)), np.tile(one, len(one))) for one in sets])
-    number = np.maximum(np.diag(together), 1)
-    np.fill_diagonal(together, 0)
-    cosine = together / np.sqrt(number[:, None] * number)
-    least = cosine[cosine > 0].min(initial=1.0)  # popularity must not turn two that differ round
-    return lambda history: cosine[history[-1]] + 1e-6 * least * popular
+    first, second = together.nonzero()
+    together.data[first == second] = 0
+    together.data /= np.sqrt(number[first] * number[second])
+    least = together.data[together.data > 0].min(initial=1.0)  # popularity must not turn two that differ round
+    return lambda history: together[history[-1]].toarray()[0] + 1e-6 * least * popular
 
 
 def markov(sequences: Sequence[Items], num_items: int) -> Scorer:
     """First-order Markov chain: how often an item followed the last one in training; ties by popularity."""
     popular = popularity(sequences, num_items)
     followed = _pair_counts(num_items, [(sequence[:-1], sequence[1:]) for sequence in sequences])
-    return lambda history: popular + followed[history[-1]]
+    return lambda history: popular + followed[history[-1]].toarray()[0]
 
 
-def _pair_counts(num_items: int, pairs: Sequence[tuple[Items, Items]]) -> Scores:
-    found = np.zeros((num_items + 1, num_items + 1))
-    for first, second in pairs:
-        np.add.at(found, (first, second), 1)
-    return found
+def _pair_counts(num_items: int, pairs: Sequence[tuple[Items, Items]]) -> sparse.csr_matrix:
+    """Return (num_items + 1, num_items + 1) how often each pair is there; of many items most have none."""
+    first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
+    shape = (num_items + 1, num_items + 1)
+    return sparse.csr_matrix((np.ones(len(first)), (first, second)), shape=shape)
 
 
 NUMBERS_OF_ITEMS = ("pop", "session_pop")  # which hold a number for each item, the others one for each pair
@@ -85,15 +92,20 @@ SESSION_BASELINES: Mapping[str, Baseline] = MappingProxyType(
 EVENT_BASELINES: Mapping[str, Baseline] = MappingProxyType({"pop": pop, "markov": markov})
 
 
-def score_baseline(scorer: Scorer, sequences: Sequence[Items], scores: SequenceScores) -> dict[str, float]:
+def score_baseline(
+    scorer: Scorer, sequences: Sequence[Items], scores: SequenceScores, remaining: RemainingTime | None = None
+) -> dict[str, float]:
     """Return scores over all predictions of sequences, but for nats, which counts have not.
 
     Args:
         scorer: gives the scores of all items after a history.
         sequences: two items or more each; every item but the first is predicted.
         scores: nothing was added to them before.
+        remaining: Tells how long it takes; None: nothing does.
     """
-    for sequence in sequences:
+    for done, sequence in enumerate(sequences, start=1):
+        if remaining is not None:
+            remaining.tell(done, len(sequences))
         predictions = np.stack([scorer(sequence[:step]) for step in range(1, len(sequence))])
         scores.update(torch.from_numpy(predictions), torch.from_numpy(sequence[1:]))
     return {name: value for name, value in scores.compute().items() if name != "nll"}
@@ -101,12 +113,19 @@ def score_baseline(scorer: Scorer, sequences: Sequence[Items], scores: SequenceS
 
 @dataclass(frozen=True, kw_only=True)
 class CountedSessions(CountedRun):
-    """One of `SESSION_BASELINES`, which `variant` names; see `CountedRun`."""
+    """One of `SESSION_BASELINES`, which `variant` names; see `CountedRun`.
+
+    Attributes:
+        unknown_are_misses: Whether targets that it cannot name count, see `with_unknown_targets`; else the scores are
+            means over the known ones, as published results have it.
+    """
 
     card: ClassVar[TaskCard] = SESSION_CARD
     data_class: ClassVar[Any] = SessionDataModule
     baselines: ClassVar[Mapping[str, Baseline]] = SESSION_BASELINES
     scores_class: ClassVar[type[SequenceScores]] = SessionScores
+
+    unknown_are_misses: bool = False
 
     @classmethod
     def of(cls, experiment: Experiment, baseline: str) -> CountedSessions:
@@ -123,13 +142,24 @@ class CountedSessions(CountedRun):
         )
 
     def settings(self) -> Mapping[str, Any]:
-        return {"max_length": self.data["max_length"]}
+        misses = {"unknown_are_misses": True} if self.unknown_are_misses else {}
+        return {"max_length": self.data["max_length"], **misses}
 
     def count(self, data: Any) -> tuple[int, Callable[[str], dict[str, float]]]:
         num_items = len(data.names)
         scorer = self.baselines[self.variant](data.ids("train"), num_items)
         numbers = num_items ** (1 if self.variant in NUMBERS_OF_ITEMS else 2)
-        return numbers, lambda split: score_baseline(scorer, data.ids(split), self.scores_class())
+
+        def scores_of(split: str) -> dict[str, float]:
+            ids = data.ids(split)
+            what = f"{self.variant}, scored on {count_of(len(ids), data.kind.several)}"
+            remaining = RemainingTime(what, data.kind.several) if len(ids) >= MANY_SEQUENCES else None
+            scores = score_baseline(scorer, ids, self.scores_class(), remaining)
+            if not self.unknown_are_misses:
+                return scores
+            return with_unknown_targets(scores, data.targets[split], data.unknown_targets[split])
+
+        return numbers, scores_of
 
 
 @dataclass(frozen=True, kw_only=True)

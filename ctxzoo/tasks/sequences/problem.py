@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -38,6 +38,7 @@ from ctxzoo.tasks.sequences.experiments import (
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
     from ctxzoo.hub.task_card import TaskCard
+    from ctxzoo.runs.beside import Baseline
     from ctxzoo.training.task import ZooTask
 
 COLUMNS = (
@@ -91,20 +92,43 @@ class SequenceProblem(Problem, TaskCommands):
         from ctxzoo.tasks.sequences.data import HistoryDataModule, SessionDataModule
 
         build: Any = SessionDataModule if self.name == SESSIONS else HistoryDataModule
+        return build(**self.rows_of(experiment), batch_size=experiment.data.batch_size, seed=experiment.seed)
+
+    def rows_of(self, experiment: Experiment) -> dict[str, Any]:
+        """Return the arguments of a DataModule that say which rows and things it has."""
         data: Any = experiment.data
         start = experiment.start.init_from
         # Rows that are written have no columns of their own.
         columns = {} if data.rows else {option.name: getattr(data, option.name) for option in COLUMNS}
         names = {} if start is None else {self.kind.names_argument: saved_names(start)}
-        return build(
-            experiment.source,
-            data_dir=experiment.run.data_dir,
+        return {
+            "dataset": experiment.source,
+            "data_dir": experiment.run.data_dir,
             **columns,
             **names,
-            max_length=data.max_length,
-            batch_size=data.batch_size,
-            seed=experiment.seed,
-        )
+            "max_length": data.max_length,
+        }
+
+    def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        from ctxzoo.runs.beside import Baseline, names_of_count
+        from ctxzoo.tasks.sequences.baselines import CountedEvents, CountedSessions
+
+        counted = CountedSessions if self.name == SESSIONS else CountedEvents
+        things = self.kind.things
+        descriptions = {
+            "pop": ("popularity", f"how often each of the {things} stands in train"),
+            "item_knn": ("item-kNN", f"{things} that stand in train with the last one, by cosine"),
+            "markov": ("a Markov chain", f"what followed the last of the {things} in train"),
+        }
+        for variant, (name, description) in descriptions.items():
+            if variant in counted.baselines:
+                run = counted(
+                    **names_of_count(experiment),
+                    variant=variant,
+                    data=self.rows_of(experiment),
+                    unknown_are_misses=True,
+                )
+                yield Baseline(run, name, description)
 
     def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
         task = super().module(experiment, data, processes)

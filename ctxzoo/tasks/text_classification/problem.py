@@ -6,7 +6,6 @@ import argparse
 import json
 import re
 import sys
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,7 +46,7 @@ from ctxzoo.tasks.text_classification.experiments import (
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
     from ctxzoo.hub.task_card import TaskCard
-    from ctxzoo.results.result import RunResult
+    from ctxzoo.runs.beside import Baseline
     from ctxzoo.runs.train import ExperimentRun
     from ctxzoo.training.task import ZooTask
 
@@ -242,42 +241,21 @@ class TextClassification(Classification, TaskCommands):
         others = tuple(split for split in splits if split != "validation")
         return scores | super().score(experiment, task, data, others)
 
-    def beside(self, experiment: Experiment, result: RunResult) -> Iterable[str]:
-        if not experiment.run.baselines:
-            return
-        from ctxzoo.runs.run import execute
+    def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        from ctxzoo.runs.beside import Baseline, names_of_run
         from ctxzoo.tasks.text_classification.linear import LinearRun
 
-        tiny, run = experiment.trainer.tiny, experiment.run
-        baseline = LinearRun(
-            recipe=experiment.recipe,
+        tiny, names = experiment.trainer.tiny, names_of_run(experiment)
+        run = LinearRun(
+            **{**names, "tag": ("tiny-" if tiny else "") + names["tag"]},
             variant=LINEAR,
             dataset=experiment.source,
-            named=experiment.data.named,
-            seed=experiment.seed,
-            commit=experiment.commit,
             data={"cutter": "english"},
             most_rows=TINY_ROWS if tiny else None,
             tell_time=True,
-            # Other rows of this name have a baseline of their own.
-            tag=("tiny-" if tiny else "") + experiment.data.rows,
-            output_dir=run.output_dir,
-            results_dir=run.results_dir,
         )
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # scikit-learn's of labels with fewer rows than folds
-                scores = execute(baseline, resume=run.resume).metrics
-        except ValueError as error:  # so few rows that no fold has two labels
-            yield f"no linear model was fitted: {error}"
-            return
-        ours, theirs = (each["test/accuracy"] for each in (result.metrics, scores))
         some = f"{TINY_ROWS:,} texts at most of " if tiny else ""
-        difference = f"{ours - theirs:+.2f}" if ours != theirs else "no difference"
-        yield (
-            f"a linear model has {theirs:.2f} accuracy and {scores['test/macro_f1']:.2f} macro F1 on test "
-            f"({LINEAR_NAME}, fitted on {some}train and validation); this model's accuracy beside it: {difference}"
-        )
+        yield Baseline(run, "a linear model", f"{LINEAR_NAME}, fitted on {some}train and validation")
 
     def predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return '--text "..."'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from ctxzoo.results.result import read_result
 from ctxzoo.tasks.sequences.experiments import SESSION_VARIANTS
 from ctxzoo.tasks.sequences.problem import SESSION_RECOMMENDATION
 from ctxzoo.tasks.sequences.sample import sample_sessions
+from tests.support.baselines import check_baselines, result_of
 from tests.support.own_trainings import config_of
 
 COLUMNS = ("--user_column", "who", "--item_column", "what", "--time_column", "when")  # of `events`
@@ -80,7 +82,7 @@ def test_the_best_epoch_of_few_items_is_not_the_first(tmp_path: Path, monkeypatc
     walks = [[f"{(start + stride * step) % 12}" for step in range(9)] for start in range(12) for stride in range(1, 8)]
     events(tmp_path / "walks.csv", walks)
     command = ["train", "session-recommendation", "--data", "walks.csv", "--architecture", "session_baseline"]
-    assert main([*command, *COLUMNS]) == 0
+    assert main([*command, *COLUMNS, "--baselines", "no"]) == 0
     (file,) = Path("runs/results").rglob("*.json")
     scores = read_result(file).metrics
     found, rank = (
@@ -90,3 +92,45 @@ def test_the_best_epoch_of_few_items_is_not_the_first(tmp_path: Path, monkeypatc
     assert min(found) == 100  # it tells no epoch from another
     assert scores["validation/mrr_at_20"] == pytest.approx(max(rank))
     assert rank[0] + 10 < max(rank)
+
+
+def test_counts_stand_beside_a_users_sessions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each item is followed by the next number: the Markov chain knows it, popularity does not."""
+    monkeypatch.chdir(tmp_path)
+    walks = [[f"{(start + step) % 40:02}" for step in range(length)] for start in range(40) for length in (7, 8, 9)]
+    events(tmp_path / "walks.csv", [*walks, ["00", "an item of one session"]])
+    command = ["train", "session-recommendation", "--data", "walks.csv", *COLUMNS, "--tiny"]
+    lines = ["popularity has ", "item-kNN has ", "a Markov chain has "]
+    said = check_baselines(command, lines, ["pop", "item_knn", "markov"], capsys)
+    markov = result_of("markov").metrics
+    assert markov["test/mrr_at_20"] > 95 > 30 > result_of("pop").metrics["test/mrr_at_20"]
+    assert markov["test/mrr_at_20"] > result_of("item_knn").metrics["test/mrr_at_20"]
+    assert re.search(
+        rf"\na Markov chain has [\d.]+ recall@20 and {markov['test/mrr_at_20']:.2f} MRR@20 on test \(what followed the "
+        r"last of the items in train\); this model's recall@20 beside it: -[\d.]+\n",
+        said,
+    )
+
+
+def test_a_count_counts_targets_that_it_cannot_name_as_misses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, sessions in {"train": ["ab"] * 8, "validation": ["ab"], "test": ["ab", "ac"]}.items():
+        events(tmp_path / f"{name}.csv", sessions, ("user", "item", "time"))
+    files = ["--data", "train.csv", "--validation", "validation.csv", "--test", "test.csv"]
+    assert main(["train", "session-recommendation", *files, "--tiny"]) == 0
+    assert result_of("markov").metrics["test/recall_at_20"] == 50
+    assert result_of("markov").metrics["test/recall_at_20_known"] == 100
+
+
+def test_counts_stand_beside_a_users_events(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    walks = [[f"{(start + step) % 5}" for step in range(length)] for start in range(5) for length in range(5, 13)]
+    events(tmp_path / "walks.csv", walks)
+    command = ["train", "next-event", "--data", "walks.csv", *COLUMNS, "--tiny"]
+    lines = ["popularity has ", "a Markov chain has 100.00 recall@1 and 100.00 MRR@20 on test (what followed the "]
+    check_baselines(command, lines, ["pop", "markov"], capsys)
+    assert result_of("pop").metrics["test/recall_at_1"] < 40
