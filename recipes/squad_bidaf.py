@@ -14,42 +14,43 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 import logging
+from collections.abc import Sequence
 
 import torch
 
-from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.run import execute
-from ctxzoo.tasks.question_answering.bidaf_start import choose_bidaf
-from ctxzoo.tasks.question_answering.bidaf_training import BidafSettings as Settings
-from ctxzoo.tasks.question_answering.bidaf_training import check_data, data_arguments, reader_run
-from ctxzoo.tasks.question_answering.data import SquadDataModule
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.tasks.question_answering.experiments import paper, what_differs
+from ctxzoo.tasks.question_answering.problem import QUESTION_ANSWERING
 from ctxzoo.training.trainer import LAST
 
-RECIPE = "squad_bidaf"
+BASE = paper().changed(recipe="squad_bidaf", dataset="rajpurkar/squad_v2", threads=None)
 
 
-def main(settings: Settings) -> None:
+def main(experiment: Experiment, seeds: Sequence[int] = (224,)) -> None:
+    """Train and score a reader with every seed.
+
+    Args:
+        experiment: What all have in common; files have the name of what differs from the paper where there is no name.
+        seeds: Seeds of all that is drawn.
+    """
     logging.getLogger("lightning.pytorch.utilities.rank_zero").setLevel(logging.WARNING)
-    if settings.threads:
-        torch.set_num_threads(settings.threads)
-    choice = choose_bidaf(
-        settings.variant,
-        settings.levers,
-        settings.query_to_context,
-        init_from=settings.init_from,
-        word_vectors=settings.word_vectors,
-    )
-    data = SquadDataModule(**data_arguments(settings, choice, settings.seeds[0]))
-    data.prepare_data()
-    data.setup()
-    check_data(settings, choice, data)
-    for seed in settings.seeds:
-        run = reader_run(settings, choice, data, seed, recipe=RECIPE, commit=git_commit())
-        if settings.resume and not (run.spec.folder / "lightning" / LAST).exists():
+    if experiment.run.threads is not None:
+        torch.set_num_threads(experiment.run.threads)
+    QUESTION_ANSWERING.check(experiment)
+    experiment = QUESTION_ANSWERING.resolve(experiment)
+    experiment = experiment.changed(tag=experiment.tag or what_differs(experiment))
+    for seed in seeds:
+        run = ExperimentRun(QUESTION_ANSWERING, experiment.changed(seed=seed))
+        resume = experiment.run.resume
+        if resume and not (run.spec.folder / "lightning" / LAST).exists():
             print(f"nothing to resume in {run.spec.folder}; starting from the first step")
-        execute(run, resume=settings.resume)
+        execute(run, resume=resume)
 
+
+STUDY = Study(main, QUESTION_ANSWERING, BASE, {})
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

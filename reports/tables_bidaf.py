@@ -25,6 +25,7 @@ from ctxzoo.results.table_parts import (
     with_commands,
 )
 from ctxzoo.tasks.question_answering.card import PAPER
+from ctxzoo.tasks.question_answering.experiments import paper as reader_paper
 
 COMMAND = (
     "python recipes/squad_bidaf.py --dataset {dataset} --variant {variant} --word_vectors FILE --seeds {seeds} "
@@ -42,8 +43,11 @@ SEVERAL_SEEDS = ("baseline", "sinusoidal", "learned", "learned_char7", "char7")
 SEEDS = (1, 2, 3)
 OF_SEEDS = f"{MORE[V1_MINI]} --threads 1 --name start"  # the name keeps the files of the earlier start
 PRESENT_START = 0.122474  # `product_start` of a reader 100 wide
-# The settings of results that lack them: batches of similar length, and w_cq from ±sqrt(6 / 201).
+# Settings of results that lack them: batches of similar length, and w_cq from ±sqrt(6 / 201); and all others.
 UNTOLD = {"pool_batches": 50, "product_start": 0.172774}
+# The optimizer and the vectors that a file does not tell are not known.
+NOT_KNOWN = ("optimizer", VECTORS_CONTENT)
+DEFAULTS = {name: value for name, value in reader_paper().class_defaults().items() if name not in NOT_KNOWN} | UNTOLD
 
 
 FIRST_EPOCHS = (1, 2)  # after which reading is shown
@@ -113,7 +117,7 @@ def trained_as_published(run: RunResult) -> bool:
 
 def on_all_rows(run: RunResult) -> bool:
     """Return whether the run was trained on the rows of every source."""
-    return not {"left_out_source", "train_source"} & run.settings.keys()
+    return not any(run.settings.get(name) for name in ("left_out_source", "train_source"))
 
 
 def without_earlier_start(runs: Sequence[RunResult]) -> list[RunResult]:
@@ -307,7 +311,7 @@ TABLES: dict[str, Callable[[list[RunResult]], str]] = {
 def bidaf_runs(results: Iterable[RunResult], dataset: str, split: str = "test") -> list[RunResult]:
     """The runs that report this split; those that chose something on validation never stand beside test scores."""
     return [
-        replace(run, settings={**UNTOLD, **run.settings})
+        replace(run, settings={**DEFAULTS, **run.settings})
         for run in results
         if (run.architecture, run.dataset, run.split) == ("bidaf", dataset, split)
     ]

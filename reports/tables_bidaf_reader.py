@@ -21,7 +21,6 @@ from ctxzoo.results.table_parts import (
     signed,
     with_commands,
 )
-from ctxzoo.tasks.question_answering.bidaf_training import BidafSettings
 from ctxzoo.tasks.question_answering.data import LEFT_OUT
 from reports.tables_bidaf import SEEDS, V1_MINI, bidaf_runs, group_runs
 
@@ -63,12 +62,11 @@ def _setting(heading: str, name: str, unless_told: object = NOTHING) -> Column:
     return Column(heading, show)
 
 
-# Files of results tell of a size, or of a start from a checkpoint, only where it is not the default.
 TRIAL_COLUMNS = (
     _setting("optimizer", "optimizer"),
     _setting("learning rate", "learning_rate"),
-    _setting("width", "hidden_size", BidafSettings.hidden_size),
-    _setting("dropout", "dropout", BidafSettings.dropout),
+    _setting("width", "hidden_size"),
+    _setting("dropout", "dropout"),
     _setting("word vectors", "word_vectors", "learned"),
     _setting("begins as", "init_from"),
     _setting("words kept", "keep_words", "all"),

@@ -28,7 +28,12 @@ from ctxzoo.runs.experiment import GROUPS, Experiment
 from ctxzoo.training.arguments import RANGE, Args
 
 # Values that nobody types.
-FOUND_OUT = frozenset({"rows", "named", "row", "vectors_fingerprint", "world_size", "tell_time", "minutes"})
+FOUND_OUT = frozenset(
+    [
+        *("rows", "named", "row", "vectors_fingerprint", "vectors_name", "finish_source", "product_start"),
+        *("world_size", "tell_time", "minutes"),
+    ]
+)
 OWN = "own"  # group of what belongs to data of one's own
 FILES = ("validation", "test")  # values of that group that name data
 TRUE, FALSE = frozenset({"true", "t", "yes", "y", "1"}), frozenset({"false", "f", "no", "n", "0"})

@@ -180,6 +180,8 @@ class RunArgs(Args):
         resume: Whether what is finished is kept, and what stopped goes on.
         accelerator: Lightning's: cpu, gpu and so on.
         devices: Lightning's: how many of them.
+        num_nodes: Lightning's: machines that train together.
+        strategy: Lightning's: how processes train together, such as ddp.
         threads: CPU threads of each process; null: as many as there are.
         processes: Trainings that are worked on at once; 0: one for each core.
         progress: Whether a progress bar is shown.
@@ -199,6 +201,8 @@ class RunArgs(Args):
     resume: bool = False
     accelerator: str = "auto"
     devices: str = "auto"
+    num_nodes: int = number(1, SIZE)
+    strategy: str = "auto"
     threads: int | None = number(1, SIZE)
     processes: int = number(0, COUNT)
     progress: bool = True
@@ -296,8 +300,9 @@ class Experiment:
 
     def class_defaults(self) -> dict[str, Any]:
         """Return what stands for a name that the settings of a results file lack: the defaults of the classes."""
-        named = [one for group in DECIDING for one in fields(getattr(self, group)) if one.name not in OF_THE_FILE]
-        return {one.name: _plain(one.default) for one in named}
+        groups = [getattr(self, group) for group in DECIDING]
+        told = {name for group in groups for name in group.reported() if name not in OF_THE_FILE}
+        return {one.name: _plain(one.default) for group in groups for one in fields(group) if one.name in told}
 
     @property
     def source(self) -> str:
@@ -327,6 +332,8 @@ class Experiment:
             checkpoint_every=self.run.checkpoint_every,
             accelerator=self.run.accelerator,
             devices=self.run.devices,
+            num_nodes=self.run.num_nodes,
+            strategy=self.run.strategy,
             tensorboard=self.run.tensorboard,
             wandb=self.run.wandb,
             progress=self.run.progress,

@@ -155,11 +155,16 @@ class Problem(ABC):
             return {}
         return dict(self.variants(experiment.model.architecture)[experiment.model.variant])
 
+    def folder_name(self, experiment: Experiment) -> str | None:
+        """Return the name of the folder of checkpoints, logs and pictures; None: that of the results file."""
+        return None
+
     def search_space(self, experiment: Experiment) -> dict[str, Sequence[Any] | Between]:
         """Return name to what a search tries of a setting, from this experiment on."""
         own = experiment.values()
         rates = {"learning_rate": rates_around(experiment.optimizer.learning_rate)}
-        others = experiment.data.values().keys() - set(OF_A_CONTINUATION) if experiment.start.init_from else ()
+        decided = {*experiment.data.values(), *experiment.model.values()} - set(OF_A_CONTINUATION)
+        others = decided if experiment.start.init_from else ()
         tried = {name: values for name, values in self.space.items() if own[name] is not None and name not in others}
         return {**rates, **tried}
 

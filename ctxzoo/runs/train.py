@@ -251,7 +251,7 @@ class ExperimentRun(Training):
     @property
     def spec(self) -> RunSpec:
         implied = self.problem.implied(self.experiment)
-        return replace(self.experiment.spec, implied=implied)
+        return replace(self.experiment.spec, implied=implied, folder_name=self.problem.folder_name(self.experiment))
 
     @property
     def trainer(self) -> TrainerSettings:

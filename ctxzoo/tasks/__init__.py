@@ -26,6 +26,7 @@ PROBLEMS = {
 
 # Of those whose trainings are experiments the `Problem`, which stands for both. (Until all of them have one.)
 EXPERIMENTS = {
+    "question-answering": ("ctxzoo.tasks.question_answering.problem", "QUESTION_ANSWERING"),
     "language-modelling": ("ctxzoo.tasks.language_modelling.problem", "LANGUAGE_MODELLING"),
     "token-classification": ("ctxzoo.tasks.token_classification.problem", "TOKEN_CLASSIFICATION"),
     "text-classification": ("ctxzoo.tasks.text_classification.problem", "TEXT_CLASSIFICATION"),

@@ -224,6 +224,15 @@ def _fingerprint(files: Sequence[Path]) -> str:
     return whole.hexdigest()
 
 
+def word_vectors_name(path: str | Path) -> str:
+    """Return the name of the vectors that `read_word_vectors` reads there, without reading them; it raises as that."""
+    table = find_vector_table(path)
+    if table is not None:
+        return table.resolve().parent.name
+    checkpoint = find_checkpoint(path)
+    return plain_name(find_vector_file(Path(path))) if checkpoint is None else checkpoint.name
+
+
 @lru_cache  # the folds of a cross-validation read the same files
 def _sha256(path: Path, size: int, changed: int) -> bytes:
     """Return the SHA-256 of a file; its size and time of change are arguments so that a changed file is read again."""

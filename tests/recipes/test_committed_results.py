@@ -85,7 +85,7 @@ def test_other_settings_are_found() -> None:
 
 
 def test_readers_that_went_on_have_the_word_vectors_of_the_run_they_went_on_from() -> None:
-    results = [one for one in committed_results() if one.recipe == squad_bidaf.RECIPE]
+    results = [one for one in committed_results() if one.recipe == squad_bidaf.BASE.recipe]
     continued = [one for one in results if "--init_from" in one.command]
     assert len(continued) == 2
     for one in continued:
@@ -93,7 +93,7 @@ def test_readers_that_went_on_have_the_word_vectors_of_the_run_they_went_on_from
         assert one.settings["init_from"] == start
         variant, tag, dataset, seed = start.split("-")
         file = f"{variant}-{dataset}-test-{seed}-{tag}.json"
-        first = read_result(ROOT / "results" / squad_bidaf.RECIPE / file)
+        first = read_result(ROOT / "results" / squad_bidaf.BASE.recipe / file)
         for name in ("word_vectors", "levers", "query_to_context", "squad_version"):
             assert one.settings[name] == first.settings[name], name
         assert one.parameters == first.parameters

@@ -91,7 +91,7 @@ def test_every_number_has_a_range_that_holds_its_default(name: str) -> None:
     [
         ("squad_bidaf", ("--epochs", "-1"), "epochs=-1: expected 1 or more"),
         ("cloze_questions", ("--questions", "-1"), "questions=-1: expected 0 or more"),
-        ("squad_bidaf", ("--threads", "-2"), "threads=-2: expected 0 or more"),
+        ("squad_bidaf", ("--threads", "-2"), "threads=-2: expected 1 or more"),
         ("document_lama", ("--threads", "0"), "threads=0: expected 1 or more"),
         ("document_lama", ("--learning_rate", "nan"), "learning_rate=nan: expected more than 0"),
         ("wikipedia_attention_cbow", ("--logit_learning_rate", "-1"), "logit_learning_rate=-1.0: expected 0 or more"),

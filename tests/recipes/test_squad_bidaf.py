@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import shlex
@@ -15,15 +14,16 @@ import pytest
 
 from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
 from ctxzoo.models.layers_bidaf import product_bound
-from ctxzoo.results.result import RESULTS_DIR, read_results
-from ctxzoo.runs.recipe import parse_settings
+from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, read_results
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.tasks.question_answering import bidaf_start
-from ctxzoo.tasks.question_answering.bidaf_start import bidaf_checkpoint, choose_bidaf
-from ctxzoo.tasks.question_answering.bidaf_training import config_of, decisive_settings
+from ctxzoo.tasks.question_answering.bidaf_start import BidafCheckpoint, bidaf_checkpoint
 from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.question_answering.evaluation import evaluate
+from ctxzoo.tasks.question_answering.experiments import paper, what_differs
+from ctxzoo.tasks.question_answering.problem import QUESTION_ANSWERING
 from ctxzoo.tasks.question_answering.sample import sample_squad
-from recipes.squad_bidaf import Settings, main
+from recipes.squad_bidaf import STUDY
 from tests.support import recipe_process
 from tests.support.recipe_here import recipe_here
 from tests.support.subprocesses import REPOSITORY_ROOT
@@ -123,7 +123,7 @@ def test_results_say_how_batches_were_made_and_where_the_similarity_began(finish
     (result,) = read_results(folder / RESULTS_DIR)
     assert result.split == "test"
     assert result.settings["pool_batches"] == 50
-    assert result.settings["product_start"] == pytest.approx(product_bound(32), rel=1e-4)
+    assert result.settings["product_start"] == pytest.approx(product_bound(16), rel=1e-4)
 
 
 @pytest.mark.slow
@@ -186,47 +186,59 @@ def test_a_training_that_goes_on_is_named_after_its_checkpoint(finished: tuple[P
     assert result.settings["hidden_size"] == content["hidden_size"]
 
 
+def found_out(*options: str) -> Experiment:
+    """What the recipe would train, without the defaults that its files are named by."""
+    return QUESTION_ANSWERING.resolve(STUDY.parser().parse(["--dataset", "sample", *options]).experiment)
+
+
 @pytest.mark.usefixtures("small_sample")
-def test_what_a_checkpoint_has_otherwise_than_a_new_reader_is_told(tmp_path: Path) -> None:
-    checkpoint = str(write_tiny(tmp_path / "tiny", dropout=0.3))
-    choice = choose_bidaf(None, [], None, init_from=checkpoint, word_vectors=None)
-    data = SquadDataModule("sample", cache_dir=str(tmp_path))
-    data.setup()
-    told = decisive_settings(Settings(dataset="sample", init_from=checkpoint), choice, data, None)
-    assert choice.start is not None
-    assert (told["hidden_size"], told["dropout"]) == (choice.start.hidden_size, 0.3)
-    assert choice.start.hidden_size != Settings.hidden_size
-    usual = dataclasses.replace(choice.start, hidden_size=Settings.hidden_size, dropout=Settings.dropout)
-    told = decisive_settings(Settings(dataset="sample"), dataclasses.replace(choice, start=usual), data, None)
-    assert not {"hidden_size", "dropout"} & told.keys()
+def test_what_a_checkpoint_has_is_told(tmp_path: Path) -> None:
+    checkpoint = str(write_tiny(tmp_path / "tiny", dropout=0.3, context_self_attention=True, query_to_context="max"))
+    experiment = found_out("--init_from", checkpoint, "--train_source", "v2")
+    told = experiment.settings()
+    assert (told["hidden_size"], told["dropout"]) == (8, 0.3) != (paper().values()["hidden_size"], 0.2)
+    assert (experiment.model.variant, told["levers"], told["query_to_context"]) == (
+        "learned_char3",
+        ["context_self_attention"],
+        "max",
+    )
+    assert (told["finish_source"], told["train_source"], told["product_start"]) == ("v2", None, None)
+    assert (told["squad_version"], told["word_vectors"]) == ("2.0", "of the checkpoint")
+    assert what_differs(experiment) == "context_self_attention-max-finish_v2"
+    assert QUESTION_ANSWERING.resolve(experiment) == experiment
 
 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"variant": "baseline"}, "variant='baseline' beside init_from="),
-        ({"levers": ["word_features"]}, r"levers=\['word_features'\] beside init_from="),
-        ({"query_to_context": "max"}, "query_to_context='max' beside init_from="),
-        ({"hidden_size": 128}, "hidden_size=128 beside init_from="),
-        ({"dropout": 0.3}, r"dropout=0\.3 beside init_from="),
-        ({"word_vectors": "vectors.txt"}, "word_vectors='vectors.txt' beside init_from="),
+        ("--variant baseline", "variant='baseline' beside init_from="),
+        ("--levers word_features", r"levers=\['word_features'\] beside init_from="),
+        ("--query_to_context max", "query_to_context='max' beside init_from="),
+        ("--hidden_size 128", "hidden_size=128 beside init_from="),
+        ("--dropout 0.3", r"dropout=0\.3 beside init_from="),
+        ("--char_channels 7", "char_channels=7 beside init_from="),
+        ("--word_embedding_size 7", "word_embedding_size=7 beside init_from="),
+        ("--word_vectors vectors.txt", "word_vectors='vectors.txt' beside init_from="),
     ],
 )
-def test_what_contradicts_the_checkpoint_is_refused(tmp_path: Path, option: dict[str, Any], message: str) -> None:
+def test_what_contradicts_the_checkpoint_is_refused(tmp_path: Path, option: str, message: str) -> None:
     checkpoint = str(write_tiny(tmp_path / "tiny"))
     with pytest.raises(ValueError, match=message):
-        main(Settings(init_from=checkpoint, **option))
+        STUDY.run(["--dataset", "nowhere", "--init_from", checkpoint, *option.split()])
 
 
 @pytest.mark.usefixtures("small_sample")
-def test_a_new_reader_is_as_wide_and_as_dropped_out_as_asked(tmp_path: Path) -> None:
-    data = SquadDataModule("sample", word_embedding_size=16, cache_dir=str(tmp_path))
+def test_a_new_reader_is_as_wide_and_as_dropped_out_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path))
+    data = SquadDataModule("sample", word_embedding_size=16)
     data.setup()
-    choice = choose_bidaf("baseline", [], None, init_from=None, word_vectors=None)
-    config = config_of(Settings(hidden_size=24, dropout=0.3), choice, data)
-    assert (config.hidden_size, config.dropout) == (24, 0.3)
-    config = config_of(Settings(), choice, data)
-    assert (config.hidden_size, config.dropout) == (BidafConfig().hidden_size, BidafConfig().dropout)
+    for options, expected in (
+        (("--hidden_size", "24", "--dropout", "0.3"), (24, 0.3)),
+        ((), (BidafConfig().hidden_size, BidafConfig().dropout)),
+    ):
+        experiment = found_out("--variant", "baseline", *options)
+        config = BidafConfig.from_dict(QUESTION_ANSWERING.model_config(experiment, data))
+        assert (config.hidden_size, config.dropout) == expected
 
 
 @pytest.mark.usefixtures("small_sample")
@@ -237,7 +249,7 @@ def test_a_reader_of_squad_1_does_not_go_on_with_unanswerable_questions(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "cache"))
     with pytest.raises(ValueError, match=r"tiny reads SQuAD 1.1, and sample is SQuAD 2.0; say --squad_version"):
-        main(Settings(dataset="sample", init_from=checkpoint, progress=False))
+        STUDY.run(["--dataset", "sample", "--init_from", checkpoint, "--no_progress"])
 
 
 @pytest.mark.usefixtures("small_sample")
@@ -245,10 +257,12 @@ def test_the_checkpoint_to_go_on_from_is_read_once(tmp_path: Path, monkeypatch: 
     folder = tmp_path / "start"
     (write_tiny(folder, train_word_embeddings=True) / "README.md").unlink()
     read = []
-    monkeypatch.setattr(bidaf_start, "bidaf_checkpoint", lambda path: read.append(path) or bidaf_checkpoint(path))
+    monkeypatch.setattr(
+        bidaf_start, "bidaf_checkpoint", lambda path, **how: read.append(path) or bidaf_checkpoint(path, **how)
+    )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "cache"))
-    main(Settings(dataset="sample", init_from=str(folder), tiny=True, progress=False, seeds=[1, 2], accelerator="cpu"))
+    STUDY.run([*TINY, "--init_from", str(folder), "--seeds", "1", "2", "--accelerator", "cpu"])
     assert read == [str(folder)]
     assert [one.settings["word_vectors"] for one in read_results(tmp_path / RESULTS_DIR)] == ["learned"] * 2
 
@@ -256,33 +270,65 @@ def test_the_checkpoint_to_go_on_from_is_read_once(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"levers": ["foo"]}, "levers='foo': expected one of context_self_attention"),
+        ("--levers foo", "levers='foo': expected one of context_self_attention"),
         (
-            {"levers": ["no_answer_head"]},
+            "--levers no_answer_head",
             "no_answer_head=True: BidafConfig has no such field any more, .* ctxzoo 0.1.0",
         ),
-        ({"variant": "foo"}, "variant='foo': expected one of baseline"),
-        ({"query_to_context": "foo"}, "query_to_context='foo': expected one of coattention, max"),
+        ("--variant foo", "variant='foo': expected one of baseline"),
+        ("--query_to_context foo", "query_to_context='foo': expected one of coattention, max"),
     ],
 )
-def test_unknown_names_are_refused_at_once(option: dict[str, Any], message: str) -> None:
+def test_unknown_names_are_refused_at_once(option: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Settings(**option)
+        STUDY.run(["--dataset", "nowhere", *option.split()])
 
 
-def test_recorded_commands_are_read_or_name_the_lever_that_is_gone() -> None:
-    refused = []
+def test_recorded_commands_would_repeat_no_run_but_of_the_earlier_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that lie beside the repository are as the results tell them.
+
+    Results without `product_start`, or with that of then, are of another code, and so are those of levers that are
+    gone; two name word vectors beside a checkpoint, which is refused today.
+    """
+    now: RunResult
+
+    def begun(path: str, **_: Any) -> BidafCheckpoint:
+        told = {name: now.settings[name] for name in ("query_to_context", "squad_version", "word_vectors")}
+        return BidafCheckpoint(
+            variant=now.variant, levers=tuple(now.settings["levers"]), hidden_size=100, dropout=0.3, **told
+        )
+
+    monkeypatch.setattr(bidaf_start, "bidaf_checkpoint", begun)
+    vectors = "ctxzoo.word_vectors.vectors.word_vectors_"
+    monkeypatch.setattr(f"{vectors}name", lambda _: now.settings["word_vectors"])
+    monkeypatch.setattr(f"{vectors}fingerprint", lambda _: now.settings.get("vectors_fingerprint"))
+    monkeypatch.setattr("ctxzoo.runs.experiment.checkpoint_name", lambda path: Path(path).parent.name)
+    monkeypatch.setattr(SquadDataModule, "squad_version", property(lambda _: now.settings["squad_version"]))
+    monkeypatch.setattr("ctxzoo.tasks.question_answering.data.AutoTokenizer.from_pretrained", lambda _: None)
+    monkeypatch.setattr("ctxzoo.tasks.question_answering.data.refuse_missing_path", lambda *_: None)
+    asked: dict[Path, RunResult | None] = {}
+    monkeypatch.setattr(
+        "recipes.squad_bidaf.execute", lambda run, **_: asked.update({run.spec.results_file: run.spec.finished()})
+    )
+    refused, repeated = [], []
     for folder in ("results", "results/trials"):
-        for one in read_results(REPOSITORY_ROOT / folder):
-            if not one.command.startswith("python recipes/squad_bidaf.py"):
+        for file in sorted((REPOSITORY_ROOT / folder / "squad_bidaf").glob("*.json")):
+            now = read_result(file)
+            command, _, more = now.command.partition(" && ")
+            if more:  # a reader that was made small
                 continue
+            asked.clear()
             try:
-                settings = parse_settings(Settings, shlex.split(one.command.partition(" && ")[0])[2:])
+                STUDY.run([*shlex.split(command)[2:], "--results_dir", str(REPOSITORY_ROOT / folder)])
             except ValueError as error:
                 refused.append(str(error).partition("=")[0])
-            else:
-                assert one.settings["levers"] == sorted(settings.levers) or settings.init_from
-    assert sorted(refused) == ["condition_end_on_start", "no_answer_head", "variational_dropout"]
+                continue
+            assert file in asked
+            if asked[file] != now:
+                repeated.append(now)
+    assert sorted(refused) == ["condition_end_on_start", "no_answer_head", "variational_dropout", *["word_vectors"] * 2]
+    assert {one.settings.get("product_start", 0.172774) for one in repeated} == {0.172774}
+    assert len(repeated) == 19
 
 
 def test_data_without_validation_is_refused_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,7 +339,7 @@ def test_data_without_validation_is_refused_before_training(tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "cache"))
     with pytest.raises(ValueError, match=r"no split 'validation'; it has \['test', 'train'\]"):
-        main(Settings(dataset="small", variant="baseline", tiny=True, progress=False, accelerator="cpu"))
+        STUDY.run(["--dataset", "small", "--variant", "baseline", "--tiny", "--no_progress", "--accelerator", "cpu"])
     assert not list(tmp_path.rglob("*.ckpt"))
 
 
@@ -304,13 +350,13 @@ def test_a_source_left_out_is_scored_beside_the_test_split(tmp_path: Path, monke
         rows.add_column("source", sources).to_parquet(str(tmp_path / "small" / f"{name}.parquet"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "cache"))
-    told = {"variant": "baseline", "tiny": True, "progress": False, "accelerator": "cpu"}
-    main(Settings(dataset="small", left_out_source="talk", **told))
+    told = "--dataset small --left_out_source talk --variant baseline --tiny --no_progress --accelerator cpu"
+    STUDY.run(told.split())
     (result,) = read_results(tmp_path / RESULTS_DIR)
     assert result.settings["left_out_source"] == "talk"
     assert {"left_out/f1", "test/f1"} <= set(result.metrics)
     assert result.tag == "without_talk"
-    main(Settings(dataset="small", left_out_source="talk", score="validation", **told))
+    STUDY.run([*told.split(), "--score", "validation"])
     (trial,) = (one for one in read_results(tmp_path / RESULTS_DIR) if one.split == "validation")
     assert not [name for name in trial.metrics if name.startswith(("left_out/", "test/"))]
 
@@ -320,9 +366,9 @@ def test_every_variant_runs(tmp_path: Path) -> None:
     """In one process: what a recipe imports takes longer than such a training."""
     variants = sorted(set(BidafConfig.variants) - {"learned_char7", "baseline"})
     code = f"""
-        from recipes.squad_bidaf import Settings, main
+        from recipes.squad_bidaf import STUDY
         for variant in {variants}:
-            main(Settings(variant=variant, dataset="sample", tiny=True, progress=False, precision="32-true"))
+            STUDY.run(["--variant", variant, *{TINY}])
     """
     run_warm(code, env={**os.environ, **WITHOUT_HUB, "PYTHONPATH": str(REPOSITORY_ROOT)}, cwd=tmp_path)
     assert sorted(one.variant for one in read_results(tmp_path / RESULTS_DIR)) == variants

@@ -23,6 +23,7 @@ from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.train import SETTINGS_FILE, ExperimentRun
 from ctxzoo.tasks.language_modelling.problem import LANGUAGE_MODELLING
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
+from ctxzoo.tasks.question_answering.problem import QUESTION_ANSWERING
 from ctxzoo.tasks.regression.problem import REGRESSION
 from ctxzoo.tasks.sequences.experiments import session_paper
 from ctxzoo.tasks.sequences.problem import NEXT_EVENT, SESSION_RECOMMENDATION
@@ -33,6 +34,7 @@ from recipes.citeulike_hcrnn import STUDY
 
 DEFAULTS = Path(__file__).with_name("experiment_defaults.json")
 PROBLEMS: list[Problem] = [
+    QUESTION_ANSWERING,
     TEXT_CLASSIFICATION,
     SESSION_RECOMMENDATION,
     NEXT_EVENT,

@@ -108,11 +108,10 @@ def test_a_second_training_of_word_vectors_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_second_reader_of_one_name_is_refused(tmp_path):
-    settings = squad_bidaf.Settings(dataset="sample", output_dir=str(tmp_path), results_dir=str(tmp_path))
     folder = tmp_path / "squad_bidaf" / "learned_char7-sample-seed224"
     folder.mkdir(parents=True)
     with locked_run(folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
-        squad_bidaf.main(settings)
+        squad_bidaf.STUDY.run(["--dataset", "sample", "--output_dir", str(tmp_path), "--results_dir", str(tmp_path)])
 
 
 def test_a_training_with_other_settings_is_not_taken_for_the_one_to_resume(tmp_path):

@@ -17,7 +17,7 @@ from ctxzoo.runs.training_request import TrainingRequest
 from ctxzoo.tasks import commands_named
 from ctxzoo.tasks.language_modelling.problem import LANGUAGE_MODELLING
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
-from ctxzoo.tasks.question_answering.training import ReaderTraining
+from ctxzoo.tasks.question_answering.problem import QUESTION_ANSWERING
 from ctxzoo.tasks.regression.problem import REGRESSION
 from ctxzoo.tasks.sequences.problem import NEXT_EVENT, SESSION_RECOMMENDATION
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
@@ -88,7 +88,7 @@ TRAININGS: list[Any] = [
     ProblemTraining(LANGUAGE_MODELLING),
     ProblemTraining(NEXT_EVENT),
     ProblemTraining(POLYPHONIC_MUSIC),
-    ReaderTraining(),
+    ProblemTraining(QUESTION_ANSWERING),
     ProblemTraining(REGRESSION),
     ProblemTraining(SESSION_RECOMMENDATION),
     ProblemTraining(TEXT_CLASSIFICATION),

@@ -1,8 +1,7 @@
-"""Which reader of the BiDAF family a training makes: the requested one, or that of the checkpoint it starts from."""
+"""What is known of a reader of the BiDAF family by its checkpoint, from which a training goes on."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +24,7 @@ class BidafCheckpoint:
     """What results say of a reader.
 
     Attributes:
-        variant: its name in `BidafConfig.variants`.
+        variant: its name in `BidafConfig.variants`; empty: it has none, and needed none.
         levers: names of options in `LEVERS`, sorted.
         query_to_context, squad_version, hidden_size, dropout: as in its config.
         word_vectors: the name of those that it keeps as they were given, "of the checkpoint" where its card does not
@@ -41,8 +40,12 @@ class BidafCheckpoint:
     word_vectors: str
 
 
-def bidaf_checkpoint(path: str) -> BidafCheckpoint:
+def bidaf_checkpoint(path: str, *, named: bool = True) -> BidafCheckpoint:
     """Read the config, and the card for the name of the word vectors, of a checkpoint folder or Hub id.
+
+    Args:
+        path: Folder or Hub id.
+        named: Whether it must be of a named variant.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -55,7 +58,7 @@ def bidaf_checkpoint(path: str) -> BidafCheckpoint:
             f"{path} is a checkpoint of model type {config.model_type!r}; expected {BidafConfig.model_type!r}"
         )
     return BidafCheckpoint(
-        variant=_variant(config, path),
+        variant=_variant(config, path) if named else "",
         levers=tuple(sorted(name for name in LEVERS if getattr(config, name))),
         query_to_context=config.query_to_context,
         squad_version=config.squad_version,
@@ -79,62 +82,3 @@ def _vectors_of_card(path: str) -> str:
     settings = {} if card is None else card_settings(Path(card).read_text(encoding="utf-8"))
     name = settings.get("word_vectors", LEARNED)
     return UNKNOWN_VECTORS if name == LEARNED else name  # older cards call given vectors of a continued run learned
-
-
-VARIANT = "learned_char7"
-QUERY_TO_CONTEXT = "coattention"
-
-
-@dataclass(frozen=True)
-class BidafChoice:
-    """A reader by name.
-
-    Attributes:
-        variant: one of `BidafConfig.variants`.
-        levers: names of options in `LEVERS`, sorted.
-        query_to_context: as in `BidafConfig`.
-        start: the checkpoint that the training goes on from.
-    """
-
-    variant: str
-    levers: tuple[str, ...]
-    query_to_context: str
-    start: BidafCheckpoint | None
-
-
-def choose_bidaf(
-    variant: str | None,
-    levers: Sequence[str],
-    query_to_context: str | None,
-    *,
-    init_from: str | None,
-    word_vectors: str | None,
-) -> BidafChoice:
-    """Return the reader that the settings request; what they leave open is the default, or as the checkpoint is.
-
-    Args:
-        variant, levers, query_to_context: as requested; None, or no levers: left open.
-        init_from: checkpoint folder or Hub id that the training goes on from, which is read once.
-        word_vectors: file of word vectors.
-
-    Raises:
-        OSError: there is no such checkpoint.
-        ValueError: what is requested contradicts the checkpoint; see also `bidaf_checkpoint`.
-    """
-    if init_from is None:
-        return BidafChoice(variant or VARIANT, tuple(sorted(levers)), query_to_context or QUERY_TO_CONTEXT, None)
-    if word_vectors is not None:
-        raise ValueError(
-            f"word_vectors={word_vectors!r} beside init_from={init_from!r}: the checkpoint has its own vectors; leave "
-            "one of the two out"
-        )
-    start = bidaf_checkpoint(init_from)
-    requested = {"variant": variant, "levers": sorted(levers), "query_to_context": query_to_context}
-    found = {"variant": start.variant, "levers": list(start.levers), "query_to_context": start.query_to_context}
-    for name, value in requested.items():
-        if value and value != found[name]:
-            raise ValueError(
-                f"{name}={value!r} beside init_from={init_from!r}: that checkpoint has {found[name]!r}; leave "
-                "one of the two out"
-            )
-    return BidafChoice(start.variant, start.levers, start.query_to_context, start)

@@ -12,11 +12,9 @@ from transformers import AutoConfig
 import ctxzoo  # noqa: F401  registers the architectures
 from ctxzoo.cli.main import main
 from ctxzoo.results.result import read_results
-from ctxzoo.runs.training_request import TrainingRequest
-from ctxzoo.tasks.question_answering.training import ReaderTraining
+from ctxzoo.tasks.question_answering.problem import QUESTION_ANSWERING
 from tests.support.tiny_checkpoint import write_tiny
 
-TRAINING = ReaderTraining()
 Articles = list[tuple[str, list[str]]]
 
 
@@ -43,8 +41,9 @@ def articles(number: int) -> Articles:
     return [(f"title {one}", [f"Place{one} lies by the sea .", f"River{one} flows south ."]) for one in range(number)]
 
 
-def read(path: Path, **changes: Any) -> Any:
-    return TRAINING.read(TrainingRequest(data=str(path), **changes), path.parent)
+def read(path: Path) -> Any:
+    experiment = QUESTION_ANSWERING.settings("default", "bidaf", "char7").changed(dataset=str(path))
+    return QUESTION_ANSWERING.read_own(experiment, {}, path.parent)
 
 
 def test_a_file_of_any_name_is_trained_on_and_questions_on_one_context_stay_together(tmp_path: Path) -> None:
@@ -69,19 +68,21 @@ def test_with_many_articles_theirs_stay_together_and_a_context_in_two_joins_them
 
 
 @pytest.mark.parametrize("settings", ["default", "paper"])
-@pytest.mark.parametrize("variant", TRAINING.variants("bidaf"))
+@pytest.mark.parametrize("variant", QUESTION_ANSWERING.variants("bidaf"))
 def test_every_setting_makes_a_model(settings: str, variant: str) -> None:
-    preset = TRAINING.preset(settings, "bidaf", variant)
-    assert preset.data["characters"] == ("char" in variant)
-    sizes = {"model_type": "ctxzoo_bidaf", "vocab_size": 30, "char_vocab_size": 9 * preset.data["characters"]}
-    for one in (preset, TRAINING.tiny(preset)):
-        config = AutoConfig.for_model(**sizes, **one.config)
-        assert all(getattr(config, name) == value for name, value in one.config.items())
+    experiment = QUESTION_ANSWERING.settings(settings, "bidaf", variant)
+    characters = QUESTION_ANSWERING.data_module(experiment).characters
+    assert characters == ("char" in variant)
+    sizes = {"model_type": "ctxzoo_bidaf", "vocab_size": 30, "char_vocab_size": 9 * characters}
+    for one in (experiment, QUESTION_ANSWERING.tiny(experiment)):
+        fields = {**QUESTION_ANSWERING.variants("bidaf")[variant], **one.model.config()}
+        config = AutoConfig.for_model(**sizes, **fields)
+        assert all(getattr(config, name) == value for name, value in fields.items())
 
 
 def test_settings_of_the_paper_are_those_of_its_recipe() -> None:
-    told = TRAINING.preset("paper", "bidaf", "learned_char7").settings()
-    names = ("optimizer", "learning_rate", "epochs", "batch_size", "ema_decay", "best_by", "decay")
+    told = QUESTION_ANSWERING.settings("paper", "bidaf", "learned_char7").settings()
+    names = ("optimizer", "learning_rate", "epochs", "batch_size", "ema_decay", "monitor", "decay")
     assert [told[name] for name in names] == ["adadelta", 0.5, 30, 64, 0.999, "f1", False]
 
 

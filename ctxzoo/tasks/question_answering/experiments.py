@@ -1,0 +1,219 @@
+"""The trainings of readers: what may be set, the paper's settings, the usual ones, and what a search tries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ctxzoo.data.bucketing import POOL_BATCHES
+from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
+from ctxzoo.runs.experiment import (
+    DataArgs,
+    Experiment,
+    ModelArgs,
+    OptimizerArgs,
+    RunArgs,
+    TrainerArgs,
+    VectorStart,
+)
+from ctxzoo.runs.spaces import Between, Space
+from ctxzoo.training.arguments import COUNT, FRACTION, SIZE, number
+
+PROBLEM, ARCHITECTURE = "question-answering", "bidaf"
+VARIANT = "char7"  # of `ctxzoo train`
+PAPERS_BEST = "learned_char7"
+QUERY_TO_CONTEXT = "coattention"
+OF_NEW_MODELS = ("hidden_size", "dropout")  # values that a checkpoint to go on from has decided
+TINY: Mapping[str, int] = {"hidden_size": 8, "char_channels": 8, "word_embedding_size": 8, "min_word_count": 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionData(DataArgs):
+    """What is trained on.
+
+    Args:
+        squad_version: Version of SQuAD: 2.0 where a question may have no answer; auto: as the data is.
+        fix_answer_start: Whether an answer that is not at its offset gets that of its nearest occurrence.
+        train_source: Value of the column `source` whose rows alone are trained on; null: all.
+        left_out_source: Value of the column `source` whose rows are not trained on, and scored beside the test split.
+        finish_source: Value of `train_source` in a training that goes on from a checkpoint, which it finds out.
+        word_embedding_size: Width of learned word vectors; null: 100, or as the checkpoint has it.
+        min_word_count: Occurrences in training that a learned word needs; null: 2, or as the checkpoint has it.
+        pool_batches: Batches whose rows are sorted by length together; 1: random batches.
+    """
+
+    squad_version: Literal["auto", "1.1", "2.0"] = "auto"
+    fix_answer_start: bool = False
+    train_source: str | None = None
+    left_out_source: str | None = None
+    finish_source: str | None = None
+    word_embedding_size: int | None = number(None, SIZE)
+    min_word_count: int | None = number(None, SIZE)
+    pool_batches: int = number(POOL_BATCHES, SIZE)
+
+    def reported(self) -> dict[str, Any]:
+        return {**super().reported(), "train_source": None if self.finish_source else self.train_source}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderModel(ModelArgs):
+    """What is trained.
+
+    Args:
+        variant: Name of the variant; empty: learned_char7, or that of the checkpoint.
+        levers: Options beyond the paper, of context_self_attention and word_features; none: those of the checkpoint.
+        query_to_context: How a context attends to its question; null: coattention, or as the checkpoint does.
+        hidden_size: Width of the projection and of each LSTM direction.
+        dropout: Dropout wherever the paper has it.
+        char_channels: Filters of the network of characters; null: 100.
+
+    Raises:
+        ValueError: an unknown lever, or one that is gone.
+    """
+
+    architecture: str = ARCHITECTURE
+    variant: str = ""
+    levers: tuple[str, ...] = ()
+    query_to_context: Literal["coattention", "max"] | None = None
+    hidden_size: int = number(100, SIZE)
+    dropout: float = number(0.2, FRACTION)
+    char_channels: int | None = number(None, SIZE)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for lever in self.levers:
+            BidafConfig.check_former(lever, True)
+            if lever not in LEVERS:
+                raise ValueError(f"levers={lever!r}: expected one of {', '.join(LEVERS)}")
+
+    def config(self) -> dict[str, Any]:
+        others = {name: value for name, value in super().config().items() if name != "levers"}
+        return {**others, **dict.fromkeys(self.levers, True)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderTrainer(TrainerArgs):
+    """How long and how exactly.
+
+    Args:
+        gradient_clip: Largest norm of the gradient; 0: any.
+        monitor: Score of validation that picks the best epoch; no_answer_auc needs questions without an answer.
+    """
+
+    gradient_clip: float = number(5.0, COUNT)
+    monitor: Literal["f1", "exact", "span_f1", "best_f1", "no_answer_auc", "nll"] = "f1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderStart(VectorStart):
+    """What a training begins with.
+
+    Args:
+        word_vectors: Word vectors that are kept as they are: file, checkpoint folder or Hub id; null: learned ones.
+        vectors_name: Name of the vectors, given or of the checkpoint, which a training finds out.
+        product_start: Bound of the weights of the similarity's product where they are drawn, which it finds out.
+    """
+
+    vectors_name: str | None = None
+    product_start: float | None = number(None, COUNT)
+
+    def reported(self) -> dict[str, Any]:
+        told = {**super().reported(), "word_vectors": self.vectors_name}
+        del told["vectors_name"]
+        return told
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderRunArgs(RunArgs):
+    """Where and with what it runs, which decides no result.
+
+    Args:
+        num_workers: Processes that build batches; 0: that of the training does.
+    """
+
+    num_workers: int = number(0, COUNT)
+
+
+def paper(architecture: str = ARCHITECTURE, variant: str = "") -> Experiment:
+    """Return the settings of Patel (2022), or those of the CS224N starter where it is silent.
+
+    Args:
+        architecture: Name of the architecture.
+        variant: Name of the variant; empty: the paper's best, or that of a checkpoint.
+    """
+    return Experiment(
+        problem=PROBLEM,
+        recipe="",
+        data=QuestionData(batch_size=64),
+        model=ReaderModel(architecture=architecture, variant=variant),
+        optimizer=OptimizerArgs(optimizer="adadelta", learning_rate=0.5),
+        trainer=ReaderTrainer(epochs=30, precision="auto", ema_decay=0.999),
+        start=ReaderStart(),
+        run=ReaderRunArgs(),
+    )
+
+
+def default(architecture: str, variant: str) -> Experiment:
+    """Return the settings of `ctxzoo train`.
+
+    Reader, optimizer and rate are those with the best validation F1 among the trials of docs/results/bidaf.md:
+    characters without positions, self-attention after the attention flow, word features, and AdamW at 3e-3 with
+    warm-up and linear decay. More epochs than the four of those trials are for data of a few thousand questions.
+    """
+    return Experiment(
+        problem=PROBLEM,
+        recipe="",
+        data=QuestionData(batch_size=32, word_embedding_size=100, min_word_count=2),
+        model=ReaderModel(architecture=architecture, variant=variant, levers=LEVERS),
+        optimizer=OptimizerArgs(optimizer="adamw", learning_rate=3e-3, weight_decay=0.01, warmup=0.05, decay=True),
+        trainer=ReaderTrainer(epochs=8, patience=3, ema_decay=0.999),
+        start=ReaderStart(),
+        run=ReaderRunArgs(),
+    )
+
+
+SEARCH_SPACE: Space = {
+    "batch_size": (16, 32, 64),
+    "epochs": Between(4, 12),
+    "hidden_size": (50, 100, 150),
+    "dropout": Between(0.1, 0.3),
+    "weight_decay": Between(0.0, 0.1),
+    "word_embedding_size": (50, 100, 200),
+    "min_word_count": Between(1, 3),
+}
+
+
+def what_differs(experiment: Experiment) -> str:
+    """Return what names of folders and results files say beside variant, data and seed, of a resolved experiment."""
+    data: Any = experiment.data
+    model: Any = experiment.model
+    is_new = experiment.start.init_from is None
+    usual = paper().values()
+    parts = list(model.levers)
+    if model.query_to_context != QUERY_TO_CONTEXT:
+        parts.append(model.query_to_context)
+    if experiment.optimizer.optimizer != usual["optimizer"]:
+        parts.append(experiment.optimizer.optimizer)
+    sizes = OF_NEW_MODELS if is_new else ()
+    for name in (*sizes, "pool_batches"):
+        value = experiment.values()[name]
+        is_tiny = experiment.trainer.tiny and name in TINY
+        if value != usual[name] and not is_tiny:
+            parts.append(f"{name}_{value}")
+    if not is_new:
+        parts.append(f"finish_{data.train_source}" if data.train_source else "continued")
+    elif data.train_source is not None:
+        parts.append(f"of_{data.train_source}")
+    if data.left_out_source is not None:
+        parts.append(f"without_{data.left_out_source}")
+    if experiment.trainer.monitor != usual["monitor"]:
+        parts.append(experiment.trainer.monitor)
+    return "-".join(parts)
+
+
+def folder_name(experiment: Experiment) -> str:
+    """Return the name of the folder of a reader's checkpoint, which those that go on from it are known by."""
+    parts = (experiment.model.variant, experiment.tag, Path(experiment.data.dataset).name, f"seed{experiment.seed}")
+    return "-".join(part for part in parts if part)

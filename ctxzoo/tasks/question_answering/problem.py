@@ -1,0 +1,355 @@
+"""Question answering: its trainings, and what the command line does with its checkpoints."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ctxzoo.data.notices import count_of
+from ctxzoo.models.registration import ARCHITECTURES
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.problem import CONTINUED, Problem
+from ctxzoo.tasks.commands import (
+    Option,
+    TaskCommands,
+    answer_file,
+    device_of,
+    how_to_score,
+    probability,
+    say_written,
+    write_json,
+)
+from ctxzoo.tasks.question_answering import experiments
+from ctxzoo.tasks.question_answering.experiments import (
+    ARCHITECTURE,
+    OF_NEW_MODELS,
+    PAPERS_BEST,
+    PROBLEM,
+    QUERY_TO_CONTEXT,
+    SEARCH_SPACE,
+    TINY,
+    VARIANT,
+    QuestionData,
+    ReaderModel,
+)
+
+if TYPE_CHECKING:
+    from ctxzoo.data.own_splits import OwnRows
+    from ctxzoo.hub.task_card import TaskCard
+    from ctxzoo.tasks.question_answering.bidaf_start import BidafCheckpoint
+    from ctxzoo.training.task import ZooTask
+
+# What a checkpoint to go on from has decided: name to the value that leaves it open.
+OF_A_CHECKPOINT = {
+    "variant": "",
+    "levers": (),
+    "query_to_context": None,
+    **{name: getattr(ReaderModel, name) for name in OF_NEW_MODELS},
+}
+
+
+class QuestionAnswering(Problem, TaskCommands):
+    """Which words of a text answer a question."""
+
+    name, title = PROBLEM, "question answering"
+    takes_experiments = True
+    data_args, model_args = QuestionData, ReaderModel
+    of_tokenizer = ("word_embedding_size", "min_word_count")
+    of_recipes = ("squad_version", "train_source", "left_out_source")
+    default = (ARCHITECTURE, VARIANT)
+    space = SEARCH_SPACE
+    objective = "f1"
+    called = 'question="...", context="..."'
+    fix_answer_start = Option("fix_answer_start", "move wrong offsets of answers; default: no", choices=("yes", "no"))
+    evaluate_options = (
+        Option("squad_version", "default: auto, as the data is", choices=("auto", "1.1", "2.0")),
+        fix_answer_start,
+        Option("threshold", "no-answer score above which it abstains; default: the model's", probability),
+    )
+    predict_options = (
+        Option("question"),
+        Option("context", "the text that answers it"),
+        Option("na_prob", "JSON file of id to no-answer score; with --file", Path),
+        Option("threshold", "no-answer score above which the answer is empty", probability),
+    )
+
+    @property
+    def card(self) -> TaskCard:
+        from ctxzoo.tasks.question_answering.card import CARD
+
+        return CARD
+
+    @property
+    def module_class(self) -> type[ZooTask]:
+        from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask
+
+        return QuestionAnsweringTask
+
+    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        found: Mapping[str, Mapping[str, Any]] = ARCHITECTURES[architecture].config_class.variants
+        return found
+
+    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        make = experiments.paper if name == "paper" else experiments.default
+        return make(architecture, variant)
+
+    def tiny(self, experiment: Experiment) -> Experiment:
+        sizes = TINY if experiment.start.init_from is None else {}
+        return experiment.changed(epochs=1, tiny=True, **sizes)
+
+    def check(self, experiment: Experiment) -> None:
+        """Refuse, before data is read, an unknown variant, and what a checkpoint to go on from has otherwise.
+
+        Raises:
+            OSError: there is no such checkpoint.
+            ValueError: there is such a value.
+        """
+        from ctxzoo.hub.card_facts import check_architecture
+
+        model, start = experiment.model, experiment.start.init_from
+        check_architecture(model.architecture)
+        variants = self.variants(model.architecture)
+        if model.variant not in ("", CONTINUED, *variants):
+            raise ValueError(f"variant={model.variant!r}: expected one of {', '.join(variants)}")
+        values = experiment.values()
+        for name in (*self.of_tokenizer, "char_channels"):
+            if start is not None and values[name] is not None:
+                raise ValueError(
+                    f"{name}={values[name]} beside init_from={start!r}: the checkpoint has its own; leave one of the "
+                    "two out"
+                )
+        is_read = start is None or values["vectors_name"] is not None
+        if not is_read and any(values[name] != usual for name, usual in OF_A_CHECKPOINT.items()):
+            self._checkpoint(experiment)
+
+    def resolve(self, experiment: Experiment) -> Experiment:
+        """Return it with what follows from its checkpoint, its word vectors and its data.
+
+        These are variant, levers, query-to-context, width and dropout, name and content of the vectors, the version of
+        SQuAD, and where the similarity's product begins.
+
+        Raises:
+            OSError: there is no such checkpoint, file of word vectors or data.
+            ValueError: what is asked for contradicts the checkpoint, or the data does not suit.
+        """
+        from ctxzoo.models.layers_bidaf import product_bound
+
+        begun: BidafCheckpoint | None = None
+        if experiment.values()["vectors_name"] is None:  # nothing was found out yet
+            begun = None if experiment.start.init_from is None else self._checkpoint(experiment)
+            experiment = experiment.changed(**_of_files(experiment, begun))
+        model: Any = experiment.model
+        data: Any = experiment.data
+        version = data.squad_version
+        if version == "auto":
+            version = self.data_module(experiment).squad_version
+        if experiment.trainer.monitor == "no_answer_auc" and version == "1.1":
+            raise ValueError(f"monitor=no_answer_auc: every question of {data.dataset} has an answer; try f1")
+        if begun is not None and version != begun.squad_version:
+            raise ValueError(
+                f"{experiment.start.init_from} reads SQuAD {begun.squad_version}, and {data.dataset} is SQuAD "
+                f"{version}; say --squad_version, or choose other data"
+            )
+        # Results tell six digits.
+        bound = float(f"{product_bound(2 * model.hidden_size):.6g}") if experiment.start.init_from is None else None
+        return experiment.changed(squad_version=version, product_start=bound)
+
+    def _checkpoint(self, experiment: Experiment) -> BidafCheckpoint:
+        """Return what is known of the checkpoint that a training goes on from; it raises as `resolve` does."""
+        from ctxzoo.tasks.question_answering.bidaf_start import bidaf_checkpoint
+
+        values, path = experiment.values(), str(experiment.start.init_from)
+        begun = bidaf_checkpoint(path, named=experiment.model.variant != CONTINUED)
+        for name, usual in OF_A_CHECKPOINT.items():
+            value, found = values[name], getattr(begun, name)
+            if name == "levers":
+                value = tuple(sorted(value))
+            if value not in (usual, found, CONTINUED):
+                value, found = (list(one) if isinstance(one, tuple) else one for one in (value, found))
+                raise ValueError(
+                    f"{name}={value!r} beside init_from={path!r}: that checkpoint has {found!r}; leave one of the two "
+                    "out"
+                )
+        return begun
+
+    def folder_name(self, experiment: Experiment) -> str | None:
+        return None if experiment.data.rows else experiments.folder_name(experiment)
+
+    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits
+        from ctxzoo.tasks.question_answering.reader import COLUMNS, check_squad, load_squad, question_groups
+
+        data: Any = experiment.data
+
+        def load(source: str) -> Loaded:
+            splits, origin, _ = load_squad(source, data_dir=experiment.run.data_dir)
+            if len(splits) == 1:  # a file may have any name
+                splits, origin = ({"train": next(iter(one.values()))} for one in (splits, origin))
+            return splits, origin
+
+        splits, origin = gather_splits(data.dataset, files, load)
+        checked = check_squad(splits, origin=origin, fix_answer_start=data.fix_answer_start)
+        _refuse_other_version(experiment, checked.squad_version)
+        splits = {name: split.select_columns(list(COLUMNS)) for name, split in checked.splits.items()}
+        return OwnRows(splits=splits, **vars(question_groups(checked)))
+
+    def data_module(self, experiment: Experiment) -> Any:
+        from ctxzoo.tasks.question_answering.data import SquadDataModule
+
+        data: Any = experiment.data
+        model: Any = experiment.model
+        start: Any = experiment.start
+        run: Any = experiment.run
+        given = {name: value for name in self.of_tokenizer if (value := getattr(data, name)) is not None}
+        return SquadDataModule(
+            experiment.source,
+            data_dir=run.data_dir,
+            squad_version=data.squad_version,
+            fix_answer_start=data.fix_answer_start,
+            word_vectors=start.word_vectors,
+            **given,
+            characters="char" in model.variant,
+            word_features="word_features" in model.levers,
+            batch_size=data.batch_size,
+            train_source=data.train_source,
+            left_out_source=data.left_out_source,
+            pool_batches=data.pool_batches,
+            seed=experiment.seed,
+            num_workers=run.num_workers,
+            init_from=start.init_from,
+        )
+
+    def model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        return {**super().model_config(experiment, data), "squad_version": data.squad_version}
+
+    def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+        from ctxzoo.word_vectors.vocabulary import set_word_vectors
+
+        data.split_dataloader("validation")  # it picks epoch and threshold: where there is none, an error now
+        task = super().module(experiment, data, processes)
+        if experiment.start.init_from is None:
+            set_word_vectors(task.model, data.vector_table())
+            return task
+        config = task.model.config
+        if config.trained_positions is not None:  # what the checkpoint itself was trained on counts as well
+            config.trained_positions = max(config.trained_positions, data.trained_positions())
+        return task
+
+    def score(
+        self, experiment: Experiment, task: Any, data: Any, splits: tuple[str, ...]
+    ) -> dict[str, dict[str, float]]:
+        """Return split to scores, at a threshold that is tuned on validation first."""
+        from ctxzoo.tasks.question_answering.data import LEFT_OUT
+        from ctxzoo.training.scoring import score_splits
+
+        progress = experiment.run.progress
+        scores = score_splits(task, data, ("validation",), progress=progress)
+        task.tune_threshold(scores["validation"])
+        # With a threshold, validation has a score at it as well.
+        left = [split for split in splits if split != "validation" or task.no_answer_threshold is not None]
+        if data.left_out_source is not None and "test" in splits:
+            left.append(LEFT_OUT)
+        return scores | score_splits(task, data, tuple(left), progress=progress)
+
+    def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
+        """Return what `article_scores` gives of the split that results are of."""
+        from ctxzoo.tasks.question_answering.evaluation import article_scores
+
+        return article_scores(task, data, "test" if "test" in splits else "validation")
+
+    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        return '--question "..." --context "..."'
+
+    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+        from ctxzoo.tasks.question_answering.evaluation import evaluate
+
+        return evaluate(
+            options.checkpoint,
+            options.dataset,
+            options.split,
+            squad_version=own["squad_version"] or "auto",
+            fix_answer_start=own["fix_answer_start"] == "yes",
+            no_answer_threshold=own["threshold"],
+            **how_to_score(options),
+        )
+
+    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        question, context, na_prob, threshold = (own[option.name] for option in self.predict_options)
+        one = question is not None or context is not None
+        if one == (options.file is not None):
+            raise ValueError("give either --question with --context, or --file")
+        if one and (question is None or context is None):
+            raise ValueError("--question and --context belong together; only one of them was given")
+        if one and (options.output is not None or na_prob is not None):
+            raise ValueError("--output and --na_prob belong to --file")
+
+        from ctxzoo.tasks.question_answering.card import CARD
+        from ctxzoo.tasks.question_answering.prediction import COLUMNS, QuestionAnswers, question_rows
+
+        rows = None if one else question_rows(options.file)
+        reader = CARD.load_pipeline(options.saved, device=device_of(options))
+        if one:
+            parameters = {} if threshold is None else {"no_answer_threshold": threshold}
+            _print_answer(reader(question=question, context=context, **parameters))
+            return
+        answers = QuestionAnswers(reader, no_answer_threshold=threshold, batch_size=options.batch_size)
+        number = answer_file(options, answers, rows=rows, columns=COLUMNS)
+        if na_prob is not None:
+            write_json(na_prob, answers.no_answer_scores)
+        say_written(options, f"{count_of(number, 'answers')}, {answers.empty} of them empty", na_prob)
+
+
+def _of_files(experiment: Experiment, begun: BidafCheckpoint | None) -> dict[str, Any]:
+    """Return name to value of what follows from a checkpoint, or from files of word vectors."""
+    from ctxzoo.tasks.question_answering.bidaf_start import LEARNED
+    from ctxzoo.word_vectors.vectors import word_vectors_fingerprint, word_vectors_name
+
+    model: Any = experiment.model
+    data: Any = experiment.data
+    start: Any = experiment.start
+    if begun is not None:
+        decided = {name: getattr(begun, name) for name in OF_A_CHECKPOINT}
+        variant = CONTINUED if model.variant == CONTINUED else begun.variant
+        return {**decided, "variant": variant, "vectors_name": begun.word_vectors, "finish_source": data.train_source}
+    vectors = start.word_vectors
+    return {
+        "variant": model.variant or PAPERS_BEST,
+        "levers": tuple(sorted(model.levers)),
+        "query_to_context": model.query_to_context or QUERY_TO_CONTEXT,
+        "vectors_name": LEARNED if vectors is None else word_vectors_name(vectors),
+        "vectors_fingerprint": None if vectors is None else word_vectors_fingerprint(vectors),
+    }
+
+
+def _refuse_other_version(experiment: Experiment, version: str) -> None:
+    """Refuse to go on from a checkpoint that may refuse to answer with data that always has an answer, and the reverse.
+
+    Raises:
+        ValueError: the checkpoint is of the other version of SQuAD.
+    """
+    start = experiment.start.init_from
+    if start is None:
+        return
+    from ctxzoo.hub.saved_model import read_saved_model
+
+    config: Any = read_saved_model(start).config
+    if config.squad_version != version:
+        has = "some questions have no answer" if version == "2.0" else "every question has an answer"
+        raise ValueError(
+            f"--init_from {start!r} reads SQuAD {config.squad_version}, and in {experiment.data.dataset} {has}, as in "
+            f"SQuAD {version}; take a checkpoint of that version, or train without --init_from"
+        )
+
+
+def _print_answer(answer: Mapping[str, Any]) -> None:
+    if answer["answer"]:
+        print(answer["answer"])
+        print(f"characters {answer['start']} to {answer['end']}, probability {answer['score']:.4f}")
+    else:
+        print("(no answer)")
+    print(f"no-answer score {answer['no_answer_score']:.4f}")
+
+
+QUESTION_ANSWERING = QuestionAnswering()
