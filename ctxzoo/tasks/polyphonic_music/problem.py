@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ from ctxzoo.tasks.polyphonic_music.experiments import (
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
     from ctxzoo.hub.task_card import TaskCard
+    from ctxzoo.runs.beside import Baseline
     from ctxzoo.training.task import ZooTask
 
 CONFIG_NAME = Option("config_name", "of a dataset with several, such as jsb_chorales; default: the one it names")
@@ -113,15 +114,29 @@ class PolyphonicMusic(Problem, TaskCommands):
     def data_module(self, experiment: Experiment) -> Any:
         from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
 
+        batch_size = experiment.data.batch_size
+        return PolyphonicMusicDataModule(**self.pieces_of(experiment), batch_size=batch_size, seed=experiment.seed)
+
+    def pieces_of(self, experiment: Experiment) -> dict[str, Any]:
+        """Return the arguments of a DataModule that say which pieces it has."""
         data: Any = experiment.data
         config_name = {} if data.rows else {"config_name": data.config_name}
-        return PolyphonicMusicDataModule(
-            experiment.source,
-            data_dir=experiment.run.data_dir,
-            **config_name,
-            batch_size=data.batch_size,
-            seed=experiment.seed,
-        )
+        return {"dataset": experiment.source, "data_dir": experiment.run.data_dir, **config_name}
+
+    def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        from ctxzoo.runs.beside import Baseline, names_of_run
+        from ctxzoo.tasks.polyphonic_music.floors import KEY_FREQUENCY, KEY_MARKOV, FloorRun
+
+        for variant, name, description in (
+            (KEY_FREQUENCY, "a count of each key", "how often it sounds in train"),
+            (
+                KEY_MARKOV,
+                "a count of each key by the step before",
+                "how often it sounds in train behind a step with it, and behind one without it",
+            ),
+        ):
+            run = FloorRun(**names_of_run(experiment), variant=variant, data=self.pieces_of(experiment))
+            yield Baseline(run, name, description)
 
     def predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return f"--file {shlex.quote(str(test))} --row 0 --output continued.mid"

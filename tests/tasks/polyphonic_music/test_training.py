@@ -15,6 +15,7 @@ from ctxzoo.tasks.polyphonic_music.experiments import CELLS, paper
 from ctxzoo.tasks.polyphonic_music.midi import Grid, write_midi
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.polyphonic_music.sample import sample_music
+from tests.support.baselines import check_baselines, result_of
 from tests.support.own_trainings import config_of
 
 
@@ -99,7 +100,7 @@ def test_bad_midi_files_are_left_out_counted_and_listed_or_refused_in_one_line(
     assert "songs: 12 pieces:" in said.out
     assert "note: --skip_bad left out 2 of the data:\n    songs/cut.mid is no whole MIDI file (" in said.out
     assert said.out.index("left out 2") < said.out.index("training "), "before hours are spent"
-    (file,) = Path("runs/results").rglob("*.json")
+    (file,) = Path("runs/results").rglob("bibeta5-*.json")
     assert json.loads(file.read_text())["reading"] == {LEFT_OUT: 2}
 
     (checkpoint,) = Path("runs").rglob("checkpoint")
@@ -115,3 +116,24 @@ def test_bad_midi_files_are_left_out_counted_and_listed_or_refused_in_one_line(
     continued = ["predict", str(checkpoint), "--file", "songs/cut.mid", "--output", "more.mid", "--skip_bad"]
     assert main(continued) == 2, "the only file is not left out"
     assert "songs/cut.mid is no whole MIDI file" in capsys.readouterr().err
+
+
+def test_counts_stand_beside_a_users_pieces(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A piece holds one of two chords: what sounded before tells which, how often a key sounds does not."""
+    monkeypatch.chdir(tmp_path)
+    pieces = [{"notes": [[40 + number % 2, 60 + number % 2]] * (8 + number)} for number in range(10)]
+    Path("held.jsonl").write_text("\n".join(map(json.dumps, pieces)))
+    command = ["train", "polyphonic-music", "--data", "held.jsonl", "--tiny"]
+    lines = ["a count of each key has ", "a count of each key by the step before has "]
+    said = check_baselines(command, lines, ["key_frequency", "key_markov"], capsys)
+    frequency, markov = (result_of(name).metrics for name in ("key_frequency", "key_markov"))
+    assert markov["test/nll"] < frequency["test/nll"]
+    assert markov["test/frame_accuracy"] > 90 > frequency["test/frame_accuracy"]
+    assert (
+        f"{markov['test/nll']:.2f} negative log-likelihood of a step (nats) and {markov['test/frame_accuracy']:.2f} "
+        "frame accuracy on test (how often it sounds in train behind a step with it, and behind one without it); this "
+        "model's"
+    ) in said
+    assert said.count("; lower is better\n") == 2
