@@ -124,7 +124,7 @@ class FloorRun(CountedRun):
 
     def settings(self) -> Mapping[str, Any]:
         cut = {"cut_outcomes": True} if self.data.get("cut_outcomes") else {}
-        return {"configuration": self.data["configuration"], **cut}
+        return {"configuration": self.data.get("configuration"), **cut}
 
     def count(self, data: VoteDataModule) -> tuple[int, Callable[[str], dict[str, float]]]:
         found = FLOORS[self.variant](data)

@@ -310,6 +310,6 @@ def test_own_votes_are_trained(
     assert main(["train", "vote-prediction", *arguments]) == 0, capsys.readouterr().err
     (checkpoint,) = (tmp_path / "runs").rglob("config.json")
     assert "road" in json.loads(checkpoint.read_text())["words"]
-    (result,) = (tmp_path / "runs" / "results").rglob("*.json")
+    (result,) = (tmp_path / "runs" / "results").rglob("pgm_vae-*.json")
     assert json.loads(result.read_text())["settings"]["texts"] == "texts.csv"  # no path of this machine
     assert main(["predict", str(checkpoint.parent), "--text", "open the school"]) == 0
