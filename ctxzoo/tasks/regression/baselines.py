@@ -1,4 +1,4 @@
-"""Bars of regression: the mean, a ridge regression, and Gaussian processes, fitted by scikit-learn."""
+"""Bars of regression: the mean, a ridge regression, Gaussian processes and boosted trees, fitted by scikit-learn."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from scipy.optimize import minimize
 from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.linear_model import RidgeCV
@@ -28,12 +29,15 @@ from ctxzoo.tasks.regression.problem import REGRESSION
 from ctxzoo.tasks.regression.reader import Numbers
 from ctxzoo.tasks.regression.spectral_mixture import SpectralMixture, mixture_objective
 from ctxzoo.tasks.regression.task import RegressionScores
+from ctxzoo.training.remaining_time import RemainingTime
 
 COMPONENTS = 5  # of the spectral mixture
 STARTS = 3  # of the search for the parameters of a Gaussian process
 LENGTH = 0.3  # scale of an RBF kernel at the start, of features scaled to [-1, 1]
 SEARCH_STEPS = 100
 SEARCHED_ROWS = 1000  # at most, for the parameters of a Gaussian process: a step costs their cube
+TREES, TREES_OF_A_PART = 100, 5  # of gradient boosting; where rows are many, each part tells how long the rest takes
+MANY_ROWS = 100_000
 NOISE = 0.01  # variance at the start, of a target scaled to [-1, 1]
 
 
@@ -96,6 +100,18 @@ def _spectral_mixture(x: Numbers, y: Numbers, seed: int) -> Any:
     return _of_all_rows(best, x, y, rows)
 
 
+def _boosting(x: Numbers, y: Numbers, seed: int) -> Any:
+    """Fit gradient boosting of trees over binned features (Friedman 2001; Ke et al. 2017), with the usual settings."""
+    part = TREES_OF_A_PART if len(x) >= MANY_ROWS else TREES
+    model = HistGradientBoostingRegressor(early_stopping=False, warm_start=True, random_state=seed)
+    remaining = RemainingTime(f"gradient boosting beside it, fitted to {len(x):,} rows", "trees")
+    for trees in range(part, TREES + 1, part):
+        model.set_params(max_iter=trees).fit(x, y)
+        if part < TREES:
+            remaining.tell(trees, TREES)
+    return model
+
+
 # Each fits scaled rows (n, I) and targets (n,) with a seed, and returns what has `predict`.
 BASELINES: Mapping[str, Callable[[Numbers, Numbers, int], Any]] = MappingProxyType(
     {
@@ -107,16 +123,19 @@ BASELINES: Mapping[str, Callable[[Numbers, Numbers, int], Any]] = MappingProxyTy
 )
 
 
+BOOSTING = "gradient_boosting"
+# Boosted trees stand beside a user's model; in the recipe's table are the others.
+ALL_BASELINES = MappingProxyType({**BASELINES, BOOSTING: _boosting})
 REPORTED, ASKED_FOR = ("config_name", "protocol", "target_column"), ("feature_columns", "group_column")
 
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineRun(Run):
-    """One of `BASELINES`, fitted to the training rows alone.
+    """One of `ALL_BASELINES`, fitted to the training rows alone.
 
     Attributes:
         experiment: Data, split and seed; all else decides nothing.
-        variant: Name in `BASELINES`.
+        variant: Name in `ALL_BASELINES`.
 
     Raises:
         ValueError: see `check_protocol`.
@@ -145,12 +164,12 @@ class BaselineRun(Run):
         features = data.scaled_features()
         train = data.rows("train")
         scaled = data.scaling.target(data.targets)
-        model = BASELINES[self.variant](features[train], scaled[train], self.experiment.seed)
+        model = ALL_BASELINES[self.variant](features[train], scaled[train], self.experiment.seed)
         rows = data.rows(score)
         predicted = model.predict(features[rows]) * data.scaling.scales[-1] + data.scaling.offsets[-1]
         scores = RegressionScores()
         scores.update(torch.from_numpy(predicted), torch.from_numpy(data.targets[rows]))
-        numbers = len(model.kernel_.theta) if hasattr(model, "kernel_") else features.shape[1] + 1
+        numbers = _numbers_of(model, features.shape[1])
         result = self.spec.result(
             metrics={f"{score}/{name}": value for name, value in scores.compute().items()},
             parameters={"trainable": numbers, "total": numbers},
@@ -158,3 +177,12 @@ class BaselineRun(Run):
             seconds=time.perf_counter() - started,
         )
         write_result_file(result, self.spec.results_file)
+
+
+def _numbers_of(model: Any, features: int) -> int:
+    """Return how many numbers a fitted baseline holds: parameters of a kernel, leaves of trees, or weights."""
+    if hasattr(model, "kernel_"):
+        return len(model.kernel_.theta)
+    if isinstance(model, HistGradientBoostingRegressor):
+        return sum(tree.get_n_leaf_nodes() for trees in model._predictors for tree in trees)
+    return features + 1

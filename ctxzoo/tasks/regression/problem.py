@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ from ctxzoo.tasks.regression.experiments import (
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
     from ctxzoo.hub.task_card import TaskCard
+    from ctxzoo.runs.beside import Baseline
     from ctxzoo.tasks.regression.reader import Numbers, RegressionSplits
     from ctxzoo.training.task import ZooTask
 
@@ -149,6 +150,18 @@ class Regression(Problem, TaskCommands):
         if context is not None and context.rows.shape == rows.shape:
             context.rows.copy_(rows)
         return task
+
+    def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        from ctxzoo.runs.beside import Baseline
+        from ctxzoo.tasks.regression.baselines import BOOSTING, TREES, BaselineRun
+
+        # Also where the model takes the place of one with other rows, a baseline that is kept is one of these rows.
+        of_rows = experiment.changed(replace=False)
+        yield Baseline(
+            BaselineRun(experiment=of_rows, variant="mean"), "the mean of the target", "of the rows of train"
+        )
+        description = f"{TREES} trees of scikit-learn's HistGradientBoostingRegressor, fitted on train"
+        yield Baseline(BaselineRun(experiment=of_rows, variant=BOOSTING), "gradient boosting", description)
 
     def predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return f"--file {shlex.quote(str(test))} --output predicted.csv"

@@ -20,11 +20,12 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.regression import SpectralMixture, baselines, evaluate, predict_rows
-from ctxzoo.tasks.regression.baselines import BASELINES, BaselineRun
+from ctxzoo.tasks.regression.baselines import ALL_BASELINES, BASELINES, BaselineRun
 from ctxzoo.tasks.regression.experiments import paper
 from ctxzoo.tasks.regression.problem import REGRESSION
 from ctxzoo.tasks.regression.spectral_mixture import mixture_objective
 from tests.hub.test_card import python_blocks
+from tests.support.baselines import check_baselines, result_of
 from tests.support.doors import printed_offline
 
 ROWS = [[5.0, 0.2, 0.5], [31.0, -0.6, 0.1]]
@@ -248,7 +249,7 @@ def test_features_are_named_and_identifiers_told(
         "leave it out with --feature_columns",
     ]
     assert re.search(r"^id=\d+\.0, post=\d+\.0, age=\d\.0, size=\d+\.5: price -?[\d.]+$", example, re.MULTILINE)
-    (file,) = Path("runs/results").rglob("*.json")
+    (file,) = Path("runs/results").rglob("ikan_direct-*.json")
     counts = json.loads(file.read_text())["reading"]
     assert counts["features, 'id', 'post', 'age', 'size'; what is predicted is 'price'"] == 4
 
@@ -298,7 +299,7 @@ def test_own_rows_of_persons_and_a_feature_named_y(tmp_path: Path, capsys: pytes
     sizes = ["--hidden_size", "16", "--epochs", "3"]
     assert main([*command, *folders, *sizes]) == 0
     assert "rows of one patient or of equal features on one side" in capsys.readouterr().out
-    (result_file,) = (tmp_path / "results").rglob("*.json")
+    (result_file,) = (tmp_path / "results").rglob("ikan_direct-*.json")
     assert 0 < json.loads(result_file.read_text())["metrics"]["test/rmse"] < 2  # prices are 100 to 101, y is 0 to 1
     (checkpoint,) = (tmp_path / "runs").rglob("checkpoint")
     from ctxzoo.hub.saved_model import load_saved_model
@@ -324,3 +325,33 @@ def test_own_rows_of_persons_and_a_feature_named_y(tmp_path: Path, capsys: pytes
         capsys.readouterr()
         assert main([*command, *typed]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_the_mean_and_boosted_trees_stand_beside_a_users_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The price is 10 for small sizes and 30 for large ones: trees find it, the mean is 10 off."""
+    monkeypatch.chdir(tmp_path)
+    sizes = np.random.default_rng(0).permutation(400)
+    lines = [f"{size + 100 * (size >= 200)},{size % 7},{30 if size >= 200 else 10}" for size in sizes.tolist()]
+    Path("own.csv").write_text("\n".join(["size,age,price", *lines]) + "\n")
+    command = ["train", "regression", "--data", "own.csv", "--tiny"]
+    begins = ["the mean of the target has ", "gradient boosting has "]
+    said = check_baselines(command, begins, ["mean", "gradient_boosting"], capsys)
+    trees, mean = (result_of(name).metrics for name in ("gradient_boosting", "mean"))
+    assert trees["test/rmse"] < 3 < 9.9 < mean["test/rmse"] < 10.5
+    assert (
+        f"gradient boosting has {trees['test/rmse']:.2f} RMSE and {trees['test/r2']:.2f} R2 on test (100 trees of "
+        "scikit-learn's HistGradientBoostingRegressor, fitted on train); this model's RMSE beside it: +"
+    ) in said
+
+
+def test_many_rows_tell_how_long_trees_take_and_give_the_same(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.random.default_rng(0).normal(size=(300, 3))
+    few = ALL_BASELINES["gradient_boosting"](x, x[:, 0] * x[:, 1], 0).predict(x)
+    assert capsys.readouterr().out == ""
+    monkeypatch.setattr("ctxzoo.tasks.regression.baselines.MANY_ROWS", 300)
+    assert (ALL_BASELINES["gradient_boosting"](x, x[:, 0] * x[:, 1], 0).predict(x) == few).all()
+    assert capsys.readouterr().out.startswith("gradient boosting beside it, fitted to 300 rows: ")
