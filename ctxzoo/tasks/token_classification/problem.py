@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +34,10 @@ from ctxzoo.tasks.token_classification.experiments import (
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
     from ctxzoo.hub.task_card import TaskCard
+    from ctxzoo.runs.beside import Baseline
     from ctxzoo.training.task import ZooTask
 
+TINY_SENTENCES = 1_000  # of baselines
 BY_FILE = TOKEN_DATASETS["brown_pos"]["dataset"]  # training rows alone, of which each tenth file is test
 
 
@@ -128,6 +130,26 @@ class TokenClassification(Classification, TaskCommands):
         task = super().module(experiment, data, processes)
         set_word_vectors(task.model, data.vector_table())
         return task
+
+    def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        from ctxzoo.runs.beside import Baseline, names_of_run
+        from ctxzoo.tasks.token_classification.baselines import TagRun
+        from ctxzoo.tasks.token_classification.sources import TAGS
+
+        tiny, names = experiment.trainer.tiny, names_of_run(experiment)
+        names = {**names, "tag": ("tiny-" if tiny else "") + names["tag"]}
+        data = {"dataset": experiment.source, "data_dir": experiment.run.data_dir, "tag_column": TAGS}
+        some = f"{TINY_SENTENCES:,} sentences at most of " if tiny else ""
+        for variant, name, description in (
+            ("most_frequent_tag", "the most frequent tag of each word", f"counted in {some}train"),
+            (
+                "linear_tagger",
+                "a linear model",
+                f"of a word, its ends, its shape and the words beside it, fitted on {some}train",
+            ),
+        ):
+            most = TINY_SENTENCES if tiny else None
+            yield Baseline(TagRun(**names, variant=variant, data=data, most_sentences=most), name, description)
 
     def predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return '--text "..."'

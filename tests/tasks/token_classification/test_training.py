@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from transformers import AutoConfig, AutoModelForTokenClassification
 
@@ -13,8 +14,10 @@ import ctxzoo
 from ctxzoo.cli.main import main
 from ctxzoo.data.own_splits import write_own_splits
 from ctxzoo.runs.own_data import with_rows
+from ctxzoo.tasks.token_classification.baselines import FrequentTags, features_of
 from ctxzoo.tasks.token_classification.experiments import paper, variants
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
+from tests.support.baselines import check_baselines, result_of
 from tests.support.own_data import write_tags
 from tests.support.own_trainings import config_of
 
@@ -98,3 +101,39 @@ def test_a_tagger_goes_on_with_other_tags(
     assert sorted(tagger.model.config.id2label.values()) == ["O", "PER", "PLACE"]
     assert "Halvik" in tagger.tokenizer.get_vocab()
     assert "Unheard" not in tagger.tokenizer.get_vocab()
+
+
+def test_simple_models_stand_beside_a_users_tags(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The word before says whether a plan is one: the linear model reads it, a count of each word does not."""
+    monkeypatch.chdir(tmp_path)
+    words = ("plan", "walk", "talk", "sail")
+    blocks = [
+        f"n{number} O\n{('the', 'to')[number % 2]} O\n{words[number // 2 % 4]} {('NOUN', 'VERB')[number % 2]}\n"
+        for number in range(200)
+    ]
+    Path("own.conll").write_text("\n".join(blocks))
+    command = ["train", "token-classification", "--data", "own.conll", "--tiny"]
+    lines = [
+        "the most frequent tag of each word has ",
+        "a linear model has 100.00 accuracy and 100.00 macro F1 on test (",
+    ]
+    said = check_baselines(command, lines, ["most_frequent_tag", "linear_tagger"], capsys)
+    assert 66 < result_of("most_frequent_tag").metrics["test/accuracy"] < 95
+    assert "shape and the words beside it, fitted on 1,000 sentences at most of train); this model's accuracy" in said
+
+
+def test_the_most_frequent_tag_of_a_word_and_of_all() -> None:
+    tagger = FrequentTags([["a", "b", "a"], ["a", "c", "b"]], np.array([1, 0, 2, 2, 2, -100]))
+    assert tagger.predict([["a", "b"], ["new"]]).tolist() == [2, 0, 2]
+    assert tagger.numbers == 4
+
+
+def test_features_of_a_word() -> None:
+    first, second = features_of(["Paris", "2026b"])
+    assert first == [
+        *("w=Paris", "l=paris", "shape=Xxx", "p1=p", "s1=s", "p2=pa", "s2=is", "p3=par", "s3=ris"),
+        *("before=", "behind=2026b"),
+    ]
+    assert {"shape=99x", "before=paris", "behind="} <= set(second)

@@ -1,0 +1,168 @@
+"""Bars of taggers: the most frequent tag of each word, and a linear model of a word, its shape and those beside it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import accuracy_score, f1_score
+
+from ctxzoo.data.notices import count_of
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.models.ops_words import IGNORED
+from ctxzoo.runs.counted import CountedRun
+from ctxzoo.tasks.token_classification.card import CARD
+from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
+from ctxzoo.tasks.token_classification.sources import TOKENS
+from ctxzoo.training.remaining_time import RemainingTime
+
+Labels = npt.NDArray[np.int64]  # (N,) of all words of some sentences, one sentence behind the other
+Sentences = Sequence[Sequence[str]]
+
+EPOCHS, PARTS, PENALTY = 3, 10, 1e-6  # of the linear model; after each part it is told how long the rest takes
+HASHED = 2**18  # numbers of features
+EDGE = ""  # in place of a word before the first, and behind the last
+SHAPES = ((re.compile(r"[^\W\d_]"), lambda found: "X" if found[0].isupper() else "x"), (re.compile(r"\d"), "9"))
+
+
+def words_of(data: TokenClassificationDataModule, split: str) -> tuple[Sentences, Labels]:
+    """Return the sentences of a split of data after `setup`, and the labels of their words, `IGNORED` for none.
+
+    Raises:
+        ValueError: there is no such split.
+    """
+    rows = data.texts(split).select(data.rows(split))
+    return rows[TOKENS][:], np.concatenate([np.asarray(labels, np.int64) for labels in rows["labels"][:]])
+
+
+class FrequentTags:
+    """Gives each word the tag that it has most often, one that was never seen the most frequent tag of all.
+
+    Of tags that are as frequent it is the first.
+
+    Args:
+        sentences, labels: Those that are counted.
+    """
+
+    def __init__(self, sentences: Sentences, labels: Labels) -> None:
+        words = [word for sentence in sentences for word in sentence]
+        pairs = [(word, label) for word, label in zip(words, labels.tolist(), strict=True) if label != IGNORED]
+        self.usual = int(np.bincount([label for _, label in pairs]).argmax())
+        counts = sorted(Counter(pairs).items(), key=lambda one: (one[1], -one[0][1]))
+        self.tags = {word: label for (word, label), _ in counts}  # what is most frequent comes last, and stays
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers it holds."""
+        return len(self.tags) + 1
+
+    def predict(self, sentences: Sentences) -> Labels:
+        """Return the labels of all words of sentences."""
+        return np.array([self.tags.get(word, self.usual) for sentence in sentences for word in sentence], np.int64)
+
+
+def shape_of(word: str) -> str:
+    """Return a word with X for capital letters, x for others and 9 for digits, runs of one of them cut to two."""
+    for pattern, sign in SHAPES:
+        word = pattern.sub(sign, word)
+    return re.sub(r"(.)\1{2,}", r"\1\1", word)
+
+
+def features_of(sentence: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the features of each word, those of a conditional random field but for the tag before.
+
+    They are the word, its lower case, its first and last one to three letters, its shape, and the words before and
+    behind it in lower case, much as in Huang, Xu and Yu (2015).
+    """
+    padded = [EDGE, *(word.lower() for word in sentence), EDGE]
+    for place, word in enumerate(sentence):
+        lower = padded[place + 1]
+        parts = [
+            f"{end}{size}={part}" for size in (1, 2, 3) for end, part in (("p", lower[:size]), ("s", lower[-size:]))
+        ]
+        beside = (f"before={padded[place]}", f"behind={padded[place + 2]}")
+        yield [f"w={word}", f"l={lower}", f"shape={shape_of(word)}", *parts, *beside]
+
+
+class LinearTagger:
+    """A linear model of the features of each word, hashed: averaged SGD on the hinge loss of each tag against the rest.
+
+    Args:
+        sentences, labels: Those that it is fitted to.
+        seed: Of the order.
+
+    Raises:
+        ValueError: there are fewer than two tags.
+    """
+
+    def __init__(self, sentences: Sentences, labels: Labels, seed: int = 0) -> None:
+        self.hasher = FeatureHasher(HASHED, input_type="string")
+        counts = labels != IGNORED
+        features, labels = self._features(sentences)[counts], labels[counts]
+        if len(np.unique(labels)) < 2:
+            raise ValueError(f"the only tag of {count_of(len(labels), 'words')} is number {labels[0]}; expected two")
+        self.model = SGDClassifier(alpha=PENALTY, average=True, random_state=seed)
+        remaining = RemainingTime(f"linear model beside it, fitted to {count_of(len(labels), 'words')}", "parts")
+        order = np.random.default_rng(seed)
+        rows = [part for _ in range(EPOCHS) for part in np.array_split(order.permutation(len(labels)), PARTS)]
+        for done, part in enumerate(rows, start=1):
+            if len(part):
+                self.model.partial_fit(features[part], labels[part], classes=np.unique(labels))
+            remaining.tell(done, len(rows))
+
+    def _features(self, sentences: Sentences) -> Any:
+        return self.hasher.transform(one for sentence in sentences for one in features_of(sentence))
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers it holds."""
+        return int(self.model.coef_.size + self.model.intercept_.size)
+
+    def predict(self, sentences: Sentences) -> Labels:
+        """Return the labels of all words of sentences."""
+        found: Labels = self.model.predict(self._features(sentences))
+        return found
+
+
+BASELINES: Mapping[str, type[FrequentTags | LinearTagger]] = MappingProxyType(
+    {"most_frequent_tag": FrequentTags, "linear_tagger": LinearTagger}
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagRun(CountedRun):
+    """One of `BASELINES`, which `variant` names, fitted to the training rows; see `CountedRun`.
+
+    Attributes:
+        most_sentences: Of train, the first of which it is fitted to at most; None: all.
+    """
+
+    card: ClassVar[TaskCard] = CARD
+    data_class: ClassVar[Any] = TokenClassificationDataModule
+
+    most_sentences: int | None = None
+
+    def settings(self) -> Mapping[str, Any]:
+        return {} if self.most_sentences is None else {"most_sentences": self.most_sentences}
+
+    def count(self, data: TokenClassificationDataModule) -> tuple[int, Callable[[str], dict[str, float]]]:
+        sentences, labels = words_of(data, "train")
+        sentences = sentences[: self.most_sentences]
+        model = BASELINES[self.variant](sentences, labels[: sum(map(len, sentences))])
+
+        def scores_of(split: str) -> dict[str, float]:
+            tested, truth = words_of(data, split)
+            found = model.predict(tested)[truth != IGNORED]
+            truth = truth[truth != IGNORED]
+            macro_f1 = f1_score(truth, found, average="macro", zero_division=0.0)
+            return {"accuracy": 100.0 * float(accuracy_score(truth, found)), "macro_f1": 100.0 * float(macro_f1)}
+
+        return model.numbers, scores_of
