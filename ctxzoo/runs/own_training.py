@@ -18,16 +18,11 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.runs.preset import Preset
 from ctxzoo.runs.problem import CONTINUED, architectures_of, choose_names, open_start
 from ctxzoo.runs.run import Run
-from ctxzoo.runs.settings import reported_vectors
 from ctxzoo.runs.spaces import Between, Space, rates_around
 from ctxzoo.runs.spec import RunSpec
-from ctxzoo.runs.train import ZooRun
 from ctxzoo.runs.training_request import PAPER, TrainingRequest
 from ctxzoo.runs.tuning import Trial
-from ctxzoo.training.trainer import TrainerSettings
 from ctxzoo.version import version
-
-TINY_BATCHES: dict[str, Any] = {"limit_train_batches": 4, "limit_eval_batches": 2}
 
 
 class OwnTraining(ABC):
@@ -137,7 +132,6 @@ class OwnTraining(ABC):
     def spec(self, request: TrainingRequest, preset: Preset, splits: OwnSplits, trial: Trial | None) -> RunSpec:
         """Return the identity of a run."""
         settings = preset.settings()
-        settings |= reported_vectors(settings.get("word_vectors"))
         start = {} if request.init_from is None else {"init_from": checkpoint_name(request.init_from)}
         began = "" if request.init_from is None or preset.variant == CONTINUED else CONTINUED
         parts = (
@@ -176,44 +170,6 @@ class OwnTraining(ABC):
             for group in ("data", "run")
         }
         return replace(preset, variant=variant or CONTINUED, config={}, **kept)
-
-
-class ZooTraining(OwnTraining):
-    """What `ctxzoo train` does for a problem whose trainings are `ZooRun`s.
-
-    Attributes:
-        run_class: of these.
-    """
-
-    run_class: ClassVar[type[ZooRun]]
-
-    def run(self, request: TrainingRequest, preset: Preset, splits: OwnSplits, trial: Trial | None = None) -> ZooRun:
-        trainer = TrainerSettings(
-            **preset.trainer,
-            **(TINY_BATCHES if request.tiny else {}),
-            seed=request.seed,
-            max_minutes=None if trial is None else trial.minutes,
-            accelerator=request.accelerator,
-            devices=request.devices,
-            tensorboard=False,
-            progress=request.progress and trial is None,
-            tell_time=trial is None,
-        )
-        return self.run_class(
-            spec=self.spec(request, preset, splits, trial),
-            config={"model_type": f"ctxzoo_{preset.architecture}", **preset.config},
-            pretrained=request.init_from,
-            data={**preset.data, **self.columns(splits), "dataset": str(splits.folder), "seed": request.seed},
-            task=dict(preset.task),
-            trainer=trainer,
-            card_options=request.card,
-            push_to=request.push_to if trial is None or trial.score == "test" else None,
-            **preset.run,
-        )
-
-    def columns(self, splits: OwnSplits) -> dict[str, str]:
-        """Return the arguments of the DataModule that name columns of the written rows."""
-        return {}
 
 
 def prepared(training: OwnTraining, request: TrainingRequest) -> OwnSplits:

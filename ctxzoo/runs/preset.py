@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ctxzoo.runs.train import ZooRun
-
 GROUPS = ("config", "data", "task", "trainer", "run")
 
 
@@ -64,30 +62,6 @@ class Preset:
                 )
             owner[name] = value
         return replace(self, **groups)
-
-
-_OF_EACH_RUN = ("dataset", "data_dir", "seed", "model_type")
-_OF_THE_TRAINER = ("epochs", "precision", "gradient_clip", "ema_decay", "patience")
-
-
-def preset_of(run: ZooRun, *, of_run: Iterable[str]) -> Preset:
-    """Return the settings of a recipe's run.
-
-    Args:
-        run: of a recipe.
-        of_run: names of fields of its class that are settings.
-    """
-    parts = {
-        group: {name: value for name, value in getattr(run, group).items() if name not in _OF_EACH_RUN}
-        for group in ("config", "data", "task")
-    }
-    return Preset(
-        architecture=run.spec.architecture,
-        variant=run.spec.variant,
-        trainer={name: getattr(run.trainer, name) for name in _OF_THE_TRAINER},
-        run={name: getattr(run, name) for name in of_run},
-        **parts,
-    )
 
 
 def told(settings: Mapping[str, Any], names: Iterable[str] | None = None) -> str:

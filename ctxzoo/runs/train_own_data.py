@@ -28,7 +28,7 @@ from ctxzoo.runs.own_training import OwnTraining, prepared
 from ctxzoo.runs.preset import Preset, told
 from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.run import Run, execute
-from ctxzoo.runs.train import Training
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.runs.training_request import TrainingRequest
 from ctxzoo.runs.tuning import TUNED, Search, tuned_run
 from ctxzoo.training.arguments import SEED
@@ -192,7 +192,7 @@ def print_end(
     """
     if not is_new:
         print("this training was finished before; its results are kept")
-    if not (is_new and isinstance(run, Training)):  # which has printed it
+    if not (is_new and isinstance(run, ExperimentRun)):  # which has printed it
         print_summary(result, run.spec, training.card)
     print()
     for line in beside:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ctxzoo.runs.run import execute
-from ctxzoo.runs.train import ExperimentRun, Training
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.training.trainer import BEST, LAST
 
 
@@ -34,18 +34,18 @@ class KilledRun(ExperimentRun):
         return task
 
 
-def killed_at(run: Training, step: int) -> Training:
+def killed_at(run: ExperimentRun, step: int) -> ExperimentRun:
     """Return the run as one that kills its process in the step behind the first `step`."""
     values = {one.name: getattr(run, one.name) for one in fields(run)}
     return KilledRun(**values, kill_at=step)
 
 
-def _execute(run: Training) -> None:
+def _execute(run: ExperimentRun) -> None:
     torch.set_num_threads(1)
     execute(run, resume=True, quiet=True)
 
 
-def execute_apart(run: Training) -> int | None:
+def execute_apart(run: ExperimentRun) -> int | None:
     """Resume or begin a run in a process of its own, and return its exit status."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.support.killed_runs"])  # import torch once for all processes
@@ -56,7 +56,7 @@ def execute_apart(run: Training) -> int | None:
     return process.exitcode
 
 
-def what_is_left(run: Training) -> dict[str, Any]:
+def what_is_left(run: ExperimentRun) -> dict[str, Any]:
     """Return the states of the last and of the best epoch: weights, optimizer, schedule, counters."""
     kept = ("state_dict", "optimizer_states", "lr_schedulers", "epoch", "global_step")
     found = {}

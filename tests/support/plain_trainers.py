@@ -19,12 +19,11 @@ import torch
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
 from ctxzoo.data.reading_notes import reading_notes
-from ctxzoo.runs.own_training import ZooTraining
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.runs.training_request import TrainingRequest
 from tests.support.own_trainings import TRAININGS, ProblemTraining, prepared_rows
 
-ZOO_TRAININGS = {one.card.name: one for one in TRAININGS if isinstance(one, (ZooTraining, ProblemTraining))}
+ZOO_TRAININGS = {one.card.name: one for one in TRAININGS if isinstance(one, ProblemTraining)}
 
 
 class NoColumns(dict[str, Any]):
@@ -65,20 +64,14 @@ def scores_and_rows(run: Any, trainer: lightning.Trainer) -> dict[str, Any]:
     return {"scores": scores, "rows": rows, "validated": validated}
 
 
-def with_batches_of(run: Any, size: int) -> Any:
-    """The run with another batch size, where its data has batches."""
-    if isinstance(run, ExperimentRun):
-        if "rows_per_step" in run.experiment.groups():  # one sequence of all rows
-            return run
-        return replace(run, experiment=run.experiment.changed(batch_size=size))
-    return replace(run, data={**run.data, "batch_size": size}) if "batch_size" in run.data else run
+def with_batches_of(run: ExperimentRun, size: int) -> ExperimentRun:
+    """The run with another batch size."""
+    return replace(run, experiment=run.experiment.changed(batch_size=size))
 
 
-def with_data(run: Any, path: Path) -> Any:
+def with_data(run: ExperimentRun, path: Path) -> ExperimentRun:
     """The run on data that its DataModule reads and divides itself."""
-    if isinstance(run, ExperimentRun):
-        return replace(run, experiment=run.experiment.changed(dataset=str(path), rows=""))
-    return replace(run, data={**run.data, "dataset": str(path)})
+    return replace(run, experiment=run.experiment.changed(dataset=str(path), rows=""))
 
 
 def plain_trainer(folder: Path, **options: Any) -> lightning.Trainer:

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ctxzoo.results.comparison import are_comparable, check_folds
 from ctxzoo.results.result import finished_result, write_result
-from ctxzoo.runs.settings import reported_vectors, vectors_content
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 from ctxzoo.word_vectors.vectors import read_word_vectors, word_vectors_fingerprint
 from tests.support.result_tables import make_run
+
+
+def told_of(vectors: str | None) -> dict[str, Any]:
+    """The settings of a classifier that starts from these word vectors."""
+    experiment = TEXT_CLASSIFICATION.settings("default", *TEXT_CLASSIFICATION.default)
+    return TEXT_CLASSIFICATION.resolve(experiment.changed(word_vectors=vectors)).settings()
 
 
 def test_other_vectors_under_the_same_path_are_other_settings(tmp_path):
     file = tmp_path / "vectors.txt"
     file.write_text("the 1.0 2.0\nmill 3.0 4.0\n")
-    before = reported_vectors(str(file))
+    before = told_of(str(file))
     assert before["vectors_fingerprint"] == read_word_vectors(file).fingerprint
+    assert (before["word_vectors"], before["word_dim"]) == ("vectors.txt", None)
     moved = tmp_path / "elsewhere" / "vectors.txt"
     moved.parent.mkdir()
     moved.write_bytes(file.read_bytes())
-    assert reported_vectors(str(moved)) == before
+    assert told_of(str(moved)) == before
     file.write_text("the 1.0 2.0\nmill 3.0 5.0\n")
-    assert reported_vectors(str(file)) != before
-    run = make_run(settings={**make_run().settings, **before})
+    assert told_of(str(file)) != before
+    run = make_run(settings=before)
     path = write_result(run, tmp_path)
     assert finished_result(path, run.settings) is not None
-    assert finished_result(path, {**run.settings, **reported_vectors(str(file))}) is None
+    assert finished_result(path, told_of(str(file))) is None
 
 
-def test_without_vectors_settings_are_those_of_earlier_results():
-    assert reported_vectors(None) == vectors_content(None) == {}
+def test_without_vectors_none_are_told():
+    assert (told_of(None)["word_vectors"], told_of(None)["vectors_fingerprint"]) == (None, None)
 
 
 def test_vectors_that_are_not_there_are_an_error(tmp_path):
