@@ -170,9 +170,9 @@ MISTAKES: dict[str, tuple[str, bytes | None, tuple[str, ...], str]] = {
         "a.csv",
         f"text,label\n{ROWS}".encode(),
         ("--learning_rate", "0"),
-        "--learning_rate 0.0: expected more than 0",
+        "learning_rate=0.0: expected more than 0",
     ),
-    "no minutes": ("a.csv", f"text,label\n{ROWS}".encode(), ("--tune", "0"), "--tune 0: expected minutes, more than 0"),
+    "no minutes": ("a.csv", f"text,label\n{ROWS}".encode(), ("--tune", "0"), "tune=0.0: expected more than 0"),
 }
 
 

@@ -65,7 +65,9 @@ def scores_and_rows(run: Any, trainer: lightning.Trainer) -> dict[str, Any]:
 
 
 def with_batches_of(run: ExperimentRun, size: int) -> ExperimentRun:
-    """The run with another batch size."""
+    """The run with another batch size, where a step is no sequence of rows."""
+    if "rows_per_step" in run.experiment.groups():
+        return run
     return replace(run, experiment=run.experiment.changed(batch_size=size))
 
 
