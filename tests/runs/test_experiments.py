@@ -117,7 +117,7 @@ def test_the_yaml_of_a_run_starts_it_again_bit_for_bit(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     size = BATCHES.get(problem.name, "batch_size")
-    typed = "--data sample --tiny --seed 3 --optimizer sgd --momentum 0.5 --settings paper"
+    typed = "--data sample --tiny --seed 3 --optimizer sgd --momentum 0.5 --settings paper --baselines no"
     assert main(["train", problem.name, *typed.split(), f"--{size}", "9"]) == 0
     (file,) = Path("runs").rglob(SETTINGS_FILE)
     assert main(["train", problem.name, "--config", str(file), "--output_dir", "again"]) == 0
