@@ -86,6 +86,8 @@ def of_model(experiment: Experiment, model: str, learning_rate: float | None) ->
         return experiment.changed(variant=model, learning_rate=rate, linear_mean=shared.linear_mean or None, **ngrams)
     sizes = ("word_dim", "recurrent_size", "classifier_size", "classifier_dropout")
     values = {"position_dim": 0, "embedding_bound": 0.1, **{name: getattr(shared, name) for name in sizes}}
+    if shared.freeze_embeddings is not None:
+        values["freeze_embeddings"] = shared.freeze_embeddings
     if shared.embedding_dropout:
         values["dropout"] = shared.embedding_dropout
     one = experiment.changed(learning_rate=rate, ngram_order=1, ngram_buckets=0, naive_bayes=0.0)

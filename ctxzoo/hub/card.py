@@ -106,7 +106,7 @@ def build_card(
         results=_results(result, other_runs, task),
         comparable="\n\n".join(part for part in (about.comparable, task.comparable(result)) if part),
         limits=_bullets(_limits(result, config, facts, task, runs=1 + len(other_runs))),
-        data=_data(result, about, task, licence),
+        data=_data(result, config, about, task, licence),
         settings=card_table(
             ["setting", "value"], [[name, _shown(value)] for name, value in sorted(result.settings.items())]
         ),
@@ -259,7 +259,7 @@ def _limits(result: RunResult, config: ZooConfig, facts: ArchitectureFacts, task
         yield f"{which}: differences of a point or two to another checkpoint may be chance."
 
 
-def _data(result: RunResult, about: DatasetFacts, task: TaskCard, licence: str | None) -> str:
+def _data(result: RunResult, config: ZooConfig, about: DatasetFacts, task: TaskCard, licence: str | None) -> str:
     vectors = result.settings.get("word_vectors")
     weights = "of these weights and the code: Apache-2.0."
     if licence != LICENCE:
@@ -273,7 +273,9 @@ def _data(result: RunResult, about: DatasetFacts, task: TaskCard, licence: str |
     if vectors == "learned":
         lines.append("- word vectors: learned from the training split.")
     elif vectors:
-        trained = task.trains_word_vectors or result.settings.get("freeze_embeddings") is False
+        told = result.settings.get("freeze_embeddings")
+        frozen = getattr(config, "freeze_embeddings", True) if told is None else told
+        trained = task.trains_word_vectors or frozen is False
         kept = "trained further" if trained else "kept as they are"
         lines.append(f"- word vectors: {code_span(str(vectors))}, {kept}; their own licence applies.")
     return "\n".join([*lines, *(f"- {line}" for line in task.data_lines(result))])

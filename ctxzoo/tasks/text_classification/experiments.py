@@ -298,7 +298,9 @@ def with_word2vec(experiment: Experiment, *, word2vec: bool = True) -> Experimen
     """
     start: Any = experiment.start
     model: Any = experiment.model
-    return experiment.changed(word2vec_dim=model.word_dim if word2vec and start.word_vectors is None else 0)
+    if start.word_vectors is not None:  # which are trained further
+        return experiment.changed(word2vec_dim=0, freeze_embeddings=False)
+    return experiment.changed(word2vec_dim=model.word_dim if word2vec else 0)
 
 
 def as_baseline(experiment: Experiment, variant: str, row: str, values: Mapping[str, Any], **last: Any) -> Experiment:
