@@ -15,6 +15,7 @@ import torch
 import ctxzoo
 from ctxzoo.cli.main import main
 from ctxzoo.results.result import TRIALS, read_result, read_results
+from ctxzoo.runs.problem import architectures_of
 from ctxzoo.tasks import PROBLEMS, commands_named
 from ctxzoo.tasks.text_classification.problem import TextClassification
 from ctxzoo.training.callbacks import StopOnInterrupt
@@ -151,8 +152,7 @@ MISTAKES: dict[str, tuple[str, bytes | None, tuple[str, ...], str]] = {
         "a.csv",
         f"text,label\n{ROWS}".encode(),
         ("--architecture", "bidaf"),
-        "unknown --architecture 'bidaf'; for text classification: beta_lstm, contextualizer, "
-        "higher_order_encoder, kernel_encoder, lama, linear_encoder, text_baseline",
+        f"unknown --architecture 'bidaf'; for text classification: {', '.join(architectures_of(TEXTS))}",
     ),
     "unknown variant": (
         "a.csv",

@@ -257,6 +257,8 @@ def test_a_file_of_ones_own_trains_evaluates_and_predicts(
     assert float(capsys.readouterr().out) == pytest.approx(4.0, abs=1.5)
     Path("bad.csv").write_text("user,item,rating\n0,0,3\n1,x,2\n", encoding="utf-8")
     assert main(["train", "rating", "--data", "bad.csv"]) == 2
-    assert "bad.csv, row 0: item is '0'; expected a whole number from 0" in capsys.readouterr().err
+    assert "bad.csv, row 1: item is 'x'; expected a whole number from 0" in capsys.readouterr().err
+    assert main(["train", "rating", "--data", "mine.csv", "--settings", "paper"]) == 2
+    assert "no settings of a paper for ratings; try --settings default" in capsys.readouterr().err
     assert main(["train", "rating", "--data", "mine.csv", "--factors", "0"]) == 2
     assert "factors=0: expected 1 or more" in capsys.readouterr().err

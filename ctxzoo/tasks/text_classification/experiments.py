@@ -218,9 +218,15 @@ class TextStart(VectorStart):
 
 
 def variant_values(architecture: str, variant: str) -> dict[str, Any]:
-    """Return what a variant sets of the values of a `TextModel`."""
+    """Return what a variant sets of the values of a `TextModel`.
+
+    Raises:
+        ValueError: the architecture has no such variant.
+    """
     known = {one.name for one in fields(TextModel)}
     variants: Mapping[str, Mapping[str, Any]] = ARCHITECTURES[architecture].config_class.variants
+    if variant not in variants:
+        raise ValueError(f"unknown variant {variant!r} of {architecture}; known: {', '.join(variants) or 'none'}")
     return {name: value for name, value in variants[variant].items() if name in known}
 
 
@@ -359,9 +365,7 @@ def default(architecture: str, variant: str) -> Experiment:
         ValueError: Nobody has written settings for the architecture.
     """
     if architecture not in MODELS:
-        raise ValueError(
-            f"there are no default settings for {architecture}, only for {', '.join(MODELS)}; try --settings paper"
-        )
+        raise ValueError(f"there are no default settings for {architecture} on texts, only for {', '.join(MODELS)}")
     model = {**MODELS[architecture], **OF_VARIANT.get(variant, {}), **variant_values(architecture, variant)}
     words: dict[str, Any] = {"cutter": "english", "min_word_count": 2, "max_length": 1024, "batch_size": 64}
     wide = "wide_dropout" in model  # a network without such a part reads words alone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import datasets
@@ -11,7 +12,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from ctxzoo.data.formats import SAMPLE, TextFormatError
-from ctxzoo.data.row_files import load_tables, read_delimited, with_numbers
+from ctxzoo.data.row_files import load_tables, read_delimited
 from ctxzoo.data.sources import dataset_fingerprint
 
 COLUMNS = ("user", "item", "rating")
@@ -31,17 +32,28 @@ def read_ratings(dataset: str, data_dir: str | None = None, users: int = 8, item
     """
     if dataset == SAMPLE:
         return sample_ratings(users, items)
-    splits, origin = load_tables(dataset, data_dir, (".csv",), lambda path: with_numbers(read_delimited(path), COLUMNS))
-    for name, rows in splits.items():
-        missing = [column for column in COLUMNS if column not in rows.column_names]
-        if missing:
-            raise TextFormatError(f"{origin[name]}: no column {missing[0]!r}, only {', '.join(rows.column_names)}")
-        for column in COLUMNS:
-            for row, value in enumerate(rows[column]):
-                if not isinstance(value, (int, float)) or (column != "rating" and (value < 0 or value != int(value))):
-                    wanted = "a number" if column == "rating" else "a whole number from 0"
-                    raise TextFormatError(f"{origin[name]}, row {row}: {column} is {value!r}; expected {wanted}")
-    return splits
+    splits, origin = load_tables(dataset, data_dir, (".csv",), read_delimited)
+    return {name: checked_ratings(rows, origin[name]) for name, rows in splits.items()}
+
+
+def checked_ratings(rows: datasets.Dataset, where: str) -> datasets.Dataset:
+    """Return the rows with numbers in place of their texts, each checked by itself, so that errors name the bad one."""
+    missing = [column for column in COLUMNS if column not in rows.column_names]
+    if missing:
+        raise TextFormatError(f"{where}: no column {missing[0]!r}, only {', '.join(rows.column_names)}")
+    found: dict[str, list[Any]] = {}
+    for column in COLUMNS:
+        kind, wanted = (float, "a number") if column == "rating" else (int, "a whole number from 0")
+        found[column] = []
+        for row, value in enumerate(rows[column]):
+            try:
+                number: Any = kind(value)
+            except (TypeError, ValueError):
+                number = math.nan
+            if not math.isfinite(number) or (column != "rating" and number < 0):
+                raise TextFormatError(f"{where}, row {row}: {column} is {value!r}; expected {wanted}")
+            found[column].append(number)
+    return datasets.Dataset.from_dict(found)
 
 
 def sample_ratings(users: int, items: int) -> dict[str, datasets.Dataset]:

@@ -46,6 +46,8 @@ class Rating(Problem, TaskCommands):
         return {VARIANT: {}}
 
     def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        if name == "paper":
+            raise ValueError("there are no settings of a paper for ratings; try --settings default")
         return default(architecture, variant)
 
     def tiny(self, experiment: Experiment) -> Experiment:
