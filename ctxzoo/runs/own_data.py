@@ -102,7 +102,10 @@ def parse_own(problem: Problem, arguments: Sequence[str]) -> CommandLine:
         fixed=("architecture", "variant"),
         usage=f"ctxzoo train {problem.name} --data DATA [options]",
         description=f"Train a model of {problem.title} on your own data.",
-        shown={*SHOWN, *problem.data_args.__annotations__, *problem.model_args.__annotations__},
+        shown={
+            *SHOWN,
+            *(problem.in_help or (*problem.data_args.__annotations__, *problem.model_args.__annotations__)),
+        },
     )
     line = parser.parse(words)
     experiment = line.tiny(problem.tiny)

@@ -37,6 +37,7 @@ class Problem(ABC):
         lower_is_better: Whether a lower one is better.
         space: Name to what a search tries of settings beside the learning rate, where they are not None.
         of_tokenizer: Names of values of data that the tokenizer of a checkpoint decides, from which a training goes on.
+        in_help: Names of values of data and model that `ctxzoo train PROBLEM --help` shows; empty: all of them.
         of_recipes: Names of values of data that recipes alone take, since rows of one's own are divided before.
         called: How a pipeline of the problem is called; of one without a pipeline empty.
     """
@@ -50,6 +51,7 @@ class Problem(ABC):
     lower_is_better: ClassVar[bool] = False
     space: ClassVar[Space]
     of_tokenizer: ClassVar[tuple[str, ...]] = ()
+    in_help: ClassVar[tuple[str, ...]] = ()
     of_recipes: ClassVar[tuple[str, ...]] = ()
     called: ClassVar[str] = ""
 

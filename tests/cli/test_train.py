@@ -278,6 +278,8 @@ def test_help_has_the_options_of_the_problem_alone(capsys: pytest.CaptureFixture
     assert "--label_column" in text
     assert "--tune" in text
     assert "--tag_column" not in text
+    assert "--ngram_buckets" not in text  # of the many numbers of a classifier those that people type
+    assert "--help all shows the other options" in text
 
 
 def test_every_problem_can_be_trained_and_one_that_cannot_is_not_offered(

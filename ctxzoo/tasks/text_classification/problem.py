@@ -71,6 +71,7 @@ class TextClassification(Classification, TaskCommands):
     default = (ARCHITECTURE, VARIANT)
     space = SEARCH_SPACE
     objective = "accuracy"
+    in_help = ("text_column", "label_column", "max_length", "min_word_count", "word_dim", "dropout")
     of_recipes = ("folds", "dev_share", "dev_block")
     called = '"..."'
     evaluate_options = (
