@@ -155,8 +155,8 @@ class Regression(Problem, TaskCommands):
         from ctxzoo.runs.beside import Baseline
         from ctxzoo.tasks.regression.baselines import BOOSTING, TREES, BaselineRun
 
-        # Also where the model takes the place of one with other rows, a baseline that is kept is one of these rows.
-        of_rows = experiment.changed(replace=False)
+        # Rows alone name it, whatever the model's settings are, also where that takes the place of one with other rows.
+        of_rows = experiment.changed(replace=False, tag="")
         yield Baseline(
             BaselineRun(experiment=of_rows, variant="mean"), "the mean of the target", "of the rows of train"
         )
