@@ -116,11 +116,11 @@ def main(
         learning_rate: Peak learning rate; null: the one chosen for the model.
         fields: Fields of the model's configuration, as name=number.
     """
-    given: dict[str, Any] = {"epochs": epochs, "learning_rate": learning_rate}
-    given = {name: value for name, value in given.items() if value is not None} | _numbers(fields)
+    changes: dict[str, Any] = {"epochs": epochs, "learning_rate": learning_rate}
+    changes = {name: value for name, value in changes.items() if value is not None} | _numbers(fields)
     runs = {
         f"{name}, {model}": [
-            ExperimentRun(VOTE_PREDICTION, of_model(experiment, name, model).changed(**given, seed=seed))
+            ExperimentRun(VOTE_PREDICTION, of_model(experiment, name, model).changed(**changes, seed=seed))
             for seed in seeds
         ]
         for name in dataset
@@ -138,8 +138,8 @@ def of_model(experiment: Experiment, dataset: str, model: str) -> Experiment:
     """
     if model not in MODELS:
         raise ValueError(f"models: unknown model {model!r}; known: {', '.join(MODELS)}")
-    given: Any = experiment
-    source = vote_dataset(dataset, given.data.configuration)
+    usual: Any = experiment
+    source = vote_dataset(dataset, usual.data.configuration)
     architecture, on_new_bills = ARCHITECTURES[model], source == NEW_BILLS
 
     def chosen(rows: Rows) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def of_model(experiment: Experiment, dataset: str, model: str) -> Experiment:
 
     schedule, fields = chosen(SCHEDULES), chosen(OF_BASELINES)
     if architecture == "nipen":
-        fields = chosen(WEIGHTS) if given.model.weights == "ours" else {}
+        fields = chosen(WEIGHTS) if usual.model.weights == "ours" else {}
         fields["amortized_bills"] = on_new_bills
     if experiment.trainer.tiny:
         schedule["epochs"] = experiment.trainer.epochs

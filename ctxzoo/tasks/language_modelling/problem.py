@@ -114,13 +114,13 @@ class LanguageModelling(Problem, TaskCommands):
     def words_of(self, experiment: Experiment) -> dict[str, Any]:
         """Return the arguments of a DataModule that say which words it has."""
         data: Any = experiment.data
-        given = {name: value for name in self.of_tokenizer if (value := getattr(data, name)) is not None}
+        words = {name: value for name in self.of_tokenizer if (value := getattr(data, name)) is not None}
         return {
             "dataset": experiment.source,
             "data_dir": experiment.run.data_dir,
             "text_column": None if data.rows else data.text_column or None,
             "init_from": experiment.start.init_from,
-            **given,
+            **words,
         }
 
     def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
@@ -140,8 +140,8 @@ class LanguageModelling(Problem, TaskCommands):
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.language_modelling.task import evaluate
 
-        given = {name: value for name, value in own.items() if value is not None}
-        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
+        own = {name: value for name, value in own.items() if value is not None}
+        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **own)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         check_input(options, "text", own["text"])

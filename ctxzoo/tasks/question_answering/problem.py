@@ -202,14 +202,14 @@ class QuestionAnswering(Problem, TaskCommands):
         model: Any = experiment.model
         start: Any = experiment.start
         run: Any = experiment.run
-        given = {name: value for name in self.of_tokenizer if (value := getattr(data, name)) is not None}
+        words = {name: value for name in self.of_tokenizer if (value := getattr(data, name)) is not None}
         return SquadDataModule(
             experiment.source,
             data_dir=run.data_dir,
             squad_version=data.squad_version,
             fix_answer_start=data.fix_answer_start,
             word_vectors=start.word_vectors,
-            **given,
+            **words,
             characters="char" in model.variant,
             word_features="word_features" in model.levers,
             batch_size=data.batch_size,

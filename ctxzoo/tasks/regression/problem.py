@@ -169,8 +169,8 @@ class Regression(Problem, TaskCommands):
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.regression.evaluation import evaluate
 
-        given = {name: value for name, value in own.items() if value is not None}
-        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
+        own = {name: value for name, value in own.items() if value is not None}
+        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **own)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         check_input(options, "numbers", own["numbers"])

@@ -201,9 +201,9 @@ class TextClassification(Classification, TaskCommands):
         if config.get("linear_mean"):
             config["ngram_buckets"] = experiment.data.values()["ngram_buckets"]
         # With a seed of their own, frozen vectors would be drawn again and no checkpoint would hold those given.
-        given = experiment.start.values()["word_vectors"] is not None
-        given = given and "embedding_seed" in _fields_of(experiment.model.architecture)
-        return {**config, "embedding_seed": None} if given else config
+        has_vectors = experiment.start.values()["word_vectors"] is not None
+        has_vectors = has_vectors and "embedding_seed" in _fields_of(experiment.model.architecture)
+        return {**config, "embedding_seed": None} if has_vectors else config
 
     def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
         from torch import nn
@@ -266,10 +266,10 @@ class TextClassification(Classification, TaskCommands):
         from ctxzoo.tasks.text_classification.evaluation import evaluate
         from ctxzoo.tasks.text_classification.prediction import recorded_text_columns
 
-        given = {name: value for name, value in own.items() if value is not None}
+        own = {name: value for name, value in own.items() if value is not None}
         if options.dataset != SAMPLE:
-            given.setdefault("text_column", recorded_text_columns(options.checkpoint))
-        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
+            own.setdefault("text_column", recorded_text_columns(options.checkpoint))
+        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **own)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         text, page = own["text"], own["explain"]

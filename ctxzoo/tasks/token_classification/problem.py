@@ -111,12 +111,12 @@ class TokenClassification(Classification, TaskCommands):
 
         data: Any = experiment.data
         start: Any = experiment.start
-        given = {name: value for name in self.of_tokenizer if (value := getattr(data, name)) is not None}
+        words = {name: value for name in self.of_tokenizer if (value := getattr(data, name)) is not None}
         return TokenClassificationDataModule(
             experiment.source,
             data_dir=experiment.run.data_dir,
             tag_column=TAGS if data.rows else data.tag_column,
-            **given,
+            **words,
             word_vectors=start.word_vectors,
             batch_size=data.batch_size,
             seed=experiment.seed,

@@ -204,8 +204,8 @@ class VotePrediction(Problem, TaskCommands):
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.vote_prediction.evaluation import evaluate
 
-        given = {name: value for name, value in own.items() if value is not None}
-        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **given)
+        own = {name: value for name, value in own.items() if value is not None}
+        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **own)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         text, bill = own["text"], own["bill"]
