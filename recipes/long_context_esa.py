@@ -33,7 +33,6 @@ from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.layers_encoder import MultiHeadAttention
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR, RunResult, write_result_file
-from ctxzoo.runs.options import reported
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import Run, execute
 from ctxzoo.runs.spec import RunSpec
@@ -247,11 +246,11 @@ class Settings:
     attentions: list[str] = field(default_factory=list, metadata={"help": "default: those of each probe"})
     lengths: list[int] = field(default_factory=lambda: [64, 128, 256], metadata={"help": "of copy and recall"})
     seeds: list[int] = field(default_factory=lambda: [0], metadata={"help": "of all that is drawn"})
-    steps: int = reported(1000)
-    batch_size: int = reported(32)
-    learning_rate: float = reported(3e-3)
-    width: int = reported(64)
-    test_size: int = reported(500)
+    steps: int = 1000
+    batch_size: int = 32
+    learning_rate: float = 3e-3
+    width: int = 64
+    test_size: int = 500
     tiny: bool = field(default=False, metadata={"help": "a few steps, to see whether it runs"})
     resume: bool = field(default=False, metadata={"help": "keep finished runs"})
     output_dir: str = "runs"

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import FoldSettings, run_all
+from ctxzoo.runs.many import RunSettings, run_all
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS
 from ctxzoo.tasks.text_classification.linear import FASTTEXT, LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR, LinearRun
@@ -30,7 +30,8 @@ MODELS = (*LINEAR_BASELINES, *TUNED_LINEAR, MAJORITY_CLASS)
 
 
 @dataclass
-class Settings(FoldSettings):
+class Settings(RunSettings):
+    folds: int = field(default=5, metadata={"help": "of the cross-validation, which the seeds draw too"})
     datasets: list[str] = field(
         default_factory=lambda: list(SENTENCE_DATASETS.values()),
         metadata={"help": "Hub ids, folders, files, or: sample"},

@@ -18,7 +18,7 @@ from ctxzoo.results.comparison import are_comparable, difference_cell
 from ctxzoo.results.printing import print_titled
 from ctxzoo.results.result import RESULTS_DIR, RunResult
 from ctxzoo.results.table_parts import mean_and_deviation
-from ctxzoo.runs.options import reported, score_option
+from ctxzoo.runs.options import score_option
 from ctxzoo.runs.processes import run_in_processes
 from ctxzoo.runs.run import Run, execute
 
@@ -37,17 +37,6 @@ class RunSettings:
     score: str = score_option()
     results_dir: str = RESULTS_DIR
     progress: bool = True
-
-
-@dataclass
-class FoldSettings(RunSettings):
-    """Options of a recipe that works on folds, which the seeds draw too."""
-
-    folds: int = reported(5)
-
-    def __post_init__(self) -> None:
-        if self.folds < 2:
-            raise ValueError(f"folds={self.folds}: cross-validation needs at least 2")
 
 
 AnyRun = TypeVar("AnyRun", bound=Run)

@@ -1,51 +1,17 @@
-"""Options of recipes: which decide a result, what each may hold, and how an error names them."""
+"""Options of recipes that train nothing: what each may hold, and how an error names them."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Container
-from dataclasses import MISSING, Field, field, fields
+from dataclasses import Field, field, fields
 from typing import Any
 
-from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SEED, SIZE, Range
+from ctxzoo.training.arguments import COUNT, POSITIVE, SEED, SIZE, Range
 
-REPORTED = "reported"  # key of a field's metadata; `_Parser` of runs/recipe.py keeps it from argparse
-_IF_CHANGED = "if changed"
 SCORED = ("test", "validation")
 _HELP = "split to score at the end; validation: to choose settings, test is then neither scored nor shown"
 _ASIDE = re.compile(r" \(or set `(\w+)`([^)]*)\)")
-
-
-def reported(default: Any, help: str | None = None, *, only_if_changed: bool = False) -> Any:
-    """Return a field of a dataclass of settings that decides the result of a run.
-
-    Results files report it, and `--resume` takes a finished run only with the value that is asked for.
-
-    Args:
-        default, help: of the option.
-        only_if_changed: report it unless it has its default. For options that came later: results from before them
-            are still those of the same settings.
-    """
-    texts = {} if help is None else {"help": help}
-    return field(default=default, metadata={**texts, REPORTED: _IF_CHANGED if only_if_changed else True})
-
-
-def reported_settings(settings: Any) -> dict[str, Any]:
-    """Return name and value of each field that decides a result, as a results file reports them.
-
-    Args:
-        settings: a dataclass, some of whose fields are made by `reported`.
-    """
-    return {one.name: getattr(settings, one.name) for one in fields(settings) if _is_reported(one, settings)}
-
-
-def _is_reported(one: Field[Any], settings: Any) -> bool:
-    rule = one.metadata.get(REPORTED)
-    if rule == _IF_CHANGED:
-        assert one.default is not MISSING
-        return bool(getattr(settings, one.name) != one.default)
-    return rule is True
 
 
 def score_option() -> str:
@@ -57,43 +23,42 @@ def score_option() -> str:
 RANGES = {
     **dict.fromkeys(
         (
-            *("at_least", "batch_size", "epochs", "eval_context_samples", "heads", "max_length", "min_count"),
-            *(
-                "min_word_count",
-                "negative_samples",
-                "ngram_order",
-                "num_nodes",
-                "pool_batches",
-                "rank",
-                "samples",
-            ),
-            *("recurrent_size", "restarts", "steps", "table", "test_words", "top", "window", "word2vec_epochs"),
-            *("word_dim", "char_ngrams", "keep_words", "hidden_size", "num_layers"),
-            *("max_words", "lengths", "test_size", "width", "num_features", "num_heads", "inner_size"),
+            "at_least",
+            "batch_size",
+            "epochs",
+            "keep_words",
+            "lengths",
+            "max_length",
+            "min_count",
+            "negative_samples",
+            "restarts",
+            "samples",
+            "steps",
+            "test_size",
+            "test_words",
+            "top",
+            "width",
+            "window",
+            "word_dim",
         ),
         SIZE,
     ),
     **dict.fromkeys(
         (
-            *("char_ngram_buckets", "classifier_size", "halve_after", "logit_rank", "ngram_buckets", "num_workers"),
-            *("patience", "position_dim", "processes", "warmup_steps"),
-            *("gradient_clip", "logit_learning_rate", "naive_bayes", "subsampling", "vectors_std", "weight_decay"),
-            *("deep_scale", "kl_lambda", "min_overlap", "questions"),
+            "logit_learning_rate",
+            "logit_rank",
+            "min_overlap",
+            "num_workers",
+            "processes",
+            "questions",
+            "subsampling",
+            "vectors_std",
         ),
         COUNT,
     ),
-    **dict.fromkeys(("learning_rate", "embedding_bound", "p_norm"), POSITIVE),
-    **dict.fromkeys(
-        (
-            *("classifier_dropout", "dropout", "embedding_dropout", "hidden_dropout", "pooled_dropout"),
-            *("word_dropout", "dev_share", "ema_decay", "label_smoothing", "momentum"),
-            *("locked_dropout", "weight_dropout", "attention_dropout"),
-        ),
-        FRACTION,
-    ),
-    **dict.fromkeys(("seed", "seeds", "evaluation_seed"), SEED),
+    "learning_rate": POSITIVE,
+    **dict.fromkeys(("evaluation_seed", "seed", "seeds"), SEED),
     "folds": Range(2),
-    "logit_scale": Range(-math.inf),
 }
 # The number of threads; 0 stands for all of them where that is the default.
 THREADS = "threads"

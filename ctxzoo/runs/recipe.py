@@ -16,7 +16,7 @@ from ctxzoo.models.old_names import SETTINGS
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.command_line import ExperimentParser, with_settings_file
 from ctxzoo.runs.experiment import Experiment
-from ctxzoo.runs.options import REPORTED, advice_for, check_settings
+from ctxzoo.runs.options import advice_for, check_settings
 from ctxzoo.runs.problem import Problem
 from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.libraries import check_wandb
@@ -27,14 +27,6 @@ STOPPED = "stopped; --resume keeps what is finished and goes on with the rest"
 
 class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
     """Keeps the lines of the description, and tells the default of each option."""
-
-
-class _Parser(HfArgumentParser):
-    """Hands the metadata of a field on to argparse, without what only results files ask for."""
-
-    def add_argument(self, *names: Any, **options: Any) -> Any:
-        options.pop(REPORTED, None)
-        return super().add_argument(*names, **options)
 
 
 def run_recipe(settings: type[Settings], main: Callable[[Settings], None], description: str | None) -> None:
@@ -120,7 +112,7 @@ def parse_settings(settings: type[Settings], arguments: Sequence[str], descripti
         SystemExit: an unknown option, a value of another kind, or `--help`, as argparse does.
         OSError, ValueError: the YAML file is none, or a setting is out of range.
     """
-    parser = _Parser(settings, description=description, formatter_class=_HelpFormatter, allow_abbrev=False)
+    parser = HfArgumentParser(settings, description=description, formatter_class=_HelpFormatter, allow_abbrev=False)
     options = [_option_of_today(one) for one in with_settings_file(arguments)]
     (parsed,) = parser.parse_args_into_dataclasses(options)
     check_settings(parsed)

@@ -40,7 +40,7 @@ def test_every_fold_leaves_results_and_resume_keeps_them(tmp_path: Path) -> None
     ("arguments", "message"),
     [
         (("--models", "svm"), "models: 'svm' is not one of words_characters_svm"),
-        (("--folds", "1"), "folds=1: cross-validation needs at least 2"),
+        (("--folds", "1"), "folds=1: expected 2 or more"),
         (("--seeds", "0", "0"), "would both write"),
     ],
 )

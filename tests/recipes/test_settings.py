@@ -96,6 +96,8 @@ def test_every_number_has_a_range_that_holds_its_default(name: str) -> None:
         ("document_lama", ("--learning_rate", "nan"), "learning_rate=nan: expected more than 0"),
         ("wikipedia_attention_cbow", ("--logit_learning_rate", "-1"), "logit_learning_rate=-1.0: expected 0 or more"),
         ("document_lama", ("--logit_scale", "inf"), "logit_scale=inf: expected a finite number"),
+        ("sentence_linear", ("--folds", "1"), "folds=1: expected 2 or more"),
+        ("sentence_contextualizer", ("--folds", "1"), "folds=1: expected 2 or more"),
         ("sentence_linear", ("--seeds", "0", "-1"), "seeds=-1: expected 0 or more, and at most 4.29497e+09"),
         ("wikipedia_attention_cbow", ("--window", "0"), "window=0: expected 1 or more"),
         ("pos_bilstm_tagger", ("--momentum", "1"), "momentum=1.0: expected 0 or more, and less than 1"),

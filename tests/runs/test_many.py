@@ -9,7 +9,7 @@ import pytest
 
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.result import RunResult
-from ctxzoo.runs.many import FoldSettings, print_outcomes, run_folds
+from ctxzoo.runs.many import print_outcomes, run_folds
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
 from tests.support.result_tables import make_folds
@@ -77,8 +77,3 @@ def test_without_rows_to_compare_there_is_no_such_column(capsys: pytest.CaptureF
     printed = capsys.readouterr().out
     assert "CR" in printed
     assert "difference" not in printed
-
-
-def test_one_fold_is_no_cross_validation() -> None:
-    with pytest.raises(ValueError, match="folds=1: cross-validation needs at least 2"):
-        FoldSettings(folds=1)
