@@ -79,7 +79,8 @@ def experiment_options(words: Sequence[str]) -> argparse.Namespace | None:
         raise ValueError(f"{error}{others or '; --help all shows those that there are'}") from error
     own = line.several["own"].values()
     options = argparse.Namespace(**{**line.experiment.values(), **own})
-    options.data, options.line, options.commands = line.experiment.data.dataset, line, commands
+    options.data, options.line, options.commands = options.dataset, line, commands
+    del options.dataset  # a pipe that two options name would be read twice
     options.command, options.debug = train_command, "--debug" in words
     return options
 

@@ -84,7 +84,8 @@ class CommandLine:
             options: With `data`, `validation` and `test`.
         """
         files = {name: None if value is None else str(value) for name, value in vars(options).items() if name in FILES}
-        experiment = self.experiment.changed(dataset=str(options.data))
+        texts = {} if getattr(options, "texts", None) is None else {"texts": str(options.texts)}
+        experiment = self.experiment.changed(dataset=str(options.data), **texts)
         own: Args = self.several[OWN].changed(files)
         return CommandLine(experiment, {**self.several, OWN: own}, self.typed)
 
