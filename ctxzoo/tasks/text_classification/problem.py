@@ -146,7 +146,7 @@ class TextClassification(Classification, TaskCommands):
     def search_space(self, experiment: Experiment) -> dict[str, Sequence[Any] | Between]:
         space = super().search_space(experiment)
         wide = experiment.start.values()["wide"]
-        linear = {name: SEARCH_SPACE[name] for name in OF_THE_LINEAR_PART if wide}
+        linear = {name: self.space[name] for name in OF_THE_LINEAR_PART if wide and name in self.space}
         return {name: values for name, values in (space | linear).items() if wide or name not in OF_THE_LINEAR_PART}
 
     def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
