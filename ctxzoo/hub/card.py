@@ -274,7 +274,8 @@ def _data(result: RunResult, config: ZooConfig, about: DatasetFacts, task: TaskC
         lines.append("- word vectors: learned from the training split.")
     elif vectors:
         told = result.settings.get("freeze_embeddings")
-        frozen = getattr(config, "freeze_embeddings", True) if told is None else told
+        of_config = getattr(config, "freeze_embeddings", not getattr(config, "train_word_embeddings", True))
+        frozen = of_config if told is None else told
         trained = task.trains_word_vectors or frozen is False
         kept = "trained further" if trained else "kept as they are"
         lines.append(f"- word vectors: {code_span(str(vectors))}, {kept}; their own licence applies.")

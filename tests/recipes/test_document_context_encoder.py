@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
+from ctxzoo.tasks.text_classification.experiments import with_word2vec
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 from recipes.document_context_encoder import BASE, LONGEST, of_attention
 from tests.support.recipe_here import recipe_here
 from tests.support.recipe_process import TINY, recipe
@@ -34,6 +36,13 @@ def test_every_attention_trains_and_is_told_apart(tmp_path: Path, attentions: tu
     folder = tmp_path / "runs" / NAME / "learned-sample-test-seed0-try" / "checkpoint"
     config = json.loads((folder / "config.json").read_text())
     assert (config["feature_map"], config["dropout"]) == ("learned", 0.3)
+
+
+def test_given_vectors_take_the_place_of_word2vec() -> None:
+    for attention in ("dot", "elu"):
+        one = of_attention(with_word2vec(BASE.changed(word_vectors="model_cards/v")), attention)
+        TEXT_CLASSIFICATION.check(one)
+        assert (one.start.values()["word2vec_dim"], one.model.values()["freeze_embeddings"]) == (0, None)
 
 
 def test_no_word_is_cut_off_and_unknown_names_are_refused(tmp_path: Path) -> None:

@@ -304,8 +304,9 @@ def with_word2vec(experiment: Experiment, *, word2vec: bool = True) -> Experimen
     """
     start: Any = experiment.start
     model: Any = experiment.model
-    if start.word_vectors is not None:  # which are trained further
-        return experiment.changed(word2vec_dim=0, freeze_embeddings=False)
+    if start.word_vectors is not None:  # which are trained further, of encoders always
+        can_freeze = "freeze_embeddings" in ARCHITECTURES[model.architecture].config_class.__dataclass_fields__
+        return experiment.changed(word2vec_dim=0, freeze_embeddings=False if can_freeze else None)
     return experiment.changed(word2vec_dim=model.word_dim if word2vec else 0)
 
 
