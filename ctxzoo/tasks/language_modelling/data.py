@@ -56,7 +56,7 @@ class LineVocabulary:
         Other words are read as `unk_token`: `UNKNOWN_WORD` where the lines have it as a word, else "[UNK]".
 
         Args:
-            lines: of the training rows.
+            lines: Lines of the training rows.
 
         Raises:
             ValueError: no word is frequent enough; see also `build_word_tokenizer`.
@@ -90,8 +90,8 @@ class TokenStream:
     Attributes:
         tokens: (N,) ids.
         lines: (N,) the row of the line that each is of.
-        end_id: of the end mark, which also stands before the first word, so that every word is predicted once.
-        unknown_id: of the words outside the vocabulary.
+        end_id: Id of the end mark, which also stands before the first word, so that every word is predicted once.
+        unknown_id: Id of the words outside the vocabulary.
     """
 
     tokens: npt.NDArray[np.int64]
@@ -119,7 +119,7 @@ class StreamWindows(Dataset[dict[str, torch.Tensor]]):
     """A dataset of which `windows[k]` is the k-th batch, see `LanguageModellingDataModule`.
 
     Args:
-        stream: of a split; its last words, fewer than there are parallel streams, are left out.
+        stream: Ids of the words of a split; its last words, fewer than there are parallel streams, are left out.
         streams: number of parallel streams, as many words of each as of any other.
         length: words of a window; the last may have fewer.
         part: the first of the streams that this dataset has, and the number of these; default: all.

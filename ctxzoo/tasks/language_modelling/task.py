@@ -144,7 +144,7 @@ class LineScore:
     """The score of one line.
 
     Attributes:
-        row: of the line in its split.
+        row: Number of the line in its split.
         tokens: its words and its end mark.
         nll: negative log-likelihood of the line, given all lines before it, in nats, the sum over its tokens.
     """
@@ -173,8 +173,8 @@ def evaluate(
         checkpoint: folder or Hub id, or a model.
         dataset: Hub id, folder, file, or "sample" for generated text.
         split: name of a split, as the DataModule has it.
-        tokenizer: of a model; default: that of the checkpoint.
-        data_dir, text_column: of `LanguageModellingDataModule`.
+        tokenizer: Tokenizer of a model; default: that of the checkpoint.
+        data_dir, text_column: Arguments of `LanguageModellingDataModule`.
         batch_size: words that are read at once; no score depends on it.
         precision, accelerator: how to run.
         progress: show a progress bar.

@@ -39,7 +39,7 @@ def evaluate(
         checkpoint: folder or Hub id with model and tokenizer, or a model.
         dataset: Hub id, folder, SQuAD JSON file, or "sample" for the generated corpus.
         split: name of a split, as the DataModule has it.
-        tokenizer: of a model; default the one of the checkpoint.
+        tokenizer: Tokenizer of a model; default: that of the checkpoint.
         data_dir, squad_version, fix_answer_start, cache_dir: see `SquadDataModule`.
         no_answer_threshold: score above which "no answer" is given; default the one in the model's config, tuned on
             validation, if any.

@@ -38,7 +38,7 @@ def evaluate(
         dataset: Hub id, folder, file, or "sample" for the generated corpus. All rows of a file are its split "train",
             unless `dev_share` says how many of them are "validation".
         split: name of a split, as the DataModule has it.
-        tokenizer: of a model; default the one of the checkpoint.
+        tokenizer: Tokenizer of a model; default: that of the checkpoint.
         batch_size, precision, accelerator: how to run.
         progress: show a progress bar.
         data_options: of `TextClassificationDataModule`, such as data_dir and text_column; of a checkpoint from a

@@ -58,7 +58,7 @@ def evaluate(
         checkpoint: folder or Hub id with model and tokenizer, or a model.
         dataset: Hub id, folder, or "sample" for the generated corpus.
         split: name of a split, as the DataModule has it.
-        tokenizer: of a model; default the one of the checkpoint.
+        tokenizer: Tokenizer of a model; default: that of the checkpoint.
         data_dir, tag_column: of `TokenClassificationDataModule`.
         batch_size, precision, accelerator: how to run.
         progress: show a progress bar.

@@ -69,7 +69,7 @@ def evaluate(
         dataset: Hub id or folder; file of text, which is its own split "train"; or "sample" for generated sentences, of
             which "train" is what recipes train on, and "test" others.
         split: name of a split.
-        tokenizer: of a model; default the one of the checkpoint.
+        tokenizer: Tokenizer of a model; default: that of the checkpoint.
         data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
         text_column: of a dataset, one or several, read one after another; default: text.
         words: about as many of the split's known words are predicted, from its beginning.
