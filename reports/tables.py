@@ -6,14 +6,18 @@ nothing is written and the exit status is 1 when a table disagrees with the resu
 are made from the folder of trials within that of the results, and the table of checkpoints from the folder of them
 beside it.
 ``<!-- table: NAME, finished rows -->`` leaves out rows without a result, and the commands of what is not run.
+``<!-- table: NAME.csv -->``, a line without a partner, stands for the table as the file NAME.csv beside the document,
+which is written and checked as the document is.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import importlib
 import io
 import json
+import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -21,71 +25,39 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import reports
 from ctxzoo.data.files import write_atomically
 from ctxzoo.hub.published import Published, read_published
 from ctxzoo.results.result import TRIALS, RunResult, read_results
 from ctxzoo.results.table_parts import NOT_RUN, NOTHING
-from reports import (
-    tables_beta_lstm,
-    tables_beta_lstm_ptb,
-    tables_beta_lstm_sentences,
-    tables_bidaf,
-    tables_bidaf_controls,
-    tables_bidaf_reader,
-    tables_bilstm_tagger,
-    tables_context_encoder,
-    tables_contextualizer,
-    tables_default_texts,
-    tables_hcrnn,
-    tables_lama,
-    tables_long_context,
-    tables_nipen,
-    tables_overview,
-    tables_published,
-    tables_recipes,
-    tables_regression,
-    tables_time_encoding,
-    tables_word_embedding,
-    tables_word_embedding_sentiment,
-    tables_word_embedding_studies,
-    tables_word_embedding_uses,
-)
 
-TABLES: dict[str, Callable[[list[RunResult]], str]] = {
-    **tables_beta_lstm.TABLES,
-    **tables_beta_lstm_ptb.TABLES,
-    **tables_beta_lstm_sentences.TABLES,
-    **tables_bidaf.TABLES,
-    **tables_bidaf_controls.TABLES,
-    **tables_bidaf_reader.TABLES,
-    **tables_bilstm_tagger.TABLES,
-    **tables_context_encoder.TABLES,
-    **tables_contextualizer.TABLES,
-    **tables_default_texts.TABLES,
-    **tables_hcrnn.TABLES,
-    **tables_lama.TABLES,
-    **tables_long_context.TABLES,
-    **tables_nipen.TABLES,
-    **tables_overview.TABLES,
-    **tables_recipes.TABLES,
-    **tables_regression.TABLES,
-    **tables_time_encoding.TABLES,
-    **tables_word_embedding.TABLES,
-    **tables_word_embedding_sentiment.TABLES,
-    **tables_word_embedding_studies.TABLES,
-    **tables_word_embedding_uses.TABLES,
-}
+Make = Callable[..., str]
 
-TRIAL_TABLES: dict[str, Callable[[list[RunResult]], str]] = {
-    **tables_bidaf_reader.TRIAL_TABLES,
-    **tables_default_texts.TRIAL_TABLES,
-    **tables_hcrnn.TRIAL_TABLES,
-    **tables_nipen.TRIAL_TABLES,
-    **tables_time_encoding.TRIAL_TABLES,
-}
+
+def registry(kind: str) -> dict[str, Make]:
+    """Return the tables of all modules of this folder by name.
+
+    Args:
+        kind: Name of the dictionary of a module that has them.
+
+    Raises:
+        ValueError: Two modules have a table of one name.
+    """
+    found: dict[str, Make] = {}
+    for module in sorted(module.name for module in pkgutil.iter_modules(reports.__path__)):
+        if module.startswith("tables_"):
+            tables = getattr(importlib.import_module(f"reports.{module}"), kind, {})
+            if twice := found.keys() & tables.keys():
+                raise ValueError(f"two tables are called {', '.join(twice)}, one in reports/{module}.py; rename one")
+            found |= tables
+    return found
+
+
+TABLES = registry("TABLES")  # of results
+TRIAL_TABLES = registry("TRIAL_TABLES")  # of the runs by which settings were chosen
+CHECKPOINT_TABLES = registry("CHECKPOINT_TABLES")  # of results and published checkpoints
 FINISHED = ", finished rows"  # behind the name of a table
 EMPTY = {NOTHING, "", "0"}  # cells of a row without a result; 0 trainings
-CHECKPOINT_TABLES = tables_published.CHECKPOINT_TABLES
 KNOWN = (*TABLES, *TRIAL_TABLES, *CHECKPOINT_TABLES)
 
 
@@ -118,15 +90,41 @@ def disagreements(
     ]
 
 
+def csv_files(
+    text: str, results: list[RunResult], trials: Sequence[RunResult] = (), published: Sequence[Published] = ()
+) -> dict[str, str]:
+    """Return the content of the CSV files that a document asks for, by their names.
+
+    Raises:
+        ValueError: a table is not in ``KNOWN``.
+    """
+    files = {}
+    for name in re.findall(r"^<!-- table: (.+)\.csv -->$", text, flags=re.MULTILINE):
+        if name not in KNOWN:
+            raise ValueError(f"unknown table {name!r}; known: {', '.join(KNOWN)}")
+        files[f"{name}.csv"] = as_csv(_table(name, results, trials, published))
+    return files
+
+
+def as_csv(table: str) -> str:
+    """Return the rows of a Markdown table as CSV, without the commands below it."""
+    buffer = io.StringIO()
+    lines = table.partition("\n\n")[0].splitlines()
+    rows = [[cell.replace(r"\|", "|") for cell in line[2:-2].split(" | ")] for line in lines]
+    csv.writer(buffer, lineterminator="\n").writerows([rows[0], *rows[2:]])
+    return buffer.getvalue()
+
+
 def _content(marked: str, results: list[RunResult], trials: Sequence[RunResult], published: Sequence[Published]) -> str:
     name = marked.removesuffix(FINISHED)
-    if name in CHECKPOINT_TABLES:
-        table = CHECKPOINT_TABLES[name](results, published)
-    elif name in TRIAL_TABLES:
-        table = TRIAL_TABLES[name](list(trials))
-    else:
-        table = TABLES[name](results)
+    table = _table(name, results, trials, published)
     return f"\n{table if name == marked else _finished_rows(table)}\n\n"
+
+
+def _table(name: str, results: list[RunResult], trials: Sequence[RunResult], published: Sequence[Published]) -> str:
+    if name in CHECKPOINT_TABLES:
+        return CHECKPOINT_TABLES[name](results, published)
+    return TRIAL_TABLES[name](list(trials)) if name in TRIAL_TABLES else TABLES[name](results)
 
 
 def _finished_rows(table: str) -> str:
@@ -143,7 +141,7 @@ def _positions(text: str) -> dict[str, slice]:
     """Return where the content of each table of a document stands, in order."""
     positions: dict[str, slice] = {}
     name, start = None, 0
-    for marker in re.finditer(r"^<!-- (/?)table: (.+) -->\n?", text, flags=re.MULTILINE):
+    for marker in re.finditer(r"^<!-- (/?)table: (.+)(?<!\.csv) -->\n?", text, flags=re.MULTILINE):
         if marker[2].removesuffix(FINISHED) not in KNOWN:
             raise ValueError(f"unknown table {marker[2]!r}; known: {', '.join(KNOWN)}")
         if name != (marker[2] if marker[1] else None):
@@ -188,11 +186,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     document = options.results
     try:
         results, trials = read_results(options.results), read_trials(options.results)
-        published = read_published(options.results.parent)
+        runs = results, trials, read_published(options.results.parent)
         for document in options.documents:
             text = document.read_text(encoding="utf-8")
-            if names := disagreements(text, results, trials, published):
-                stale[document], made[document] = names, render(text, results, trials, published)
+            if names := disagreements(text, *runs):
+                stale[document], made[document] = names, render(text, *runs)
+            for name, content in csv_files(text, *runs).items():
+                file = document.parent / name
+                if not file.is_file() or file.read_text(encoding="utf-8") != content:
+                    stale[file], made[file] = [file.stem], content
     except (OSError, ValueError, TypeError) as error:
         parser.error(f"{document}: {error}")
     if options.check:

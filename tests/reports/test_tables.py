@@ -9,7 +9,7 @@ import pytest
 
 from ctxzoo.hub.published import read_published
 from ctxzoo.results.result import TRIALS, write_result
-from reports.tables import TABLES, disagreements, main, read_trials, render, write_csv
+from reports.tables import TABLES, as_csv, csv_files, disagreements, main, read_trials, render, write_csv
 from tests.support.committed_results import committed_results
 from tests.support.result_tables import make_run
 
@@ -26,6 +26,11 @@ def test_documents_agree_with_results() -> None:
         for path in documents
         if (names := disagreements(path.read_text("utf-8"), *runs))
     }
+    for path in documents:
+        for name, content in csv_files(path.read_text("utf-8"), *runs).items():
+            file = path.parent / name
+            if not file.is_file() or file.read_text("utf-8") != content:
+                stale[str(file.relative_to(ROOT))] = [name]
     assert not stale, f"run python -m reports.tables on them: {stale}"
 
 
@@ -84,6 +89,28 @@ def test_several_tables_of_one_document_keep_their_places() -> None:
     plain = [line for line in made.splitlines() if line.startswith(("before", "<!--", "end"))]
     assert plain == text.splitlines()
     assert disagreements(made.replace("60.55", "66.55"), [make_run()]) == ["bidaf-paper"]
+
+
+def test_a_table_may_be_a_file_beside_its_document(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "<!-- table: bidaf-paper.csv -->\n[numbers](bidaf-paper.csv)\n"
+    (workplace / "page.md").write_text(text)
+    assert main(["page.md", "--check"]) == 1
+    assert "bidaf-paper.csv: bidaf-paper disagree with results" in capsys.readouterr().out
+    assert main(["page.md"]) == 0
+    assert (workplace / "page.md").read_text() == text
+    with (workplace / "bidaf-paper.csv").open(newline="") as file:
+        found = list(csv.DictReader(file))
+    assert (found[5]["model"], found[5]["paper F1"], len(found)) == ("learned_char7", "64.57", 8)
+    assert main(["page.md", "--check"]) == 0
+    (workplace / "bidaf-paper.csv").write_text("model\n")
+    assert main(["page.md", "--check"]) == 1
+    with pytest.raises(ValueError, match="unknown table 'other'"):
+        csv_files("<!-- table: other.csv -->\n", [])
+
+
+def test_a_table_as_csv_has_its_cells_without_signs_of_markdown_or_commands() -> None:
+    table = "| a | b, c |\n| --- | ---: |\n| x \\| y |  |\n| 1 | 2 |\n\n```bash\n| no |\n```"
+    assert as_csv(table) == 'a,"b, c"\nx | y,\n1,2\n'
 
 
 @pytest.mark.parametrize(

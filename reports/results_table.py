@@ -1,0 +1,365 @@
+"""Tables of results as they are declared: which runs a row has, what a column shows of them, and what is compared.
+
+A table is a `Table` of rows and columns. The runs of a cell are those of the table, its row and its column together,
+see `runs_of`; a `Difference` is a row of tests between two rows. Rows may be made from the results, where those say
+which there are. `Trials` is a table with a row for each run. Both are called with all results and return Markdown,
+below it the commands that run what is missing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from ctxzoo.results import table_parts
+from ctxzoo.results.comparison import difference_cell, score_cell
+from ctxzoo.results.result import RunResult
+from ctxzoo.results.seed_comparison import seeds_cell
+from ctxzoo.results.table_parts import (
+    NOT_RUN,
+    NOTHING,
+    changed_settings,
+    commands_not_run,
+    markdown_table,
+    mean_and_deviation,
+    refuse_mixtures,
+    refuse_repeats,
+    trial_rows,
+    with_commands,
+)
+
+Runs: TypeAlias = Sequence[RunResult]
+Where: TypeAlias = Mapping[str, Any]
+
+
+def select(results: Iterable[RunResult], where: Where) -> Runs:
+    """Return the runs with some values, without trials of a few batches.
+
+    Args:
+        results: Runs of all recipes.
+        where: Values by field of a run, as ``variant``, or by an entry of one, as ``settings.window``. ``part`` and
+            ``name`` stand for a tag that is made of both, ``part-name``, or of the one that is not empty.
+    """
+    wanted = {name: value for name, value in where.items() if name not in ("part", "name")}
+    if len(wanted) < len(where):
+        wanted["tag"] = "-".join(part for part in (where.get("part", ""), where.get("name", "")) if part)
+    items = tuple(wanted.items())
+    return [
+        run
+        for run in results
+        if all(_value(run, name) == value for name, value in items) and not run.settings.get("tiny")
+    ]
+
+
+def _value(run: RunResult, name: str) -> Any:
+    place, _, entry = name.partition(".")
+    value = getattr(run, place)
+    return value.get(entry) if entry else value
+
+
+def runs_of(results: Iterable[RunResult], where: Where) -> Runs:
+    """Return the runs of one mean, see `select`.
+
+    Raises:
+        ValueError: A seed and fold is there twice, or runs were not made alike.
+    """
+    found = select(results, where)
+    refuse_repeats(found)
+    refuse_mixtures(found)
+    return found
+
+
+def names_of(results: Iterable[RunResult], where: Where, part: str = "") -> list[str]:
+    """Return the names in the tags of runs, sorted: what stands behind ``part-``, or all of the tag without a part."""
+    start = f"{part}-" if part else ""
+    tags = {run.tag for run in select(results, where) if run.tag.startswith(start)}
+    return sorted(tag.removeprefix(start) for tag in tags if tag)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: what it shows.
+
+    Attributes:
+        heading: Heading of the column; where nothing below is told, its cells are those that rows give.
+        show: Writes the runs of a cell, one or more.
+        minus: Writes the difference of the runs of two rows; of a column that shows none, of a row and its base.
+        total: Writes what the runs of all cells of a row that are shown have in common.
+        where: What the runs of the column have beside those of the row.
+        base: What the runs have instead with which a column of differences compares those of the row.
+        partly: What stands behind a cell with fewer runs than the row needs: text with ``{have}`` and ``{need}``.
+        fill: What stands in the commands of rows for the column, by name.
+    """
+
+    heading: str
+    show: Callable[[Runs], str] | None = None
+    minus: Callable[[Runs, Runs], str] | None = None
+    total: Callable[[list[Runs]], str] | None = None
+    where: Where = field(default_factory=dict)
+    base: Where = field(default_factory=dict)
+    partly: str = ""
+    fill: Mapping[str, str] = field(default_factory=dict)
+
+
+Source: TypeAlias = Where | Runs | Callable[[Column], Where | Runs]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of runs.
+
+    Attributes:
+        label: First cell, or the first cells.
+        source: What its runs have, the runs, or one of both for each column.
+        base: What the runs have instead with which columns of differences compare the row; None: compared with none.
+        given: Cells that are text, by the heading of the column.
+        only: Headings of the columns that the row has, if not all.
+        beside: What the runs have instead beside which the label tells changed settings.
+        optional: Whether the row is left out where it has no runs.
+        absent: What a cell without runs shows; a row without any where all columns are of the same runs shows no more.
+        need: Runs that a cell needs.
+        command: Command that runs what is missing. In it ``{missing}`` stands for the variants of all rows that have
+            the command, and ``{NAME}`` for what the columns fill in.
+        variant: What ``{missing}`` has for this row, if not the variant.
+    """
+
+    label: str | tuple[str, ...]
+    source: Source
+    base: Where | None = None
+    given: Mapping[str, str] = field(default_factory=dict)
+    only: Collection[str] = ()
+    beside: Where | None = None
+    optional: bool = False
+    absent: str = NOT_RUN
+    need: int = 1
+    command: str = ""
+    variant: str = ""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A row of the differences of one row to another in all columns that have a test.
+
+    Attributes:
+        label: First cell.
+        ours: What its runs have, see `Row.source`.
+        base: What the runs have that are taken away.
+        optional: Whether the row is left out where nothing can be compared.
+    """
+
+    label: str
+    ours: Source
+    base: Source
+    optional: bool = False
+
+
+Line: TypeAlias = Row | Difference | Sequence[str]  # the last: the cells themselves
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of results, which is written by calling it.
+
+    Attributes:
+        headings: Headings of the labels of rows.
+        columns: All other columns.
+        rows: Rows, or what makes them from all results.
+        where: What the runs of all rows have, unless a row says otherwise.
+        alike: Returns a run without what its repetitions need not have alike.
+        complete: Whether the runs of a cell are all that it needs; by default as many as the row needs.
+    """
+
+    headings: Sequence[str]
+    columns: Sequence[Column]
+    rows: Sequence[Line] | Callable[[Runs], Iterable[Line]]
+    where: Where = field(default_factory=dict)
+    alike: Callable[[RunResult], RunResult] | None = None
+    complete: Callable[[Runs], bool] | None = None
+
+    def __call__(self, results: Sequence[RunResult]) -> str:
+        """Return the table and the commands of what is missing; raises ValueError as `runs_of` does."""
+        rows = self.rows(results) if callable(self.rows) else self.rows
+        cells = _Cells(self, results)
+        lines = [line for row in rows if (line := cells.line(row)) is not None]
+        table = markdown_table(
+            [*self.headings, *(column.heading for column in self.columns)], lines, len(self.headings)
+        )
+        return with_commands(table, commands_not_run(cells.commands()))
+
+
+class _Cells:
+    """The cells of a table and what is missing for them."""
+
+    def __init__(self, table: Table, results: Iterable[RunResult]) -> None:
+        self.table = table
+        self.by_recipe: dict[str, list[RunResult]] = defaultdict(list)
+        for run in results:
+            self.by_recipe[run.recipe].append(table.alike(run) if table.alike else run)
+        self.of_one = not any(column.where for column in table.columns)  # row, not column, tells the runs
+        self.missing: dict[tuple[int, str], list[str]] = {}  # variants by place of the column and command
+
+    def line(self, row: Line) -> Sequence[str] | None:
+        """Return the cells of a row; None for one that is left out."""
+        if isinstance(row, Row):
+            return self._row(row)
+        if not isinstance(row, Difference):
+            return row
+        cells = [
+            column.minus(self._find(row.ours, column), self._find(row.base, column)) if column.minus else NOTHING
+            for column in self.table.columns
+        ]
+        if row.optional and set(cells) == {NOTHING}:
+            return None
+        last = max(place for place, column in enumerate(self.table.columns) if column.minus)
+        return [row.label, *cells[: last + 1]]
+
+    def commands(self) -> list[str]:
+        """Return the commands of what is missing, by columns and recipes where columns have some of their own."""
+        found = []
+        order = sorted(self.missing.items(), key=lambda item: item[0] if item[0][0] >= 0 else (-1, ""))
+        for (place, command), variants in order:
+            fill = self.table.columns[max(place, 0)].fill
+            found.append(command.format(missing=" ".join(dict.fromkeys(variants)), **fill))
+        return list(dict.fromkeys(found))
+
+    def _find(self, source: Source, column: Column, instead: Where | None = None) -> Runs:
+        """Return the runs of a cell, or of what has other values `instead`."""
+        found = source(column) if callable(source) else source
+        if not isinstance(found, Mapping):
+            return found
+        where = {**self.table.where, **found, **column.where, **(instead or {})}
+        return runs_of(self.by_recipe[where["recipe"]], where)
+
+    def _row(self, row: Row) -> list[str] | None:
+        columns = self.table.columns
+        if self.of_one and not callable(row.source):
+            found = [self._find(row.source, columns[0])] * len(columns)
+        else:
+            found = [self._find(row.source, column) for column in columns]
+        self._note_missing(row, found)
+        if row.optional and not any(found):
+            return None
+        cells: list[str] = []
+        for column, runs in zip(columns, found, strict=True):
+            if row.only and column.heading not in row.only:
+                cells.append(NOTHING)
+            elif column.show and not runs and column.heading not in row.given and self.of_one:
+                cells.append(row.absent)
+                return [*self._label(row, found), *cells]
+            else:
+                cells.append(self._cell(row, column, runs, found))
+        last = max(place for place, column in enumerate(columns) if not row.only or column.heading in row.only)
+        return [*self._label(row, found), *cells[: last + 1]]
+
+    def _cell(self, row: Row, column: Column, runs: Runs, found: Sequence[Runs]) -> str:
+        if column.heading in row.given:
+            return row.given[column.heading]
+        if column.total:
+            return column.total([runs for runs, other in zip(found, self.table.columns, strict=True) if other.show])
+        if column.show:
+            note = column.partly.format(have=len(runs), need=row.need) if 0 < len(runs) < row.need else ""
+            return column.show(runs) + note if runs else row.absent
+        if column.minus and (row.base is not None or column.base):
+            base = self._find(row.source, column, {**(row.base or {}), **column.base})
+            return NOTHING if base == runs else column.minus(runs, base)
+        return NOTHING
+
+    def _label(self, row: Row, found: Sequence[Runs]) -> list[str]:
+        label = [row.label] if isinstance(row.label, str) else list(row.label)
+        if row.beside is not None:
+            pairs = {}
+            for column, runs in zip(self.table.columns, found, strict=True):
+                plain = self._find(row.source, column, row.beside) if column.show and runs else []
+                if plain:
+                    pairs[column.heading] = runs[0], plain[0]
+            label[-1] += changed_settings(pairs)
+        return label
+
+    def _note_missing(self, row: Row, found: Sequence[Runs]) -> None:
+        if not row.command:
+            return
+        by_column = any(column.fill for column in self.table.columns)  # then others ask for nothing
+        for place, (column, runs) in enumerate(zip(self.table.columns, found, strict=True)):
+            lacking = not self.table.complete(runs) if self.table.complete else len(runs) < row.need
+            asked = column.show and column.heading not in row.given and (column.fill or not by_column)
+            if asked and lacking:
+                variant = row.variant or (row.source.get("variant", "") if isinstance(row.source, Mapping) else "")
+                self.missing.setdefault((place if column.fill else -1, row.command), []).append(variant)
+
+
+@dataclass(frozen=True)
+class Trials:
+    """A table of the runs by which settings were chosen, a row for each: the best of each group first.
+
+    Attributes:
+        headings: Headings of the labels of groups.
+        columns: What is shown of a run behind the settings that tell the runs apart.
+        groups: What the runs of a group have, by its labels.
+        by: Name of the score that is best where it is highest.
+        apart: Whether settings tell apart the runs of a group, or else those of all groups.
+    """
+
+    headings: Sequence[str]
+    columns: Sequence[Column]
+    groups: Mapping[tuple[str, ...], Where]
+    by: str
+    apart: bool = True
+
+    def __call__(self, results: Sequence[RunResult]) -> str:
+        """Return the table."""
+        shown = [table_parts.Column(column.heading, column.show) for column in self.columns if column.show]
+        labels: list[tuple[str, ...]] = []
+        found: list[Runs] = []
+        for label, where in self.groups.items():
+            runs = sorted(select(results, where), key=lambda run: run.metrics[self.by], reverse=True)
+            labels += [label] * len(runs)
+            found.append(runs)
+        groups = found if self.apart else [[run for runs in found for run in runs]]
+        cells = [row for runs in groups for row in trial_rows(runs, shown)]
+        headings = [*self.headings, "settings", *(column.heading for column in shown)]
+        rows = [[*label, *row] for label, row in zip(labels, cells, strict=True)]
+        return markdown_table(headings, rows, left=len(self.headings) + 1)
+
+
+def score(heading: str, key: str, decimals: int = 2, **more: Any) -> Column:
+    """Return the column of a score, as mean ± sample standard deviation over the runs of a row.
+
+    Args:
+        heading: Heading of the column.
+        key: Name of the score, as ``test/accuracy``.
+        decimals: Decimals of the score.
+        more: Further attributes of `Column`.
+    """
+    return Column(heading, lambda runs: mean_of(runs, key, decimals), **more)
+
+
+def mean_of(runs: Iterable[RunResult], key: str, decimals: int = 2) -> str:
+    """Write a score over runs, see `mean_and_deviation`."""
+    return mean_and_deviation([run.metrics.get(key) for run in runs], decimals)
+
+
+def seeds_test(key: str, digits: int = 2) -> Callable[[Runs, Runs], str]:
+    """Return what writes the difference of a score with its test over seeds, see `seeds_cell`."""
+    return lambda ours, base: seeds_cell(ours, base, key, digits)
+
+
+def folds_test(key: str) -> Callable[[Runs, Runs], str]:
+    """Return what writes the difference of a score with its test over folds, see `difference_cell`."""
+    return lambda ours, base: difference_cell(ours, base, key)
+
+
+def folds_score(heading: str, key: str, **more: Any) -> Column:
+    """Return the column of a score over folds, which says where some are missing, with its test over folds."""
+    return Column(heading, lambda runs: score_cell(runs, key), folds_test(key), **more)
+
+
+def made(column: table_parts.Column, **more: Any) -> Column:
+    """Return a column of `table_parts` with further attributes of `Column`."""
+    return Column(column.heading, column.show, **more)
+
+
+SEEDS, EPOCHS, MINUTES = map(made, table_parts.RUN_COLUMNS)
+SEEDS_OF = made(table_parts.RUN_COLUMNS[0], partly=" of {need}")
+PARAMETERS = made(table_parts.PARAMETERS_COLUMN)
