@@ -28,7 +28,7 @@ def beta_lstm(rows: list[Row]) -> str:
 def _table(rows: list[Row]) -> str:
     headings = ["", "parameters"]
     for name in ("forward", "training step"):
-        headings += [f"{name}, ms", "times nn.LSTM", "draws"]
+        headings += [f"{name}, ms", f"{name}, times nn.LSTM", f"{name}, draws"]
     by_side: dict[str, dict[str, Row]] = {}
     for row in rows:
         by_side.setdefault(row["side"], {})[row["pass"]] = row

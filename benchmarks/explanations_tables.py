@@ -18,13 +18,14 @@ HEADINGS = [
     "missing",
     "CPU s a text",
 ]
+TITLES = {MAIN: "Attention and contributions", CHOICE: "All that was tried for the network, on other texts"}
 NAMES = {"attention": "attention (before)", "contributions": "contributions (now)"}
 
 
 def explanations(rows: list[Row]) -> str:
     """Return the table of each part; five words at random are the first row of each classifier."""
     tables = []
-    for part in (MAIN, CHOICE):
+    for part, title in TITLES.items():
         body = []
         of_part = [row for row in rows if row["part"] == part]
         for number, row in enumerate(of_part):
@@ -37,5 +38,5 @@ def explanations(rows: list[Row]) -> str:
             if row["passes"]:
                 costs = [row["passes"], f"{float(row['missing']):.1%}", f"{float(row['cpu_seconds_a_text']):.2f}"]
             body.append([row["classifier"], NAMES.get(row["method"], row["method"]), *sizes, *scores, *costs])
-        tables.append(markdown_table(HEADINGS, body, left=2))
-    return "\n\nAll that was tried for the network, on other texts:\n\n".join(tables)
+        tables += [f"**{title}**", markdown_table(HEADINGS, body, left=2)]
+    return "\n\n".join(tables)

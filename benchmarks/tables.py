@@ -1,7 +1,9 @@
-"""The tables of benchmarks/README.md, generated from the files in benchmarks/results.
+"""The tables and first sentences of benchmarks/README.md, generated from the files in benchmarks/results.
 
-python -m benchmarks.tables            writes them
-python -m benchmarks.tables --check    exit status 1 if the document says something else
+The document shows a part of each benchmark; all rows are in benchmarks/results/tables.
+
+python -m benchmarks.tables            writes the document and these files
+python -m benchmarks.tables --check    exit status 1 if one of them says something else
 """
 
 from __future__ import annotations
@@ -16,11 +18,13 @@ from pathlib import Path
 from benchmarks.beta_lstm_tables import beta_lstm
 from benchmarks.context_attention_tables import context_attention
 from benchmarks.document_tables import document_attention
+from benchmarks.excerpts import Excerpt, excerpt, printed_tables, table_file
 from benchmarks.explanations_tables import explanations
 from benchmarks.kernel_start import kernel_start
 from benchmarks.recbole_sessions_tables import recbole_sessions
 from benchmarks.reporting import RESULTS, number, read_rows
 from benchmarks.second_order_tables import second_order_attention
+from benchmarks.sentences import SENTENCES, written
 from benchmarks.session_positions_tables import session_positions
 from benchmarks.settings_search import settings_search
 from benchmarks.shared_rows import shared_rows
@@ -30,6 +34,7 @@ from ctxzoo.data.files import write_atomically
 from ctxzoo.results.table_parts import markdown_table
 
 DOCUMENT = Path(__file__).parent / "README.md"
+CSV_FOLDER = "tables"  # below the results
 
 Row = dict[str, str]
 
@@ -58,7 +63,7 @@ def training_step(rows: list[Row]) -> str:
 
 def preparation(rows: list[Row]) -> str:
     """Return the seconds of each start beside the aim."""
-    headings = ["corpus", "", "start", "questions", "contexts", "questions/s", "seconds", "with imports", "aim"]
+    headings = ["corpus", "how", "start", "questions", "contexts", "questions/s", "seconds", "with imports", "aim"]
     return markdown_table(
         headings,
         [
@@ -116,53 +121,128 @@ TABLES: dict[str, Callable[[list[Row]], str]] = {
 }
 
 
+K5 = "contextualizer, K = 5"
+FAVOR, ELU = "favor, M = 64", "elu"
+LENGTHS_AND_AIMS = ("", "n = 256", "n = 512", "n = 4096", "n = 16384", "at least 10 at n = 4096")
+EXCERPTS: dict[str, Excerpt] = {
+    "second_order_attention-cpu": Excerpt(
+        ("Layers, speed",),
+        ("contextualizer, K = 1", K5, f"{K5}, u = 100", "self-attention", "GRU, both directions"),
+        ("", "n = 64", "n = 512", "n = 4096", "at least 10", "exponent at most 1.15"),
+        passes=True,
+    ),
+    "second_order_attention-cuda": Excerpt(
+        ("Attention alone, speed", "Attention alone, times"),
+        ("triton",),
+        ("", "pass", "n = 128", "n = 512", "n = 4096", "at least 3 from n = 512", "at most 2 from n = 512"),
+    ),
+    "context_attention-cpu": Excerpt(
+        ("Linear, speed", "Causal, speed"), (FAVOR, "favor, default M", ELU), LENGTHS_AND_AIMS, passes=True
+    ),
+    "document_attention-cpu": Excerpt(
+        ("30 heads, speed",),
+        ("LAMA", "LAMA without W_w", "self-attention"),
+        ("", "n = 64", "n = 1024", "n = 4096", "at least 3", "exponent at most 1.1"),
+        passes=True,
+    ),
+    "beta_lstm-cpu": Excerpt(
+        ("Batch of 16",),
+        ("nn.LSTM", "nn.LSTM of 200 units", "lstm", "bibeta5", "kumaraswamy", "bibeta5, means"),
+        ("", "parameters", "forward, times nn.LSTM", "training step, times nn.LSTM", "training step, draws", "aim"),
+    ),
+    "beta_lstm-cuda": Excerpt(
+        ("Batch of 16",),
+        ("nn.LSTM", "nn.LSTM of 200 units", "lstm", "bibeta5", "kumaraswamy", "bibeta5, means"),
+        ("", "forward, times nn.LSTM", "training step, ms", "training step, times nn.LSTM"),
+    ),
+    "word_embedding": Excerpt(
+        columns=("", "words/s", "ratio", "whole process, s", "the first one, s", "WordSim-353", "syntactic analogies")
+    ),
+    "preparation": Excerpt(
+        rows=("SQuAD 2.0, from ctxzoo-data/squad_v1_mini", "ctxzoo-data/squad_v2_mini, repeated"),
+        columns=("corpus", "how", "start", "questions", "seconds", "with imports", "aim"),
+    ),
+    "explanations": Excerpt(
+        ("Attention and contributions",), ("contextualizer-mr", "lama-imdb", "lama-reuters8", "default")
+    ),
+}
+
+
 def render(text: str, results: Path = RESULTS) -> str:
-    """Return `text` with every table made anew; a table without a file says that it was not measured.
+    """Return `text` with sentences and tables made anew; a table without a file says that it was not measured.
 
     Raises:
-        ValueError: an unknown table, or a marker without its partner.
+        ValueError: An unknown table, or a marker without its partner.
     """
-    names = re.findall(r"^<!-- table: (.+) -->$", text, flags=re.MULTILINE)
-    for name in names:
+    for name in re.findall(r"^<!-- table: (.+) -->$", text, flags=re.MULTILINE):
         if name not in TABLES:
             raise ValueError(f"unknown table {name!r}; known: {', '.join(TABLES)}")
-        pattern = rf"(?<=<!-- table: {re.escape(name)} -->\n).*?(?=<!-- /table: {re.escape(name)} -->)"
-        content = f"\n{_content(name, results / f'{name}.csv')}\n\n"
-        found = list(re.finditer(pattern, text, flags=re.DOTALL))
-        if len(found) != 1:
-            raise ValueError(f"table {name!r}: {len(found)} pairs of markers, expected one")
-        text = text[: found[0].start()] + content + text[found[0].end() :]
+        text = _filled(text, f"table: {name}", _content(name, results))
+    if "<!-- sentences -->" in text:
+        text = _filled(text, "sentences", "\n".join(written(sentence, results) for sentence in SENTENCES))
     return text
 
 
-def _content(name: str, file: Path) -> str:
+def _filled(text: str, marker: str, content: str) -> str:
+    """Return the text with other content between the two lines of a marker."""
+    begin, end = (f"<!-- {slash}{marker} -->" for slash in ("", "/"))
+    parts = re.split(rf"(?<={re.escape(begin)}\n).*?(?={re.escape(end)})", text, flags=re.DOTALL)
+    if len(parts) != 2:
+        raise ValueError(f"{marker!r}: {len(parts) - 1} pairs of markers, expected one")
+    return f"\n{content}\n\n".join(parts)
+
+
+def csv_files(results: Path = RESULTS) -> dict[Path, str]:
+    """Return the CSV file of each benchmark that was measured, with all rows of its tables."""
+    return {
+        results / CSV_FOLDER / file.name: table_file(printed_tables(TABLES[file.stem](read_rows(file)))[0])
+        for file in sorted(results.glob("*.csv"))
+    }
+
+
+def _content(name: str, results: Path) -> str:
+    file = results / f"{name}.csv"
     if not file.exists():
         return "Not measured yet."
     rows = read_rows(file)
+    tables, others = printed_tables(TABLES[name](rows))
+    number_of_rows = sum(len(table.rows) for table in tables)
+    every = f"[{number_of_rows} rows](results/{CSV_FOLDER}/{name}.csv)"
+    return "\n\n".join([*others, excerpt(tables, EXCERPTS.get(name, Excerpt())), f"{_origin(file, rows)}; {every}."])
+
+
+def _origin(file: Path, rows: list[Row]) -> str:
+    """Return where and when the rows were measured."""
     one = rows[0]
     for column in ("cpu", "cores", "gpus", "torch", "transformers"):
         if len({row[column] for row in rows}) > 1:
             raise ValueError(f"{file.name}: rows with several values of {column!r} do not compare; measure all anew")
     gpus = "".join(f", {name}" for name in json.loads(one["gpus"]))
-    machine = f"{one['cpu']}, {one['cores']} cores, {one['memory_gb']} GiB{gpus}"
+    machine = f"{one['cpu']}, {one['cores']} cores{gpus}"
     commits = ", ".join(dict.fromkeys(row["commit"][:12] for row in rows))
     days = sorted(row["created"][:10] for row in rows)
     day = " to ".join(dict.fromkeys((days[0], days[-1])))
-    made = f"{machine}; torch {one['torch']}, transformers {one['transformers']}; commit {commits}; measured {day}"
     dataset = f"; {'text' if 'sentences' in one else 'questions'} of {one['dataset']}" if "dataset" in one else ""
-    return f"{TABLES[name](rows)}\n\n{made}{dataset}."
+    return f"{machine}; commit {commits}; measured {day}{dataset}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write or check the document; returns the exit status."""
+    """Write or check the document and the CSV files; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
-    text = DOCUMENT.read_text(encoding="utf-8")
-    made = render(text)
+    made = {DOCUMENT: render(DOCUMENT.read_text(encoding="utf-8")), **csv_files()}
     if options.check:
-        return int(made != text)
-    write_atomically(DOCUMENT, made.encode())
+        written_files = {DOCUMENT, *(RESULTS / CSV_FOLDER).glob("*.csv")}
+        return int(
+            any(
+                not path.exists() or path.read_text(encoding="utf-8") != made.get(path)
+                for path in {*made, *written_files}
+            )
+        )
+    (RESULTS / CSV_FOLDER).mkdir(exist_ok=True)
+    for path, text in made.items():
+        write_atomically(path, text.encode())
     return 0
 
 

@@ -78,10 +78,10 @@ def test_the_table_has_random_words_first_and_both_parts() -> None:
     theirs = {"method": "attention", "rank": "0.45", "passes": "", "missing": "", "cpu_seconds_a_text": ""}
     rows = [{"classifier": "c", "part": part, **common, **one} for part in ("main", "choice") for one in (theirs, ours)]
     lines = explanations(rows).splitlines()
-    assert lines[2] == "| c | random | 100 | 20 | 0.10 | 0.50 | – | – | – | – |"
-    assert lines[3] == "| c | attention (before) | 100 | 20 | 0.40 | 0.90 | 0.45 | – | – | – |"
-    assert lines[4] == "| c | contributions (now) | 100 | 20 | 0.40 | 0.90 | 0.02 | 19 | 1.2% | 0.05 |"
-    assert lines[-1] == lines[4]
+    assert lines[4] == "| c | random | 100 | 20 | 0.10 | 0.50 | – | – | – | – |"
+    assert lines[5] == "| c | attention (before) | 100 | 20 | 0.40 | 0.90 | 0.45 | – | – | – |"
+    assert lines[6] == "| c | contributions (now) | 100 | 20 | 0.40 | 0.90 | 0.02 | 19 | 1.2% | 0.05 |"
+    assert lines[-1] == lines[6]
 
 
 @pytest.mark.data

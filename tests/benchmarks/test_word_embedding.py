@@ -75,9 +75,9 @@ def test_quick_run_writes_a_whole_table(tmp_path: Path, monkeypatch: pytest.Monk
         ("30.0", "40.0"),
     ]
     table = render("<!-- table: word_embedding -->\n<!-- /table: word_embedding -->\n", tmp_path)
-    assert "**cbow, 1 thread** (20,0" in table
+    assert "\ncbow, 1 thread (20,0" in table
     assert "| gensim CBOW | " in table
-    assert "; text of sample." in table
+    assert "; text of sample; [2 rows]" in table
 
 
 ATTENTION, *_, BY_LINES, BY_FILE = COMPARISONS[0].sides

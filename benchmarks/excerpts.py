@@ -1,0 +1,99 @@
+"""Printed tables as CSV files, and the part of each that stands in benchmarks/README.md."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PrintedTable:
+    """A Markdown table with the paragraph above it.
+
+    Attributes:
+        title: That paragraph; empty where there is none.
+        headings: One for each column.
+        rule: Cells of the line below the headings, which say how columns are aligned.
+        rows: Cells of each row.
+    """
+
+    title: str
+    headings: list[str]
+    rule: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """The part of a benchmark's tables that the document shows.
+
+    Attributes:
+        titles: Beginnings of the titles of the tables; all tables where empty.
+        rows: First cells of the rows; all rows where empty.
+        columns: Headings; all columns where empty.
+        passes: Whether passes without gradients are left out of tables with a column of passes.
+    """
+
+    titles: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    passes: bool = False
+
+
+PASS, WITH_GRADIENTS = "pass", "forward and backward"
+
+
+def printed_tables(text: str) -> tuple[list[PrintedTable], list[str]]:
+    """Return the tables of a Markdown text, and its paragraphs that are neither a table nor the title of one."""
+    tables: list[PrintedTable] = []
+    others: list[str] = []
+    for paragraph in text.split("\n\n"):
+        if not paragraph.startswith("| "):
+            others.append(paragraph)
+            continue
+        headings, rule, *rows = ([*line[2:-2].split(" | ")] for line in paragraph.splitlines())
+        titled = bool(others) and not others[-1].startswith(("![", "Not measured"))
+        title = others.pop().replace("**", "").removesuffix(":") if titled else ""
+        tables.append(PrintedTable(title, headings, rule, rows))
+    return tables, others
+
+
+def table_file(tables: Sequence[PrintedTable]) -> str:
+    """Return the CSV file of tables: the title in the first column, then the columns of all."""
+    named = [[heading or "side" for heading in table.headings] for table in tables]
+    columns = list(dict.fromkeys(heading for headings in named for heading in headings))
+    titles = ["table"] if any(table.title for table in tables) else []
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, [*titles, *columns], restval="", lineterminator="\n")
+    writer.writeheader()
+    for table, headings in zip(tables, named, strict=True):
+        for row in table.rows:
+            writer.writerow({**dict.fromkeys(titles, table.title), **dict(zip(headings, row, strict=True))})
+    return buffer.getvalue()
+
+
+def excerpt(tables: Sequence[PrintedTable], part: Excerpt) -> str:
+    """Return the Markdown of the part of the tables that the document shows.
+
+    Raises:
+        ValueError: A title, row or column is not in the tables.
+    """
+    chosen = [table for table in tables if table.title.startswith(part.titles or "")]
+    first_cells = {row[0] for table in chosen for row in table.rows}
+    missing = [title for title in part.titles if not any(table.title.startswith(title) for table in chosen)]
+    missing += [row for row in part.rows if row not in first_cells]
+    missing += [name for name in part.columns if not any(name in table.headings for table in chosen)]
+    if missing:
+        raise ValueError(f"no table, row or column {missing[0]!r}; tables: {[table.title for table in tables]}")
+    return "\n\n".join(_markdown(table, part) for table in chosen)
+
+
+def _markdown(table: PrintedTable, part: Excerpt) -> str:
+    kept = [place for place, name in enumerate(table.headings) if not part.columns or name in part.columns]
+    rows = [row for row in table.rows if not part.rows or row[0] in part.rows]
+    if part.passes:
+        rows = [row for row in rows if row[table.headings.index(PASS)] == WITH_GRADIENTS]
+    lines = [f"| {' | '.join(line[place] for place in kept)} |" for line in (table.headings, table.rule, *rows)]
+    return "\n".join([*([f"{table.title}:", ""] if table.title else []), *lines])
