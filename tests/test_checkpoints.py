@@ -24,6 +24,7 @@ from ctxzoo.hub.push import push_folder
 from ctxzoo.hub.repository import HubError
 from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification
+from ctxzoo.models.modeling_text import TextPreTrainedModel
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.tasks import PROBLEMS, card_named
@@ -212,11 +213,12 @@ def test_explanations_are_those_of_the_model(folders: dict[str, Path]) -> None:
     assert [one.text for one in ctxzoo.explain(folders["text-classification"], ["solid", "bad"])] == ["solid", "bad"]
 
 
-def test_what_cannot_be_explained(folders: dict[str, Path]) -> None:
+def test_what_cannot_be_explained(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     said = "does question-answering, which is not explained by words; expected a model of text-classification"
     for reader, options in ((folders["question-answering"], {}), (tiny_model(), {"tokenizer": tiny_tokenizer()})):
         with pytest.raises(ValueError, match=said):
             ctxzoo.explain(reader, TEXT, **options)
+    monkeypatch.delattr(TextPreTrainedModel, "get_input_embeddings")
     with (
         registered_toy(),
         pytest.raises(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -92,12 +93,11 @@ def info_lines(facts: CheckpointFacts) -> list[str]:
 
 def project_files(architecture: Architecture) -> list[str]:
     """Return the files of an architecture: its own and, in a checkout, its page, tests and recipes."""
-    package = Path(sys.modules["ctxzoo"].__file__ or "").parent
-    found = [path.relative_to(package.parent) for path in travelling_files(architecture).values()]
-    name = architecture.name
+    checkout, name = Path(sys.modules["ctxzoo"].__file__ or "").parent.parent, architecture.name
+    found = list(travelling_files(architecture).values())
     for pattern in (f"docs/models/{name}.md", f"recipes/*_{name}.py", f"tests/models/test_*_{name}.py"):
-        found += [path.relative_to(package.parent) for path in sorted(package.parent.glob(pattern))]
-    return [path.as_posix() for path in found]
+        found += sorted(checkout.glob(pattern))
+    return [Path(os.path.relpath(path, checkout)).as_posix() for path in found]
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from tests.support.tiny_tagger import tiny_tagger
 from tests.support.tiny_tagger import tiny_tokenizer as tagger_tokenizer
 from tests.support.tiny_word_embedding import tiny_model as tiny_embeddings
 from tests.support.tiny_word_embedding import tiny_tokenizer as embeddings_tokenizer
-from tests.support.toy_architecture import ToyConfig
+from tests.support.toy.configuration_toy import ToyConfig
 from tests.support.toy_classifier import registered_toy, toy_data, toy_model, toy_result, toy_tokenizer, write_toy
 
 PRIVATE = "complaints of patients.csv"

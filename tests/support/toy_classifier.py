@@ -19,38 +19,30 @@ import numpy as np
 import torch
 
 from ctxzoo.hub.card import build_card
-from ctxzoo.hub.card_facts import ARCHITECTURE_FACTS, ArchitectureFacts
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.eval_results import eval_results_files
-from ctxzoo.models.registration import ARCHITECTURES, register
-from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
+from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 from ctxzoo.training.classification import label_fields
 from ctxzoo.training.trainer import TrainerSettings, build_trainer
-from tests.support.toy_architecture import TOY, ToyConfig, ToyForSequenceClassification
+from tests.support.toy.case import TOY
+from tests.support.toy.configuration_toy import ToyConfig
+from tests.support.toy.modeling_toy import ToyForSequenceClassification
+from tests.support.toy.package import registered
 
 LABELS = ["bad", "fair", "good"]
 WORDS = [f"w{number}" for number in range(18)]
 TEXT = "w1 w2 is w3\n\"w4\" 'w5' \\ $w6 w7 " + "w8 w9 w10 " * 12
-FACTS = ArchitectureFacts(
-    title="Toy", summary="A sum of words for tests.", limits=("It knows twenty words.",), citation="@misc{toy2026}"
-)
 
 
 @contextmanager
 def registered_toy() -> Iterator[None]:
     """The toy is one of the zoo's architectures, with facts for its cards."""
-    register(ToyConfig, load=lambda: dict(TOY.model_classes), tokenizer=WordTokenizer)
-    ARCHITECTURE_FACTS["toy"] = FACTS
-    try:
+    with registered(ToyConfig, TOY.model_classes):
         yield
-    finally:
-        del ARCHITECTURES.loaders["toy"], ARCHITECTURE_FACTS["toy"]
-        ARCHITECTURES._loaded.pop("toy", None)
-        ToyConfig.before_first_use = None
 
 
 def toy_data(folder: Path, *, train: int = 30, validation: int = 21, test: int = 14, **options: Any) -> Any:

@@ -30,7 +30,8 @@ from tests.support.rating.card import CARD as RATING
 from tests.support.rating.problem import Rating
 from tests.support.rating.run import rating_run, registered_rating
 from tests.support.subprocesses import REPOSITORY_ROOT
-from tests.support.toy_architecture import TOY, ToyConfig
+from tests.support.toy.case import TOY
+from tests.support.toy.configuration_toy import ToyConfig
 
 PAGE = REPOSITORY_ROOT / "docs" / "adding_a_problem.md"
 

@@ -20,7 +20,7 @@ from ctxzoo.tasks.text_classification.splitting import TextSplitting
 from ctxzoo.tasks.text_classification.vocabulary import TextVocabulary
 from ctxzoo.word_vectors.start_vectors import StartVectors
 from tests.support.tiny_bert import tiny_tokenizer
-from tests.support.toy_architecture import ToyConfig
+from tests.support.toy.configuration_toy import ToyConfig
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 

@@ -25,7 +25,7 @@ from ctxzoo.training.task import NonFiniteLossError
 from ctxzoo.word_vectors.vocabulary import set_word_features
 from tests.support.subprocesses import REPOSITORY_ROOT
 from tests.support.tiny_bert import save_tiny_bert, tiny_tokenizer
-from tests.support.toy_architecture import ToyConfig
+from tests.support.toy.configuration_toy import ToyConfig
 from tests.support.toy_classifier import LABELS, registered_toy, toy_config, toy_data
 
 
