@@ -121,7 +121,7 @@ class Row:
         absent: What a cell without runs shows; a row without any where all columns are of the same runs shows no more.
         need: Runs that a cell needs.
         command: Command that runs what is missing. In it ``{missing}`` stands for the variants of all rows that have
-            the command, and ``{NAME}`` for what the columns fill in.
+            the command, and ``{NAME}`` for what columns fill in; then those that fill in nothing ask for nothing.
         variant: What ``{missing}`` has for this row, if not the variant.
     """
 
@@ -153,6 +153,22 @@ class Difference:
     ours: Source
     base: Source
     optional: bool = False
+
+
+def named_rows(results: Iterable[RunResult], where: Where, labels: Mapping[str, str], part: str = "") -> list[Row]:
+    """Return rows of runs under a name, that is with other settings than the default ones, which the label tells.
+
+    Args:
+        results: Runs of all recipes.
+        where: What the runs have, see `select`.
+        labels: Label of the row by variant.
+        part: What their tags begin with, before the name.
+    """
+    return [
+        Row(f"{label}, {name}", {"variant": variant, "name": name}, beside={"name": ""}, optional=True)
+        for name in names_of(results, where, part)
+        for variant, label in labels.items()
+    ]
 
 
 Line: TypeAlias = Row | Difference | Sequence[str]  # the last: the cells themselves
@@ -280,13 +296,13 @@ class _Cells:
     def _note_missing(self, row: Row, found: Sequence[Runs]) -> None:
         if not row.command:
             return
-        by_column = any(column.fill for column in self.table.columns)  # then others ask for nothing
+        by_column = "{" in row.command.replace("{missing}", "")  # then columns that fill in nothing ask for nothing
         for place, (column, runs) in enumerate(zip(self.table.columns, found, strict=True)):
             lacking = not self.table.complete(runs) if self.table.complete else len(runs) < row.need
             asked = column.show and column.heading not in row.given and (column.fill or not by_column)
             if asked and lacking:
                 variant = row.variant or (row.source.get("variant", "") if isinstance(row.source, Mapping) else "")
-                self.missing.setdefault((place if column.fill else -1, row.command), []).append(variant)
+                self.missing.setdefault((place if by_column else -1, row.command), []).append(variant)
 
 
 @dataclass(frozen=True)

@@ -6,50 +6,37 @@ standard deviation over seeds.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from ctxzoo.results.result import RunResult
-from ctxzoo.results.table_parts import (
-    PARAMETERS_COLUMN,
-    RUN_COLUMNS,
-    commands_not_run,
-    markdown_table,
-    metric,
-    refuse_mixtures,
-    refuse_repeats,
-    with_commands,
-)
+from reports.results_table import EPOCHS, MINUTES, PARAMETERS, SEEDS, Line, Row, Runs, Table, score, select
 
 RECIPE = "pos_bilstm_tagger"
 LABELS = {"random_vectors": "drawn"}  # of the variants; the others are named after their file
 
-COLUMNS = (
-    RUN_COLUMNS[0],
-    metric("validation accuracy", "validation/accuracy"),
-    metric("test accuracy", "test/accuracy"),
-    metric("test macro F1", "test/macro_f1"),
-    RUN_COLUMNS[1],
-    PARAMETERS_COLUMN,
-    RUN_COLUMNS[2],
+
+def _rows(results: Runs) -> Iterable[Line]:
+    rows = {(run.dataset, run.tag, run.variant) for run in select(results, {"recipe": RECIPE})}
+    for dataset, tag, variant in sorted(rows, key=lambda row: (*row[:2], LABELS.get(row[2], row[2]))):
+        label = f"`{dataset}`", tag, LABELS.get(variant, variant)
+        yield Row(label, {"dataset": dataset, "tag": tag, "variant": variant})
+    if not rows:
+        command = f"python recipes/{RECIPE}.py --dataset ud_english_ewt --tags upos --vectors none --resume"
+        yield Row(("", "", ""), [], command=command, optional=True)
+
+
+taggers = Table(
+    ("corpus", "tags", "word vectors"),
+    (
+        SEEDS,
+        score("validation accuracy", "validation/accuracy"),
+        score("test accuracy", "test/accuracy"),
+        score("test macro F1", "test/macro_f1"),
+        EPOCHS,
+        PARAMETERS,
+        MINUTES,
+    ),
+    _rows,
+    where={"recipe": RECIPE},
 )
 
-
-def taggers(results: list[RunResult]) -> str:
-    """Return a row for each corpus, tags and word vectors that were trained, without trials of a few batches."""
-    rows: dict[tuple[str, str, str], list[RunResult]] = defaultdict(list)
-    for run in results:
-        if run.recipe == RECIPE and not run.settings.get("tiny"):
-            rows[run.dataset, run.tag, LABELS.get(run.variant, run.variant)].append(run)
-    body = []
-    for (dataset, tag, vectors), runs in sorted(rows.items()):
-        refuse_repeats(runs)
-        refuse_mixtures(runs)
-        body.append([f"`{dataset}`", tag, vectors, *(column.show(runs) for column in COLUMNS)])
-    headings = ["corpus", "tags", "word vectors", *(column.heading for column in COLUMNS)]
-    command = f"python recipes/{RECIPE}.py --dataset ud_english_ewt --tags upos --vectors none --resume"
-    commands = [] if body else [command]
-    return with_commands(markdown_table(headings, body, left=3), commands_not_run(commands))
-
-
-TABLES: dict[str, Callable[[list[RunResult]], str]] = {"bilstm-tagger": taggers}
+TABLES: dict[str, Callable[..., str]] = {"bilstm-tagger": taggers}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ctxzoo.results.result import RunResult
-from reports import tables_beta_lstm_sentences
-from reports.tables_beta_lstm import DATASET, chorales, gates, sets
+from reports.tables_beta_lstm import DATASET, PTB, chorales, gates, penn_treebank, sentences, sets
 from tests.support.result_tables import make_folds, make_run, rows
 
 COMPARED = ("lstm", "g2", "beta", "bibeta5", "bibeta5_prior")
@@ -139,7 +139,7 @@ def test_sentences() -> None:
     results = folds("lstm", accuracies) + folds("bibeta5", better, settings={"hidden_size": 63})
     results += folds("lstm", better, tag="dropout", settings={"dropout": 0.5})
     results += make_folds(better, recipe="sentence_linear", variant="words_characters_svm")
-    text = tables_beta_lstm_sentences.sentences(results)
+    text = sentences(results)
     table = rows(text)
     assert table["`lstm`"]["CR"] == "76.00 ± 0.79"
     assert table["`lstm`"]["MR"] == "not run yet"
@@ -151,3 +151,61 @@ def test_sentences() -> None:
     assert "`kumaraswamy`" not in table
     assert table["TF-IDF of words and characters, SVM"]["CR"] == "77.10 ± 0.74"
     assert "python recipes/sentence_beta_lstm.py --cells lstm coupled g2 beta bibeta5 --resume --results_dir" in text
+
+
+P = "nats of a token − `lstm` (p over seeds)"
+
+
+def language_model(variant: str, nll: float, *, seed: int = 0, **changes: Any) -> RunResult:
+    metrics = {
+        **{"test/nll": nll, "test/perplexity": math.exp(nll), "validation/perplexity": math.exp(nll) + 4},
+        **{f"validation/epoch{epoch}/nll": nll + abs(epoch - 2) for epoch in (1, 2, 3)},
+        "epochs": 3,
+    }
+    values = {
+        **{"recipe": "ptb_beta_lstm", "architecture": "beta_lstm", "dataset": PTB["dataset"], "tag": ""},
+        **{"metrics": metrics, "wall_seconds": 600.0},
+    }
+    return replace(make_run(variant, seed, settings={"hidden_size": 200}), **{**values, **changes})
+
+
+def test_penn_treebank() -> None:
+    results = [language_model("lstm", 4.6 + seed / 10, seed=seed) for seed in range(2)]
+    results += [language_model("bibeta5", 4.4, seed=1, settings={"hidden_size": 175})]
+    results += [language_model("kneser_ney_5", 4.9, recipe="ptb_floors"), language_model("kumaraswamy", 4.0)]
+    text = penn_treebank(results)
+    table = rows(text)
+    assert table["`lstm`"]["test"] == f"{(math.exp(4.6) + math.exp(4.7)) / 2:.2f} ± {7.40:.2f}"
+    assert table["`lstm`"]["best epoch"] == "2 ± 0"
+    assert table["`lstm`"][P] == "–"
+    assert table["`bibeta5`"]["units"] == "175"
+    assert table["`bibeta5`"]["minutes"] == "10"
+    assert table["`bibeta5`"][P] == "-0.250 (one seed)"
+    assert table["counts of five words, modified Kneser-Ney"]["test"] == "134.29"
+    assert table["how often each word occurs"]["test"] == "not run yet"
+    assert table["`g2`"]["seeds"] == "not run yet"
+    assert "`noisin`" not in table
+    assert "`kumaraswamy`" in table
+    commands = [line for line in text.splitlines() if line.startswith("python")]
+    assert commands == [
+        "python recipes/ptb_floors.py --resume --results_dir results",
+        "python recipes/ptb_beta_lstm.py --cells coupled g2 beta --resume --results_dir results",
+    ]
+
+
+def test_runs_of_the_penn_treebank_under_a_name_stand_apart() -> None:
+    named = language_model("lstm", 4.2, tag="long")
+    named = replace(named, settings={**named.settings, "epochs": 60})
+    table = rows(penn_treebank([language_model("lstm", 4.6), named]))
+    assert table["`lstm`, long (epochs 60)"]["test"] == f"{math.exp(4.2):.2f}"
+    assert table["`lstm`"]["test"] == f"{math.exp(4.6):.2f}"
+
+
+def test_other_texts_and_trials_are_left_out() -> None:
+    results = [
+        language_model("lstm", 4.6, dataset="sample"),
+        language_model("lstm", 4.6, settings={"tiny": True, "hidden_size": 6}),
+    ]
+    assert rows(penn_treebank(results))["`lstm`"]["seeds"] == "not run yet"
+    with pytest.raises(ValueError, match="were not made alike"):
+        penn_treebank([language_model("lstm", 4.6), language_model("lstm", 4.6, seed=1, settings={"hidden_size": 5})])
