@@ -222,8 +222,8 @@ def texts_of_test(dataset: str, tokenizer: Any, seed: int, **options: Any) -> li
 def published_classifiers(root: Path) -> dict[str, tuple[Path, str, dict[str, Any]]]:
     """Return name to checkpoint, dataset and options of the data, of the published classifiers of texts."""
     found = {}
-    for folder, file in published(root).items():
-        result = read_result(file)
+    for folder, entry in published(root).items():
+        result = read_result(entry.result)
         if result.architecture in ("contextualizer", "lama"):
             folds = {} if result.fold is None else {"folds": result.settings["folds"], "fold": result.fold}
             found[folder.name] = (folder, result.dataset, folds)

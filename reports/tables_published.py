@@ -6,9 +6,9 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-from scipy import stats
-
+from ctxzoo.hub.card_facts import DATASET_FACTS
 from ctxzoo.hub.published import Published
+from ctxzoo.results.intervals import score_interval
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOTHING, markdown_table, mean_and_deviation
 from reports.choice import chosen_by
@@ -44,13 +44,6 @@ LOADED_BY = {  # of the others a pipeline
     "vote-prediction": "ctxzoo.tasks.vote_prediction.predict_votes({folder}, text)",
 }
 PIPELINE = "ctxzoo.pipeline({folder})"
-# Of texts, each of which is right or wrong: how many a test split has; of a cross-validation each of its folds.
-TEST_TEXTS = {
-    ("cornell-movie-review-data/rotten_tomatoes", 0): 2133,
-    ("SetFit/subj", 0): 2000,
-    ("ctxzoo-data/reuters8", None): 2189,
-    ("stanfordnlp/imdb", None): 25_000,
-}
 TO_ROOT = "../../"  # from the page of the table, docs/results/checkpoints.md
 SAME = ("recipe", "architecture", "dataset", "split")  # of all runs of a row, and so are:
 CONFIGURATION = ("config_name", "configuration")  # settings that name the part of a dataset
@@ -83,38 +76,15 @@ def _row(one: Published, results: Sequence[RunResult]) -> list[str]:
 
 
 def interval(run: RunResult, task: str) -> str:
-    """Write the interval of right answers, in percent: over articles where the run keeps them, else Wilson's.
-
-    A dash where a test text is not right or wrong.
-    """
+    """Write the interval of right answers, in percent; a dash where a test text is not right or wrong."""
     metric = "exact" if task == "question-answering" else "accuracy"
-    right_of, questions_of = (run.per_example.get(f"{run.split}/articles/{name}") for name in (metric, "questions"))
-    if right_of and questions_of:
-        low, high = clustered_interval(right_of, questions_of)
-        return f"{NAMES.get(metric, metric)} {100 * low:.1f} to {100 * high:.1f}, over {len(right_of)} articles"
-    percentage = run.metrics.get(f"{run.split}/{metric}")
-    texts = run.metrics.get(f"{run.split}/total", TEST_TEXTS.get((run.dataset, run.fold)))
-    if percentage is None or texts is None or task == "token-classification":
+    facts = DATASET_FACTS.get(run.dataset)
+    found = score_interval(run, metric, None if facts is None else facts.test_rows)
+    if found is None or task == "token-classification":
         return NOTHING
-    right = round(percentage * texts / 100)
-    found = stats.binomtest(right, int(texts)).proportion_ci(method="wilson")
-    return f"{NAMES.get(metric, metric)} {100 * found.low:.1f} to {100 * found.high:.1f}"
-
-
-def clustered_interval(right: Sequence[float], total: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % interval of a share that was seen in clusters, of which others might have been drawn.
-
-    The share is a ratio of two sums over clusters; the variance is that of the linearised ratio (Cochran 1977, section
-    6.3), taken as Student's t with one degree of freedom less than there are clusters.
-
-    Args:
-        right, total: What counts, and all, in each of two clusters or more.
-    """
-    clusters, share = len(total), sum(right) / sum(total)
-    squares = sum((one - share * of) ** 2 for one, of in zip(right, total, strict=True))
-    error = (clusters / (clusters - 1) * squares) ** 0.5 / sum(total)
-    reach = float(stats.t.ppf(0.975, clusters - 1)) * error
-    return share - reach, share + reach
+    low, high, rows = found
+    note = f", over {rows}" if rows.endswith("articles") else ""
+    return f"{NAMES.get(metric, metric)} {low:.1f} to {high:.1f}{note}"
 
 
 def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:

@@ -11,6 +11,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,14 @@ from ctxzoo.hub.checkpoint_folder import is_in_half, write_checkpoint_folder
 from ctxzoo.hub.eval_results import eval_results_files
 from ctxzoo.hub.folder_checks import read_architecture
 from ctxzoo.hub.folder_files import CARD
-from ctxzoo.hub.published import FOLDER, INDEX, published
+from ctxzoo.hub.published import FOLDER, INDEX, Entry, published
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.models.tokenization_word import WordTokenizer
 from ctxzoo.results.result import RunResult, read_result
 from ctxzoo.tasks import card_of
 
 
-def publish(folder: Path, checkpoint: Path, result_file: Path, *, half: bool = False) -> None:
+def publish(folder: Path, checkpoint: Path, entry: Entry, *, half: bool = False) -> None:
     """Write a checkpoint folder without code, from the checkpoint of a run and the results of that run.
 
     The weights are in half precision where those of `checkpoint` are, or where `half` asks for it. A tokenizer without
@@ -36,13 +37,13 @@ def publish(folder: Path, checkpoint: Path, result_file: Path, *, half: bool = F
     Args:
         folder: Folder to write; what it held before is replaced.
         checkpoint: Checkpoint folder, packed or without code; it may be `folder`.
-        result_file: Results file of the run that trained it.
+        entry: What the index says of it.
         half: Whether to write the weights in half precision.
 
     Raises:
         ValueError: the results are those of another architecture; see also `write_checkpoint_folder`.
     """
-    result = _result_of(checkpoint, result_file)
+    result = _result_of(checkpoint, entry.result)
     model, tokenizer = load_saved_model(str(checkpoint))
     trained_on = result.settings.get("max_length")
     if trained_on is not None and isinstance(tokenizer, WordTokenizer) and tokenizer.word_limit is None:
@@ -52,26 +53,26 @@ def publish(folder: Path, checkpoint: Path, result_file: Path, *, half: bool = F
         folder,
         model=model,
         tokenizer=tokenizer,
-        card=_card(result, model, tokenizer, half),
+        card=build_published_card(entry, result, model, tokenizer, half=half),
         eval_results=eval_results_files(result, card_of(type(model))),
         half=half,
         code=False,
     )
 
 
-def renew_card(folder: Path, result_file: Path) -> None:
+def renew_card(folder: Path, entry: Entry) -> None:
     """Write the card of a published folder, and its files of scores, again; its other files stay as they are.
 
     Args:
         folder: Folder that `publish` wrote.
-        result_file: Results file of the run that trained it.
+        entry: What the index says of it.
 
     Raises:
         ValueError: the results are those of another architecture.
     """
-    result = _result_of(folder, result_file)
+    result = _result_of(folder, entry.result)
     model, tokenizer = load_saved_model(str(folder))
-    files = {CARD: _card(result, model, tokenizer, is_in_half(folder))}
+    files = {CARD: build_published_card(entry, result, model, tokenizer, half=is_in_half(folder))}
     for name, text in {**files, **eval_results_files(result, card_of(type(model)))}.items():
         write_atomically(folder / name, text.encode())
 
@@ -87,12 +88,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.name is None:
             if options.half:
                 parser.error("--half is of one folder; give NAME, CHECKPOINT and RESULT with it")
-            for folder, result in published().items():
-                renew_card(folder, result)
+            for folder, entry in published().items():
+                renew_card(folder, entry)
         elif options.result is None:
             parser.error("give all of NAME, CHECKPOINT and RESULT, or none")
         else:
-            publish(FOLDER / options.name, options.checkpoint, options.result, half=options.half)
+            folder = FOLDER / options.name
+            entry = replace(_entry_of(folder), result=options.result)
+            publish(folder, options.checkpoint, entry, half=options.half)
             _enter(options.name, options.result)
     except (OSError, ValueError) as error:
         parser.error(str(error))
@@ -107,18 +110,32 @@ def _result_of(checkpoint: Path, result_file: Path) -> RunResult:
     return result
 
 
-def _card(result: RunResult, model: Any, tokenizer: Any, half: bool) -> str:
+def build_published_card(entry: Entry, result: RunResult, model: Any, tokenizer: Any, *, half: bool) -> str:
+    """Return the text of a published folder's card.
+
+    Args:
+        entry: What the index says of the folder.
+        result: Run that trained it.
+        model, tokenizer: What it holds.
+        half: Whether its weights are in half precision.
+    """
     task = card_of(type(model))
     example = card_example(task, result.dataset, model=model, tokenizer=tokenizer)
-    return build_card(result, model.config, task=task, example=example, half=half)
+    around = entry.surroundings(model, tokenizer, task)
+    return build_card(result, model.config, task=task, example=example, around=around, half=half)
+
+
+def _entry_of(folder: Path) -> Entry:
+    """Return what the index says of a folder; of a new one nothing."""
+    known = published() if (FOLDER / INDEX).exists() else {}
+    return known.get(folder, Entry(result=Path()))
 
 
 def _enter(name: str, result: Path) -> None:
-    index: dict[str, Any] = {}
-    if (FOLDER / INDEX).exists():
-        index = json.loads((FOLDER / INDEX).read_text(encoding="utf-8"))
-    index[name] = result.as_posix()
-    write_atomically(FOLDER / INDEX, (json.dumps(index, indent=1, sort_keys=True) + "\n").encode())
+    index = json.loads((FOLDER / INDEX).read_text(encoding="utf-8")) if (FOLDER / INDEX).exists() else {}
+    index[name] = {**index.get(name, {}), "result": result.as_posix()}
+    text = json.dumps(index, indent=1, sort_keys=True, ensure_ascii=False)
+    write_atomically(FOLDER / INDEX, f"{text}\n".encode())
 
 
 if __name__ == "__main__":

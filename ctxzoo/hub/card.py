@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -21,6 +22,7 @@ from ctxzoo.hub.card_parts import (
     code_span,
     escaped,
     how_to_install,
+    source_url,
 )
 from ctxzoo.hub.eval_results import is_hub_id, model_index, run_place, split_metrics
 from ctxzoo.hub.folder_files import as_saved
@@ -28,6 +30,7 @@ from ctxzoo.hub.packing import WITHOUT_CODE
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.results.intervals import score_interval
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import mean_and_deviation
 
@@ -52,13 +55,34 @@ class CardOptions:
     language: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Surroundings:
+    """What a card says of a published checkpoint beside its own run.
+
+    Attributes:
+        title: Title in words; empty: that of the architecture and of the problem.
+        other_runs: Runs that differ from that of the checkpoint in seed or fold only; the card then also gives mean and
+            deviation.
+        baselines: Name of a simple model, with its article, to its runs on the same split.
+        failure: Inputs of the pipeline on which it fails, what it gave, and as "right" what it should; None: none is
+            shown. "answer" names the value that is wrong.
+        see_also: Sentences in Markdown on folders beside this one.
+    """
+
+    title: str = ""
+    other_runs: Sequence[RunResult] = ()
+    baselines: Mapping[str, Sequence[RunResult]] = field(default_factory=dict)
+    failure: Mapping[str, Any] | None = None
+    see_also: Sequence[str] = ()
+
+
 def build_card(
     result: RunResult,
     config: ZooConfig,
     *,
     task: TaskCard,
     example: Mapping[str, Any],
-    other_runs: Sequence[RunResult] = (),
+    around: Surroundings | None = None,
     repo_id: str = REPO_PLACEHOLDER,
     dataset_facts: DatasetFacts | None = None,
     half: bool = False,
@@ -71,7 +95,7 @@ def build_card(
         config: of the checkpoint.
         task: that the checkpoint does, as `tasks.card_of` has it.
         example: inputs of the pipeline and what it gave for them; `task.example_keys` and more.
-        other_runs: runs that differ from it in seed or fold only; the card then also gives mean and deviation.
+        around: What stands beside the run; default: nothing.
         repo_id: what the snippets load.
         dataset_facts: of a dataset that `DATASET_FACTS` does not know.
         half: its weights are in half precision.
@@ -86,7 +110,8 @@ def build_card(
     missing = [key for key in task.example_keys if key not in example]
     if missing:
         raise ValueError(f"the card's example lacks {', '.join(missing)}; it needs {', '.join(task.example_keys)}")
-    _refuse_other_kinds(result, other_runs)
+    around = around or Surroundings()
+    _refuse_other_kinds(result, around.other_runs)
     architecture = as_saved(ARCHITECTURES[result.architecture], vars(config))
     facts = architecture_facts(architecture)
     options = options or CardOptions()
@@ -96,16 +121,17 @@ def build_card(
     template = Template(files("ctxzoo.hub").joinpath("card_template.md").read_text(encoding="utf-8"))
     snippets = task.snippets(example, repo_id)
     body = template.substitute(
-        title=f"{facts.title}, {result.variant}, on {escaped(result.dataset)}",
+        title=around.title or f"{facts.title} for {task.title}",
         summary=facts.summary,
         identity=_identity(result, config, task, half),
+        purpose=f"{task.intended}\n\nNot for: {task.not_intended[:1].lower()}{task.not_intended[1:]}",
         example=code_block(snippets.example),
         with_package=code_block(snippets.with_package),
         without_package=code_block(snippets.without_package),
         as_pipeline=_as_pipeline(task, snippets),
-        results=_results(result, other_runs, task),
+        results=_results(result, around, about, task),
         comparable="\n\n".join(part for part in (about.comparable, task.comparable(result)) if part),
-        limits=_bullets(_limits(result, config, facts, task, runs=1 + len(other_runs))),
+        limits=_bullets(_limits(result, config, facts, task, around)),
         data=_data(result, config, about, task, licence),
         settings=card_table(
             ["setting", "value"], [[name, _shown(value)] for name, value in sorted(result.settings.items())]
@@ -114,6 +140,7 @@ def build_card(
         install=how_to_install(),
         code=WITHOUT_CODE,
         reproduce=_reproduce(result),
+        links=_bullets(_links(result, facts, around)),
         citation=code_block(facts.citation, "bibtex"),
     )
     language = list(options.language) or about.language
@@ -219,27 +246,44 @@ def _as_pipeline(task: TaskCard, snippets: Snippets) -> str:
     return f"{note}\n\n{code_block(snippets.as_pipeline)}\n\n"
 
 
-def _results(result: RunResult, other_runs: Sequence[RunResult], task: TaskCard) -> str:
-    """Return a table of both splits of this run, with mean ± sample deviation where there are more runs."""
+def _results(result: RunResult, around: Surroundings, about: DatasetFacts, task: TaskCard) -> str:
+    """Return a table of both splits of this run, with mean ± sample deviation where there are more runs.
+
+    Beside them stand intervals of scores that count right rows, and simple models.
+    """
     splits = dict.fromkeys([result.split, "validation", "test"])
     shown = {split: values for split in splits if (values := split_metrics(result, split, task))}
     headings = ["metric", *(f"{split}, this checkpoint ({run_place(result)})" for split in shown)]
-    runs = [result, *other_runs]
-    if other_runs:
-        headings.append(f"{result.split}, mean ± sd of {count_of(len(runs), 'runs')}")
+    runs = [result, *around.other_runs]
+    compared = {f"mean ± sd of {count_of(len(runs), 'runs')}": runs} if around.other_runs else {}
+    for name, others in around.baselines.items():
+        compared[f"{name}{f', mean ± sd of {len(others)} runs' if len(others) > 1 else ''}"] = list(others)
+    headings += [f"{result.split}, {name}" for name in compared]
     names = [name for name in task.metrics if any(name in values for values in shown.values())]
     rows = []
     for name in names:
         metric = task.metrics[name]
         row = [metric.name]
         row += [f"{values[name]:.{metric.decimals}f}" if name in values else "–" for values in shown.values()]
-        if other_runs:
-            found = [run.metrics.get(f"{result.split}/{name}") for run in runs]
-            row.append(mean_and_deviation(found, metric.decimals))
+        for others in compared.values():
+            scores = [score for one in others if (score := one.metrics.get(f"{result.split}/{name}")) is not None]
+            row.append(mean_and_deviation(scores, metric.decimals) if scores else "–")
         rows.append(row)
     if not rows:
         return f"This run reported none of the metrics of {task.title}."
-    return f"{card_table(headings, rows)}\n\n{task.results_note} {_run_labels(runs)}."
+    intervals = "".join(f" {one}" for one in _intervals(result, about, task))
+    return f"{card_table(headings, rows)}\n\n{task.results_note} {_run_labels(runs)}.{intervals}"
+
+
+def _intervals(result: RunResult, about: DatasetFacts, task: TaskCard) -> Iterable[str]:
+    """Yield a sentence for each foremost score that counts right rows, on how far chance among these may move it."""
+    is_counted = result.split == "test" and result.fold in (None, 0)
+    for name in task.headline:
+        if task.metrics[name].hub_type in ("accuracy", "exact_match"):
+            found = score_interval(result, name, about.test_rows if is_counted else None)
+            if found is not None:
+                low, high, rows = found
+                yield f"Over {rows} the 95 % interval of {task.metrics[name].name} is {low:.1f} to {high:.1f}."
 
 
 def _run_labels(runs: Sequence[RunResult]) -> str:
@@ -249,14 +293,36 @@ def _run_labels(runs: Sequence[RunResult]) -> str:
     return f"Runs: {'; '.join(map(run_place, runs))}"
 
 
-def _limits(result: RunResult, config: ZooConfig, facts: ArchitectureFacts, task: TaskCard, runs: int) -> Iterable[str]:
+def _limits(
+    result: RunResult, config: ZooConfig, facts: ArchitectureFacts, task: TaskCard, around: Surroundings
+) -> Iterable[str]:
     if result.settings.get("tiny"):
         yield f"**A trial run on a few batches. Its {task.predictions} mean nothing.**"
     yield from facts.limits
     yield from task.limits(config, split_metrics(result, result.split, task))
-    if runs == 1:
+    if around.failure is not None:
+        yield _failure(around.failure)
+    if not around.other_runs:
         which = "One seed" if result.fold is None else "One seed and one fold"
         yield f"{which}: differences of a point or two to another checkpoint may be chance."
+
+
+def _failure(failure: Mapping[str, Any]) -> str:
+    """Write an example on which the model fails: its inputs, what it gives, and what is right."""
+    inputs = " and ".join(f'the {name} "{value}"' for name, value in failure["inputs"].items())
+    given = failure["given"][failure["answer"]]
+    return escaped(f'An example of its mistakes: for {inputs} it gives "{given}". Right: {failure["right"]}.')
+
+
+def _links(result: RunResult, facts: ArchitectureFacts, around: Surroundings) -> Iterable[str]:
+    """Yield the papers, the pages of the source, folders beside this one, and whom to ask."""
+    for url in dict.fromkeys(re.findall(r"url = \{(https?://[^}]+)\}", facts.citation)):
+        yield f"paper: {url}"
+    url = source_url()
+    yield f"equations, results and how it was chosen: `docs/models/{result.architecture}.md` in the source of ctxzoo"
+    yield from around.see_also
+    where = url or "the place from which you have ctxzoo"
+    yield f"contact: an issue at {where}, with the name of this folder and what `ctxzoo doctor` prints"
 
 
 def _data(result: RunResult, config: ZooConfig, about: DatasetFacts, task: TaskCard, licence: str | None) -> str:

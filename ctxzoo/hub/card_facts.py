@@ -39,6 +39,8 @@ class DatasetFacts:
         language: two-letter code; None for data that are no texts.
         example: inputs of the task's pipeline, written by us, for cards, which then hold no text of the dataset;
             without them a card shows a test example.
+        test_rows: Number of texts of the test split, of a cross-validation of its first fold, each of which is right
+            or wrong; None: an interval of the score is not that of so many texts.
     """
 
     description: str
@@ -46,6 +48,7 @@ class DatasetFacts:
     comparable: str
     language: str | None = "en"
     example: Mapping[str, str] | None = None
+    test_rows: int | None = None
 
 
 OWN_STUDY = (
@@ -477,11 +480,16 @@ _FOLDS = (
 
 
 def _of_catalogue(
-    name: str, *, comparable: str, language: str | None = "en", example: Mapping[str, str] | None = None
+    name: str,
+    *,
+    comparable: str,
+    language: str | None = "en",
+    example: Mapping[str, str] | None = None,
+    test_rows: int | None = None,
 ) -> DatasetFacts:
     """Return the facts of a dataset of the catalogue, which says what it is and under which licence."""
     entry = ENTRIES[name]
-    return DatasetFacts(entry.description, entry.licence, comparable, language, example)
+    return DatasetFacts(entry.description, entry.licence, comparable, language, example, test_rows)
 
 
 _PART = (
@@ -532,6 +540,7 @@ DATASET_FACTS = {
         example={
             "text": "the company said its net profit rose in the first quarter and that it will raise the dividend"
         },
+        test_rows=2189,
     ),
     "stanfordnlp/imdb": _of_catalogue(
         "stanfordnlp/imdb",
@@ -541,6 +550,7 @@ DATASET_FACTS = {
             "hold them."
         ),
         example={"text": "A slow start, but the last hour is gripping, and the two leads are wonderful."},
+        test_rows=25_000,
     ),
     "Yelp/yelp_review_full": _of_catalogue(
         "Yelp/yelp_review_full",
@@ -662,6 +672,7 @@ DATASET_FACTS = {
         "cornell-movie-review-data/rotten_tomatoes",
         comparable=_FOLDS.format(name="MR"),
         example={"text": "a warm and funny film , if a little long towards the end"},
+        test_rows=2133,
     ),
     "SetFit/CR": _of_catalogue(
         "SetFit/CR",
@@ -672,6 +683,7 @@ DATASET_FACTS = {
         "SetFit/subj",
         comparable=_FOLDS.format(name="SUBJ"),
         example={"text": "two sisters inherit a lighthouse and find a map behind its clock"},
+        test_rows=2000,
     ),
     "ctxzoo-data/mpqa": _of_catalogue(
         "ctxzoo-data/mpqa",

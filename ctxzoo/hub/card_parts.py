@@ -126,16 +126,22 @@ def how_to_install() -> str:
     environment variable CTXZOO_URL gives, and without one from a checkout. Of a URL that is not https, or that holds a
     password, it warns and takes none: a card is written when the training is over, and must not fail.
     """
+    url = source_url()
+    if not url:
+        return "`pip install .` in a checkout of its source"
+    return f'`pip install "git+{url}{_at_commit(version())}"`'
+
+
+def source_url() -> str:
+    """Return the URL of the git repository; empty where none is known, or that of CTXZOO_URL is none, which is told."""
     url = os.environ.get(URL_VARIABLE, SOURCE_URL)
     if url and not _URL.fullmatch(url):
         warnings.warn(
             f"{URL_VARIABLE} is not used: expected the https URL of a git repository, without user and password",
             stacklevel=2,
         )
-        url = ""
-    if not url:
-        return "`pip install .` in a checkout of its source"
-    return f'`pip install "git+{url}{_at_commit(version())}"`'
+        return ""
+    return url
 
 
 def _at_commit(release: str) -> str:

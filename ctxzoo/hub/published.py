@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from huggingface_hub import ModelCard
 
+from ctxzoo.hub.card import Surroundings
 from ctxzoo.hub.folder_checks import head_class, read_architecture
+from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.result import RunResult, read_result
 
 FOLDER, INDEX = Path("model_cards"), "published.json"
@@ -32,10 +37,77 @@ class Published:
     result: RunResult
 
 
-def published(root: Path = Path()) -> dict[Path, Path]:
-    """Return folder to results file of every published checkpoint, both under `root`."""
-    index: dict[str, str] = json.loads((root / FOLDER / INDEX).read_text(encoding="utf-8"))
-    return {root / FOLDER / name: root / result for name, result in index.items()}
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What the index says of a published folder; paths are those of this machine.
+
+    Attributes:
+        result: Results file of the run that trained it.
+        title: Title of its card, in words; empty: that of architecture and problem.
+        baselines: Name of a simple model, with its article, to its results files on the same split.
+        failure: "inputs" on which it fails, "answer", the name of what it gives for them, and what is "right".
+        see_also: Name of another published folder to what sets it apart.
+    """
+
+    result: Path
+    title: str = ""
+    baselines: Mapping[str, Sequence[Path]] = field(default_factory=dict)
+    failure: Mapping[str, Any] | None = None
+    see_also: Mapping[str, str] = field(default_factory=dict)
+
+    def surroundings(self, model: Any, tokenizer: Any, task: TaskCard) -> Surroundings:
+        """Return what the card says beside the run.
+
+        Args:
+            model, tokenizer: What the folder holds.
+            task: Its problem.
+
+        Raises:
+            ValueError: the model is right about its example of a mistake.
+        """
+        return Surroundings(
+            title=self.title,
+            other_runs=_runs_beside(self.result),
+            baselines={name: [read_result(file) for file in files] for name, files in self.baselines.items()},
+            failure=None if self.failure is None else _failure(self.failure, model, tokenizer, task),
+            see_also=[f"[{name}](../{name}/README.md): {what}" for name, what in self.see_also.items()],
+        )
+
+
+def published(root: Path = Path()) -> dict[Path, Entry]:
+    """Return folder to entry of every published checkpoint, with paths under `root`.
+
+    Raises:
+        OSError: there is no index.
+        ValueError: it names a pattern of results files that no file has.
+    """
+    index: dict[str, dict[str, Any]] = json.loads((root / FOLDER / INDEX).read_text(encoding="utf-8"))
+    return {root / FOLDER / name: _entry(root, **of_folder) for name, of_folder in index.items()}
+
+
+def _entry(root: Path, *, result: str, baselines: Mapping[str, str] | None = None, **others: Any) -> Entry:
+    found = {name: sorted(root.glob(pattern)) for name, pattern in (baselines or {}).items()}
+    missing = [(baselines or {})[name] for name, files in found.items() if not files]
+    if missing:
+        raise ValueError(f"{FOLDER / INDEX} names {missing[0]}, and no such results file is there")
+    return Entry(result=root / result, baselines=found, **others)
+
+
+def _runs_beside(file: Path) -> list[RunResult]:
+    """Return the runs that differ from that of a results file in seed or fold only, by these."""
+    result = read_result(file)
+    names = re.sub(r"-seed\d+(-fold\d+)?", "-seed*", file.stem, count=1)
+    runs = [read_result(one) for one in file.parent.glob(f"{names}.json") if one.name != file.name]
+    same = ("architecture", "variant", "dataset", "split", "tag", "settings")
+    alike = [one for one in runs if all(getattr(one, name) == getattr(result, name) for name in same)]
+    return sorted(alike, key=lambda one: (one.seed, one.fold or 0))
+
+
+def _failure(entry: Mapping[str, Any], model: Any, tokenizer: Any, task: TaskCard) -> dict[str, Any]:
+    given = task.predict(model, tokenizer, entry["inputs"])
+    if given[entry["answer"]] == entry["right"]:
+        raise ValueError(f"{INDEX} has {entry['inputs']} as a mistake of the model, which is right about it")
+    return {**entry, "given": given}
 
 
 def read_published(root: Path) -> list[Published]:
@@ -51,9 +123,9 @@ def read_published(root: Path) -> list[Published]:
             folder=folder.relative_to(root),
             task=_task(folder),
             size=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
-            result=read_result(result),
+            result=read_result(entry.result),
         )
-        for folder, result in sorted(published(root).items())
+        for folder, entry in sorted(published(root).items())
     ]
 
 

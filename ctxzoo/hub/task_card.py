@@ -41,6 +41,7 @@ class TaskCard(ABC):
         pipeline_class: the pipeline, one of transformers' or of the zoo's; None where there is none.
         title: for readers.
         predictions: what the model gives, in the plural.
+        intended, not_intended: Sentence on what a model of the problem is for, and on what it is not for.
         metrics: by their name in a run, in the order of cards; a card's metadata names the Hub's metric of the first
             two.
         headline: the one or two of them that tables of many runs show; rows are compared by the first.
@@ -60,6 +61,8 @@ class TaskCard(ABC):
     pipeline_class: ClassVar[type[Any] | None] = None
     title: ClassVar[str]
     predictions: ClassVar[str]
+    intended: ClassVar[str]
+    not_intended: ClassVar[str]
     metrics: ClassVar[Mapping[str, Metric]]
     headline: ClassVar[tuple[str, ...]]
     results_note: ClassVar[str]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import ModelCard
 
-from ctxzoo.hub.card import build_card
+from ctxzoo.hub.card import Surroundings, build_card
 from ctxzoo.hub.card_parts import with_repo_id
 from ctxzoo.hub.packing import WITHOUT_CODE
 from ctxzoo.models import ARCHITECTURES
@@ -24,8 +24,8 @@ from tests.support.warm_python import run_warm
 EXAMPLE = {"question": QUESTION, "context": CONTEXT, "answer": "Oda", "score": 0.25, "start": 4, "end": 7}
 reader_card = partial(build_card, task=QUESTION_ANSWERING)
 SECTIONS = [
-    *("Use it", "Results", "Limits", "Training data and licence", "Settings", "Environment", "Code", "Reproduce"),
-    "Citation",
+    *("What it is for", "Use it", "Results", "Limits", "Training data and licence", "Settings", "Environment", "Code"),
+    *("Reproduce", "Links", "Citation"),
 ]
 
 
@@ -111,11 +111,28 @@ def test_reader_of_squad_1_1_says_that_it_always_answers() -> None:
 
 def test_several_seeds_give_mean_and_deviation() -> None:
     runs = [tiny_result(), *(tiny_result(seed=s, metrics={"test/f1": f}) for s, f in ((2, 46.5), (3, 48.5)))]
-    card = reader_card(runs[0], tiny_config(), example=EXAMPLE, other_runs=runs[1:])
+    card = reader_card(runs[0], tiny_config(), example=EXAMPLE, around=Surroundings(other_runs=runs[1:]))
     results = sections(card)["Results"]
     assert "| F1 | 44.50 | 43.00 | 46.50 ± 2.00 |" in results
     assert "Seeds: 1, 2, 3." in results
     assert "One seed" not in card
+
+
+def test_simple_models_mistakes_and_other_folders_stand_beside_a_published_run() -> None:
+    bars = [tiny_result(seed=seed, metrics={"test/f1": f1}) for seed, f1 in ((1, 20.0), (2, 22.0))]
+    around = Surroundings(
+        title="A reader of notes",
+        baselines={"a window of words": bars, "a coin": [tiny_result(metrics={"test/exact": 1.0})]},
+        failure={"inputs": {"question": "Who | why?"}, "answer": "answer", "given": {"answer": "Oda"}, "right": "Ida"},
+        see_also=["[other](../other/README.md): smaller"],
+    )
+    card = reader_card(tiny_result(), tiny_config(), example=EXAMPLE, around=around)
+    found = sections(card)
+    assert "# A reader of notes\n" in card
+    assert "| F1 | 44.50 | 43.00 | 21.00 ± 1.41 | – |" in found["Results"]
+    assert "test, a window of words, mean ± sd of 2 runs | test, a coin |" in found["Results"]
+    assert 'for the question "Who \\| why?" it gives "Oda". Right: Ida.' in found["Limits"].replace("&#124;", "\\|")
+    assert "[other](../other/README.md): smaller" in found["Links"]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +145,7 @@ def test_several_seeds_give_mean_and_deviation() -> None:
 )
 def test_runs_of_another_kind_are_refused(other: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        reader_card(tiny_result(), tiny_config(), example=EXAMPLE, other_runs=[other])  # type: ignore[list-item]
+        reader_card(tiny_result(), tiny_config(), example=EXAMPLE, around=Surroundings(other_runs=[other]))  # type: ignore[list-item]
 
 
 def test_official_data_stands_beside_the_paper() -> None:

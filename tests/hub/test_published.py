@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,13 @@ import transformers
 from transformers import AutoTokenizer
 
 import ctxzoo
-from ctxzoo.cli.renew import main, publish, renew_card
-from ctxzoo.hub.card import build_card, card_example
+from ctxzoo.cli.renew import build_published_card, main, publish, renew_card
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, is_in_half
 from ctxzoo.hub.eval_results import eval_results_files
 from ctxzoo.hub.folder_checks import head_class, read_architecture
 from ctxzoo.hub.folder_files import is_packed
 from ctxzoo.hub.published import published
+from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
@@ -93,7 +94,7 @@ def test_every_folder_is_entered() -> None:
 def test_the_page_tells_its_parameters_and_size(folder: Path) -> None:
     page = (REPOSITORY_ROOT / "model_cards" / "README.md").read_text(encoding="utf-8")
     (row,) = (line for line in page.splitlines() if line.startswith(f"| [{folder.name}]"))
-    trained = read_result(PUBLISHED[folder]).parameters["trainable"]
+    trained = read_result(PUBLISHED[folder].result).parameters["trainable"]
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     assert f"; {trained:,} trained parameters" in row
     assert row.endswith(f" | {size / 1e6:.1f} MB |")
@@ -104,12 +105,11 @@ def test_whole_and_small_without_code_and_with_the_card_of_this_release(folder: 
     check_checkpoint_folder(folder)  # on failure: make docs
     assert not is_packed(folder)
     assert sum(path.stat().st_size for path in folder.rglob("*")) < LARGEST.get(folder.name, USUAL)
-    result, task = read_result(PUBLISHED[folder]), task_in(folder)
+    result, task = read_result(PUBLISHED[folder].result), task_in(folder)
     model = head_in(folder).from_pretrained(folder)
     assert sum(p.numel() for p in model.parameters() if p.requires_grad) == result.parameters["trainable"]
     tokenizer = AutoTokenizer.from_pretrained(folder) if (folder / "tokenizer.json").exists() else None
-    example = card_example(task, result.dataset, model=model, tokenizer=tokenizer)
-    card = build_card(result, model.config, task=task, example=example, half=is_in_half(folder))
+    card = build_published_card(PUBLISHED[folder], result, model, tokenizer, half=is_in_half(folder))
     assert without_scores((folder / "README.md").read_text(encoding="utf-8")) == without_scores(card)
     scores = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.glob(".eval_results/*")}
     assert scores == eval_results_files(result, task)
@@ -228,12 +228,12 @@ def test_a_tokenizer_gets_the_limit_of_the_training(tmp_path: Path) -> None:
 def test_a_new_folder_is_entered_and_other_results_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, result = next(iter(PUBLISHED.items()))
+    folder, entry = next(iter(PUBLISHED.items()))
     monkeypatch.chdir(tmp_path)
     Path("model_cards").mkdir()
-    shutil.copy(result, "run.json")
+    shutil.copy(entry.result, "run.json")
     main(["again", str(folder), "run.json"])
-    assert json.loads(Path("model_cards/published.json").read_text()) == {"again": "run.json"}
+    assert json.loads(Path("model_cards/published.json").read_text()) == {"again": {"result": "run.json"}}
     check_checkpoint_folder("model_cards/again")
 
     changed = json.loads(Path("run.json").read_text()) | {"architecture": "bidaf"}
@@ -244,6 +244,19 @@ def test_a_new_folder_is_entered_and_other_results_are_refused(
     with pytest.raises(SystemExit):
         main(["other", str(folder)])
     assert "give all of NAME, CHECKPOINT and RESULT, or none" in capsys.readouterr().err
+
+
+def test_an_entry_whose_baseline_or_mistake_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "model_cards").mkdir()
+    index = {"reader": {"result": "run.json", "baselines": {"a coin": "results/coin-*.json"}}}
+    (tmp_path / "model_cards" / "published.json").write_text(json.dumps(index))
+    with pytest.raises(ValueError, match=r"results/coin-\*\.json, and no such results file"):
+        published(tmp_path)
+    folder = next(folder for folder in PUBLISHED if folder.name == "lama-imdb")
+    model, tokenizer = load_saved_model(str(folder))
+    right = replace(PUBLISHED[folder], failure={"inputs": {"text": "Awful."}, "answer": "label", "right": "neg"})
+    with pytest.raises(ValueError, match="which is right about it"):
+        right.surroundings(model, tokenizer, task_in(folder))
 
 
 @pytest.mark.parametrize("name", ["contextualizer-mr", "contextualizer-mr-best", "lama-imdb"])

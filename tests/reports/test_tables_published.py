@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from scipy import stats
 
+from ctxzoo.hub.card_facts import DATASET_FACTS
 from ctxzoo.hub.published import Published, read_published
 from ctxzoo.results.result import RunResult
-from reports.tables_published import TEST_TEXTS, beside, checkpoints, clustered_interval, interval
+from reports.tables_published import beside, checkpoints, interval
 from tests.support.result_tables import make_run, rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,18 +100,10 @@ def test_intervals_need_texts_that_are_right_or_wrong() -> None:
     assert interval(lama(96.0, metrics={"test/total": 100.0}), "token-classification") == "–"
 
 
-def test_questions_of_one_article_are_no_repetitions() -> None:
-    """Clusters that are all alike leave no doubt, however few; equal sizes give the t-interval of their shares."""
-    assert clustered_interval([6, 12], [10, 20]) == pytest.approx((0.6, 0.6))
-    shares = [0.5, 0.7, 0.6, 0.9]
-    expected = stats.t.interval(0.95, 3, loc=np.mean(shares), scale=stats.sem(shares))
-    assert clustered_interval([100 * share for share in shares], [100] * 4) == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("one", read_published(ROOT), ids=lambda one: one.folder.name)
 def test_a_published_accuracy_is_a_share_of_as_many_texts(one: Published) -> None:
     """So the number of texts that the interval is of is right."""
-    texts = TEST_TEXTS.get((one.result.dataset, one.result.fold))
+    texts = DATASET_FACTS[one.result.dataset].test_rows
     if texts is None or one.task != "text-classification":
         pytest.skip("no interval from this table")
     right = one.result.metrics["test/accuracy"] * texts / 100

@@ -42,6 +42,8 @@ class LanguageModellingCard(TaskCard):
     name = "language-modelling"
     title = "language modelling"
     predictions = "continuations"
+    intended = "Scoring texts of the kind that it was trained on by their perplexity, and comparing recurrent cells."
+    not_intended = "Writing texts for readers: what it writes is fluent over a few words and means nothing."
     metrics: ClassVar = {
         "perplexity": Metric("perplexity", "perplexity"),
         "nll": Metric("loss", "negative log-likelihood of a token (nats)"),

@@ -56,6 +56,13 @@ class PolyphonicMusicCard(TaskCard):
     name = "polyphonic-music"
     title = "polyphonic music"
     predictions = "continuations"
+    intended = (
+        "Predicting and continuing music of the kind that it was trained on, a step at a time, and comparing "
+        "recurrent cells."
+    )
+    not_intended = (
+        "Music with durations, dynamics or tempo, which it does not read, and scores that are sold as a person's."
+    )
     metrics: ClassVar = {
         "nll": Metric("loss", "negative log-likelihood of a step (nats)"),
         "frame_accuracy": Metric("accuracy", "frame accuracy"),

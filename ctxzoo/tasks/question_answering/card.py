@@ -113,6 +113,8 @@ class QuestionAnsweringCard(TaskCard):
     pipeline_class = QuestionAnsweringPipeline
     title = "question answering"
     predictions = "answers"
+    intended = "Finding where a given text answers a question, with a reader who sees the text beside the answer."
+    not_intended = "Questions whose answer is not in the text, and answers that nobody checks against it."
     metrics = METRICS
     headline = ("f1", "exact")
     results_note = (

@@ -40,6 +40,11 @@ class RegressionCard(TaskCard):
     name = "regression"
     title = "regression"
     predictions = "numbers"
+    intended = "Predicting the number of rows like those that it was trained on, and comparing kernels of attention."
+    not_intended = (
+        "Values of features outside the range of the training rows, and limits that must not be crossed: it "
+        "gives no interval."
+    )
     metrics: ClassVar = {
         "rmse": Metric("rmse", "RMSE"),
         "mae": Metric("mae", "MAE"),

@@ -104,6 +104,14 @@ class SessionRecommendationCard(SequenceCard):
     name = "session-recommendation"
     title = "session recommendation"
     predictions = "recommendations"
+    intended = (
+        "Recommending from the items of its training to a session that has just begun, and comparing models "
+        "of sessions."
+    )
+    not_intended = (
+        "Items that it was not trained on, and users whose earlier sessions ought to count: it knows the "
+        "running one alone."
+    )
     kind, function, head = SESSIONS, "recommend", "ForNextItem"
     package = "ctxzoo.tasks.session_recommendation"
     metrics: ClassVar = _with_known(
@@ -154,6 +162,8 @@ class NextEventCard(SequenceCard):
     name = "next-event"
     title = "next event"
     predictions = "events"
+    intended = "Predicting which event comes next in a history of events at times, and comparing encodings of time."
+    not_intended = "Events that it was not trained on, and when the next event comes: it tells which alone."
     kind, function, head = HISTORIES, "next_events", "ForNextEvent"
     package = "ctxzoo.tasks.next_event"
     metrics: ClassVar = _with_known(

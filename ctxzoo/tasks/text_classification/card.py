@@ -66,6 +66,14 @@ class TextClassificationCard(TaskCard):
     pipeline_class = KnownWordsPipeline
     title = "text classification"
     predictions = "labels"
+    intended = (
+        "Sorting texts of the kind that it was trained on by its labels, on a CPU too, and comparing models "
+        "of this form."
+    )
+    not_intended = (
+        "Decisions about people without a person who looks, and texts of another kind or language than those "
+        "of its training."
+    )
     metrics = METRICS
     headline = ("accuracy", "macro_f1")
     results_note = (

@@ -51,6 +51,8 @@ class TokenClassificationCard(TaskCard):
     pipeline_class = TokenClassificationPipeline
     title = "token classification"
     predictions = "tags"
+    intended = "Tagging the words of texts of the kind that it was trained on, and comparing word vectors or taggers."
+    not_intended = "Texts of another language, and steps whose results depend on rare words being tagged right."
     metrics = METRICS
     headline = ("accuracy", "macro_f1")
     results_note = (

@@ -35,6 +35,8 @@ class VotePredictionCard(TaskCard):
     name = "vote-prediction"
     title = "vote prediction"
     predictions = "votes"
+    intended = "Studying how legislators of its training vote, from the votes of others and the text of a bill."
+    not_intended = "Forecasts on which money or a reputation depends, and statements on what a legislator believes."
     metrics: ClassVar = {
         "accuracy": Metric("accuracy", "accuracy"),
         "log_likelihood": Metric("log_likelihood", "log-likelihood of a vote (nats)", decimals=4),

@@ -54,6 +54,8 @@ class FillMaskCard(TaskCard):
     pipeline_class = FillMaskPipeline
     title = "word prediction"
     predictions = "words"
+    intended = "Word vectors to start other models from, and studies of which words of a window count."
+    not_intended = "Filling gaps in texts for readers: a pretrained masked language model is far better at that."
     metrics = METRICS
     headline = ("perplexity",)
     results_note = "Over all known words of the split, each predicted from those around it, with the whole vocabulary."

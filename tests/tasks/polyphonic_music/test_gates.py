@@ -84,7 +84,7 @@ def test_cards_tell_what_the_gates_of_the_published_model_are_worth() -> None:
     committed = REPOSITORY_ROOT / "results" / "music_gates"
     result = read_result(committed / "bibeta5_prior-polyphonic_music-test-seed0-jsb_chorales.json")
     folder = REPOSITORY_ROOT / "model_cards" / "beta-lstm-chorales"
-    trained = read_result(published(REPOSITORY_ROOT)[folder])
+    trained = read_result(published(REPOSITORY_ROOT)[folder].result)
     assert result.metrics["test/nll"] == pytest.approx(trained.metrics["test/nll"], abs=1e-4)
     even, own = (f"{result.metrics[name]:.4f}" for name in ("test/even_gates/nll", "test/nll"))
     told = f"give {even} nats of a step in place of {own}"

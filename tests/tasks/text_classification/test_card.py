@@ -14,7 +14,7 @@ import yaml
 from huggingface_hub import ModelCard
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
-from ctxzoo.hub.card import build_card, card_example
+from ctxzoo.hub.card import Surroundings, build_card, card_example
 from ctxzoo.hub.card_facts import DATASET_FACTS
 from ctxzoo.hub.card_parts import with_repo_id
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
@@ -48,10 +48,9 @@ def checkpoint(_toy: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def card(**changes: Any) -> str:
-    others = changes.pop("other_runs", ())
-    return build_card(
-        toy_result(**changes), toy_model().config, task=TEXT_CLASSIFICATION, example=EXAMPLE, other_runs=others
-    )
+    around = Surroundings(other_runs=changes.pop("other_runs", ()))
+    result = toy_result(**changes)
+    return build_card(result, toy_model().config, task=TEXT_CLASSIFICATION, example=EXAMPLE, around=around)
 
 
 def test_metadata_is_what_the_hub_reads() -> None:

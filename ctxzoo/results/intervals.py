@@ -1,0 +1,50 @@
+"""Intervals of 95 % of a fraction of right answers, over test rows or over the clusters that they come in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scipy import stats
+
+from ctxzoo.results.result import RunResult
+
+
+def score_interval(run: RunResult, metric: str, rows: int | None = None) -> tuple[float, float, str] | None:
+    """Return the interval of a score in percent, and what it is over.
+
+    It is one over articles where the run keeps their right answers, else Wilson's over test rows.
+
+    Args:
+        run: Results with the score on the split that they report.
+        metric: Name of a score that counts right rows, such as accuracy or exact.
+        rows: Number of rows of the split, where the run does not tell it; None: not known.
+
+    Returns:
+        Lower end, upper end, and words such as "2,189 test rows"; None where the number of rows is not known.
+    """
+    right_of, rows_of = (run.per_example.get(f"{run.split}/articles/{name}") for name in (metric, "questions"))
+    if right_of and rows_of:
+        low, high = clustered_interval(right_of, rows_of)
+        return 100 * low, 100 * high, f"{len(right_of)} articles"
+    percentage, told = run.metrics.get(f"{run.split}/{metric}"), run.metrics.get(f"{run.split}/total", rows)
+    if percentage is None or told is None:
+        return None
+    number = int(told)
+    found = stats.binomtest(round(percentage * number / 100), number).proportion_ci(method="wilson")
+    return 100 * float(found.low), 100 * float(found.high), f"{number:,} {run.split} rows"
+
+
+def clustered_interval(right: Sequence[float], total: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % interval of a fraction that was seen in clusters, of which others might have been drawn.
+
+    The fraction is a ratio of two sums over clusters; the variance is that of the linearised ratio (Cochran 1977,
+    section 6.3), taken as Student's t with one degree of freedom less than there are clusters.
+
+    Args:
+        right, total: What counts, and all, in each of two clusters or more.
+    """
+    clusters, fraction = len(total), sum(right) / sum(total)
+    squares = sum((one - fraction * of) ** 2 for one, of in zip(right, total, strict=True))
+    error = (clusters / (clusters - 1) * squares) ** 0.5 / sum(total)
+    reach = float(stats.t.ppf(0.975, clusters - 1)) * error
+    return fraction - reach, fraction + reach
