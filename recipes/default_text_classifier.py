@@ -52,9 +52,6 @@ def main(
         seeds: Seeds of all that is drawn, the folds among them.
         deep_scale: Factor of the network's scores beside those of the linear part; null: the default settings'.
     """
-    for part in parts:
-        if part not in PARTS:
-            raise ValueError(f"parts: unknown {part!r}; known: {', '.join(PARTS)}")
     scale = {} if deep_scale is None else {"deep_scale": deep_scale}
     runs = {}
     for name in datasets:
@@ -89,7 +86,7 @@ def of_part(experiment: Experiment, part: str) -> Experiment:
     return experiment.changed(row=part, **words, wide=False, wide_dropout=0.0, deep_scale=1.0)
 
 
-STUDY = Study(main, TEXT_CLASSIFICATION, BASE, {"dataset": "datasets", "variant": "parts"})
+STUDY = Study(main, TEXT_CLASSIFICATION, BASE, {"dataset": "datasets", "variant": "parts"}, {"parts": PARTS})
 
 if __name__ == "__main__":
     run_study(STUDY, __doc__)

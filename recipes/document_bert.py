@@ -17,13 +17,14 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from transformers import AutoConfig
 
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.runs.experiment import Experiment
-from ctxzoo.runs.many import run_all
+from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.text_classification.experiments import TextModel, documents, on_documents
@@ -55,13 +56,9 @@ def main(
     architecture = AutoConfig.from_pretrained(encoder).model_type
     variant = Path(encoder).resolve().name
     one = replace(experiment, model=TextModel(architecture=architecture, variant=variant))
-    runs = {
-        f"{name}, {variant}": [
-            ExperimentRun(ENCODER, on_documents(one, name).changed(init_from=encoder, seed=seed)) for seed in seeds
-        ]
-        for name in dataset
-    }
-    run_all(runs, f"documents: {experiment.score} accuracy, mean ± sd over seeds", experiment.run)
+    rows = [(f"{name}, {variant}", on_documents(one, name).changed(init_from=encoder)) for name in dataset]
+    title = f"documents: {experiment.score} accuracy, mean ± sd over seeds"
+    run_rows(partial(ExperimentRun, ENCODER), rows, seeds, title)
 
 
 STUDY = Study(main, ENCODER, BASE, {"model": "encoder"})

@@ -16,10 +16,11 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from collections.abc import Sequence
+from functools import partial
 
 from ctxzoo.models.ops_linear_encoder import FEATURE_MAPS
 from ctxzoo.runs.experiment import Experiment
-from ctxzoo.runs.many import run_all
+from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.text_classification.experiments import documents, on_documents, with_word2vec
@@ -56,16 +57,10 @@ def main(
         seeds: Seeds of all that is drawn.
         word2vec: Whether words start from word2vec on the training documents.
     """
-    for one in attentions:
-        if one not in KNOWN:
-            raise ValueError(f"attentions: unknown {one!r}; known: {', '.join(KNOWN)}")
-    runs = {}
-    for name in dataset:
-        on_data = with_word2vec(on_documents(experiment, name), word2vec=word2vec)
-        for one in attentions:
-            chosen = of_attention(on_data, one)
-            runs[f"{name}, {one}"] = [ExperimentRun(TEXT_CLASSIFICATION, chosen.changed(seed=seed)) for seed in seeds]
-    run_all(runs, f"documents: {experiment.score} accuracy, mean ± sd over seeds", experiment.run)
+    on_data = {name: with_word2vec(on_documents(experiment, name), word2vec=word2vec) for name in dataset}
+    rows = [(f"{name}, {one}", of_attention(on_data[name], one)) for name in dataset for one in attentions]
+    title = f"documents: {experiment.score} accuracy, mean ± sd over seeds"
+    run_rows(partial(ExperimentRun, TEXT_CLASSIFICATION), rows, seeds, title)
 
 
 def of_attention(experiment: Experiment, attention: str) -> Experiment:
@@ -75,7 +70,8 @@ def of_attention(experiment: Experiment, attention: str) -> Experiment:
     return experiment.changed(feature_map=attention, row=attention)
 
 
-STUDY = Study(main, TEXT_CLASSIFICATION, BASE, {"variant": "attentions", "vectors": "word_vectors"})
+SHORT = {"variant": "attentions", "vectors": "word_vectors"}
+STUDY = Study(main, TEXT_CLASSIFICATION, BASE, SHORT, {"attentions": KNOWN})
 
 if __name__ == "__main__":
     run_study(STUDY, __doc__)

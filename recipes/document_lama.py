@@ -17,11 +17,12 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.runs.experiment import Experiment
-from ctxzoo.runs.many import run_all
+from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.text_classification.experiments import as_baseline, documents, on_documents, with_word2vec
@@ -65,16 +66,10 @@ def main(
         learning_rate: Peak learning rate; null: that of the model.
         word2vec: Whether words start from word2vec on the training documents.
     """
-    for one in models:
-        if one not in MODELS:
-            raise ValueError(f"model: unknown {one!r}; known: {', '.join(MODELS)}")
-    runs = {}
-    for name in dataset:
-        on_data = with_word2vec(on_documents(experiment, name), word2vec=word2vec)
-        for one in models:
-            chosen = of_model(on_data, one, learning_rate)
-            runs[f"{name}, {one}"] = [ExperimentRun(TEXT_CLASSIFICATION, chosen.changed(seed=seed)) for seed in seeds]
-    run_all(runs, f"documents: {experiment.score} accuracy, mean ± sd over seeds", experiment.run)
+    on_data = {name: with_word2vec(on_documents(experiment, name), word2vec=word2vec) for name in dataset}
+    rows = [(f"{name}, {one}", of_model(on_data[name], one, learning_rate)) for name in dataset for one in models]
+    title = f"documents: {experiment.score} accuracy, mean ± sd over seeds"
+    run_rows(partial(ExperimentRun, TEXT_CLASSIFICATION), rows, seeds, title)
 
 
 def of_model(experiment: Experiment, model: str, learning_rate: float | None) -> Experiment:
@@ -96,7 +91,7 @@ def of_model(experiment: Experiment, model: str, learning_rate: float | None) ->
 
 
 SHORT = {"variant": "models", "model": "models", "heads": "num_heads", "vectors": "word_vectors"}
-STUDY = Study(main, TEXT_CLASSIFICATION, BASE, SHORT)
+STUDY = Study(main, TEXT_CLASSIFICATION, BASE, SHORT, {"models": MODELS})
 
 if __name__ == "__main__":
     run_study(STUDY, __doc__)

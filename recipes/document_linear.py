@@ -16,63 +16,54 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from functools import partial
 
-from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import RunSettings, run_all
-from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.text_classification.experiments import DOCUMENT_DATASETS, document_dataset, tag_of
-from ctxzoo.tasks.text_classification.linear import DOCUMENT_BASELINES, FASTTEXT, TUNED_DOCUMENT, LinearRun
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.many import run_rows
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.tasks.text_classification.experiments import DOCUMENT_DATASETS, on_documents
+from ctxzoo.tasks.text_classification.linear import (
+    DOCUMENT_BASELINES,
+    FASTTEXT,
+    TUNED_DOCUMENT,
+    LinearRun,
+    linear_base,
+)
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
-RECIPE = "document_linear"
 MODELS = (*DOCUMENT_BASELINES, *TUNED_DOCUMENT)
 # imdb_blocks differs from imdb in its validation alone, on which the baselines train too.
-DATASETS = [name for name in DOCUMENT_DATASETS if name not in ("sample", "imdb_blocks")]
+DATASETS = tuple(name for name in DOCUMENT_DATASETS if name not in ("sample", "imdb_blocks"))
+BASE = linear_base("document_linear")
 
 
-@dataclass
-class Settings(RunSettings):
-    dataset: list[str] = field(
-        default_factory=lambda: list(DATASETS), metadata={"help": f"of {', '.join(DOCUMENT_DATASETS)}, or a Hub id"}
-    )
-    models: list[str] = field(
-        default_factory=lambda: list(MODELS), metadata={"help": f"of {', '.join((*MODELS, *FASTTEXT))}"}
-    )
+def main(
+    experiment: Experiment,
+    dataset: Sequence[str] = DATASETS,
+    models: Sequence[str] = MODELS,
+    seeds: Sequence[int] = (0,),
+) -> None:
+    """Fit and score every model on every dataset, and print a table.
+
+    Args:
+        experiment: What all have in common.
+        dataset: Datasets of recipes/document_lama.py, or a Hub id, folder or file.
+        models: Models that are fitted.
+        seeds: Seeds in names of files; nothing is drawn.
+    """
+    rows = [
+        (f"{name}, {model}", LinearRun.of(on_documents(experiment, name), model))
+        for name in dataset
+        for model in models
+    ]
+    title = f"linear baselines of documents: {experiment.score} accuracy"
+    run_rows(partial(LinearRun, TEXT_CLASSIFICATION), rows, seeds, title)
 
 
-def main(settings: Settings) -> None:
-    for model in settings.models:
-        if model not in (*MODELS, *FASTTEXT):
-            raise ValueError(f"models: {model!r} is not one of {', '.join((*MODELS, *FASTTEXT))}")
-    commit = git_commit()
-    runs = {
-        f"{name}, {model}": [run_of(name, model, seed, settings, commit) for seed in settings.seeds]
-        for name in settings.dataset
-        for model in settings.models
-    }
-    title = f"linear baselines of documents: {settings.score} accuracy"
-    run_all(runs, title, settings)
-
-
-def run_of(name: str, model: str, seed: int, settings: Settings, commit: str) -> LinearRun:
-    data = document_dataset(name)
-    dataset = data.pop("dataset")
-    if settings.score == "test":
-        for of_validation in ("dev_share", "dev_block"):  # the baselines train on validation too
-            data.pop(of_validation, None)
-    return LinearRun(
-        recipe=RECIPE,
-        variant=model,
-        dataset=dataset,
-        seed=seed,
-        commit=commit,
-        score=settings.score,
-        data=data,
-        data_dir=settings.data_dir,
-        tag=tag_of(name),
-        results_dir=settings.results_dir,
-    )
-
+STUDY = Study(
+    main, TEXT_CLASSIFICATION, BASE, choices={"models": (*MODELS, *FASTTEXT)}, options=("text_column", "label_column")
+)
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

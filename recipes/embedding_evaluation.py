@@ -25,7 +25,8 @@ from rich.table import Table
 from ctxzoo.data.files import check_writable
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR
-from ctxzoo.runs.many import RunSettings, run_all
+from ctxzoo.runs.experiment import RunArgs
+from ctxzoo.runs.many import run_all
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.token_classification.experiments import paper
@@ -124,7 +125,7 @@ def train_taggers(runs: list[EmbeddingTaggerRun], settings: Settings) -> None:
     for run in runs:
         by_variant.setdefault(run.spec.variant, []).append(run)
     title = "POS tagging from each vectors: test accuracy over words, mean ± sd over trainings"
-    run_all(by_variant, title, RunSettings(resume=settings.resume, processes=settings.threads))
+    run_all(by_variant, title, RunArgs(resume=settings.resume, processes=settings.threads))
 
 
 def run_of(source: EmbeddingSource, task: str, settings: Settings, commit: str) -> EmbeddingRun:

@@ -61,8 +61,6 @@ def main(
         rows: Rows of the table; none: all.
         seeds: Seeds of all that is drawn, the folds among them.
     """
-    if table not in TABLES:
-        raise ValueError(f"table={table}: expected one of {', '.join(map(str, TABLES))}")
     known, usual_steps = TABLES[table]
     for name in rows:
         if name not in known:
@@ -96,7 +94,8 @@ def curves(cells: Iterable[tuple[str, int]], outcomes: Outcomes) -> dict[str, di
     return found
 
 
-STUDY = Study(main, TEXT_CLASSIFICATION, BASE, {"variant": "rows", "num_steps": "steps", "vectors": "word_vectors"})
+SHORT = {"variant": "rows", "num_steps": "steps", "vectors": "word_vectors"}
+STUDY = Study(main, TEXT_CLASSIFICATION, BASE, SHORT, {"table": TABLES})
 
 if __name__ == "__main__":
     run_study(STUDY, __doc__)

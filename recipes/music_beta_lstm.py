@@ -18,9 +18,10 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from collections.abc import Sequence
+from functools import partial
 
 from ctxzoo.runs.experiment import Experiment
-from ctxzoo.runs.many import run_all
+from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.polyphonic_music.experiments import CELLS, on_music, paper
@@ -43,15 +44,9 @@ def main(
         cells: Cells, as `ctxzoo info beta_lstm` names its variants; or bibeta5_prior.
         seeds: Seeds of all that is drawn.
     """
-    runs = {
-        f"{name}, {cell}": [
-            ExperimentRun(POLYPHONIC_MUSIC, on_music(experiment, name, cell).changed(seed=seed)) for seed in seeds
-        ]
-        for name in dataset
-        for cell in cells
-    }
+    rows = [(f"{name}, {cell}", on_music(experiment, name, cell)) for name in dataset for cell in cells]
     title = f"polyphonic music: {experiment.score} nats of a step and frame accuracy, mean ± sd over seeds"
-    run_all(runs, title, experiment.run)
+    run_rows(partial(ExperimentRun, POLYPHONIC_MUSIC), rows, seeds, title)
 
 
 STUDY = Study(main, POLYPHONIC_MUSIC, BASE, {"variant": "cells"})

@@ -11,50 +11,46 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from functools import partial
 
-from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import RunSettings, run_all
-from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.polyphonic_music.experiments import MUSIC_DATASETS, music_dataset
+from ctxzoo.runs.counted import COUNTS
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.many import run_rows
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.tasks.polyphonic_music.experiments import MUSIC_DATASETS, PROBLEM, MusicData, music_dataset
 from ctxzoo.tasks.polyphonic_music.floors import FLOORS, FloorRun
+from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 
-RECIPE = "music_floors"
-
-
-@dataclass
-class Settings(RunSettings):
-    dataset: list[str] = field(
-        default_factory=lambda: [name for name in MUSIC_DATASETS if name != "sample"],
-        metadata={"help": f"of {', '.join(MUSIC_DATASETS)}; or any other"},
-    )
-    models: list[str] = field(default_factory=lambda: list(FLOORS), metadata={"help": f"of {', '.join(FLOORS)}"})
+BASE = Experiment(problem=PROBLEM, recipe="music_floors", data=MusicData(), model=COUNTS)
+DATASETS = tuple(name for name in MUSIC_DATASETS if name != "sample")
 
 
-def main(settings: Settings) -> None:
-    for model in settings.models:
-        if model not in FLOORS:
-            raise ValueError(f"models: {model!r} is not one of {', '.join(FLOORS)}")
-    commit = git_commit()
-    runs = {
-        f"{dataset}, {model}": [
-            FloorRun(
-                recipe=RECIPE,
-                variant=model,
-                commit=commit,
-                seed=seed,
-                data={**(data := music_dataset(dataset)), "data_dir": settings.data_dir},
-                score=settings.score,
-                tag=data["config_name"] or "",
-                results_dir=settings.results_dir,
-            )
-            for seed in settings.seeds
-        ]
-        for dataset in settings.dataset
-        for model in settings.models
-    }
-    run_all(runs, f"polyphonic music: {settings.score} nats of a step and frame accuracy", settings)
+def main(
+    experiment: Experiment,
+    dataset: Sequence[str] = DATASETS,
+    models: Sequence[str] = FLOORS,
+    seeds: Sequence[int] = (0,),
+) -> None:
+    """Count and score every model on every dataset, and print a table.
 
+    Args:
+        experiment: What all have in common.
+        dataset: Datasets: jsb_chorales, nottingham, muse_data, piano_midi, sample; or any other.
+        models: Models that are counted.
+        seeds: Seeds in names of files; nothing is drawn.
+    """
+    config_name = experiment.data.values()["config_name"]
+    rows = [
+        (f"{name}, {model}", experiment.changed(**music_dataset(name, config_name), variant=model))
+        for name in dataset
+        for model in models
+    ]
+    title = f"polyphonic music: {experiment.score} nats of a step and frame accuracy"
+    run_rows(partial(FloorRun, POLYPHONIC_MUSIC), rows, seeds, title)
+
+
+STUDY = Study(main, POLYPHONIC_MUSIC, BASE, choices={"models": FLOORS}, options=FloorRun.reads)
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

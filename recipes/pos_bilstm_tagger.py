@@ -17,9 +17,10 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from collections.abc import Sequence
+from functools import partial
 
 from ctxzoo.runs.experiment import Experiment
-from ctxzoo.runs.many import run_all
+from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.token_classification.experiments import on_corpus, paper
@@ -43,13 +44,13 @@ def main(
         vectors: Files of word vectors, checkpoint folders or Hub ids; none: vectors are drawn.
         seeds: Seeds of all that is drawn.
     """
-    runs = {
-        f"{name}, {file}": [ExperimentRun(TOKEN_CLASSIFICATION, one.changed(seed=seed)) for seed in seeds]
+    rows = [
+        (f"{name}, {file}", on_corpus(experiment, name, None if file == NONE else file))
         for name in dataset
         for file in vectors
-        for one in (on_corpus(experiment, name, None if file == NONE else file),)
-    }
-    run_all(runs, f"tagging: {experiment.score} accuracy over words, mean ± sd over seeds", experiment.run)
+    ]
+    title = f"tagging: {experiment.score} accuracy over words, mean ± sd over seeds"
+    run_rows(partial(ExperimentRun, TOKEN_CLASSIFICATION), rows, seeds, title)
 
 
 STUDY = Study(main, TOKEN_CLASSIFICATION, BASE, {"tags": "tag_column", "word_vectors": "vectors"})

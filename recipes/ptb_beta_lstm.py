@@ -18,9 +18,10 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from collections.abc import Sequence
+from functools import partial
 
 from ctxzoo.runs.experiment import Experiment
-from ctxzoo.runs.many import run_all
+from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.language_modelling.experiments import TEXT_DATASETS, of_cell, paper
@@ -43,14 +44,9 @@ def main(
     """
     name = experiment.data.dataset
     experiment = experiment.changed(dataset=TEXT_DATASETS.get(name, name))
-    runs = {
-        f"{name}, {cell}": [
-            ExperimentRun(LANGUAGE_MODELLING, of_cell(experiment, cell).changed(seed=seed)) for seed in seeds
-        ]
-        for cell in cells
-    }
+    rows = [(f"{name}, {cell}", of_cell(experiment, cell)) for cell in cells]
     title = f"language modelling: {experiment.score} perplexity and nats of a token, mean ± sd over seeds"
-    run_all(runs, title, experiment.run)
+    run_rows(partial(ExperimentRun, LANGUAGE_MODELLING), rows, seeds, title)
 
 
 STUDY = Study(main, LANGUAGE_MODELLING, BASE, {"variant": "cells"})

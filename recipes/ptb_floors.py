@@ -12,45 +12,36 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from functools import partial
 
-from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import RunSettings, run_all
-from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.counted import COUNTS
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.many import run_rows
+from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.tasks.language_modelling.baselines import FLOORS, FloorRun
-from ctxzoo.tasks.language_modelling.experiments import TEXT_DATASETS
+from ctxzoo.tasks.language_modelling.experiments import PROBLEM, TEXT_DATASETS, LineData
+from ctxzoo.tasks.language_modelling.problem import LANGUAGE_MODELLING
 
-RECIPE = "ptb_floors"
-
-
-@dataclass
-class Settings(RunSettings):
-    dataset: str = field(default="ptb", metadata={"help": f"of {', '.join(TEXT_DATASETS)}; or any other"})
-    models: list[str] = field(default_factory=lambda: list(FLOORS), metadata={"help": f"of {', '.join(FLOORS)}"})
+BASE = Experiment(problem=PROBLEM, recipe="ptb_floors", data=LineData(dataset="ptb", min_word_count=1), model=COUNTS)
 
 
-def main(settings: Settings) -> None:
-    for model in settings.models:
-        if model not in FLOORS:
-            raise ValueError(f"models: {model!r} is not one of {', '.join(FLOORS)}")
-    commit = git_commit()
-    runs = {
-        f"{settings.dataset}, {model}": [
-            FloorRun(
-                recipe=RECIPE,
-                variant=model,
-                commit=commit,
-                seed=seed,
-                data={"dataset": TEXT_DATASETS.get(settings.dataset, settings.dataset), "data_dir": settings.data_dir},
-                score=settings.score,
-                results_dir=settings.results_dir,
-            )
-            for seed in settings.seeds
-        ]
-        for model in settings.models
-    }
-    run_all(runs, f"language modelling: {settings.score} perplexity and nats of a token", settings)
+def main(experiment: Experiment, models: Sequence[str] = tuple(FLOORS), seeds: Sequence[int] = (0,)) -> None:
+    """Count and score every model, and print a table.
 
+    Args:
+        experiment: Data of all; its dataset is ptb, sample, or any other.
+        models: Models that are counted.
+        seeds: Seeds in names of files; nothing is drawn.
+    """
+    name = experiment.data.dataset
+    one = experiment.changed(dataset=TEXT_DATASETS.get(name, name))
+    rows = [(f"{name}, {model}", one.changed(variant=model)) for model in models]
+    title = f"language modelling: {experiment.score} perplexity and nats of a token"
+    run_rows(partial(FloorRun, LANGUAGE_MODELLING), rows, seeds, title)
+
+
+STUDY = Study(main, LANGUAGE_MODELLING, BASE, choices={"models": FLOORS}, options=FloorRun.reads)
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

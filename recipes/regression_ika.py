@@ -20,7 +20,7 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 from collections.abc import Sequence
 
 from ctxzoo.runs.experiment import Experiment
-from ctxzoo.runs.many import run_all
+from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.train import ExperimentRun
@@ -49,26 +49,30 @@ def main(
         splits: Numbers of random splits, from 0; own: that of the dataset.
         seeds: Seeds of all that is drawn.
     """
-    for model in models:
-        if model not in MODELS:
-            raise ValueError(f"models: {model!r} is not one of {', '.join(MODELS)}")
     for split in splits:
         if split != OWN and not split.isdecimal():
             raise ValueError(f"splits: {split!r} is neither a number from 0 nor {OWN}")
     folds = [None if split == OWN else int(split) for split in splits]
-    runs: dict[str, list[Run]] = {}
-    for name in dataset:
-        on_each = [on_rows(experiment, name).changed(seed=seed, fold=fold) for seed in seeds for fold in folds]
-        for model in models:
-            if model in BASELINES:
-                runs[f"{name}, {model}"] = [BaselineRun(experiment=one, variant=model) for one in on_each]
-            else:
-                fitted = [with_attention(one, model, name) for one in on_each]
-                runs[f"{name}, {model}"] = [ExperimentRun(REGRESSION, one) for one in fitted]
-    run_all(runs, f"regression: {experiment.score} RMSE and R2, mean ± sd over splits and seeds", experiment.run)
+    rows = [
+        (f"{name}, {model}", of_model(on_rows(experiment, name), model, name)) for name in dataset for model in models
+    ]
+    run_rows(run_of, rows, seeds, f"regression: {experiment.score} RMSE and R2, mean ± sd over splits and seeds", folds)
 
 
-STUDY = Study(main, REGRESSION, BASE, {"variant": "models", "fold": "splits"})
+def of_model(experiment: Experiment, model: str, dataset: str) -> Experiment:
+    """Return the experiment with one of `MODELS`."""
+    if model in BASELINES:
+        return BaselineRun.of(experiment, model)
+    return with_attention(experiment, model, dataset)
+
+
+def run_of(experiment: Experiment) -> Run:
+    """Return what fits, or trains, one of `MODELS`."""
+    kind = BaselineRun if experiment.model.variant in BASELINES else ExperimentRun
+    return kind(REGRESSION, experiment)
+
+
+STUDY = Study(main, REGRESSION, BASE, {"variant": "models", "fold": "splits"}, {"models": MODELS})
 
 if __name__ == "__main__":
     run_study(STUDY, __doc__)

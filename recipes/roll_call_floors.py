@@ -12,52 +12,46 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from functools import partial
 
-from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import RunSettings, run_all
-from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.counted import COUNTS
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.many import run_rows
+from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.tasks.vote_prediction.baselines import FLOORS, FloorRun
-from ctxzoo.tasks.vote_prediction.experiments import VOTE_DATASETS, vote_dataset
+from ctxzoo.tasks.vote_prediction.experiments import PROBLEM, VOTE_DATASETS, VoteData, vote_dataset
+from ctxzoo.tasks.vote_prediction.problem import VOTE_PREDICTION
 
-RECIPE = "roll_call_floors"
-
-
-@dataclass
-class Settings(RunSettings):
-    dataset: list[str] = field(
-        default_factory=lambda: [name for name in VOTE_DATASETS if name != "sample"],
-        metadata={"help": f"of {', '.join(VOTE_DATASETS)}; or any other"},
-    )
-    models: list[str] = field(default_factory=lambda: list(FLOORS), metadata={"help": f"of {', '.join(FLOORS)}"})
-    # False, as the published results have it.
-    cut_outcomes: bool = field(default=False, metadata={"help": "cut out what tells in brackets how a vote ended"})
+BASE = Experiment(problem=PROBLEM, recipe="roll_call_floors", data=VoteData(), model=COUNTS)
+DATASETS = tuple(name for name in VOTE_DATASETS if name != "sample")
 
 
-def main(settings: Settings) -> None:
-    for model in settings.models:
-        if model not in FLOORS:
-            raise ValueError(f"models: {model!r} is not one of {', '.join(FLOORS)}")
-    commit = git_commit()
-    runs = {
-        f"{dataset}, {model}": [
-            FloorRun(
-                recipe=RECIPE,
-                variant=model,
-                commit=commit,
-                seed=seed,
-                data={**vote_dataset(dataset), "data_dir": settings.data_dir, "cut_outcomes": settings.cut_outcomes},
-                score=settings.score,
-                tag=vote_dataset(dataset)["configuration"] or "",
-                results_dir=settings.results_dir,
-            )
-            for seed in settings.seeds
-        ]
-        for dataset in settings.dataset
-        for model in settings.models
-    }
-    run_all(runs, f"vote prediction: {settings.score} accuracy (%) and log-likelihood of a vote", settings)
+def main(
+    experiment: Experiment,
+    dataset: Sequence[str] = DATASETS,
+    models: Sequence[str] = tuple(FLOORS),
+    seeds: Sequence[int] = (0,),
+) -> None:
+    """Count and score every model on every dataset, and print a table.
 
+    Args:
+        experiment: What all have in common.
+        dataset: Datasets: roll_call, roll_call_new_bills, sample; or any other.
+        models: Models that are counted.
+        seeds: Seeds in names of files; nothing is drawn.
+    """
+    configuration = experiment.data.values()["configuration"]
+    rows = [
+        (f"{name}, {model}", experiment.changed(**vote_dataset(name, configuration), variant=model))
+        for name in dataset
+        for model in models
+    ]
+    title = f"vote prediction: {experiment.score} accuracy (%) and log-likelihood of a vote"
+    run_rows(partial(FloorRun, VOTE_PREDICTION), rows, seeds, title)
+
+
+STUDY = Study(main, VOTE_PREDICTION, BASE, choices={"models": FLOORS}, options=FloorRun.reads)
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

@@ -22,10 +22,11 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, Literal
 
 from ctxzoo.runs.experiment import Experiment
-from ctxzoo.runs.many import run_all
+from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.vote_prediction.experiments import (
@@ -118,26 +119,17 @@ def main(
     """
     changes: dict[str, Any] = {"epochs": epochs, "learning_rate": learning_rate}
     changes = {name: value for name, value in changes.items() if value is not None} | _numbers(fields)
-    runs = {
-        f"{name}, {model}": [
-            ExperimentRun(VOTE_PREDICTION, of_model(experiment, name, model).changed(**changes, seed=seed))
-            for seed in seeds
-        ]
+    rows = [
+        (f"{name}, {model}", of_model(experiment, name, model).changed(**changes))
         for name in dataset
         for model in models
-    }
+    ]
     title = f"vote prediction: {experiment.score} accuracy (%) and log-likelihood of a vote, mean ± sd over seeds"
-    run_all(runs, title, experiment.run)
+    run_rows(partial(ExperimentRun, VOTE_PREDICTION), rows, seeds, title)
 
 
 def of_model(experiment: Experiment, dataset: str, model: str) -> Experiment:
-    """Return the experiment with a model on a dataset, with what is chosen for them where nothing is given.
-
-    Raises:
-        ValueError: there is no model of that name.
-    """
-    if model not in MODELS:
-        raise ValueError(f"models: unknown model {model!r}; known: {', '.join(MODELS)}")
+    """Return the experiment with a model on a dataset, with what is chosen for them where nothing is given."""
     usual: Any = experiment
     source = vote_dataset(dataset, usual.data.configuration)
     architecture, on_new_bills = ARCHITECTURES[model], source == NEW_BILLS
@@ -173,7 +165,7 @@ def _numbers(fields: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-STUDY = Study(main, VOTE_PREDICTION, BASE, {"variant": "models"})
+STUDY = Study(main, VOTE_PREDICTION, BASE, {"variant": "models"}, {"models": MODELS})
 
 if __name__ == "__main__":
     run_study(STUDY, __doc__)

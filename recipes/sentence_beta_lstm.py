@@ -53,9 +53,6 @@ def main(
         cells: Cells, as `ctxzoo info beta_lstm` names its variants.
         seeds: Seeds of all that is drawn, the folds among them.
     """
-    for cell in cells:
-        if cell not in KNOWN:
-            raise ValueError(f"cells: unknown cell {cell!r}; known: {', '.join(KNOWN)}")
     rows = [
         (f"{Path(name).name}, {cell}", of_cell(experiment.changed(dataset=name), cell))
         for name in datasets
@@ -97,7 +94,8 @@ def number_of_weights(cell: str, units: int, *, input_size: int, num_layers: int
     return rows * (input_size + units + 1) + (num_layers - 1) * rows * (2 * units + 1)
 
 
-STUDY = Study(main, TEXT_CLASSIFICATION, BASE, {"dataset": "datasets", "variant": "cells", "vectors": "word_vectors"})
+SHORT = {"dataset": "datasets", "variant": "cells", "vectors": "word_vectors"}
+STUDY = Study(main, TEXT_CLASSIFICATION, BASE, SHORT, {"cells": KNOWN})
 
 if __name__ == "__main__":
     run_study(STUDY, __doc__)

@@ -58,12 +58,9 @@ def main(
     Args:
         experiment: What all have in common; its inner_size is that of dot.
         datasets: Hub ids, folders, files, or: sample.
-        attentions: Attentions, see `KNOWN`.
+        attentions: Attentions.
         seeds: Seeds of all that is drawn, the folds among them.
     """
-    for attention in attentions:
-        if attention not in KNOWN:
-            raise ValueError(f"attentions: unknown attention {attention!r}; known: {', '.join(KNOWN)}")
     rows = [
         (f"{Path(name).name}, {attention}", of_attention(experiment.changed(dataset=name), attention))
         for name in datasets
@@ -121,9 +118,8 @@ def _number_of_weights(attention: str, inner_size: int, fields: tuple[tuple[str,
     return sum(weights.numel() for weights in model.blocks.parameters())
 
 
-STUDY = Study(
-    main, TEXT_CLASSIFICATION, BASE, {"dataset": "datasets", "variant": "attentions", "vectors": "word_vectors"}
-)
+SHORT = {"dataset": "datasets", "variant": "attentions", "vectors": "word_vectors"}
+STUDY = Study(main, TEXT_CLASSIFICATION, BASE, SHORT, {"attentions": KNOWN})
 
 if __name__ == "__main__":
     run_study(STUDY, __doc__)

@@ -16,59 +16,54 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import RunSettings, run_all
-from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.many import run_rows
+from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS
-from ctxzoo.tasks.text_classification.linear import FASTTEXT, LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR, LinearRun
+from ctxzoo.tasks.text_classification.linear import (
+    FASTTEXT,
+    LINEAR_BASELINES,
+    MAJORITY_CLASS,
+    TUNED_LINEAR,
+    LinearRun,
+    linear_base,
+)
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
-RECIPE = "sentence_linear"
 MODELS = (*LINEAR_BASELINES, *TUNED_LINEAR, MAJORITY_CLASS)
+BASE = linear_base("sentence_linear").changed(folds=5)
 
 
-@dataclass
-class Settings(RunSettings):
-    folds: int = field(default=5, metadata={"help": "of the cross-validation, which the seeds draw too"})
-    datasets: list[str] = field(
-        default_factory=lambda: list(SENTENCE_DATASETS.values()),
-        metadata={"help": "Hub ids, folders, files, or: sample"},
-    )
-    models: list[str] = field(
-        default_factory=lambda: list(MODELS), metadata={"help": f"of {', '.join((*MODELS, *FASTTEXT))}"}
-    )
+def main(
+    experiment: Experiment,
+    datasets: Sequence[str] = tuple(SENTENCE_DATASETS.values()),
+    models: Sequence[str] = MODELS,
+    seeds: Sequence[int] = (0,),
+) -> None:
+    """Fit and score every model on every fold of every dataset with every seed, and print a table.
+
+    Args:
+        experiment: What all have in common.
+        datasets: Hub ids, folders, files, or: sample.
+        models: Models that are fitted.
+        seeds: Seeds of the folds and of what is held out.
+    """
+    rows = [
+        (f"{Path(name).name}, {model}", LinearRun.of(experiment.changed(dataset=name), model))
+        for name in datasets
+        for model in models
+    ]
+    folds = experiment.data.values()["folds"]
+    title = f"linear baselines: {experiment.score} accuracy over {folds} folds, mean ± sd"
+    run_rows(partial(LinearRun, TEXT_CLASSIFICATION), rows, seeds, title, range(folds))
 
 
-def main(settings: Settings) -> None:
-    for model in settings.models:
-        if model not in (*MODELS, *FASTTEXT):
-            raise ValueError(f"models: {model!r} is not one of {', '.join((*MODELS, *FASTTEXT))}")
-    commit = git_commit()
-    runs = {
-        f"{Path(dataset).name}, {model}": [
-            LinearRun(
-                recipe=RECIPE,
-                variant=model,
-                dataset=dataset,
-                folds=settings.folds,
-                fold=fold,
-                seed=seed,
-                commit=commit,
-                score=settings.score,
-                data_dir=settings.data_dir,
-                results_dir=settings.results_dir,
-            )
-            for seed in settings.seeds
-            for fold in range(settings.folds)
-        ]
-        for dataset in settings.datasets
-        for model in settings.models
-    }
-    title = f"linear baselines: {settings.score} accuracy over {settings.folds} folds, mean ± sd"
-    run_all(runs, title, settings)
-
+CHOICES = {"models": (*MODELS, *FASTTEXT)}
+STUDY = Study(main, TEXT_CLASSIFICATION, BASE, choices=CHOICES, options=(*LinearRun.reads, *LinearRun.columns))
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

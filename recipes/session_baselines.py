@@ -16,9 +16,10 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from collections.abc import Sequence
+from functools import partial
 
 from ctxzoo.runs.experiment import Experiment
-from ctxzoo.runs.many import run_all
+from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.sequences.data import SESSION_DATASETS
@@ -43,19 +44,13 @@ def main(
         models: Models, as `ctxzoo info session_baseline` names its variants.
         seeds: Seeds of all that is drawn.
     """
-    runs = {
-        f"{name}, {model}": [
-            ExperimentRun(
-                SESSION_RECOMMENDATION,
-                experiment.changed(dataset=SESSION_DATASETS.get(name, name), variant=model, seed=seed),
-            )
-            for seed in seeds
-        ]
+    rows = [
+        (f"{name}, {model}", experiment.changed(dataset=SESSION_DATASETS.get(name, name), variant=model))
         for name in dataset
         for model in models
-    }
+    ]
     title = f"session recommendation: {experiment.score} recall@20 and MRR@20 (%), mean ± sd over seeds"
-    run_all(runs, title, experiment.run)
+    run_rows(partial(ExperimentRun, SESSION_RECOMMENDATION), rows, seeds, title)
 
 
 STUDY = Study(main, SESSION_RECOMMENDATION, BASE, {"variant": "models"})

@@ -11,56 +11,46 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from functools import partial
 
-from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import RunSettings, run_all
-from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.counted import COUNTS
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.many import run_rows
+from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.tasks.sequences.baselines import SESSION_BASELINES, CountedSessions
-from ctxzoo.tasks.sequences.data import MAX_LENGTH, SESSION_DATASETS
+from ctxzoo.tasks.sequences.data import SESSION_DATASETS
+from ctxzoo.tasks.sequences.experiments import SESSIONS, SequenceData
+from ctxzoo.tasks.sequences.problem import SESSION_RECOMMENDATION
 
-RECIPE = "session_floors"
-
-
-@dataclass
-class Settings(RunSettings):
-    dataset: list[str] = field(
-        default_factory=lambda: [name for name in SESSION_DATASETS if name != "sample"],
-        metadata={"help": f"of {', '.join(SESSION_DATASETS)}; or any other"},
-    )
-    models: list[str] = field(
-        default_factory=lambda: list(SESSION_BASELINES), metadata={"help": f"of {', '.join(SESSION_BASELINES)}"}
-    )
-    max_length: int = field(default=MAX_LENGTH, metadata={"help": "items of a session that a prediction sees at most"})
+BASE = Experiment(problem=SESSIONS, recipe="session_floors", data=SequenceData(), model=COUNTS)
+DATASETS = tuple(name for name in SESSION_DATASETS if name != "sample")
 
 
-def main(settings: Settings) -> None:
-    for model in settings.models:
-        if model not in SESSION_BASELINES:
-            raise ValueError(f"models: {model!r} is not one of {', '.join(SESSION_BASELINES)}")
-    commit = git_commit()
-    runs = {
-        f"{dataset}, {model}": [
-            CountedSessions(
-                recipe=RECIPE,
-                variant=model,
-                commit=commit,
-                seed=seed,
-                data={
-                    "dataset": SESSION_DATASETS.get(dataset, dataset),
-                    "data_dir": settings.data_dir,
-                    "max_length": settings.max_length,
-                },
-                score=settings.score,
-                results_dir=settings.results_dir,
-            )
-            for seed in settings.seeds
-        ]
-        for dataset in settings.dataset
-        for model in settings.models
-    }
-    run_all(runs, f"session recommendation: {settings.score} recall@20 and MRR@20 (%)", settings)
+def main(
+    experiment: Experiment,
+    dataset: Sequence[str] = DATASETS,
+    models: Sequence[str] = tuple(SESSION_BASELINES),
+    seeds: Sequence[int] = (0,),
+) -> None:
+    """Count and score every model on every dataset, and print a table.
 
+    Args:
+        experiment: What all have in common.
+        dataset: Datasets: citeulike, movielens_1m, lastfm, movielens_100k, sample; or any other.
+        models: Models that are counted.
+        seeds: Seeds in names of files; nothing is drawn.
+    """
+    rows = [
+        (f"{name}, {model}", experiment.changed(dataset=SESSION_DATASETS.get(name, name), variant=model))
+        for name in dataset
+        for model in models
+    ]
+    title = f"session recommendation: {experiment.score} recall@20 and MRR@20 (%)"
+    run_rows(partial(CountedSessions, SESSION_RECOMMENDATION), rows, seeds, title)
+
+
+STUDY = Study(main, SESSION_RECOMMENDATION, BASE, choices={"models": SESSION_BASELINES}, options=CountedSessions.reads)
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

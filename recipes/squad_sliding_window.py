@@ -12,39 +12,34 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from functools import partial
 
-from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.many import RunSettings, run_all
-from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.counted import COUNTS
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.many import run_rows
+from ctxzoo.runs.recipe import Study, run_study
+from ctxzoo.tasks.question_answering.experiments import PROBLEM, QuestionData
+from ctxzoo.tasks.question_answering.problem import QUESTION_ANSWERING
 from ctxzoo.tasks.question_answering.sliding_window import VARIANT, SlidingWindowRun
 
-RECIPE = "squad_sliding_window"
+DATA = QuestionData(dataset="ctxzoo-data/squad_v1_mini")
+BASE = Experiment(problem=PROBLEM, recipe="squad_sliding_window", data=DATA, model=COUNTS).changed(variant=VARIANT)
 
 
-@dataclass
-class Settings(RunSettings):
-    dataset: str = field(default="ctxzoo-data/squad_v1_mini", metadata={"help": "Hub id, folder, JSON file or sample"})
+def main(experiment: Experiment, seeds: Sequence[int] = (0,)) -> None:
+    """Count and score the sliding window, and print its scores.
+
+    Args:
+        experiment: Its data: a Hub id, folder, JSON file or sample.
+        seeds: Seeds in names of files; nothing is drawn.
+    """
+    rows = [(f"{experiment.data.dataset}, {VARIANT}", experiment)]
+    title = f"question answering: {experiment.score} exact match and F1 (%)"
+    run_rows(partial(SlidingWindowRun, QUESTION_ANSWERING), rows, seeds, title)
 
 
-def main(settings: Settings) -> None:
-    commit = git_commit()
-    runs = {
-        f"{settings.dataset}, {VARIANT}": [
-            SlidingWindowRun(
-                recipe=RECIPE,
-                variant=VARIANT,
-                commit=commit,
-                seed=seed,
-                data={"dataset": settings.dataset, "data_dir": settings.data_dir, "characters": False},
-                score=settings.score,
-                results_dir=settings.results_dir,
-            )
-            for seed in settings.seeds
-        ]
-    }
-    run_all(runs, f"question answering: {settings.score} exact match and F1 (%)", settings)
-
+STUDY = Study(main, QUESTION_ANSWERING, BASE, options=SlidingWindowRun.reads)
 
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from ctxzoo.results.result import RunResult
+    from ctxzoo.runs.counted import CountedRun
     from ctxzoo.runs.experiment import Experiment
     from ctxzoo.runs.problem import Problem
     from ctxzoo.runs.run import Run
+
+AnyCounted = TypeVar("AnyCounted", bound="CountedRun")
 
 
 @dataclass(frozen=True)
@@ -31,24 +34,21 @@ class Baseline:
     notice: str = ""
 
 
-def names_of_run(experiment: Experiment) -> dict[str, Any]:
-    """Return the arguments of a baseline's run that name it and its files as the training's; rows tell it apart."""
-    return {
-        "recipe": experiment.recipe,
-        "commit": experiment.commit,
-        "seed": experiment.seed,
-        "named": experiment.data.named,
-        "score": experiment.score,
-        "tag": experiment.data.rows,  # other rows of this name have baselines of their own
-        "output_dir": experiment.run.output_dir,
-        "results_dir": experiment.run.results_dir,
-    }
+def beside(kind: type[AnyCounted], problem: Problem, experiment: Experiment, variant: str) -> AnyCounted:
+    """Return the run of a simple model on the rows of a training, whose files the rows alone name.
 
+    So its settings and those of the trained model do not concern each other, and other rows have one of their own.
 
-def names_of_count(experiment: Experiment) -> dict[str, Any]:
-    """Return those of a `CountedRun`, which counts only what the checkpoint knows that a training goes on from."""
-    names, start = names_of_run(experiment), experiment.start.reported()["init_from"]
-    return names if start is None else {**names, "tag": f"continued-{names['tag']}", "init_from": start}
+    Args:
+        kind: What counts.
+        problem: Problem of the experiment.
+        experiment: What is trained.
+        variant: What is counted.
+    """
+    has_start = kind.goes_on and experiment.start.init_from is not None
+    parts = {"continued": has_start, "tiny": kind.tiny_rows is not None and experiment.trainer.tiny}
+    tag = "-".join(part for part, is_one in parts.items() if is_one)
+    return kind(problem, kind.of(experiment.changed(replace=False, tag=tag), variant))
 
 
 def lines_beside(problem: Problem, experiment: Experiment, result: RunResult) -> Iterator[str]:

@@ -12,7 +12,7 @@ import json
 import re
 import sys
 from argparse import ArgumentError
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import takewhile
 from pathlib import Path
@@ -106,6 +106,7 @@ class ExperimentParser:
         usage: How the command is typed, for `--help`.
         description: Text for `--help`.
         shown: Names that `--help` shows; `--help all` shows all. None: all.
+        choices: Name of an argument of the function to what it, or each of its list, may be.
     """
 
     def __init__(
@@ -122,6 +123,7 @@ class ExperimentParser:
         usage: str = "python recipes/NAME.py [settings.yaml] [options]",
         description: str | None = None,
         shown: Iterable[str] | None = None,
+        choices: Mapping[str, Collection[Any]] | None = None,
     ) -> None:
         self.base = base
         self.extra = dict(extra or {})
@@ -130,7 +132,7 @@ class ExperimentParser:
         self.shown = None if shown is None else {*shown, *self.lists}
         self.short, self.alone = dict(short or {}), dict(alone or {})
         self.needed, self.hidden, self.fixed = tuple(needed), frozenset(hidden), frozenset(fixed)
-        self.description = description or ""
+        self.description, self.choices = description or "", dict(choices or {})
         self.parser = _Parser(exit_on_error=False)
         self.parser.add_argument(
             "--config", action="config", help="YAML file of settings; what is typed behind it wins"
@@ -187,6 +189,8 @@ class ExperimentParser:
                 self.parser.add_argument(f"--{name}", type=kind, default=getattr(self.base, name), help=texts[name])
                 self.dotted[name], self.kinds[name] = name, kind
         for name, (kind, default, text) in self.lists.items():
+            known = f" Of: {', '.join(map(str, self.choices[name]))}." if name in self.choices else ""
+            text = f"{text}{known}"
             many: dict[str, Any] = {"nargs": "+", "default": list(default)} if isinstance(default, tuple) else {}
             self.parser.add_argument(f"--{name}", type=kind, help=text, **{"default": default, **many})
             self.dotted[name], self.kinds[name] = name, bool if kind is bool else list
@@ -248,6 +252,10 @@ class ExperimentParser:
         return self.base.changed(**changes)
 
     def _others(self, found: Namespace) -> dict[str, Any]:
+        for name, known in self.choices.items():
+            for value in found[name] if isinstance(found[name], list) else [found[name]]:
+                if value not in known:
+                    raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(str, known))}")
         for name in self.lists.keys() & self.base.values().keys():  # what is one of them must be what it could be
             for value in found[name] if isinstance(found[name], list) else [found[name]]:
                 if value is not None:

@@ -1,88 +1,125 @@
-"""`CountedRun`: a baseline that is counted in a moment, from its settings to a results file."""
+"""`CountedRun`: a simple model, counted or fitted in a moment, from the data of an experiment to a results file."""
 
 from __future__ import annotations
 
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from ctxzoo.results.result import RESULTS_DIR, write_result_file
+from ctxzoo.hub.task_card import TaskCard
+from ctxzoo.results.result import write_result_file
+from ctxzoo.runs.experiment import Experiment, ModelArgs, OptimizerArgs, TrainerArgs
+from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.spec import RunSpec
 
 ARCHITECTURE = "counts"
+COUNTS = ModelArgs(architecture=ARCHITECTURE, variant="")  # of a study whose rows say what is counted
 
 
-@dataclass(frozen=True, kw_only=True)
-class CountedRun(Run):
-    """Counts in `train`, scored on `score`; a subclass says what is counted.
+@dataclass(frozen=True)
+class SimpleModel:
+    """A model that was counted or fitted.
 
     Attributes:
-        data_class: the DataModule.
-        recipe, seed, commit, score, tag, output_dir, results_dir: see `RunSpec`; nothing is drawn.
-        variant: what is counted.
-        data: arguments of the DataModule, `dataset` among them.
-        named: how the results name the dataset; empty: as `data` does.
-        init_from: Checkpoint that says what is known, as the results name it; empty: the training rows do.
+        numbers: How many numbers it holds.
+        scores_of: Function of the name of a split, which gives the scores on it.
+        metrics: What the results file tells beside scores.
     """
 
-    data_class: ClassVar[Any]
+    numbers: int
+    scores_of: Callable[[str], dict[str, float]]
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
-    recipe: str
-    variant: str
-    commit: str
-    seed: int = 0
-    data: dict[str, Any] = field(default_factory=dict)
-    named: str = ""
-    init_from: str = ""
-    score: str = "test"
-    tag: str = ""
-    output_dir: str = "runs"
-    results_dir: str = RESULTS_DIR
 
-    @abstractmethod
-    def settings(self) -> Mapping[str, Any]:
-        """Return what the results file reports as settings."""
+@dataclass(frozen=True)
+class CountedRun(Run):
+    """A simple model that is fitted to `train` and scored on the split of its experiment.
 
-    @abstractmethod
-    def count(self, data: Any) -> tuple[int, Callable[[str], dict[str, float]]]:
-        """Count in the training rows.
+    Its identity is its data: values of data that are in neither list below, and all of optimizer and trainer, decide
+    nothing.
+
+    Attributes:
+        architecture: Name of its kind in results.
+        reads: Names of the values of data that decide what it finds.
+        columns: Names of those that only name what is read, which rows of a user's own, once written, have no more.
+        goes_on: Whether a checkpoint says what is known, where a training beside it goes on from one.
+        tiny_rows: Rows to which a tiny one is fitted at most; None: all, as any other.
+        problem: What it solves.
+        experiment: Its data, split, seed and places; the variant of its model is what is counted, see `of`.
+    """
+
+    architecture: ClassVar[str] = ARCHITECTURE
+    reads: ClassVar[tuple[str, ...]] = ()
+    columns: ClassVar[tuple[str, ...]] = ()
+    goes_on: ClassVar[bool] = False
+    tiny_rows: ClassVar[int | None] = None
+
+    problem: Problem
+    experiment: Experiment
+
+    @classmethod
+    def of(cls, experiment: Experiment, variant: str) -> Experiment:
+        """Return the experiment of a simple model on the data of another, of which nothing else is left.
 
         Args:
-            data: after `setup`.
-
-        Returns:
-            How many numbers the baseline holds, and a function from the name of a split to its scores.
+            experiment: What is trained on that data, or could be.
+            variant: What is counted.
         """
+        kept = ("dataset", "rows", "named", *cls.reads, *cls.columns)
+        return replace(
+            experiment,
+            data=type(experiment.data)(**{name: getattr(experiment.data, name) for name in kept}),
+            model=ModelArgs(architecture=cls.architecture, variant=variant),
+            optimizer=OptimizerArgs(),
+            trainer=TrainerArgs(tiny=experiment.trainer.tiny),
+            start=type(experiment.start)(init_from=experiment.start.init_from if cls.goes_on else None),
+        )
+
+    @property
+    def most_rows(self) -> int | None:
+        """Rows to which it is fitted at most; None: all."""
+        return self.tiny_rows if self.experiment.trainer.tiny else None
+
+    @property
+    def card(self) -> TaskCard:  # type: ignore[override]
+        return self.problem.card
 
     @property
     def spec(self) -> RunSpec:
-        return RunSpec(
-            recipe=self.recipe,
-            architecture=ARCHITECTURE,
-            variant=self.variant,
-            dataset=self.named or self.data["dataset"],
-            seed=self.seed,
-            commit=self.commit,
-            settings={**self.settings(), **({"init_from": self.init_from} if self.init_from else {})},
-            score=self.score,
-            tag=self.tag,
-            output_dir=self.output_dir,
-            results_dir=self.results_dir,
-        )
+        told = self.experiment.settings()
+        names = (*self.reads, *(() if self.experiment.data.rows else self.columns))
+        start = {} if told["init_from"] is None else {"init_from": told["init_from"]}
+        defaults = {name: value for name, value in self.experiment.class_defaults().items() if name in names}
+        settings = {**{name: told[name] for name in names}, **start, **self.further_settings()}
+        return replace(self.experiment.spec, settings=settings, defaults=defaults)
+
+    def further_settings(self) -> Mapping[str, Any]:
+        """Return what the results file tells beside its data, so that another number there is another result."""
+        return {}
+
+    def data_module(self) -> Any:
+        """Return the DataModule, before `setup`."""
+        return self.problem.data_module(self.experiment)
+
+    @abstractmethod
+    def fit(self, data: Any) -> SimpleModel:
+        """Return the model, counted in the training rows of data after `setup`."""
 
     def work(self, *, resume: bool) -> None:
-        data = self.data_class(**self.data)
+        score = self.experiment.score
+        data = self.data_module()
         data.setup()
-        data.split_dataloader(self.score)  # where there is no such split, an error now
+        data.part(dict.fromkeys(data.splits), score)  # where there is no such split, an error now
         started = time.perf_counter()
-        numbers, scores_of = self.count(data)
+        model = self.fit(data)
         seconds = time.perf_counter() - started
+        scores = {f"{score}/{name}": value for name, value in model.scores_of(score).items()}
         result = self.spec.result(
-            metrics={f"{self.score}/{name}": value for name, value in scores_of(self.score).items()},
-            parameters={"trainable": numbers, "total": numbers},
+            metrics={**scores, **model.metrics},
+            parameters={"trainable": model.numbers, "total": model.numbers},
             fingerprint=data.fingerprint,
             seconds=seconds,
         )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -16,27 +15,13 @@ from ctxzoo.data.files import is_there
 from ctxzoo.hub.task_card import TaskCard, loading_lines
 from ctxzoo.results.comparison import are_comparable, difference_cell
 from ctxzoo.results.printing import print_titled
-from ctxzoo.results.result import RESULTS_DIR, RunResult
+from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import mean_and_deviation
-from ctxzoo.runs.options import score_option
+from ctxzoo.runs.experiment import Experiment, RunArgs
 from ctxzoo.runs.processes import run_in_processes
 from ctxzoo.runs.run import Run, execute
 
 Outcomes = dict[str, list[RunResult]]
-
-
-@dataclass
-class RunSettings:
-    """Options of every recipe that does many runs and prints a table; a recipe adds its own."""
-
-    data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
-    seeds: list[int] = field(default_factory=lambda: [0], metadata={"help": "of all that is drawn"})
-    processes: int = field(default=0, metadata={"help": "runs worked on at once; 0: one for each core"})
-    threads: int = field(default=1, metadata={"help": "CPU threads of each process"})
-    resume: bool = field(default=False, metadata={"help": "keep finished runs, go on where others stopped"})
-    score: str = score_option()
-    results_dir: str = RESULTS_DIR
-    progress: bool = True
 
 
 AnyRun = TypeVar("AnyRun", bound=Run)
@@ -109,7 +94,33 @@ def print_outcomes(outcomes: Outcomes, title: str, card: TaskCard) -> None:
     print_titled(title, table)
 
 
-def run_all(runs: Mapping[str, Sequence[Run]], title: str, settings: RunSettings) -> Outcomes:
+def run_rows(
+    kind: Callable[[Experiment], Run],
+    rows: Iterable[tuple[str, Experiment]],
+    seeds: Sequence[int],
+    title: str,
+    folds: Sequence[int | None] = (None,),
+) -> Outcomes:
+    """Do every row of a table with every seed, and on every fold, and print the table.
+
+    Args:
+        kind: What makes a run of an experiment.
+        rows: Name of a row of the printed table, and what is trained or counted; one at least.
+        seeds: Seeds of all that is drawn.
+        title: Title of the table.
+        folds: Numbers of folds.
+
+    Raises:
+        OSError, ValueError, TrainingInterrupted: see `run_all`; two rows of one name.
+    """
+    found = list(rows)
+    runs = {name: [kind(one.changed(seed=seed, fold=fold)) for seed in seeds for fold in folds] for name, one in found}
+    if len(runs) < len(found):
+        raise ValueError(f"rows must have names of their own, got {[name for name, _ in found]}")
+    return run_all(runs, title, found[0][1].run)
+
+
+def run_all(runs: Mapping[str, Sequence[Run]], title: str, settings: RunArgs) -> Outcomes:
     """Do the runs of every row, print the table, and say where checkpoints are, if any, and how one is loaded.
 
     Args:
@@ -121,7 +132,8 @@ def run_all(runs: Mapping[str, Sequence[Run]], title: str, settings: RunSettings
         OSError, ValueError, TrainingInterrupted: see `run_folds` and `execute`.
     """
     work = partial(execute, resume=settings.resume, quiet=True)
-    outcomes = run_folds(runs, work, processes=settings.processes, threads=settings.threads, progress=settings.progress)
+    threads = settings.threads or 1
+    outcomes = run_folds(runs, work, processes=settings.processes, threads=threads, progress=settings.progress)
     members = [run for row in runs.values() for run in row]
     print_outcomes(outcomes, title, members[0].card)
     _print_checkpoints(members)

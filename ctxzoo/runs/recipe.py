@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, cast
 
 from huggingface_hub.errors import StrictDataclassError
@@ -23,6 +23,13 @@ from ctxzoo.training.libraries import check_wandb
 
 Settings = TypeVar("Settings")
 STOPPED = "stopped; --resume keeps what is finished and goes on with the rest"
+
+
+# Options of a study of simple models, whose identity is their data.
+OF_SIMPLE_MODELS = (
+    *("dataset", "seed", "score", "tag"),
+    *("data_dir", "output_dir", "results_dir", "resume", "processes", "threads", "progress"),
+)
 
 
 class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
@@ -61,17 +68,25 @@ class Study:
         problem: Problem of the experiment.
         base: Experiment with the defaults.
         short: Name that may be typed to the one it stands for, such as variant to models, a list of `main`.
+        choices: Name of an argument of `main` to what it, or each of its list, may be.
+        options: Names of the values of an experiment that may be typed, beside those of every simple model; None: all.
     """
 
     main: Callable[..., None]
     problem: Problem
     base: Experiment
-    short: Mapping[str, str]
+    short: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, Collection[Any]] = field(default_factory=dict)
+    options: Collection[str] | None = None
 
     def parser(self, description: str | None = None) -> ExperimentParser:
         """Return the parser of its options."""
         names = {"name": "tag", "seed": "seeds", **self.short}
-        return ExperimentParser(self.base, function=self.main, short=names, description=description)
+        shown = (*OF_SIMPLE_MODELS, *(self.options or ()))
+        hidden = () if self.options is None else set(self.base.values()) - set(shown)
+        return ExperimentParser(
+            self.base, function=self.main, short=names, hidden=hidden, description=description, choices=self.choices
+        )
 
     def run(self, arguments: Sequence[str], description: str | None = None) -> None:
         """Do what a command line asks for.

@@ -182,7 +182,7 @@ def test_resume_finds_every_committed_result_of_an_encoder(
         runs.extend(run for row in rows.values() for run in row)
         return {}
 
-    for module in (recipe, import_module("ctxzoo.tasks.text_classification.cross_validation")):
+    for module in (recipe, import_module("ctxzoo.runs.many")):
         monkeypatch.setattr(module, "run_all", gather, raising=False)
     if name == "long_context_esa":
         monkeypatch.setattr(recipe, "execute", lambda run, resume: runs.append(run) or one)

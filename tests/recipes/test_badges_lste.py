@@ -31,7 +31,7 @@ def test_encodings_and_floors_are_one_table_and_resume_keeps_them(tmp_path: Path
     ("arguments", "message"),
     [
         (("--encodings", "moon"), "unknown variant 'moon' of time_encoder; known: none, positional, bochner"),
-        (("--floors", "majority"), "floors: 'majority' is not one of pop, markov, or none"),
+        (("--floors", "majority"), "floors='majority': expected one of pop, markov, none"),
         (("--time_combine", "mix"), "time_combine='mix': expected one of kernel, multiply, add, concat"),
         (("--num_components", "0"), "num_components=0: expected 1 or more"),
         (("--max_length", "0"), "max_length=0: expected 1 or more"),

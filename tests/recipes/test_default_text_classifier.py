@@ -39,5 +39,5 @@ def test_the_parts_are_what_they_are_called(tmp_path: Path) -> None:
 def test_an_unknown_part_stops_it_before_anything_is_read(tmp_path: Path) -> None:
     run = recipe_here(tmp_path, *QUICK, "--parts", "both", "linear", name=NAME)
     assert run.returncode == 1
-    assert "error: parts: unknown 'linear'; known: both, wide, deep" in run.stderr
+    assert "error: parts='linear': expected one of both, wide, deep" in run.stderr
     assert not (tmp_path / RESULTS_DIR).exists()

@@ -49,4 +49,4 @@ def test_no_word_is_cut_off_and_unknown_names_are_refused(tmp_path: Path) -> Non
     assert BASE.data.values()["max_length"] == LONGEST
     assert of_attention(BASE.changed(hidden_size=32), "elu").model.config()["hidden_size"] == 32
     run = recipe_here(tmp_path, "--attentions", "dot", "softmax", name=NAME)
-    assert "attentions: unknown 'softmax'; known: dot, favor, hyperbolic, elu, relu, learned, trig" in run.stderr
+    assert "attentions='softmax': expected one of dot, favor, hyperbolic, elu, relu, learned, trig" in run.stderr

@@ -74,7 +74,7 @@ def test_ngrams_that_nothing_would_read_are_refused(tmp_path: Path) -> None:
 def test_an_unknown_model_stops_it_before_anything_is_read(tmp_path: Path) -> None:
     run = recipe_here(tmp_path, *TINY, "--model", "lama", "bert", name="document_lama")
     assert run.returncode == 1
-    assert "error: model: unknown 'bert'; known: lama, lama_ctx, san" in run.stderr
+    assert "error: models='bert': expected one of lama, lama_ctx, san" in run.stderr
     assert not (tmp_path / RESULTS_DIR).exists()
 
 

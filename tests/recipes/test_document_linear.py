@@ -24,4 +24,4 @@ def test_all_bars_on_the_datasets_own_splits(tmp_path: Path) -> None:
 def test_an_unknown_model_stops_it(tmp_path: Path) -> None:
     run = recipe_here(tmp_path, *QUICK, "--models", "svm", name="document_linear")
     assert run.returncode == 1
-    assert "error: models: 'svm' is not one of words_svm, bigram_nblr" in run.stderr
+    assert "error: models='svm': expected one of words_svm, bigram_nblr" in run.stderr

@@ -65,7 +65,7 @@ def test_floors(tmp_path: Path) -> None:
         (NAME, ("--kl_lambda", "-1"), "kl_lambda=-1.0: expected 0 or more"),
         (NAME, ("--gate_sampling", "never"), "gate_sampling='never': expected one of auto, mean"),
         (NAME, ("--divide_by", "0.5"), "divide_by=0.5: expected 1 or more"),
-        (FLOORS, ("--models", "majority"), "'majority' is not one of key_frequency, key_markov"),
+        (FLOORS, ("--models", "majority"), "models='majority': expected one of key_frequency, key_markov"),
     ],
 )
 def test_bad_settings_are_one_line(tmp_path: Path, name: str, arguments: tuple[str, ...], message: str) -> None:

@@ -66,7 +66,7 @@ def test_floors(tmp_path: Path) -> None:
         (NAME, ("--bptt", "0"), "bptt=0: expected 1 or more"),
         (NAME, ("--locked_dropout", "1"), "locked_dropout=1.0: expected 0 or more, and less than 1"),
         (NAME, ("--kl_lambda", "-1"), "kl_lambda=-1.0: expected 0 or more"),
-        (FLOORS, ("--models", "trigram"), "'trigram' is not one of unigram, bigram, kneser_ney_5"),
+        (FLOORS, ("--models", "trigram"), "models='trigram': expected one of unigram, bigram, kneser_ney_5"),
     ],
 )
 def test_bad_settings_are_one_line(tmp_path: Path, name: str, arguments: tuple[str, ...], message: str) -> None:

@@ -47,7 +47,7 @@ def test_the_yaml_of_a_fold_starts_that_fold_again(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--models", "lasso"), "models: 'lasso' is not one of mean, ridge, gp_rbf, gp_sm, dot"),
+        (("--models", "lasso"), "models='lasso': expected one of mean, ridge, gp_rbf, gp_sm, dot"),
         (("--splits", "first"), "splits: 'first' is neither a number from 0 nor own"),
         (("--protocol", "lucky"), "protocol='lucky': expected one of validation, best_test"),
         (("--protocol", "best_test", "--score", "validation"), "the epoch is chosen on test rows"),

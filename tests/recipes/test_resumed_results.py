@@ -23,12 +23,14 @@ from tests.support.subprocesses import REPOSITORY_ROOT
 
 # The others start from files that lie beside the repository; readers also tell what the code of then did otherwise.
 RECIPES = (
+    "badges_lste",
     "default_text_classifier",
     "document_context_encoder",
     "document_lama",
     "document_linear",
     "mr_contextualizer",
     "music_beta_lstm",
+    "music_floors",
     "pos_bilstm_tagger",
     "ptb_beta_lstm",
     "ptb_floors",
@@ -42,6 +44,8 @@ RECIPES = (
     "sentence_text_baseline",
     "citeulike_hcrnn",
     "session_baselines",
+    "session_floors",
+    "squad_sliding_window",
     "wikipedia_attention_cbow",
 )
 

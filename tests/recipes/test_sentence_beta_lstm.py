@@ -74,5 +74,5 @@ def test_the_compared_cells_train_and_resume_keeps_them(tmp_path: Path) -> None:
 def test_an_unknown_cell_stops_it_before_anything_is_read(tmp_path: Path) -> None:
     run = recipe_here(tmp_path, *QUICK, "--cells", "lstm", "gru", name=NAME)
     assert run.returncode == 1
-    assert "error: cells: unknown cell 'gru'; known: lstm, coupled, g2, noisin, beta, bibeta3, bibeta5" in run.stderr
+    assert "error: cells='gru': expected one of lstm, coupled, g2, noisin, beta, bibeta3, bibeta5" in run.stderr
     assert not (tmp_path / RESULTS_DIR).exists()

@@ -69,5 +69,5 @@ def test_the_compared_attentions_train_and_resume_keeps_them(tmp_path: Path) -> 
 def test_an_unknown_attention_stops_it_before_anything_is_read(tmp_path: Path) -> None:
     run = recipe_here(tmp_path, *QUICK, "--attentions", "dot", "flash", name=NAME)
     assert run.returncode == 1
-    assert "error: attentions: unknown attention 'flash'; known: dot, ika, ikan, mikan" in run.stderr
+    assert "error: attentions='flash': expected one of dot, ika, ikan, mikan" in run.stderr
     assert not (tmp_path / RESULTS_DIR).exists()

@@ -39,7 +39,7 @@ def test_every_fold_leaves_results_and_resume_keeps_them(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--models", "svm"), "models: 'svm' is not one of words_characters_svm"),
+        (("--models", "svm"), "models='svm': expected one of words_characters_svm"),
         (("--folds", "1"), "folds=1: expected 2 or more"),
         (("--seeds", "0", "0"), "would both write"),
     ],

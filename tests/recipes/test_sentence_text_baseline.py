@@ -34,5 +34,5 @@ def test_every_baseline_trains_and_keeps_its_own_rates(tmp_path: Path) -> None:
 def test_an_unknown_model_stops_it_before_anything_is_read(tmp_path: Path) -> None:
     run = recipe_here(tmp_path, *QUICK, "--models", "cnn", "lstm", name="sentence_text_baseline")
     assert run.returncode == 1
-    assert "error: models: unknown baseline 'lstm'; known: mean, attention, cnn, bigru, transformer" in run.stderr
+    assert "error: models='lstm': expected one of mean, attention, cnn, bigru, transformer" in run.stderr
     assert not (tmp_path / RESULTS_DIR).exists()

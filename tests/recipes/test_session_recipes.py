@@ -53,7 +53,7 @@ def test_floors(tmp_path: Path) -> None:
             "unknown variant 'hcrnn1' of session_baseline; known: gru4rec, narm",
         ),
         (BASELINES, ("--max_length", "0"), "max_length=0: expected 1 or more"),
-        (FLOORS, ("--models", "majority"), "'majority' is not one of pop, session_pop, item_knn, markov"),
+        (FLOORS, ("--models", "majority"), "models='majority': expected one of pop, session_pop, item_knn, markov"),
     ],
 )
 def test_bad_settings_are_one_line(tmp_path: Path, name: str, arguments: tuple[str, ...], message: str) -> None:

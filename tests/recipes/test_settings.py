@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.results.result import RESULTS_DIR
+from ctxzoo.runs import many
 from ctxzoo.runs.experiment import GROUPS
 from ctxzoo.runs.options import check_settings, range_of
 from ctxzoo.training.arguments import RANGE
@@ -27,8 +28,8 @@ def recipe_of(name: str) -> Any:
 
 def begin_nothing(recipe: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a recipe fail when it begins its work."""
-    for name in ("main", "run_all"):  # a study has its `main` already
-        monkeypatch.setattr(recipe, name, lambda *_, **__: pytest.fail("it began"), raising=False)
+    for where, name in ((recipe, "main"), (recipe, "run_all"), (many, "run_all")):  # a study has its `main` already
+        monkeypatch.setattr(where, name, lambda *_, **__: pytest.fail("it began"), raising=False)
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -40,7 +40,7 @@ def test_models_are_trained_and_resume_keeps_them(tmp_path: Path) -> None:
 
 def test_settings_for_new_bills(monkeypatch: pytest.MonkeyPatch) -> None:
     planned: dict[str, Any] = {}
-    monkeypatch.setattr(roll_call_nipen, "run_all", lambda runs, *_: planned.update(runs))
+    monkeypatch.setattr("ctxzoo.runs.many.run_all", lambda runs, *_: planned.update(runs))
     names = ["pgm_vae", "pgm_sdae_alone", "cdl"]
     datasets = ["roll_call", "roll_call_new_bills"]
     roll_call_nipen.main(roll_call_nipen.BASE, datasets, names)
@@ -85,11 +85,11 @@ def test_floors(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
-        (NIPEN, ("--models", "narm"), "models: unknown model 'narm'; known: pgm_sdae, pgm_sdae_alone"),
+        (NIPEN, ("--models", "narm"), "models='narm': expected one of pgm_sdae, pgm_sdae_alone"),
         (NIPEN, ("--weights", "mine"), "weights='mine': expected one of ours, authors"),
         (NIPEN, ("--fields", "num_topics"), "fields: 'num_topics'; expected name=number"),
         (NIPEN, ("--learning_rate", "0"), "learning_rate=0.0: expected more than 0"),
-        (FLOORS, ("--models", "majority"), "'majority' is not one of bill_rate, party_rate"),
+        (FLOORS, ("--models", "majority"), "models='majority': expected one of bill_rate, party_rate"),
     ],
 )
 def test_bad_settings_are_one_line(tmp_path: Path, name: str, arguments: tuple[str, ...], message: str) -> None:

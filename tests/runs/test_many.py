@@ -9,9 +9,10 @@ import pytest
 
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.result import RunResult
-from ctxzoo.runs.many import print_outcomes, run_folds
+from ctxzoo.runs.many import print_outcomes, run_folds, run_rows
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
+from ctxzoo.tasks.text_classification.linear import linear_base
 from tests.support.result_tables import make_folds
 
 SCORES = {"mean": [79.0, 79.5, 79.5, 80.0, 80.0], "ours": [80.0, 81.5, 79.0, 82.0, 80.5]}
@@ -49,6 +50,12 @@ def test_results_belong_to_their_row(processes: int, capsys: pytest.CaptureFixtu
 def test_two_rows_with_the_same_files_are_refused() -> None:
     with pytest.raises(ValueError, match="'a' and 'b' would both write results/r/mean-d-test-seed0-fold0"):
         run_folds({"a": [Job("mean", 0)], "b": [Job("mean", 0)]}, work, processes=1)
+
+
+def test_two_rows_of_one_name_are_refused() -> None:
+    one = linear_base("r")
+    with pytest.raises(ValueError, match=r"rows must have names of their own, got \['CR', 'CR'\]"):
+        run_rows(lambda _: pytest.fail("it began"), [("CR", one), ("CR", one)], (), "title")
 
 
 def test_rows_are_compared_with_the_first_on_the_same_data(

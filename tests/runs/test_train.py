@@ -16,7 +16,8 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.tasks.text_classification.linear import LinearRun
+from ctxzoo.tasks.text_classification.linear import LinearRun, linear_base
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 from ctxzoo.training.callbacks import SameSettings, StepSeed
@@ -91,7 +92,8 @@ def test_no_validation_rows_to_score_are_told_before_the_training(tmp_path, monk
 
 def test_a_second_linear_run_of_one_name_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run = LinearRun(recipe="r", variant="bigram_nbsvm", dataset="sample", seed=0, commit="0", results_dir=str(tmp_path))
+    of_sample = LinearRun.of(linear_base("r").changed(results_dir=str(tmp_path)), "bigram_nbsvm")
+    run = LinearRun(TEXT_CLASSIFICATION, of_sample)
     run.spec.folder.mkdir(parents=True)
     with locked_run(run.spec.folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
         execute(run)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.counted import CountedRun
-from ctxzoo.tasks.language_modelling.card import CARD
+from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule, TokenStream, predicted_words
 from ctxzoo.tasks.language_modelling.task import LanguageModellingScores
 
@@ -177,17 +175,17 @@ def score_floor(model: KneserNey, stream: TokenStream) -> dict[str, float]:
     return scores.compute()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class FloorRun(CountedRun):
     """One of `FLOORS`; see `CountedRun`."""
 
-    card: ClassVar[TaskCard] = CARD
-    data_class: ClassVar[Any] = LanguageModellingDataModule
+    reads = ("min_word_count", "lower_case", "cutter")
+    columns = ("text_column",)
+    goes_on = True
 
-    def settings(self) -> Mapping[str, Any]:
-        words = {name: self.data[name] for name in ("lower_case", "cutter") if name in self.data}
-        return {"order": FLOORS.get(self.variant), "min_word_count": self.data.get("min_word_count", 1)} | words
+    def further_settings(self) -> Mapping[str, Any]:
+        return {"order": FLOORS.get(self.experiment.model.variant)}
 
-    def count(self, data: LanguageModellingDataModule) -> tuple[int, Callable[[str], dict[str, float]]]:
-        model = fit_floor(self.variant, data)
-        return model.numbers, lambda split: score_floor(model, data.stream(split))
+    def fit(self, data: LanguageModellingDataModule) -> SimpleModel:
+        model = fit_floor(self.experiment.model.variant, data)
+        return SimpleModel(model.numbers, lambda split: score_floor(model, data.stream(split)))

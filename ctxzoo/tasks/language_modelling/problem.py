@@ -107,28 +107,24 @@ class LanguageModelling(Problem, TaskCommands):
         from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule
 
         data: Any = experiment.data
+        words = {name: value for name in self.of_tokenizer if (value := getattr(data, name)) is not None}
         return LanguageModellingDataModule(
-            **self.words_of(experiment), batch_size=data.batch_size, bptt=data.bptt, seed=experiment.seed
+            experiment.source,
+            data_dir=experiment.run.data_dir,
+            text_column=None if data.rows else data.text_column or None,
+            init_from=experiment.start.init_from,
+            **words,
+            batch_size=data.batch_size,
+            bptt=data.bptt,
+            seed=experiment.seed,
         )
 
-    def words_of(self, experiment: Experiment) -> dict[str, Any]:
-        """Return the arguments of a DataModule that say which words it has."""
-        data: Any = experiment.data
-        words = {name: value for name in self.of_tokenizer if (value := getattr(data, name)) is not None}
-        return {
-            "dataset": experiment.source,
-            "data_dir": experiment.run.data_dir,
-            "text_column": None if data.rows else data.text_column or None,
-            "init_from": experiment.start.init_from,
-            **words,
-        }
-
     def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
-        from ctxzoo.runs.beside import Baseline, names_of_count
+        from ctxzoo.runs.beside import Baseline, beside
         from ctxzoo.tasks.language_modelling.baselines import FloorRun
 
         yield Baseline(
-            FloorRun(**names_of_count(experiment), variant=COUNTED, data=self.words_of(experiment)),
+            beside(FloorRun, self, experiment, COUNTED),
             "a count of up to five words in a row",
             "modified Kneser-Ney, fitted on train",
             notice="counting up to five words in a row in all training lines, to stand beside it",

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.counted import CountedRun
-from ctxzoo.tasks.polyphonic_music.card import CARD
+from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, Roll, Rolls
 from ctxzoo.tasks.polyphonic_music.task import MusicScores
@@ -66,17 +64,17 @@ def score_floor(logits: Logits, rolls: Rolls) -> dict[str, float]:
     return scores.compute()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class FloorRun(CountedRun):
     """One of `FLOORS`; see `CountedRun`."""
 
-    card: ClassVar[TaskCard] = CARD
-    data_class: ClassVar[Any] = PolyphonicMusicDataModule
+    reads = ("config_name",)
 
-    def settings(self) -> Mapping[str, Any]:
-        return {"config_name": self.data.get("config_name"), "added_to_counts": ADDED}
+    def further_settings(self) -> Mapping[str, Any]:
+        return {"added_to_counts": ADDED}
 
-    def count(self, data: PolyphonicMusicDataModule) -> tuple[int, Callable[[str], dict[str, float]]]:
-        logits = fit_floor(self.variant, data.pieces("train"))
-        numbers = KEYS if self.variant == KEY_FREQUENCY else logits.size
-        return numbers, lambda split: score_floor(logits, data.pieces(split))
+    def fit(self, data: PolyphonicMusicDataModule) -> SimpleModel:
+        variant = self.experiment.model.variant
+        logits = fit_floor(variant, data.pieces("train"))
+        numbers = KEYS if variant == KEY_FREQUENCY else logits.size
+        return SimpleModel(numbers, lambda split: score_floor(logits, data.pieces(split)))

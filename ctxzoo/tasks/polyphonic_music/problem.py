@@ -114,17 +114,17 @@ class PolyphonicMusic(Problem, TaskCommands):
     def data_module(self, experiment: Experiment) -> Any:
         from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
 
-        batch_size = experiment.data.batch_size
-        return PolyphonicMusicDataModule(**self.pieces_of(experiment), batch_size=batch_size, seed=experiment.seed)
-
-    def pieces_of(self, experiment: Experiment) -> dict[str, Any]:
-        """Return the arguments of a DataModule that say which pieces it has."""
         data: Any = experiment.data
-        config_name = {} if data.rows else {"config_name": data.config_name}
-        return {"dataset": experiment.source, "data_dir": experiment.run.data_dir, **config_name}
+        return PolyphonicMusicDataModule(
+            experiment.source,
+            data_dir=experiment.run.data_dir,
+            config_name=None if data.rows else data.config_name,
+            batch_size=data.batch_size,
+            seed=experiment.seed,
+        )
 
     def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
-        from ctxzoo.runs.beside import Baseline, names_of_run
+        from ctxzoo.runs.beside import Baseline, beside
         from ctxzoo.tasks.polyphonic_music.floors import KEY_FREQUENCY, KEY_MARKOV, FloorRun
 
         for variant, name, description in (
@@ -135,8 +135,7 @@ class PolyphonicMusic(Problem, TaskCommands):
                 "how often it sounds in train behind a step with it, and behind one without it",
             ),
         ):
-            run = FloorRun(**names_of_run(experiment), variant=variant, data=self.pieces_of(experiment))
-            yield Baseline(run, name, description)
+            yield Baseline(beside(FloorRun, self, experiment, variant), name, description)
 
     def predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return f"--file {shlex.quote(str(test))} --row 0 --output continued.mid"

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.metrics.squad_text import exact_and_f1
 from ctxzoo.models.tokenization_word_char import word_pre_tokenizer
-from ctxzoo.runs.counted import CountedRun
-from ctxzoo.tasks.question_answering.card import CARD
+from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.tasks.question_answering.data import SquadDataModule
 
 VARIANT = "sliding_window"
@@ -93,17 +91,22 @@ class SlidingWindow:
                 start = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class SlidingWindowRun(CountedRun):
     """A `SlidingWindow` counted and scored; see `CountedRun`. It always answers."""
 
-    card: ClassVar[TaskCard] = CARD
-    data_class: ClassVar[Any] = SquadDataModule
+    reads = ("squad_version",)
 
-    def settings(self) -> Mapping[str, Any]:
+    def further_settings(self) -> Mapping[str, Any]:
         return {"common_words": COMMON_WORDS}
 
-    def count(self, data: SquadDataModule) -> tuple[int, Callable[[str], dict[str, float]]]:
+    def data_module(self) -> SquadDataModule:
+        one: Any = self.experiment
+        return SquadDataModule(
+            one.source, data_dir=one.run.data_dir, squad_version=one.data.squad_version, characters=False
+        )
+
+    def fit(self, data: SquadDataModule) -> SimpleModel:
         reader = SlidingWindow(data.texts("train")["context"][:])
 
         def scores(split: str) -> dict[str, float]:
@@ -116,4 +119,4 @@ class SlidingWindowRun(CountedRun):
             exact, f1 = (100 * float(np.mean(one)) for one in zip(*found, strict=True))
             return {"exact": exact, "f1": f1, "total": float(len(found))}
 
-        return len(reader.contexts_with), scores
+        return SimpleModel(len(reader.contexts_with), scores)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +17,9 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.linear_model import RidgeCV
 
-from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.results.result import write_result_file
-from ctxzoo.runs.experiment import Experiment
-from ctxzoo.runs.run import Run
-from ctxzoo.runs.spec import RunSpec
-from ctxzoo.tasks.regression.card import CARD
+from ctxzoo.runs.counted import CountedRun, SimpleModel
+from ctxzoo.tasks.regression.data import RegressionDataModule
 from ctxzoo.tasks.regression.experiments import check_protocol
-from ctxzoo.tasks.regression.problem import REGRESSION
 from ctxzoo.tasks.regression.reader import Numbers
 from ctxzoo.tasks.regression.spectral_mixture import SpectralMixture, mixture_objective
 from ctxzoo.tasks.regression.task import RegressionScores
@@ -126,57 +120,37 @@ BASELINES: Mapping[str, Callable[[Numbers, Numbers, int], Any]] = MappingProxyTy
 BOOSTING = "gradient_boosting"
 # Boosted trees stand beside a user's model; in the recipe's table are the others.
 ALL_BASELINES = MappingProxyType({**BASELINES, BOOSTING: _boosting})
-REPORTED, ASKED_FOR = ("config_name", "protocol", "target_column"), ("feature_columns", "group_column")
 
 
-@dataclass(frozen=True, kw_only=True)
-class BaselineRun(Run):
-    """One of `ALL_BASELINES`, fitted to the training rows alone.
-
-    Attributes:
-        experiment: Data, split and seed; all else decides nothing.
-        variant: Name in `ALL_BASELINES`.
+@dataclass(frozen=True)
+class BaselineRun(CountedRun):
+    """One of `ALL_BASELINES`, fitted to the training rows alone; see `CountedRun`.
 
     Raises:
         ValueError: see `check_protocol`.
     """
 
-    card: ClassVar[TaskCard] = CARD
-
-    experiment: Experiment
-    variant: str
+    architecture = "scikit_learn"
+    reads = ("config_name", "protocol", "target_column", "feature_columns", "group_column")
 
     def __post_init__(self) -> None:
         check_protocol(self.experiment)
 
-    @property
-    def spec(self) -> RunSpec:
-        told = self.experiment.settings()
-        settings = {name: told[name] for name in REPORTED} | {name: told[name] for name in ASKED_FOR if told[name]}
-        spec = self.experiment.spec
-        return replace(spec, architecture="scikit_learn", variant=self.variant, settings=settings, defaults={})
-
-    def work(self, *, resume: bool) -> None:
-        data, score = REGRESSION.data_module(self.experiment), self.experiment.score
-        data.setup()
-        data.rows(score)  # where there is no such split, an error now
-        started = time.perf_counter()
+    def fit(self, data: RegressionDataModule) -> SimpleModel:
         features = data.scaled_features()
         train = data.rows("train")
         scaled = data.scaling.target(data.targets)
-        model = ALL_BASELINES[self.variant](features[train], scaled[train], self.experiment.seed)
-        rows = data.rows(score)
-        predicted = model.predict(features[rows]) * data.scaling.scales[-1] + data.scaling.offsets[-1]
-        scores = RegressionScores()
-        scores.update(torch.from_numpy(predicted), torch.from_numpy(data.targets[rows]))
-        numbers = _numbers_of(model, features.shape[1])
-        result = self.spec.result(
-            metrics={f"{score}/{name}": value for name, value in scores.compute().items()},
-            parameters={"trainable": numbers, "total": numbers},
-            fingerprint=data.fingerprint,
-            seconds=time.perf_counter() - started,
-        )
-        write_result_file(result, self.spec.results_file)
+        one = self.experiment
+        model = ALL_BASELINES[one.model.variant](features[train], scaled[train], one.seed)
+
+        def scores_of(split: str) -> dict[str, float]:
+            rows = data.rows(split)
+            predicted = model.predict(features[rows]) * data.scaling.scales[-1] + data.scaling.offsets[-1]
+            scores = RegressionScores()
+            scores.update(torch.from_numpy(predicted), torch.from_numpy(data.targets[rows]))
+            return scores.compute()
+
+        return SimpleModel(_numbers_of(model, features.shape[1]), scores_of)
 
 
 def _numbers_of(model: Any, features: int) -> int:

@@ -152,16 +152,13 @@ class Regression(Problem, TaskCommands):
         return task
 
     def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
-        from ctxzoo.runs.beside import Baseline
+        from ctxzoo.runs.beside import Baseline, beside
         from ctxzoo.tasks.regression.baselines import BOOSTING, TREES, BaselineRun
 
-        # Rows alone name it, whatever the model's settings are, also where that takes the place of one with other rows.
-        of_rows = experiment.changed(replace=False, tag="")
-        yield Baseline(
-            BaselineRun(experiment=of_rows, variant="mean"), "the mean of the target", "of the rows of train"
-        )
+        mean, trees = (beside(BaselineRun, self, experiment, variant) for variant in ("mean", BOOSTING))
+        yield Baseline(mean, "the mean of the target", "of the rows of train")
         description = f"{TREES} trees of scikit-learn's HistGradientBoostingRegressor, fitted on train"
-        yield Baseline(BaselineRun(experiment=of_rows, variant=BOOSTING), "gradient boosting", description)
+        yield Baseline(trees, "gradient boosting", description)
 
     def predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return f"--file {shlex.quote(str(test))} --output predicted.csv"

@@ -13,11 +13,7 @@ import torch
 from scipy import sparse
 
 from ctxzoo.data.notices import count_of
-from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.counted import CountedRun
-from ctxzoo.runs.experiment import Experiment
-from ctxzoo.tasks.sequences.card import EVENT_CARD, SESSION_CARD
-from ctxzoo.tasks.sequences.data import HistoryDataModule, SessionDataModule
+from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.tasks.sequences.evaluation import with_unknown_targets
 from ctxzoo.tasks.sequences.task import EventScores, SequenceScores, SessionScores
 from ctxzoo.training.remaining_time import RemainingTime
@@ -111,62 +107,47 @@ def score_baseline(
     return {name: value for name, value in scores.compute().items() if name != "nll"}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class CountedSessions(CountedRun):
-    """One of `SESSION_BASELINES`, which `variant` names; see `CountedRun`.
+    """One of `SESSION_BASELINES`; see `CountedRun`."""
 
-    Attributes:
-        unknown_are_misses: Whether targets that it cannot name count, see `with_unknown_targets`; else the scores are
-            means over the known ones, as published results have it.
-    """
-
-    card: ClassVar[TaskCard] = SESSION_CARD
-    data_class: ClassVar[Any] = SessionDataModule
+    reads = ("max_length",)
+    columns = ("user_column", "item_column", "time_column")
+    goes_on = True
     baselines: ClassVar[Mapping[str, Baseline]] = SESSION_BASELINES
     scores_class: ClassVar[type[SequenceScores]] = SessionScores
 
-    unknown_are_misses: bool = False
+    @property
+    def unknown_are_misses(self) -> bool:
+        """Whether targets that it cannot name count, see `with_unknown_targets`.
 
-    @classmethod
-    def of(cls, experiment: Experiment, baseline: str) -> CountedSessions:
-        """Return a baseline on the data of an experiment, which is all that decides it."""
-        data: Any = experiment.data
-        return cls(
-            recipe=experiment.recipe,
-            variant=baseline,
-            commit=experiment.commit,
-            data={"dataset": data.dataset, "data_dir": experiment.run.data_dir, "max_length": data.max_length},
-            score=experiment.score,
-            output_dir=experiment.run.output_dir,
-            results_dir=experiment.run.results_dir,
-        )
+        They do in rows of a user's own; else the scores are means over the known ones, as published results have it.
+        """
+        return bool(self.experiment.data.rows)
 
-    def settings(self) -> Mapping[str, Any]:
-        misses = {"unknown_are_misses": True} if self.unknown_are_misses else {}
-        return {"max_length": self.data["max_length"], **misses}
+    def further_settings(self) -> Mapping[str, Any]:
+        return {"unknown_are_misses": True} if self.unknown_are_misses else {}
 
-    def count(self, data: Any) -> tuple[int, Callable[[str], dict[str, float]]]:
-        num_items = len(data.names)
-        scorer = self.baselines[self.variant](data.ids("train"), num_items)
-        numbers = num_items ** (1 if self.variant in NUMBERS_OF_ITEMS else 2)
+    def fit(self, data: Any) -> SimpleModel:
+        variant, num_items = self.experiment.model.variant, len(data.names)
+        scorer = self.baselines[variant](data.ids("train"), num_items)
+        numbers = num_items ** (1 if variant in NUMBERS_OF_ITEMS else 2)
 
         def scores_of(split: str) -> dict[str, float]:
             ids = data.ids(split)
-            what = f"{self.variant}, scored on {count_of(len(ids), data.kind.several)}"
+            what = f"{variant}, scored on {count_of(len(ids), data.kind.several)}"
             remaining = RemainingTime(what, data.kind.several) if len(ids) >= MANY_SEQUENCES else None
             scores = score_baseline(scorer, ids, self.scores_class(), remaining)
             if not self.unknown_are_misses:
                 return scores
             return with_unknown_targets(scores, data.targets[split], data.unknown_targets[split])
 
-        return numbers, scores_of
+        return SimpleModel(numbers, scores_of)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class CountedEvents(CountedSessions):
-    """One of `EVENT_BASELINES`, which `variant` names; see `CountedRun`."""
+    """One of `EVENT_BASELINES`; see `CountedRun`."""
 
-    card: ClassVar[TaskCard] = EVENT_CARD
-    data_class: ClassVar[Any] = HistoryDataModule
-    baselines: ClassVar[Mapping[str, Baseline]] = EVENT_BASELINES
-    scores_class: ClassVar[type[SequenceScores]] = EventScores
+    baselines = EVENT_BASELINES
+    scores_class = EventScores

@@ -91,26 +91,24 @@ class SequenceProblem(Problem, TaskCommands):
         """Return the data; where a checkpoint goes on, with things in the rows that it has for them."""
         from ctxzoo.tasks.sequences.data import HistoryDataModule, SessionDataModule
 
-        build: Any = SessionDataModule if self.name == SESSIONS else HistoryDataModule
-        return build(**self.rows_of(experiment), batch_size=experiment.data.batch_size, seed=experiment.seed)
-
-    def rows_of(self, experiment: Experiment) -> dict[str, Any]:
-        """Return the arguments of a DataModule that say which rows and things it has."""
         data: Any = experiment.data
         start = experiment.start.init_from
         # Rows that are written have no columns of their own.
         columns = {} if data.rows else {option.name: getattr(data, option.name) for option in COLUMNS}
         names = {} if start is None else {self.kind.names_argument: saved_names(start)}
-        return {
-            "dataset": experiment.source,
-            "data_dir": experiment.run.data_dir,
+        build: Any = SessionDataModule if self.name == SESSIONS else HistoryDataModule
+        return build(
+            experiment.source,
+            data_dir=experiment.run.data_dir,
             **columns,
             **names,
-            "max_length": data.max_length,
-        }
+            max_length=data.max_length,
+            batch_size=data.batch_size,
+            seed=experiment.seed,
+        )
 
     def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
-        from ctxzoo.runs.beside import Baseline, names_of_count
+        from ctxzoo.runs.beside import Baseline, beside
         from ctxzoo.tasks.sequences.baselines import CountedEvents, CountedSessions
 
         counted = CountedSessions if self.name == SESSIONS else CountedEvents
@@ -122,13 +120,7 @@ class SequenceProblem(Problem, TaskCommands):
         }
         for variant, (name, description) in descriptions.items():
             if variant in counted.baselines:
-                run = counted(
-                    **names_of_count(experiment),
-                    variant=variant,
-                    data=self.rows_of(experiment),
-                    unknown_are_misses=True,
-                )
-                yield Baseline(run, name, description)
+                yield Baseline(beside(counted, self, experiment, variant), name, description)
 
     def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
         task = super().module(experiment, data, processes)

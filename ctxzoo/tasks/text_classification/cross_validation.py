@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ctxzoo.runs.experiment import Experiment
-from ctxzoo.runs.many import Outcomes, run_all
+from ctxzoo.runs.many import Outcomes, run_rows
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
@@ -24,17 +25,6 @@ def cross_validate(rows: Sequence[tuple[str, Experiment]], seeds: Sequence[int])
         ValueError: two rows of the same name, or of the same results files.
         TrainingInterrupted: Ctrl-C; what is finished is kept, and `resume` goes on.
     """
-    names = [name for name, _ in rows]
-    if len(set(names)) < len(names):
-        raise ValueError(f"rows must have names of their own, got {names}")
     first: Any = rows[0][1]
-    runs = {
-        name: [
-            ExperimentRun(TEXT_CLASSIFICATION, one.changed(seed=seed, fold=fold))
-            for seed in seeds
-            for fold in range(first.data.folds)
-        ]
-        for name, one in rows
-    }
     title = f"{first.recipe}: {first.score} accuracy over {first.data.folds} folds, mean ± sd"
-    return run_all(runs, title, first.run)
+    return run_rows(partial(ExperimentRun, TEXT_CLASSIFICATION), rows, seeds, title, range(first.data.folds))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from itertools import count
-from typing import Any, ClassVar
+from typing import Any, cast
 
 import datasets
 import numpy as np
@@ -23,15 +22,14 @@ from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.svm import LinearSVC
 
 from ctxzoo.data.notices import count_of
-from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.tokenization_word import Cutter, build_word_tokenizer, cut_words, word_cutter
-from ctxzoo.results.result import RESULTS_DIR, RunResult, write_result_file
-from ctxzoo.runs.run import Run
-from ctxzoo.runs.spec import RunSpec
-from ctxzoo.tasks.text_classification.card import CARD
+from ctxzoo.runs.counted import CountedRun, SimpleModel
+from ctxzoo.runs.experiment import Experiment, ModelArgs
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+from ctxzoo.tasks.text_classification.experiments import PROBLEM, TINY_ROWS, TextData, TextStart
 from ctxzoo.tasks.text_classification.fasttext_baseline import FastText
 from ctxzoo.tasks.text_classification.naive_bayes import log_count_ratios
+from ctxzoo.tasks.text_classification.problem import TextClassification
 from ctxzoo.tasks.text_classification.splitting import labels_of, some_rows
 from ctxzoo.training.remaining_time import RemainingTime
 
@@ -172,135 +170,83 @@ def chosen_cost(model: Pipeline) -> float | None:
     return next(iter(values.values()), None)
 
 
-ARCHITECTURE = "linear"
+@dataclass(frozen=True)
+class LinearRun(CountedRun):
+    """A `linear_baseline`, fitted by default on all rows of train and validation, and scored on those of test.
 
-
-@dataclass(frozen=True, kw_only=True)
-class LinearRun(Run):
-    """All that decides one run, in values that can be sent to another process.
+    The folds are those of the neural models with the same seed. What these hold out as `validation` to pick their best
+    epoch, or the dataset itself, is trained on here, unless it is what the run scores.
 
     Attributes:
-        recipe, seed, fold, commit: for the results file; the seed is that of the folds and of held-out rows.
-        variant: a name that `linear_baseline` knows.
-        dataset, data_dir, folds: as in `TextClassificationDataModule`; without `folds` and `fold` the dataset's own
-            splits.
-        data: further options of the data module that choose texts: `text_column`, `dev_share`, `min_words`, and
-            `cutter`, which the baseline cuts its words with.
-        most_rows: texts that it is fitted to at most, drawn, with one of each label; None: all.
         tell_time: Whether it prints how long it takes, where that is long.
-        score: what is scored: test, or validation to choose settings.
-        named: what the results file calls the dataset; None: as it is named.
-        tag: what tells its file from others on the same dataset.
-        output_dir, results_dir: where to write.
 
     Raises:
         ValueError: one of `folds` and `fold` without the other.
     """
 
-    card: ClassVar[TaskCard] = CARD
+    architecture = "linear"
+    reads = ("folds", "min_words", "cutter", "dev_share", "dev_block")
+    columns = ("text_column", "label_column")
+    tiny_rows = TINY_ROWS
 
-    recipe: str
-    variant: str
-    dataset: str
-    seed: int
-    commit: str
-    folds: int | None = None
-    fold: int | None = None
-    data: dict[str, Any] = field(default_factory=dict)
-    data_dir: str | None = None
-    most_rows: int | None = None
     tell_time: bool = False
-    score: str = "test"
-    named: str | None = None
-    tag: str = ""
-    output_dir: str = "runs"
-    results_dir: str = RESULTS_DIR
 
     def __post_init__(self) -> None:
-        if (self.folds is None) != (self.fold is None):
-            raise ValueError(
-                f"folds={self.folds} and fold={self.fold}; give both, or none for the dataset's own splits"
-            )
+        folds, fold = self.experiment.data.values()["folds"], self.experiment.fold
+        if (folds is None) != (fold is None):
+            raise ValueError(f"folds={folds} and fold={fold}; give both, or none for the dataset's own splits")
+
+    @classmethod
+    def of(cls, experiment: Experiment, variant: str) -> Experiment:
+        """Return its experiment, see `CountedRun`; how validation rows are chosen decides nothing where all train."""
+        found = super().of(experiment, variant)
+        usual = {one.name: one.default for one in fields(found.data) if one.name in ("dev_share", "dev_block")}
+        return found if found.score == "validation" else found.changed(**usual)
 
     @property
     def cutter(self) -> Cutter:
         """How the baseline cuts texts into words."""
-        cutter: Cutter = self.data.get("cutter", "whitespace")
+        cutter: Cutter = self.experiment.data.values()["cutter"]
         return cutter
 
     @property
-    def fitted(self) -> tuple[str, ...]:
+    def trained_on(self) -> tuple[str, ...]:
         """The splits that the baseline is fitted on."""
-        return tuple(split for split in ("train", "validation") if split != self.score)
+        return tuple(split for split in ("train", "validation") if split != self.experiment.score)
 
-    @property
-    def spec(self) -> RunSpec:
-        pipeline = " ".join(repr(linear_baseline(self.variant, self.cutter)).split())
-        folds = {} if self.folds is None else {"folds": self.folds}
-        if self.most_rows is not None:
-            folds["most_rows"] = self.most_rows
-        return RunSpec(
-            recipe=self.recipe,
-            architecture=ARCHITECTURE,
-            variant=self.variant,
-            dataset=self.named or self.dataset,
-            seed=self.seed,
-            fold=self.fold,
-            commit=self.commit,
-            settings={**folds, "trained_on": " and ".join(self.fitted), "pipeline": pipeline, **self.data},
-            score=self.score,
-            tag=self.tag,
-            output_dir=self.output_dir,
-            results_dir=self.results_dir,
-        )
+    def further_settings(self) -> Mapping[str, Any]:
+        pipeline = " ".join(repr(linear_baseline(self.experiment.model.variant, self.cutter)).split())
+        most = {} if self.most_rows is None else {"most_rows": self.most_rows}
+        return {**most, "trained_on": " and ".join(self.trained_on), "pipeline": pipeline}
 
-    def work(self, *, resume: bool) -> None:
-        """Fit, by default on all rows of train and validation, score on those of test, write the results file.
+    def data_module(self) -> TextClassificationDataModule:
+        words = build_word_tokenizer([], cutter=self.cutter)  # a baseline has words of its own
+        options = cast(TextClassification, self.problem).data_options(self.experiment)
+        return TextClassificationDataModule.from_options(self.experiment.source, **options, tokenizer=words)
 
-        The folds are those of the neural models with the same seed. What these hold out as `validation` to pick their
-        best epoch, or the dataset itself, is trained on here, unless it is what the run scores.
+    def fit(self, data: TextClassificationDataModule) -> SimpleModel:
+        training = _texts_of(data, self.trained_on)
+        if self.most_rows is not None and len(training) > self.most_rows:
+            training = training.select(some_rows(labels_of(training), self.most_rows, self.experiment.seed))
+        model = linear_baseline(self.experiment.model.variant, self.cutter)
+        if self.tell_time:
+            _tell_time(model, f"linear model beside it, fitted to {count_of(len(training), 'texts')}")
+        model.fit(training["text"][:], training["label"][:])
 
-        Raises:
-            ValueError: the data has no rows of the split to score.
-        """
-        write_result_file(_fit(self), self.spec.results_file)
+        def scores_of(split: str) -> dict[str, float]:
+            testing = data.texts(split).select(data.rows(split))
+            labels, predicted = testing["label"][:], model.predict(testing["text"][:])
+            macro_f1 = f1_score(labels, predicted, average="macro", zero_division=0.0)
+            return {"accuracy": 100.0 * float(accuracy_score(labels, predicted)), "macro_f1": 100.0 * float(macro_f1)}
+
+        cost = chosen_cost(model)
+        return SimpleModel(number_of_weights(model), scores_of, {} if cost is None else {"chosen_C": cost})
 
 
-def _fit(run: LinearRun) -> RunResult:
-    data = TextClassificationDataModule.from_options(
-        run.dataset,
-        data_dir=run.data_dir,
-        folds=run.folds,
-        fold=run.fold or 0,
-        fold_seed=run.seed,
-        tokenizer=build_word_tokenizer([], cutter=run.cutter),  # a baseline has words of its own
-        **run.data,
-    )
-    data.setup()
-    training, testing = _fitted_texts(data, run.fitted), data.texts(run.score).select(data.rows(run.score))
-    if run.most_rows is not None and len(training) > run.most_rows:
-        training = training.select(some_rows(labels_of(training), run.most_rows, run.seed))
-    started = time.perf_counter()
-    model = linear_baseline(run.variant, run.cutter)
-    if run.tell_time:
-        _tell_time(model, f"linear model beside it, fitted to {count_of(len(training), 'texts')}")
-    model.fit(training["text"][:], training["label"][:])
-    seconds = time.perf_counter() - started
-    predicted = model.predict(testing["text"][:])
-    scores = {
-        "accuracy": accuracy_score(testing["label"][:], predicted),
-        "macro_f1": f1_score(testing["label"][:], predicted, average="macro", zero_division=0.0),
-    }
-    weights, cost = number_of_weights(model), chosen_cost(model)
-    return run.spec.result(
-        metrics={
-            **{f"{run.score}/{name}": 100.0 * float(value) for name, value in scores.items()},
-            **({} if cost is None else {"chosen_C": cost}),
-        },
-        parameters={"trainable": weights, "total": weights},
-        fingerprint=data.fingerprint,
-        seconds=seconds,
-    )
+def linear_base(recipe: str) -> Experiment:
+    """Return the experiment of a study of linear baselines, whose rows say which one and on what data."""
+    model = ModelArgs(architecture=LinearRun.architecture, variant="")
+    return Experiment(problem=PROBLEM, recipe=recipe, data=TextData(), model=model, start=TextStart())
 
 
 def _tell_time(model: Pipeline, what: str) -> None:
@@ -319,7 +265,7 @@ def _tell_time(model: Pipeline, what: str) -> None:
     search.scoring = score
 
 
-def _fitted_texts(data: TextClassificationDataModule, splits: Sequence[str]) -> datasets.Dataset:
+def _texts_of(data: TextClassificationDataModule, splits: Sequence[str]) -> datasets.Dataset:
     """The rows of those splits that are there, train among them, in the order of the dataset."""
     rows = {split: data.rows(split) for split in splits if split in data.splits}
     if "validation" in rows and data.texts("validation") is data.texts("train"):

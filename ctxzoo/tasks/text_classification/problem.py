@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -243,19 +244,12 @@ class TextClassification(Classification, TaskCommands):
         return scores | super().score(experiment, task, data, others)
 
     def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
-        from ctxzoo.runs.beside import Baseline, names_of_run
+        from ctxzoo.runs.beside import Baseline, beside
         from ctxzoo.tasks.text_classification.linear import LinearRun
 
-        tiny, names = experiment.trainer.tiny, names_of_run(experiment)
-        run = LinearRun(
-            **{**names, "tag": ("tiny-" if tiny else "") + names["tag"]},
-            variant=LINEAR,
-            dataset=experiment.source,
-            data={"cutter": "english"},
-            most_rows=TINY_ROWS if tiny else None,
-            tell_time=True,
-        )
-        some = f"{TINY_ROWS:,} texts at most of " if tiny else ""
+        as_written = experiment.changed(cutter="english", min_words=0)
+        run = replace(beside(LinearRun, self, as_written, LINEAR), tell_time=True)
+        some = f"{TINY_ROWS:,} texts at most of " if experiment.trainer.tiny else ""
         yield Baseline(run, "a linear model", f"{LINEAR_NAME}, fitted on {some}train and validation")
 
     def predict_arguments(self, checkpoint: Path, test: Path) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,10 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import accuracy_score, f1_score
 
 from ctxzoo.data.notices import count_of
-from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.ops_words import IGNORED
-from ctxzoo.runs.counted import CountedRun
-from ctxzoo.tasks.token_classification.card import CARD
+from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
+from ctxzoo.tasks.token_classification.problem import TINY_SENTENCES
 from ctxzoo.tasks.token_classification.sources import TOKENS
 from ctxzoo.training.remaining_time import RemainingTime
 
@@ -137,26 +136,20 @@ BASELINES: Mapping[str, type[FrequentTags | LinearTagger]] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class TagRun(CountedRun):
-    """One of `BASELINES`, which `variant` names, fitted to the training rows; see `CountedRun`.
+    """One of `BASELINES`, fitted to the training rows, a tiny one to the first of them; see `CountedRun`."""
 
-    Attributes:
-        most_sentences: Of train, the first of which it is fitted to at most; None: all.
-    """
+    columns = ("tag_column",)
+    tiny_rows = TINY_SENTENCES
 
-    card: ClassVar[TaskCard] = CARD
-    data_class: ClassVar[Any] = TokenClassificationDataModule
+    def further_settings(self) -> Mapping[str, Any]:
+        return {} if self.most_rows is None else {"most_sentences": self.most_rows}
 
-    most_sentences: int | None = None
-
-    def settings(self) -> Mapping[str, Any]:
-        return {} if self.most_sentences is None else {"most_sentences": self.most_sentences}
-
-    def count(self, data: TokenClassificationDataModule) -> tuple[int, Callable[[str], dict[str, float]]]:
+    def fit(self, data: TokenClassificationDataModule) -> SimpleModel:
         sentences, labels = words_of(data, "train")
-        sentences = sentences[: self.most_sentences]
-        model = BASELINES[self.variant](sentences, labels[: sum(map(len, sentences))])
+        sentences = sentences[: self.most_rows]
+        model = BASELINES[self.experiment.model.variant](sentences, labels[: sum(map(len, sentences))])
 
         def scores_of(split: str) -> dict[str, float]:
             tested, truth = words_of(data, split)
@@ -165,4 +158,4 @@ class TagRun(CountedRun):
             macro_f1 = f1_score(truth, found, average="macro", zero_division=0.0)
             return {"accuracy": 100.0 * float(accuracy_score(truth, found)), "macro_f1": 100.0 * float(macro_f1)}
 
-        return model.numbers, scores_of
+        return SimpleModel(model.numbers, scores_of)

@@ -132,14 +132,10 @@ class TokenClassification(Classification, TaskCommands):
         return task
 
     def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
-        from ctxzoo.runs.beside import Baseline, names_of_run
+        from ctxzoo.runs.beside import Baseline, beside
         from ctxzoo.tasks.token_classification.baselines import TagRun
-        from ctxzoo.tasks.token_classification.sources import TAGS
 
-        tiny, names = experiment.trainer.tiny, names_of_run(experiment)
-        names = {**names, "tag": ("tiny-" if tiny else "") + names["tag"]}
-        data = {"dataset": experiment.source, "data_dir": experiment.run.data_dir, "tag_column": TAGS}
-        some = f"{TINY_SENTENCES:,} sentences at most of " if tiny else ""
+        some = f"{TINY_SENTENCES:,} sentences at most of " if experiment.trainer.tiny else ""
         for variant, name, description in (
             ("most_frequent_tag", "the most frequent tag of each word", f"counted in {some}train"),
             (
@@ -148,8 +144,7 @@ class TokenClassification(Classification, TaskCommands):
                 f"of a word, its ends, its shape and the words beside it, fitted on {some}train",
             ),
         ):
-            most = TINY_SENTENCES if tiny else None
-            yield Baseline(TagRun(**names, variant=variant, data=data, most_sentences=most), name, description)
+            yield Baseline(beside(TagRun, self, experiment, variant), name, description)
 
     def predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return '--text "..."'

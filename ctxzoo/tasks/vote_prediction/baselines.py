@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +12,7 @@ import torch
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 
-from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.counted import CountedRun
-from ctxzoo.tasks.vote_prediction.card import CARD
+from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.tasks.vote_prediction.data import VoteDataModule
 from ctxzoo.tasks.vote_prediction.task import VoteScores
 
@@ -115,17 +112,15 @@ def score_floor(probabilities: Probabilities, cells: npt.NDArray[np.float32]) ->
     return scores.compute()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class FloorRun(CountedRun):
-    """One of `FLOORS`, which `variant` names; see `CountedRun`."""
+    """One of `FLOORS`; see `CountedRun`."""
 
-    card: ClassVar[TaskCard] = CARD
-    data_class: ClassVar[Any] = VoteDataModule
+    reads = ("configuration", "max_words", "cut_outcomes")
+    columns = ("legislator_column", "bill_column", "vote_column", "text_column", "party_column", "texts")
+    goes_on = True
 
-    def settings(self) -> Mapping[str, Any]:
-        cut = {"cut_outcomes": True} if self.data.get("cut_outcomes") else {}
-        return {"configuration": self.data.get("configuration"), **cut}
-
-    def count(self, data: VoteDataModule) -> tuple[int, Callable[[str], dict[str, float]]]:
-        found = FLOORS[self.variant](data)
-        return numbers_of(self.variant, data), lambda split: score_floor(found, data.cells(split))
+    def fit(self, data: VoteDataModule) -> SimpleModel:
+        floor = self.experiment.model.variant
+        found = FLOORS[floor](data)
+        return SimpleModel(numbers_of(floor, data), lambda split: score_floor(found, data.cells(split)))

@@ -132,33 +132,28 @@ class VotePrediction(Problem, TaskCommands):
 
     def data_module(self, experiment: Experiment) -> Any:
         """Return the data; where a checkpoint goes on, with legislators, bills and words in the rows that it has."""
-        from ctxzoo.tasks.vote_prediction.data import VoteDataModule
-
-        batch_size = experiment.data.batch_size
-        return VoteDataModule(**self.votes_of(experiment), batch_size=batch_size, seed=experiment.seed)
-
-    def votes_of(self, experiment: Experiment) -> dict[str, Any]:
-        """Return the arguments of a DataModule that say which votes, legislators, bills and words it has."""
         from ctxzoo.hub.saved_model import read_saved_model
-        from ctxzoo.tasks.vote_prediction.data import names_of_model
+        from ctxzoo.tasks.vote_prediction.data import VoteDataModule, names_of_model
 
         data: Any = experiment.data
         start = experiment.start.init_from
         # Rows that are written have no columns of their own.
         columns = {} if data.rows else {option.name: getattr(data, option.name) for option in (*COLUMNS, *SOURCES)}
         words = {"max_words": data.max_words, "cut_outcomes": data.cut_outcomes}
-        return {
-            "dataset": experiment.source,
-            "data_dir": experiment.run.data_dir,
+        return VoteDataModule(
+            experiment.source,
+            data_dir=experiment.run.data_dir,
             **columns,
             **(words if start is None else names_of_model(read_saved_model(start).config)),
-        }
+            batch_size=data.batch_size,
+            seed=experiment.seed,
+        )
 
     def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
         import pyarrow.compute as pc
         import pyarrow.parquet as pq
 
-        from ctxzoo.runs.beside import Baseline, names_of_count
+        from ctxzoo.runs.beside import Baseline, beside
         from ctxzoo.tasks.vote_prediction.baselines import FloorRun
         from ctxzoo.tasks.vote_prediction.sample import GROUP, TEXT
 
@@ -178,11 +173,10 @@ class VotePrediction(Problem, TaskCommands):
                 "logistic regressions on TF-IDF of the words of a bill, one for each party, fitted on train",
             )
         for variant, (name, description) in found.items():
-            run = FloorRun(**names_of_count(experiment), variant=variant, data=self.votes_of(experiment))
             notice = (
                 "fitting a linear model of the words of bills, to stand beside it" if variant == "tfidf_party" else ""
             )
-            yield Baseline(run, name, description, notice=notice)
+            yield Baseline(beside(FloorRun, self, experiment, variant), name, description, notice=notice)
 
     def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
         """Return the LightningModule; its model knows which votes the training has, see `Problem.module`."""

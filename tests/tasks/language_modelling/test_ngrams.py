@@ -14,7 +14,8 @@ from ctxzoo.results.result import read_result
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.language_modelling.baselines import FLOORS, FloorRun, KneserNey, discounts_of, fit_floor, score_floor
 from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule
-from ctxzoo.tasks.language_modelling.experiments import TEXT_DATASETS
+from ctxzoo.tasks.language_modelling.experiments import TEXT_DATASETS, paper
+from ctxzoo.tasks.language_modelling.problem import LANGUAGE_MODELLING
 
 END = 1
 
@@ -126,7 +127,7 @@ def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
     found = {}
     for name in FLOORS:
         places = {"results_dir": str(tmp_path), "output_dir": str(tmp_path / "runs")}
-        run = FloorRun(recipe="floors", variant=name, commit="x", data={"dataset": "sample"}, **places)
+        run = FloorRun(LANGUAGE_MODELLING, FloorRun.of(paper().changed(recipe="floors", commit="x", **places), name))
         result = execute(run)
         assert read_result(run.spec.results_file) == result
         assert result.metrics["test/perplexity"] == pytest.approx(math.exp(result.metrics["test/nll"]), rel=1e-4)

@@ -10,8 +10,9 @@ import pytest
 from ctxzoo.results.result import read_result
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
-from ctxzoo.tasks.polyphonic_music.experiments import MUSIC_DATASETS
+from ctxzoo.tasks.polyphonic_music.experiments import MUSIC_DATASETS, paper
 from ctxzoo.tasks.polyphonic_music.floors import FLOORS, FloorRun, fit_floor, score_floor
+from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.polyphonic_music.reader import check_music
 from ctxzoo.tasks.polyphonic_music.rolls import Rolls
 
@@ -57,11 +58,10 @@ def test_another_floor_is_refused():
 
 
 def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
-    data = {"dataset": "sample", "config_name": None}
     found = {}
     for name in FLOORS:
         places = {"results_dir": str(tmp_path), "output_dir": str(tmp_path / "runs")}
-        run = FloorRun(recipe="floors", variant=name, commit="x", data=data, **places)
+        run = FloorRun(POLYPHONIC_MUSIC, FloorRun.of(paper().changed(recipe="floors", commit="x", **places), name))
         result = execute(run)
         assert read_result(run.spec.results_file) == result
         found[name] = result

@@ -142,7 +142,7 @@ def test_baselines_know_the_training_rows_alone(tmp_path: Path) -> None:
     scores = {}
     for variant in ("mean", "ridge", "gp_rbf"):
         experiment = paper().changed(recipe="regression_ika", commit="0123abc", results_dir=str(tmp_path))
-        one = BaselineRun(experiment=experiment, variant=variant)
+        one = BaselineRun(REGRESSION, BaselineRun.of(experiment, variant))
         scores[variant] = execute(one).metrics["test/rmse"]
     assert scores["gp_rbf"] < scores["ridge"] < scores["mean"]
 

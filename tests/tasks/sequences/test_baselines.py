@@ -18,6 +18,8 @@ from ctxzoo.tasks.sequences.baselines import (
     score_baseline,
 )
 from ctxzoo.tasks.sequences.data import SESSION_DATASETS, SessionDataModule
+from ctxzoo.tasks.sequences.experiments import event_paper, session_paper
+from ctxzoo.tasks.sequences.problem import NEXT_EVENT, SESSION_RECOMMENDATION
 from ctxzoo.tasks.sequences.task import SessionScores
 
 SESSIONS = [np.array(items) for items in ([1, 2, 3], [1, 2, 4, 4], [2, 3], [5, 2])]  # 2 is most popular
@@ -62,14 +64,9 @@ def test_scores_count_every_prediction() -> None:
 
 
 def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
-    run = CountedSessions(
-        recipe="session_floors",
-        variant="markov",
-        commit="0123abc",
-        data={"dataset": "sample", "max_length": 100},
-        results_dir=str(tmp_path / "results"),
-        output_dir=str(tmp_path / "runs"),
-    )
+    places = {"results_dir": str(tmp_path / "results"), "output_dir": str(tmp_path / "runs")}
+    usual = session_paper("hcrnn", "hcrnn1").changed(recipe="session_floors", commit="0123abc", **places)
+    run = CountedSessions(SESSION_RECOMMENDATION, CountedSessions.of(usual, "markov"))
     execute(run)
     result = read_result(run.spec.results_file)
     assert set(result.metrics) == {"test/recall_at_10", "test/mrr_at_10", "test/recall_at_20", "test/mrr_at_20"}
@@ -79,13 +76,9 @@ def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("baseline", "recall"), [("pop", 46.57), ("markov", 52.94)])
 def test_those_of_events_leave_their_scores(baseline: str, recall: float, tmp_path: Path) -> None:
     assert set(EVENT_BASELINES) == {"pop", "markov"}
-    one = CountedEvents(
-        recipe="badges_lste",
-        variant=baseline,
-        commit="0123abc",
-        data={"dataset": "sample", "max_length": 100},
-        results_dir=str(tmp_path),
-    )
+    places = {"results_dir": str(tmp_path), "output_dir": str(tmp_path / "runs")}
+    usual = event_paper("time_encoder", "lste").changed(recipe="badges_lste", commit="0123abc", **places)
+    one = CountedEvents(NEXT_EVENT, CountedEvents.of(usual, baseline))
     result = execute(one)
     assert result.metrics["test/recall_at_1"] == pytest.approx(recall, abs=0.01)
     assert read_result(one.spec.results_file).metrics == pytest.approx(result.metrics, rel=1e-5)

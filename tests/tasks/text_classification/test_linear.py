@@ -30,9 +30,11 @@ from ctxzoo.tasks.text_classification.linear import (
     LinearRun,
     NaiveBayesWeighted,
     chosen_cost,
+    linear_base,
     linear_baseline,
     number_of_weights,
 )
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 from ctxzoo.tasks.text_classification.sample import sample_texts
 from tests.tasks.text_classification.test_data import write
 
@@ -179,8 +181,12 @@ def recorder(name: str, cutter: str) -> Pipeline:
 
 
 def make_run(folder: Path, **changes: Any) -> LinearRun:
-    settings = {"variant": MAJORITY_CLASS, "dataset": "sample", "folds": 5, "fold": 1, "seed": 3} | changes
-    return LinearRun(recipe="sentence_linear", commit="0123abc", results_dir=str(folder), **settings)
+    settings = {"folds": 5, "fold": 1, "seed": 3} | changes
+    tells = settings.pop("tell_time", False)
+    variant = settings.pop("variant", MAJORITY_CLASS)
+    places = {"results_dir": str(folder), "output_dir": str(folder / "runs")}
+    usual = linear_base("sentence_linear").changed(commit="0123abc", **places)
+    return LinearRun(TEXT_CLASSIFICATION, LinearRun.of(usual.changed(**settings), variant), tells)
 
 
 def test_it_is_fitted_on_all_that_the_fold_does_not_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +238,7 @@ def test_the_cost_that_a_tuned_baseline_chose_is_told(tmp_path: Path) -> None:
 
 def test_settings_hold_the_whole_pipeline(tmp_path: Path) -> None:
     told = [make_run(tmp_path, variant=name).spec.settings["pipeline"] for name in MODELS]
-    told.append(make_run(tmp_path, variant="words_svm", data={"cutter": "english"}).spec.settings["pipeline"])
+    told.append(make_run(tmp_path, variant="words_svm", cutter="english").spec.settings["pipeline"])
     assert len(set(told)) == len(told)
     assert not any("..." in text for text in told)  # scikit-learn shortens what is long
 
@@ -240,14 +246,15 @@ def test_settings_hold_the_whole_pipeline(tmp_path: Path) -> None:
 def test_few_rows_are_fitted_where_that_is_asked_and_the_time_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    result = execute(make_run(tmp_path, variant="words_svm_tuned", most_rows=60, tell_time=True))
+    monkeypatch.setattr(LinearRun, "tiny_rows", 60)
+    result = execute(make_run(tmp_path, variant="words_svm_tuned", tiny=True, tell_time=True))
     assert result.settings["most_rows"] == 60
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("linear model beside it, fitted to 60 texts: ")
     assert line.endswith(" for 16 fits, judged by the first 5")
     assert "'scoring'" not in result.settings["pipeline"]
     monkeypatch.setattr(linear, "linear_baseline", recorder)
-    execute(make_run(tmp_path, most_rows=60))
+    execute(make_run(tmp_path, tiny=True))
     assert len(SEEN["fitted"]) == 60
 
 
@@ -269,9 +276,14 @@ def test_other_seeds_have_other_folds(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_settings_of_finished_runs_stay_the_same(tmp_path: Path) -> None:
-    """`--resume` knows a run by them: this is what results/sentence_linear holds."""
+    """`--resume` knows a run by them: results/sentence_linear holds the first three, the others are the usual ones."""
     words = "ngram_range=(1, 2), token_pattern='(?u)\\\\S+'"
-    assert make_run(tmp_path, variant="bigram_nbsvm").spec.settings == {
+    spec = make_run(tmp_path, variant="bigram_nbsvm").spec
+    usual = {"min_words": 0, "cutter": "whitespace", "dev_share": 0.1, "dev_block": 1}
+    usual |= {"text_column": None, "label_column": None}
+    assert spec.defaults == {"folds": None, **usual}
+    assert spec.settings == {
+        **usual,
         "folds": 5,
         "trained_on": "train and validation",
         "pipeline": f"Pipeline(steps=[('countvectorizer', CountVectorizer(binary=True, {words})), "
@@ -291,18 +303,20 @@ def test_own_splits_are_fitted_on_train_and_validation(
     for split, of_split in texts.items():
         write(tmp_path / "d", split, of_split)
     options: dict[str, Any] = {"min_words": 3, "cutter": "english"}
+    told = dict(options)
     if validation == "none":
         options["dev_share"] = 0.0
-    run = make_run(tmp_path, dataset=str(tmp_path / "d"), folds=None, fold=None, data=options)
+    run = make_run(tmp_path, dataset=str(tmp_path / "d"), folds=None, fold=None, **options)
     result = execute(run)
     assert SEEN["fitted"] == [*texts["train"][:-1], *texts.get("validation", [])]
     assert SEEN["scored"] == texts["test"]
     assert run.spec.results_file == tmp_path / "sentence_linear" / "majority_class-d-test-seed3.json"
     assert read_result(run.spec.results_file).fold is None
     assert result.settings == {
+        **run.spec.defaults,
         "trained_on": "train and validation",
         "pipeline": run.spec.settings["pipeline"],
-        **options,
+        **told,
     }
 
 
