@@ -40,6 +40,10 @@ class Run(ABC):
             resume: go on where the run stopped before.
         """
 
+    def quiet(self) -> Run:
+        """Return the run with no progress bar of its own, which would fill a log."""
+        return self
+
 
 def execute(run: Run, *, resume: bool = False, quiet: bool = False) -> RunResult:
     """Do the work of a run, unless it is done, and return its results.
@@ -47,7 +51,7 @@ def execute(run: Run, *, resume: bool = False, quiet: bool = False) -> RunResult
     Args:
         run: what to do.
         resume: return the results of a finished run with the same settings; go on where an unfinished one stopped.
-        quiet: what would be printed goes to log.txt in the folder of the run.
+        quiet: what would be printed goes to log.txt in the folder of the run, without progress bars.
 
     Raises:
         OSError: the folders cannot be written, or another process works on the run, before anything is done; the disk
@@ -65,7 +69,7 @@ def execute(run: Run, *, resume: bool = False, quiet: bool = False) -> RunResult
         locked_run(spec.folder / LOCK, "--output_dir"),
         _printing_to(spec.folder / LOG if quiet else None),
     ):
-        run.work(resume=resume)
+        (run.quiet() if quiet else run).work(resume=resume)
     return read_result(spec.results_file)
 
 

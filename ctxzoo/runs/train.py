@@ -113,6 +113,10 @@ class ExperimentRun(Run):
         scores = self.score(task, data, scored)
         in_first_process(lambda: self.finish(task, data, trainer, scores))
 
+    def quiet(self) -> ExperimentRun:
+        typed = written_settings(self.experiment, {}) if self.typed is None else self.typed
+        return replace(self, experiment=self.experiment.changed(progress=False), typed=typed)
+
     def build_data(self) -> Any:
         return self.problem.data_module(self.experiment)
 

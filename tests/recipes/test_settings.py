@@ -99,7 +99,7 @@ def test_every_number_has_a_range_that_holds_its_default(name: str) -> None:
         ("document_lama", ("--logit_scale", "inf"), "logit_scale=inf: expected a finite number"),
         ("sentence_linear", ("--folds", "1"), "folds=1: expected 2 or more"),
         ("sentence_contextualizer", ("--folds", "1"), "folds=1: expected 2 or more"),
-        ("sentence_linear", ("--seeds", "0", "-1"), "seeds=-1: expected 0 or more, and at most 4.29497e+09"),
+        ("sentence_linear", ("--seeds", "0", "-1"), "seed=-1: expected 0 or more, and at most 4.29497e+09"),
         ("wikipedia_attention_cbow", ("--window", "0"), "window=0: expected 1 or more"),
         ("pos_bilstm_tagger", ("--momentum", "1"), "momentum=1.0: expected 0 or more, and less than 1"),
         ("sentence_contextualizer", ("--batch_size", "0"), "batch_size=0: expected 1 or more"),

@@ -66,6 +66,17 @@ def test_a_second_run_of_one_name_is_refused(tmp_path, monkeypatch):
         execute(run)
 
 
+def test_a_quiet_training_keeps_a_log_without_bars_and_its_settings(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run = classifier_run(tmp_path, progress=True)
+    execute(run, quiet=True)
+    assert capsys.readouterr().out == ""
+    log = (run.spec.folder / "log.txt").read_text()
+    assert "checkpoint" in log
+    assert "it/s" not in log
+    assert "progress: true" in (run.spec.folder / "experiment.yaml").read_text()
+
+
 def test_validation_alone_is_scored_where_settings_are_chosen(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = classifier_run(tmp_path, score="validation")
