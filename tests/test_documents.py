@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections import Counter
 from fnmatch import fnmatch
 from pathlib import Path
 
+import pyarrow.parquet
+import pytest
+
+from ctxzoo.catalogue.entries import ENTRIES
 from ctxzoo.cli.main import build_parser
 from tests.support.subprocesses import REPOSITORY_ROOT
 
@@ -89,6 +94,42 @@ def test_every_problem_stands_among_those_of_own_data() -> None:
         assert f"\n| {problem} | " in text, f"docs/own_data.md does not say what is read for {problem}"
 
 
+def test_every_dataset_stands_in_the_table_of_datasets() -> None:
+    rows = _dataset_rows()
+    assert list(rows) == list(ENTRIES)
+    for name, (_, _, _, _, licence, source) in rows.items():
+        assert licence == ENTRIES[name].licence
+        assert ENTRIES[name].source.startswith(source.removesuffix(" and others"))
+
+
+@pytest.mark.data
+def test_rows_of_the_table_of_datasets_are_those_of_our_copies() -> None:
+    for name, (_, told, *_) in _dataset_rows().items():
+        for part in told.replace(",", "").split("; ") if told != "–" else []:
+            configuration, _, counts = part.rpartition(": ")
+            folder = Path(os.environ["CTXZOO_DATA"], name)
+            folder = next(one for one in (folder / (configuration or "data"), folder) if one.is_dir())
+            for split, count in zip(("train", "validation", "test"), counts.split(" / "), strict=True):
+                file = folder / f"{split}.parquet"
+                found = str(pyarrow.parquet.read_metadata(file).num_rows) if file.exists() else "–"
+                assert found == count, f"docs/datasets.md, {name}, {split}"
+
+
+def test_every_number_of_the_choice_of_a_model_stands_in_a_table() -> None:
+    page = REPOSITORY_ROOT / "docs" / "which_model.md"
+    others = [path for path in PAGES if path != page]
+    rows = "\n".join(re.sub(r"^[^|].*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE) for path in others)
+    numbers = re.findall(r"\d+\.\d+(?: ± \d+\.\d+)?", page.read_text(encoding="utf-8"))
+    assert len(numbers) >= 20
+    assert [one for one in numbers if not re.search(rf"(?<![\d.]){re.escape(one)}(?!\d)", rows)] == []
+
+
+def test_the_glossary_is_short_and_in_order() -> None:
+    terms = re.findall(r"^\| ([^|]+) \| [^|]+\. \|$", _text("docs/glossary.md"), flags=re.MULTILINE)
+    assert 30 <= len(terms) <= 40
+    assert terms == sorted(terms, key=str.casefold)
+
+
 def test_every_table_begins_with_its_headings() -> None:
     """A blank line within a table makes plain text of the rows behind it."""
     for path in (path for path in TEXTS if path.suffix == ".md"):
@@ -120,6 +161,12 @@ def test_who_installs_the_package_gets_versions_that_were_tested() -> None:
         major, minor = newest[name].split(".")[:2]
         assert below == f"{major}.{int(minor) + 1}"
     assert sorted(newest) == sorted(name for name, _, _ in bounds) == ["torch", "transformers"]
+
+
+def _dataset_rows() -> dict[str, tuple[str, ...]]:
+    """Return what docs/datasets.md says of each dataset: the cells behind its name."""
+    found = re.findall(r"^\| `([\w.-]+/[\w.-]+)` \| (.*) \|$", _text("docs/datasets.md"), flags=re.MULTILINE)
+    return {name: tuple(cells.split(" | ")) for name, cells in found}
 
 
 def _links(text: str) -> list[str]:
