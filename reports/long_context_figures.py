@@ -20,7 +20,7 @@ from ctxzoo.results.figures import new_figure, save_figure
 from ctxzoo.results.result import read_results
 from ctxzoo.runs.recipe import run_recipe
 from reports.recipe_figures import TableRows, check_figures, draw_figures
-from reports.tables_long_context import LENGTHS, LOOKUP_PROBES, LOOKUPS, runs_of
+from reports.tables_encoders import LENGTHS, LOOKUP_PROBES, LOOKUPS, runs_of
 
 MARKERS = "os^d"  # of the attentions, in their order
 TITLES = {"copy": "copying", "recall": "associative recall"}

@@ -106,6 +106,11 @@ class Column:
 Source: TypeAlias = Where | Runs | Callable[[Column], Where | Runs]
 
 
+def by_heading(found: Mapping[str, Runs]) -> Callable[[Column], Runs]:
+    """Return the source of a row that has these runs in the columns with these headings, and none in others."""
+    return lambda column: found.get(column.heading, [])
+
+
 @dataclass(frozen=True)
 class Row:
     """A row of runs.
@@ -120,8 +125,9 @@ class Row:
         optional: Whether the row is left out where it has no runs.
         absent: What a cell without runs shows; a row without any where all columns are of the same runs shows no more.
         need: Runs that a cell needs.
-        command: Command that runs what is missing. In it ``{missing}`` stands for the variants of all rows that have
-            the command, and ``{NAME}`` for what columns fill in; then those that fill in nothing ask for nothing.
+        command: Command that runs what is missing, or several, a line each; or one for each column. In it
+            ``{missing}`` stands for the variants of all rows that have the command, and ``{NAME}`` for what columns
+            fill in; then those that fill in nothing ask for nothing.
         variant: What ``{missing}`` has for this row, if not the variant.
     """
 
@@ -134,7 +140,7 @@ class Row:
     optional: bool = False
     absent: str = NOT_RUN
     need: int = 1
-    command: str = ""
+    command: str | Callable[[Column], str] = ""
     variant: str = ""
 
 
@@ -237,7 +243,7 @@ class _Cells:
         order = sorted(self.missing.items(), key=lambda item: item[0] if item[0][0] >= 0 else (-1, ""))
         for (place, command), variants in order:
             fill = self.table.columns[max(place, 0)].fill
-            found.append(command.format(missing=" ".join(dict.fromkeys(variants)), **fill))
+            found += command.format(missing=" ".join(dict.fromkeys(variants)), **fill).splitlines()
         return list(dict.fromkeys(found))
 
     def _find(self, source: Source, column: Column, instead: Where | None = None) -> Runs:
@@ -253,7 +259,7 @@ class _Cells:
         if self.of_one and not callable(row.source):
             found = [self._find(row.source, columns[0])] * len(columns)
         else:
-            found = [self._find(row.source, column) for column in columns]
+            found = [self._find(row.source, column) if column.show or column.minus else [] for column in columns]
         self._note_missing(row, found)
         if row.optional and not any(found):
             return None
@@ -294,15 +300,14 @@ class _Cells:
         return label
 
     def _note_missing(self, row: Row, found: Sequence[Runs]) -> None:
-        if not row.command:
-            return
-        by_column = "{" in row.command.replace("{missing}", "")  # then columns that fill in nothing ask for nothing
         for place, (column, runs) in enumerate(zip(self.table.columns, found, strict=True)):
-            lacking = not self.table.complete(runs) if self.table.complete else len(runs) < row.need
+            command = row.command(column) if callable(row.command) else row.command
+            by_column = "{" in command.replace("{missing}", "")  # then columns that fill in nothing ask for nothing
             asked = column.show and column.heading not in row.given and (column.fill or not by_column)
-            if asked and lacking:
+            lacking = not self.table.complete(runs) if self.table.complete else len(runs) < row.need
+            if command and asked and lacking:
                 variant = row.variant or (row.source.get("variant", "") if isinstance(row.source, Mapping) else "")
-                self.missing.setdefault((place if by_column else -1, row.command), []).append(variant)
+                self.missing.setdefault((place if by_column else -1, command), []).append(variant)
 
 
 @dataclass(frozen=True)

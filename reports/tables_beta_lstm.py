@@ -39,7 +39,7 @@ from reports.results_table import (
     seeds_test,
     select,
 )
-from reports.tables_sentences import SentenceTable
+from reports.tables_contextualizer import sentence_table
 
 NLL, PERPLEXITY = "test/nll", "test/perplexity"
 BASE = "lstm"  # with which the others are compared
@@ -214,12 +214,11 @@ penn_treebank = Table(
     _penn_treebank,
     where={**PTB, "name": ""},
 )
-sentences = SentenceTable(
+sentences = sentence_table(
     recipe="sentence_beta_lstm",
     option="cells",
     known=tuple(BetaLstmConfig.variants),
     compared=PTB_COMPARED,
-    base=BASE,
     size=("hidden_size", "units"),
 )
 

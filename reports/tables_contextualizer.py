@@ -1,39 +1,43 @@
 """The Contextualizer: its tables, made from results files, and the numbers of its paper and of others.
 
-A cell is the mean and sample standard deviation over the folds of a cross-validation.
+A cell is the mean and sample standard deviation over the folds of a cross-validation. `sentence_table` is for other
+models on the same folds.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain
 
-from ctxzoo.results.comparison import check_folds, difference_cell, is_complete, score_cell
+from ctxzoo.results.comparison import is_complete
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.table_parts import (
-    NOT_RUN,
-    NOTHING,
-    TO_PUBLISH,
-    changed_settings,
-    commands_not_run,
-    markdown_table,
-    with_commands,
-)
+from ctxzoo.results.table_parts import NOTHING, TO_PUBLISH
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS as DATASETS
 from ctxzoo.tasks.text_classification.linear import LINEAR_BASELINES, MAJORITY_CLASS, TUNED_LINEAR
 from reports.choice import chosen_by
+from reports.results_table import (
+    Column,
+    Difference,
+    Line,
+    Row,
+    Runs,
+    Table,
+    by_heading,
+    folds_score,
+    folds_test,
+    names_of,
+    runs_of,
+    select,
+)
 
 STEPS_RECIPE, SENTENCE_RECIPE = "mr_contextualizer", "sentence_contextualizer"
-LINEAR_RECIPE, NEURAL_RECIPE = "sentence_linear", "sentence_text_baseline"
-COMMAND = "python recipes/{recipe}.py{more} --resume"
+OF_STEPS = {"recipe": STEPS_RECIPE, "dataset": DATASETS["MR"]}
 LEARNED = "learned_embeddings"
 BEST = "best"  # tag of the strongest settings
 ACCURACY, MACRO_F1, DEV_ACCURACY = "test/accuracy", "test/macro_f1", "validation/accuracy"
-KNOWN = ("test/known_accuracy", "test/known_share")
-SENTENCE_HEADINGS = ["model", *DATASETS, "weights, at most"]
-
-Runs = list[RunResult]
 
 # Maupomé and Meurs (2021), test accuracy on MR: row -> variant of ours, and K -> the paper's number.
 PAPER_STEPS = {
@@ -44,13 +48,6 @@ PAPER_STARTS = {
     "ones": ("ones", {1: 73.1, 5: 71.2}),
     "learned": ("learned_start", {1: 73.5, 5: 72.2}),
     "random": ("recurrent", {1: 57.9, 5: 72.4}),
-}
-# Every cell of both tables once: heading -> row and K. A random start is the recurrent row of the steps.
-CELLS = {
-    f"{name}, K = {k}": (row, k)
-    for name, row in {**PAPER_STEPS, **PAPER_STARTS}.items()
-    if name != "random"
-    for k in row[1]
 }
 # Test accuracy on MR, CR, SUBJ, MPQA: the paper's Table 4, and what others published.
 PAPER_SENTENCES = (76.6, 79.0, 91.2, 85.3)
@@ -64,53 +61,75 @@ PUBLISHED = {
 }
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row over the four datasets: what distinguishes its runs from all others, and the options that make them."""
-
-    label: str
-    recipe: str
-    variant: str
-    tag: str = ""
-    options: str = ""
-
-    def runs(self, results: Sequence[RunResult], dataset: str) -> Runs:
-        """Return the folds on one dataset, without trials of a few batches; raises as `check_folds` does."""
-        found = [
-            run
-            for run in results
-            if (run.recipe, run.variant, run.tag, run.dataset) == (self.recipe, self.variant, self.tag, dataset)
-            and not run.settings.get("tiny")
-        ]
-        check_folds(found)
-        return found
+def _numbers(label: str, values: Iterable[float]) -> list[str]:
+    return [label, *(f"{value:.1f}" for value in values)]
 
 
-MAJORITY_CLASS_ROW = Row("majority class", LINEAR_RECIPE, MAJORITY_CLASS)
-OURS = Row("Contextualizer, the paper's settings", SENTENCE_RECIPE, LEARNED)
-DROPOUT = Row(
-    "Contextualizer, dropout 0.5, vectors from U(−0.1, 0.1)",
-    SENTENCE_RECIPE,
-    LEARNED,
-    "dropout",
-    " --dropout 0.5 --embedding_bound 0.1 --name dropout",
+def _by_steps(heading: str, paper: Mapping[str, tuple[str, Mapping[int, float]]], option: str) -> Table:
+    """Return a table with one column for each K, and for each row the paper's numbers above ours."""
+    steps = next(iter(paper.values()))[1]
+    rows: list[Line] = []
+    for name, (variant, numbers) in paper.items():
+        rows.append(_numbers(f"{name}, the paper", numbers.values()))
+        command = f"python recipes/{STEPS_RECIPE}.py{option} --resume"
+        rows.append(Row(f"{name}, ours", {"variant": variant}, command=command))
+    columns = [folds_score(f"K = {k}", ACCURACY, where={"tag": f"k{k}"}) for k in steps]
+    return Table((heading,), columns, rows, where=OF_STEPS, complete=is_complete)
+
+
+steps = _by_steps("steps", PAPER_STEPS, " --table 2")  # the paper's Table 2: steps on MR, by their number
+starts = _by_steps("first context", PAPER_STARTS, " --table 3")  # its Table 3: three kinds of first contexts on MR
+
+# Every cell of both tables once: heading -> variant, K and the paper's number. A random start is a recurrent row.
+CELLS = {
+    f"{name}, K = {k}": (variant, k, number)
+    for name, (variant, numbers) in {**PAPER_STEPS, **PAPER_STARTS}.items()
+    if name != "random"
+    for k, number in numbers.items()
+}
+
+
+def _deviations(results: Runs) -> Iterable[Line]:
+    yield _numbers("the paper", (number for _, _, number in CELLS.values()))
+    yield Row("ours", {"name": ""}, absent=NOTHING)
+    parts = {f"k{k}" for _, k, _ in CELLS.values()}
+    for name in sorted({name for part in parts for name in names_of(results, {"recipe": STEPS_RECIPE}, part)}):
+        yield Row(name, {"name": name}, beside={"name": ""}, absent=NOTHING)
+
+
+deviations = Table(
+    ("settings",),
+    [
+        folds_score(heading, ACCURACY, where={"variant": variant, "part": f"k{k}"})
+        for heading, (variant, k, _) in CELLS.items()
+    ],
+    _deviations,
+    where=OF_STEPS,
 )
-STRONGEST = Row("Contextualizer, strongest settings of each set", SENTENCE_RECIPE, LEARNED, BEST)
-# The control: the same model, whose attention is a plain mean throughout. The options of this row and of the next are
-# added to the commands of the strongest settings.
-PLAIN_MEAN = Row(
-    "strongest settings with W = 0: a plain mean", SENTENCE_RECIPE, LEARNED, f"{BEST}_mean", " --plain_mean true"
+
+
+def _row(label: str, recipe: str, variant: str, tag: str = "", options: str = "") -> Row:
+    source = {"recipe": recipe, "variant": variant, "tag": tag}
+    return Row(label, source, command=f"python recipes/{recipe}.py{options} --resume")
+
+
+MAJORITY_CLASS_ROW = _row("majority class", "sentence_linear", MAJORITY_CLASS)
+OURS = _row("Contextualizer, the paper's settings", SENTENCE_RECIPE, LEARNED)
+_DROPOUT = " --dropout 0.5 --embedding_bound 0.1 --name dropout"
+DROPOUT = _row("Contextualizer, dropout 0.5, vectors from U(−0.1, 0.1)", SENTENCE_RECIPE, LEARNED, "dropout", _DROPOUT)
+STRONGEST = _row("Contextualizer, strongest settings of each set", SENTENCE_RECIPE, LEARNED, BEST)
+# The control: the same model, whose attention is a plain mean throughout.
+PLAIN_MEAN = _row("strongest settings with W = 0: a plain mean", SENTENCE_RECIPE, LEARNED, f"{BEST}_mean")
+FIXED_STARTS = _row(
+    "strongest settings, read from eight first contexts that are drawn once", SENTENCE_RECIPE, LEARNED, f"{BEST}_fixed"
 )
-FIXED_STARTS = Row(
-    "strongest settings, read from eight first contexts that are drawn once",
-    SENTENCE_RECIPE,
-    LEARNED,
-    f"{BEST}_fixed",
-    " --eval_context fixed --eval_context_samples 8",
+# What is added to the commands of the strongest settings.
+OF_STRONGEST = (
+    (PLAIN_MEAN, f" --plain_mean true --name {BEST}_mean"),
+    (FIXED_STARTS, f" --eval_context fixed --eval_context_samples 8 --name {BEST}_fixed"),
 )
-OF_STRONGEST = (PLAIN_MEAN, FIXED_STARTS)
 LINEAR_ROWS = tuple(
-    Row(label, LINEAR_RECIPE, variant)
+    _row(label, "sentence_linear", variant)
     for label, variant in zip(
         (
             "TF-IDF of words and characters, SVM",
@@ -123,174 +142,77 @@ LINEAR_ROWS = tuple(
         strict=True,
     )
 )
-NEURAL_ROWS = tuple(
-    Row(label, NEURAL_RECIPE, variant)
-    for label, variant in (
-        ("mean of words", "mean"),
-        ("scalar attention", "attention"),
-        ("CNN", "cnn"),
-        ("BiGRU", "bigru"),
-        ("Transformer encoder", "transformer"),
-    )
-)
-AHEAD = tuple(row for row in NEURAL_ROWS if row.variant in ("mean", "bigru"))  # of the paper's settings on every set
-BY_FOLD = "Contextualizer, settings chosen for each fold on its own validation part"
-NARROW = " --dropout 0.5 --pooled_dropout 0.5 --embedding_bound 0.1 --name dropout"  # what DROPOUT's runs have
+NEURAL = {
+    "mean": "mean of words",
+    "attention": "scalar attention",
+    "cnn": "CNN",
+    "bigru": "BiGRU",
+    "transformer": "Transformer encoder",
+}
+AHEAD = ("mean", "bigru")  # of the paper's settings on every set
+_NARROW = " --dropout 0.5 --pooled_dropout 0.5 --embedding_bound 0.1 --name dropout"  # what DROPOUT's runs have
+NEURAL_ROWS = tuple(_row(label, "sentence_text_baseline", variant) for variant, label in NEURAL.items())
 NARROW_ROWS = tuple(
-    replace(row, label=f"{row.label}, dropout 0.5, U(−0.1, 0.1)", tag=DROPOUT.tag, options=NARROW)
-    for row in NEURAL_ROWS
+    _row(f"{label}, dropout 0.5, U(−0.1, 0.1)", "sentence_text_baseline", variant, "dropout", _NARROW)
+    for variant, label in NEURAL.items()
 )
-# Row of the table to the label of the difference that follows it, and the two rows of that difference.
-DIFFERENCES = {
-    **{row: (f"{row.label} − {OURS.label}", row, OURS) for row in AHEAD},
-    **{
-        narrow: (f"Contextualizer − {row.label}, both with dropout 0.5, U(−0.1, 0.1)", DROPOUT, narrow)
-        for row, narrow in zip(NEURAL_ROWS, NARROW_ROWS, strict=True)
-    },
-    PLAIN_MEAN: ("strongest settings − W = 0", STRONGEST, PLAIN_MEAN),
-}
+BY_FOLD = "Contextualizer, settings chosen for each fold on its own validation part"
+WEIGHTS = "weights, at most"
 
 
-def steps(results: Runs) -> str:
-    """The paper's Table 2: recurrent and regular steps on MR, by their number."""
-    return _by_steps(results, "steps", PAPER_STEPS, more=" --table 2")
+def _weights(cells: Iterable[Runs]) -> str:
+    weights = [run.parameters["trainable"] for run in chain.from_iterable(cells)]
+    return f"{max(weights):,}" if weights else ""
 
 
-def starts(results: Runs) -> str:
-    """The paper's Table 3: three kinds of first contexts on MR."""
-    return _by_steps(results, "first context", PAPER_STARTS, more=" --table 3")
+def _sentences(key: str, results: Runs) -> Iterable[Line]:
+    """Return the rows of our runs; those of settings with dropout and of the strongest only where these are whole."""
+    by_accuracy = key == ACCURACY
+    found = {row.label: [_on(results, row, data) for data in DATASETS.values()] for row in (DROPOUT, STRONGEST)}
+    with_dropout, with_strongest = (all(map(is_complete, cells)) for cells in found.values())
+    yield MAJORITY_CLASS_ROW
+    if by_accuracy:
+        yield _numbers("Contextualizer, the paper", PAPER_SENTENCES)
+    yield OURS
+    if with_dropout:
+        yield DROPOUT
+    if with_strongest:
+        yield STRONGEST
+        best = {heading: _best_linear(results, key, dataset) for heading, dataset in DATASETS.items()}
+        yield Difference("strongest settings − best linear baseline", STRONGEST.source, by_heading(best))
+        chosen = {heading: _chosen_by_fold(results, dataset) for heading, dataset in DATASETS.items()}
+        yield Row(BY_FOLD, by_heading(chosen), given={WEIGHTS: ""}, absent=NOTHING)
+        made = dict.fromkeys(run.command.replace(TO_PUBLISH, "") for run in chain(*found[STRONGEST.label]))
+        for row, options in OF_STRONGEST:
+            commands = [command.replace(f" --name {BEST}", options) for command in made]
+            yield replace(row, command="\n".join(commands))
+            if row is PLAIN_MEAN:
+                yield Difference("strongest settings − W = 0", STRONGEST.source, row.source)
+    yield from LINEAR_ROWS
+    for variant, row in zip(NEURAL, NEURAL_ROWS, strict=True):
+        yield row
+        if variant in AHEAD:
+            yield Difference(f"{row.label} − {OURS.label}", row.source, OURS.source)
+    for row in NARROW_ROWS if with_dropout else ():
+        yield row
+        label = f"Contextualizer − {str(row.label).partition(',')[0]}, both with dropout 0.5, U(−0.1, 0.1)"
+        yield Difference(label, DROPOUT.source, row.source)
+    if by_accuracy:
+        yield from (_numbers(label, values) for label, values in PUBLISHED.items())
 
 
-def deviations(results: Runs) -> str:
-    """The cells of both tables again with other settings: one row for each name."""
-    ours = [run for run in results if run.recipe == STEPS_RECIPE]
-    names = sorted({run.tag.partition("-")[2] for run in ours} - {""})
-    rows = [["the paper", *(f"{numbers[k]:.1f}" for (_, numbers), k in CELLS.values())]]
-    plain: dict[str, Runs] = {}
-    for name in ("", *names):
-        found = {
-            heading: Row(name, STEPS_RECIPE, variant, f"k{k}-{name}" if name else f"k{k}").runs(results, DATASETS["MR"])
-            for heading, ((variant, _), k) in CELLS.items()
-        }
-        plain = plain or found
-        label = name + _changes(found, plain) if name else "ours"
-        rows.append([label, *(_score(runs, ACCURACY, absent=NOTHING) for runs in found.values())])
-    return markdown_table(["settings", *CELLS], rows)
+def _on(results: Runs, row: Row, dataset: str) -> Runs:
+    """Return the folds of a row on one dataset."""
+    assert isinstance(row.source, Mapping)
+    return runs_of(results, {**row.source, "dataset": dataset})
 
 
-def sentences(results: Runs) -> str:
-    """The paper's Table 4, accuracy: ours beside the paper's, linear and neural baselines, and published numbers."""
-    rows, commands = _sentence_rows(results, ACCURACY)
-    rows.insert(1, ["Contextualizer, the paper", *(f"{value:.1f}" for value in PAPER_SENTENCES)])
-    rows += [[label, *(f"{value:.1f}" for value in values)] for label, values in PUBLISHED.items()]
-    return with_commands(markdown_table(SENTENCE_HEADINGS, rows), commands)
-
-
-def sentences_f1(results: Runs) -> str:
-    """Return the table of sentences by macro F1, which neither the paper nor the published numbers have."""
-    rows, commands = _sentence_rows(results, MACRO_F1)
-    return with_commands(markdown_table(SENTENCE_HEADINGS, rows), commands)
-
-
-def known_words(results: Runs) -> str:
-    """MPQA over all phrases and over those with a known word, which are all that the paper's softmax is defined for."""
-    rows = [["Contextualizer, the paper", f"{PAPER_SENTENCES[-1]:.1f}"]]
-    missing = []
-    for row in (OURS, DROPOUT):
-        runs = row.runs(results, DATASETS["MPQA"])
-        rows.append([row.label, *(_score(runs, metric) for metric in (ACCURACY, *KNOWN))])
-        if not runs or any(KNOWN[0] not in run.metrics for run in runs):
-            missing.append(f"python recipes/{row.recipe}.py --datasets {DATASETS['MPQA']}{row.options}")
-    headings = ["model", "all phrases", "phrases with a known word", "share of these"]
-    return with_commands(markdown_table(headings, rows), commands_not_run(missing))
-
-
-def ablation(results: Runs) -> str:
-    """Return each option by its accuracy on validation. That on test is not shown: settings are chosen by this table.
-
-    Runs that held nothing out for validation chose nothing and are not here.
-    """
-    results = [run for run in results if DEV_ACCURACY in run.metrics]
-    headings = ["settings", *(heading for name in DATASETS for heading in (name, f"{name}, difference"))]
-    base = {heading: OURS.runs(results, dataset) for heading, dataset in DATASETS.items()}
-    rows = [[OURS.label, *(cell for runs in base.values() for cell in (_score(runs, DEV_ACCURACY), NOTHING))]]
-    commands = [] if all(map(is_complete, base.values())) else [COMMAND.format(recipe=SENTENCE_RECIPE, more="")]
-    ours = [run for run in results if (run.recipe, run.variant) == (SENTENCE_RECIPE, LEARNED)]
-    for tag in sorted({run.tag for run in ours if run.dataset in DATASETS.values()} - {OURS.tag}):
-        row = Row(tag, SENTENCE_RECIPE, LEARNED, tag)
-        found = {heading: row.runs(results, dataset) for heading, dataset in DATASETS.items()}
-        cells = [
-            cell
-            for heading, runs in found.items()
-            for cell in (_score(runs, DEV_ACCURACY, absent=NOTHING), difference_cell(runs, base[heading], DEV_ACCURACY))
-        ]
-        rows.append([row.label + _changes(found, base), *cells])
-    if len(rows) == 1:
-        rows.append(["each lever", NOT_RUN])
-        commands.append(COMMAND.format(recipe=SENTENCE_RECIPE, more=" --dropout 0.5 --name dropout"))
-    return with_commands(markdown_table(headings, rows), commands_not_run(commands))
-
-
-TABLES: dict[str, Callable[[Runs], str]] = {
-    "contextualizer-steps": steps,
-    "contextualizer-starts": starts,
-    "contextualizer-deviations": deviations,
-    "contextualizer-sentences": sentences,
-    "contextualizer-sentences-f1": sentences_f1,
-    "contextualizer-known": known_words,
-    "contextualizer-climb": ablation,
-}
-
-
-def _by_steps(results: Runs, heading: str, paper: Mapping[str, tuple[str, Mapping[int, float]]], more: str) -> str:
-    """A table with one column for each K, and for each row the paper's numbers above ours."""
-    columns = list(dict.fromkeys(k for _, numbers in paper.values() for k in numbers))
-    rows, complete = [], True
-    for name, (variant, numbers) in paper.items():
-        ours = [Row(name, STEPS_RECIPE, variant, f"k{k}").runs(results, DATASETS["MR"]) for k in columns]
-        complete &= all(map(is_complete, ours))
-        rows.append([f"{name}, the paper", *(f"{numbers[k]:.1f}" for k in columns)])
-        rows.append([f"{name}, ours", *(_score(runs, ACCURACY) for runs in ours)])
-    table = markdown_table([heading, *(f"K = {k}" for k in columns)], rows)
-    return with_commands(table, commands_not_run([] if complete else [COMMAND.format(recipe=STEPS_RECIPE, more=more)]))
-
-
-def _sentence_rows(results: Runs, metric: str) -> tuple[list[list[str]], list[str]]:
-    """The rows of our runs, and the commands of those that are missing."""
-    ours = (OURS, DROPOUT, STRONGEST, *OF_STRONGEST)
-    found = {
-        row: [row.runs(results, dataset) for dataset in DATASETS.values()]
-        for row in (MAJORITY_CLASS_ROW, *ours, *LINEAR_ROWS, *NEURAL_ROWS, *NARROW_ROWS)
-    }
-    for row, with_it in ((DROPOUT, NARROW_ROWS), (STRONGEST, OF_STRONGEST)):
-        if not all(map(is_complete, found[row])):
-            for absent in (row, *with_it):
-                del found[absent]
-    rows = []
-    for row, cells in found.items():
-        weights = [run.parameters["trainable"] for runs in cells for run in runs]
-        rows.append([row.label, *(_score(runs, metric) for runs in cells), f"{max(weights):,}" if weights else ""])
-        if row == STRONGEST:
-            bars = zip(*(found[bar] for bar in LINEAR_ROWS), strict=True)
-            compared = [_against_the_best(runs, bar, metric) for runs, bar in zip(cells, bars, strict=True)]
-            rows.append(["strongest settings − best linear baseline", *compared])
-            chosen = [_chosen_by_fold(results, dataset) for dataset in DATASETS.values()]
-            rows.append([BY_FOLD, *(_score(runs, metric, absent=NOTHING) for runs in chosen)])
-        if row in DIFFERENCES:
-            label, first, second = DIFFERENCES[row]
-            pairs = zip(found[first], found[second], strict=True)
-            rows.append([label, *(difference_cell(*pair, metric) for pair in pairs)])
-    missing = [row for row, cells in found.items() if not all(map(is_complete, cells))]
-    commands = [
-        command
-        for row in missing
-        for command in (
-            _like_the_strongest(found[STRONGEST], row)
-            if row in OF_STRONGEST
-            else [COMMAND.format(recipe=row.recipe, more=row.options)]
-        )
-    ]
-    return rows, commands_not_run(list(dict.fromkeys(commands)))
+def _best_linear(results: Runs, key: str, dataset: str) -> Runs:
+    """Return the runs of the best linear baseline, see `chosen_by`: linear ones hold nothing out for validation."""
+    known = [_on(results, row, dataset) for row in LINEAR_ROWS]
+    whole = [runs for runs in known if is_complete(runs)]
+    choice = chosen_by(whole, key)
+    return max(whole, key=lambda runs: statistics.fmean(run.metrics[choice] for run in runs), default=[])
 
 
 def _chosen_by_fold(results: Runs, dataset: str) -> Runs:
@@ -298,46 +220,133 @@ def _chosen_by_fold(results: Runs, dataset: str) -> Runs:
 
     That part shares no row with the fold's test part. Settings that start from vectors of other texts have no part.
     """
-    ours = [
-        run
-        for run in results
-        if (run.recipe, run.variant, run.dataset) == (SENTENCE_RECIPE, LEARNED, dataset)
-        and DEV_ACCURACY in run.metrics
-        and "word_vectors" not in run.settings
-    ]
-    tried = [Row(tag, SENTENCE_RECIPE, LEARNED, tag).runs(ours, dataset) for tag in sorted({run.tag for run in ours})]
+    where = {"recipe": SENTENCE_RECIPE, "variant": LEARNED, "dataset": dataset}
+    ours = [run for run in select(results, where) if DEV_ACCURACY in run.metrics and "word_vectors" not in run.settings]
+    tried = [runs_of(ours, {"tag": tag}) for tag in sorted({run.tag for run in ours})]
     whole = [runs for runs in tried if is_complete(runs)]
-    seeds_and_folds = sorted({(run.seed, run.fold or 0) for runs in whole for run in runs})
-    best = [
-        max(
-            (run for runs in whole for run in runs if (run.seed, run.fold) == seed_and_fold),
-            key=lambda run: run.metrics[DEV_ACCURACY],
-        )
-        for seed_and_fold in seeds_and_folds
-    ]
+    by_fold: dict[tuple[int, int], list[RunResult]] = {}
+    for run in chain(*whole):
+        by_fold.setdefault((run.seed, run.fold or 0), []).append(run)
+    best = [max(by_fold[fold], key=lambda run: run.metrics[DEV_ACCURACY]) for fold in sorted(by_fold)]
     return best if len(whole) > 1 else []
 
 
-def _like_the_strongest(strongest: Sequence[Runs], row: Row) -> list[str]:
-    """The commands of the strongest settings, each with the options of the row and its name."""
-    commands = dict.fromkeys(run.command.replace(TO_PUBLISH, "") for runs in strongest for run in runs)
-    return [command.replace(f" --name {BEST}", f"{row.options} --name {row.tag}") for command in commands]
+def _of_sentences(key: str) -> Table:
+    """Return the table by one score; neither the paper nor the published numbers have macro F1."""
+    columns = [folds_score(heading, key, where={"dataset": dataset}) for heading, dataset in DATASETS.items()]
+    columns.append(Column(WEIGHTS, total=_weights))
+    return Table(("model",), columns, partial(_sentences, key), complete=is_complete)
 
 
-def _against_the_best(runs: Runs, others: Sequence[Runs], metric: str) -> str:
-    """The difference to the best of the others, see `chosen_by`: linear baselines hold nothing out for validation."""
-    known = [other for other in others if is_complete(other)]
-    if not known:
-        return NOTHING
-    choice = chosen_by(known, metric)
-    best = max(known, key=lambda other: statistics.fmean(run.metrics[choice] for run in other))
-    return difference_cell(runs, best, metric)
+def _of_phrases(row: Row, options: str) -> Row:
+    command = f"python recipes/{SENTENCE_RECIPE}.py --datasets {DATASETS['MPQA']}{options}"
+    return replace(row, command=command)
 
 
-def _score(runs: Runs, metric: str, absent: str = NOT_RUN) -> str:
-    return score_cell(runs, metric) if runs else absent
+# MPQA over all phrases and over those with a known word, which are all that the paper's softmax is defined for.
+known_words = Table(
+    ("model",),
+    (
+        folds_score("all phrases", ACCURACY),
+        folds_score("phrases with a known word", "test/known_accuracy"),
+        folds_score("share of these", "test/known_share"),
+    ),
+    (
+        _numbers("Contextualizer, the paper", PAPER_SENTENCES[-1:]),
+        _of_phrases(OURS, ""),
+        _of_phrases(DROPOUT, _DROPOUT),
+    ),
+    where={"dataset": DATASETS["MPQA"]},
+    complete=lambda runs: bool(runs) and all("test/known_accuracy" in run.metrics for run in runs),
+)
 
 
-def _changes(found: Mapping[str, Runs], base: Mapping[str, Runs]) -> str:
-    """Return the settings of a row that the base row lacks, by the heading of the column."""
-    return changed_settings({name: (runs[0], base[name][0]) for name, runs in found.items() if runs and base[name]})
+def _climb(results: Runs) -> Iterable[Line]:
+    yield OURS
+    where = {"recipe": SENTENCE_RECIPE, "variant": LEARNED}
+    names = names_of((run for run in results if run.dataset in DATASETS.values()), where)
+    for name in names:
+        plain = {"tag": ""}
+        yield Row(name, {**where, "tag": name}, base=plain, beside=plain, absent=NOTHING)
+    if not names:
+        command = f"python recipes/{SENTENCE_RECIPE}.py --dropout 0.5 --name dropout --resume"
+        yield Row("each lever", [], command=command)
+
+
+CLIMB = Table(
+    ("settings",),
+    [
+        column
+        for heading, dataset in DATASETS.items()
+        for column in (
+            folds_score(heading, DEV_ACCURACY, where={"dataset": dataset}),
+            Column(f"{heading}, difference", minus=folds_test(DEV_ACCURACY), where={"dataset": dataset}),
+        )
+    ],
+    _climb,
+    complete=is_complete,
+)
+
+
+def climb(results: Runs) -> str:
+    """Return each option by its accuracy on validation. That on test is not shown: settings are chosen by this table.
+
+    Runs that held nothing out for validation chose nothing and are not here.
+    """
+    return CLIMB([run for run in results if DEV_ACCURACY in run.metrics])
+
+
+BESIDE = (MAJORITY_CLASS_ROW, *LINEAR_ROWS, NEURAL_ROWS[0], NEURAL_ROWS[3])  # of other recipes: linear, mean, BiGRU
+
+
+def sentence_table(
+    recipe: str, option: str, known: Sequence[str], compared: Sequence[str], size: tuple[str, str]
+) -> Table:
+    """Return the table of the test accuracy of variants on sentences, beside other models on the same folds.
+
+    Args:
+        recipe: Recipe of the variants.
+        option: Option of the recipe that names variants.
+        known: Variants in the order of the rows.
+        compared: Variants that the table needs, the first with which others are compared; others stand there where they
+            were run.
+        size: Setting by which variants have as many weights, and the heading of its column.
+    """
+    columns = [folds_score(heading, ACCURACY, where={"dataset": dataset}) for heading, dataset in DATASETS.items()]
+    columns.append(Column(size[1], total=partial(_sizes, size[0])))
+    columns.append(Column(WEIGHTS, total=_weights))
+
+    def rows(results: Runs) -> Iterable[Line]:
+        ours = [run for run in results if run.recipe == recipe and run.dataset in DATASETS.values()]
+        for name in ("", *names_of(ours, {})):
+            there = {run.variant for run in select(ours, {"tag": name})}
+            shown = [one for one in known if one in there or (not name and one in compared)]
+            for one in shown:
+                if name:
+                    yield Row(f"`{one}`, {name}", {"variant": one, "tag": name}, beside={"tag": ""})
+                else:
+                    command = f"python recipes/{recipe}.py --{option} {{missing}} --resume" if one in compared else ""
+                    yield Row(f"`{one}`", {"variant": one}, command=command)
+            for one in shown:
+                if one != compared[0]:
+                    label = f"`{one}` − `{compared[0]}`{f', {name}' if name else ''}"
+                    yield Difference(label, {"variant": one, "tag": name}, {"variant": compared[0], "tag": name})
+            if not name:
+                yield from (replace(row, command="", given={size[1]: ""}) for row in BESIDE)
+
+    return Table(("model",), columns, rows, where={"recipe": recipe, "tag": ""}, complete=is_complete)
+
+
+def _sizes(setting: str, cells: Iterable[Runs]) -> str:
+    return ", ".join(sorted({str(run.settings[setting]) for run in chain.from_iterable(cells)}))
+
+
+TABLES: dict[str, Callable[..., str]] = {
+    "contextualizer-steps": steps,
+    "contextualizer-starts": starts,
+    "contextualizer-deviations": deviations,
+    "contextualizer-sentences": _of_sentences(ACCURACY),
+    "contextualizer-sentences-f1": _of_sentences(MACRO_F1),
+    "contextualizer-known": known_words,
+    "contextualizer-climb": climb,
+}

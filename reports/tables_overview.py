@@ -15,6 +15,7 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOT_RUN, markdown_table, mean_and_deviation, refuse_repeats
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS
 from reports.choice import chosen_by
+from reports.results_table import Row
 from reports.tables_contextualizer import LINEAR_ROWS, NARROW_ROWS, NEURAL_ROWS, PLAIN_MEAN, STRONGEST
 
 HEADINGS = ("model", "what for", "score", "best simple baseline", "best other network", "paper")
@@ -104,6 +105,12 @@ def overview(results: Sequence[RunResult]) -> str:
     return markdown_table(HEADINGS, [system.row(results) for system in SYSTEMS], left=2)
 
 
+def _of_row(row: Row, label: str = "") -> Model:
+    """Return the model of a row of the Contextualizer's table, called as there up to a comma."""
+    assert isinstance(row.source, Mapping)
+    return Model(label or str(row.label), row.source["recipe"], row.source["variant"], row.source["tag"])
+
+
 def _models(recipe: str, labels: Mapping[str, str], tag: str = "") -> list[Model]:
     """Return the models of one recipe, of their labels by variant."""
     return [Model(label, recipe, variant, tag) for variant, label in labels.items()]
@@ -112,7 +119,7 @@ def _models(recipe: str, labels: Mapping[str, str], tag: str = "") -> list[Model
 # Of classifiers of texts on both sets: the linear part of what `ctxzoo train` makes, by itself.
 NAIVE_BAYES = "linear, naive-Bayes weights"
 LINEAR_PART = Model(NAIVE_BAYES, "default_text_classifier", "wide")
-LINEAR_OF_REVIEWS = [*(Model(row.label, row.recipe, row.variant, row.tag) for row in LINEAR_ROWS), LINEAR_PART]
+LINEAR_OF_REVIEWS = [*map(_of_row, LINEAR_ROWS), LINEAR_PART]
 LINEAR_OF_IMDB = [
     LINEAR_PART,
     *_models("document_linear", {"words_svm": "TF-IDF, SVM", "words_svm_tuned": "TF-IDF, SVM"}),
@@ -121,9 +128,7 @@ LINEAR_OF_IMDB = [
         {"bigram_nblr": NAIVE_BAYES, "bigram_nblr_tuned": NAIVE_BAYES},
     ),
 ]
-NETWORKS_OF_REVIEWS = [
-    Model(row.label.partition(",")[0], row.recipe, row.variant, row.tag) for row in (*NEURAL_ROWS, *NARROW_ROWS)
-]
+NETWORKS_OF_REVIEWS = [_of_row(row, str(row.label).partition(",")[0]) for row in (*NEURAL_ROWS, *NARROW_ROWS)]
 DOT_OF_REVIEWS = Model("softmax attention", "sentence_context_encoder", "dot")
 
 SYSTEMS = (
@@ -135,7 +140,7 @@ SYSTEMS = (
         key="test/accuracy",
         ours=Model("default classifier", "default_text_classifier", "both"),
         simple=LINEAR_OF_REVIEWS,
-        networks=[*NETWORKS_OF_REVIEWS, Model("Contextualizer", STRONGEST.recipe, STRONGEST.variant, STRONGEST.tag)],
+        networks=[*NETWORKS_OF_REVIEWS, _of_row(STRONGEST, "Contextualizer")],
     ),
     System(
         page="docs/results/contextualizer.md",
@@ -143,11 +148,11 @@ SYSTEMS = (
         paper="Maupomé and Meurs 2021",
         dataset=REVIEWS,
         key="test/accuracy",
-        ours=Model("Contextualizer", STRONGEST.recipe, STRONGEST.variant, STRONGEST.tag),
+        ours=_of_row(STRONGEST, "Contextualizer"),
         simple=LINEAR_OF_REVIEWS,
         networks=[
             *NETWORKS_OF_REVIEWS,
-            Model("itself without attention", PLAIN_MEAN.recipe, PLAIN_MEAN.variant, PLAIN_MEAN.tag),
+            _of_row(PLAIN_MEAN, "itself without attention"),
         ],
     ),
     System(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.results.result import RunResult
-from reports.tables_bilstm_tagger import taggers
+from reports.tables_encoders import taggers
 from tests.support.result_tables import make_run
 
 

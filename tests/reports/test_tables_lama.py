@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from ctxzoo.results.result import RunResult
-from reports.tables_lama import IMDB, MODELS, PAPER, REUTERS, TABLES
+from reports.tables_lama import DATA, MODELS, PAPER, TABLES
 from tests.support.result_tables import make_run, rows
 
+REUTERS, IMDB = DATA["Reuters"][0], DATA["IMDB"][0]
 SETTINGS = {"tiny": False, "num_heads": 15, "logit_scale": 1.0}
 
 
 def seeds(accuracies: list[float], variant: str = "lama_ctx", **changes: Any) -> list[RunResult]:
     """Accuracy on validation is one above that on test."""
-    changes = {"recipe": "document_lama", "dataset": REUTERS.dataset, **changes}
+    changes = {"recipe": "document_lama", "dataset": REUTERS, **changes}
     settings = SETTINGS | changes.pop("settings", {})
     return [
         replace(
@@ -45,14 +46,14 @@ def test_runs_stand_in_the_cell_of_their_model_data_and_tag() -> None:
     yelp = "Yelp/yelp_review_full"
     results = [
         *seeds([96.0, 96.5, 97.0]),
-        *seeds([90.0, 90.5], dataset=IMDB.dataset),
+        *seeds([90.0, 90.5], dataset=IMDB),
         *seeds([60.0, 61.0, 62.0], dataset=yelp),
         *seeds([55.0, 56.0, 57.0], dataset=yelp, tag="long"),
         *seeds([99.0], variant="lama", settings={"tiny": True}),
         *seeds([98.0, 98.0, 98.0], tag="scale5"),
         *seeds([97.5, 98.0, 97.0], tag="pooled"),
-        *seeds([90.0], tag="pooled", dataset=IMDB.dataset),
-        *seeds([91.5], variant="bigram_nblr", recipe="document_linear", dataset=IMDB.dataset),
+        *seeds([90.0], tag="pooled", dataset=IMDB),
+        *seeds([91.5], variant="bigram_nblr", recipe="document_linear", dataset=IMDB),
     ]
     table = rows(TABLES["lama-documents"](results))
     assert table["LAMA+ctx"] == {
@@ -94,7 +95,7 @@ def test_nothing_is_the_strongest_before_the_paper_s_settings_have_their_seeds_a
 
 
 def test_settings_for_imdb_are_chosen_by_blocks() -> None:
-    imdb: dict[str, Any] = {"dataset": IMDB.dataset}
+    imdb: dict[str, Any] = {"dataset": IMDB}
     results = [
         *seeds([89.0, 89.0, 89.0], **imdb),
         *seeds([95.0, 95.0, 95.0], **imdb, tag="dropout"),
@@ -120,9 +121,9 @@ def test_the_other_models_get_levers_too() -> None:
 
 def test_validation_in_blocks_has_a_column_of_its_own() -> None:
     results = [
-        *seeds([89.0, 89.0, 89.0], dataset=IMDB.dataset),
-        *seeds([80.0, 80.0, 80.0], dataset=IMDB.dataset, tag="blocks"),
-        *seeds([81.0, 81.0, 81.0], dataset=IMDB.dataset, tag="blocks-dropout", settings={"dropout": 0.3}),
+        *seeds([89.0, 89.0, 89.0], dataset=IMDB),
+        *seeds([80.0, 80.0, 80.0], dataset=IMDB, tag="blocks"),
+        *seeds([81.0, 81.0, 81.0], dataset=IMDB, tag="blocks-dropout", settings={"dropout": 0.3}),
     ]
     table = rows(TABLES["lama-climb"](results))
     assert (table["the paper's"]["IMDB"], table["the paper's"]["IMDB, blocks"]) == ("90.00 ± 0.00", "81.00 ± 0.00")
@@ -171,11 +172,11 @@ def test_levers_by_validation_alone() -> None:
         *seeds([97.0, 96.5], tag="scale5", settings={"logit_scale": 5.0}),
         *seeds([50.0], variant="lama", tag="scale5"),
         *seeds([97.25], recipe="document_ensemble", tag="scale5", settings={"logit_scale": 5.0, "seeds": [1, 2]}),
-        *seeds([94.0], recipe="document_ensemble", dataset=IMDB.dataset, settings={"seeds": [0, 1, 2]}),
+        *seeds([94.0], recipe="document_ensemble", dataset=IMDB, settings={"seeds": [0, 1, 2]}),
         # Of several sets of seeds the largest stands for the row.
         *(
             replace(run, seed=1)
-            for run in seeds([93.0], recipe="document_ensemble", dataset=IMDB.dataset, settings={"seeds": [1, 2]})
+            for run in seeds([93.0], recipe="document_ensemble", dataset=IMDB, settings={"seeds": [1, 2]})
         ),
     ]
     table = rows(TABLES["lama-climb"](results))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.results.result import RunResult
-from reports.tables_long_context import documents, lookups, pairs
+from reports.tables_encoders import documents, lookups, pairs
 from tests.support.result_tables import make_run, rows
 
 

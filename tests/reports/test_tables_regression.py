@@ -9,7 +9,7 @@ import pytest
 
 from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.regression.experiments import BEST_TEST
-from reports.tables_regression import best_of_all_epochs, chosen_on_validation, unseen_persons
+from reports.tables_encoders import best_of_all_epochs, chosen_on_validation, unseen_persons
 from tests.support.result_tables import make_run, rows
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from ctxzoo.results.result import RunResult
-from reports.tables_time_encoding import DATASET, badges, trials
+from reports.tables_encoders import BADGES, badges, badges_trials
 from tests.support.result_tables import make_run, rows
 
 
 def made(variant: str, recall: float, *, seed: int = 0, **changes: Any) -> RunResult:
     metrics = {"test/recall_at_1": recall, "test/mrr_at_20": 60.0, "validation/recall_at_1": recall + 1, "epochs": 4}
-    values = {"recipe": "badges_lste", "dataset": DATASET, "tag": "", "metrics": metrics}
+    values = {"recipe": "badges_lste", "dataset": BADGES["dataset"], "tag": "", "metrics": metrics}
     return replace(make_run(variant, seed), **{**values, **changes})
 
 
@@ -54,7 +54,7 @@ def test_trials_say_what_tells_them_apart_the_best_of_each_encoding_first() -> N
         found = {"validation/recall_at_1": recall, "validation/mrr_at_20": 60.0, "validation/nll": 1.5}
         return made(variant, 0.0, metrics=found, settings={"learning_rate": rate, "epochs": 9})
 
-    text = trials([tried("lste", 46.0, 0.1), tried("lste", 47.0, 0.2), tried("none", 45.0, 0.1)])
+    text = badges_trials([tried("lste", 46.0, 0.1), tried("lste", 47.0, 0.2), tried("none", 45.0, 0.1)])
     assert [line.split(" | ")[:3] for line in text.splitlines()[2:]] == [
         ["| no times, no positions", "learning_rate 0.1", "45.00"],
         ["| LSTE", "learning_rate 0.2", "47.00"],
