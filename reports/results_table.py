@@ -89,6 +89,7 @@ class Column:
         total: Writes what the runs of all cells of a row that are shown have in common.
         where: What the runs of the column have beside those of the row.
         base: What the runs have instead with which a column of differences compares those of the row.
+        absent: What a cell without runs shows, if not what the row says.
         partly: What stands behind a cell with fewer runs than the row needs: text with ``{have}`` and ``{need}``.
         fill: What stands in the commands of rows for the column, by name.
     """
@@ -99,6 +100,7 @@ class Column:
     total: Callable[[list[Runs]], str] | None = None
     where: Where = field(default_factory=dict)
     base: Where = field(default_factory=dict)
+    absent: str = ""
     partly: str = ""
     fill: Mapping[str, str] = field(default_factory=dict)
 
@@ -120,6 +122,7 @@ class Row:
         source: What its runs have, the runs, or one of both for each column.
         base: What the runs have instead with which columns of differences compare the row; None: compared with none.
         given: Cells that are text, by the heading of the column.
+        behind: Text behind cells, by the heading of the column.
         only: Headings of the columns that the row has, if not all.
         beside: What the runs have instead beside which the label tells changed settings.
         optional: Whether the row is left out where it has no runs.
@@ -135,6 +138,7 @@ class Row:
     source: Source
     base: Where | None = None
     given: Mapping[str, str] = field(default_factory=dict)
+    behind: Mapping[str, str] = field(default_factory=dict)
     only: Collection[str] = ()
     beside: Where | None = None
     optional: bool = False
@@ -282,7 +286,8 @@ class _Cells:
             return column.total([runs for runs, other in zip(found, self.table.columns, strict=True) if other.show])
         if column.show:
             note = column.partly.format(have=len(runs), need=row.need) if 0 < len(runs) < row.need else ""
-            return column.show(runs) + note if runs else row.absent
+            shown = column.show(runs) + note if runs else column.absent or row.absent
+            return shown + row.behind.get(column.heading, "")
         if column.minus and (row.base is not None or column.base):
             base = self._find(row.source, column, {**(row.base or {}), **column.base})
             return NOTHING if base == runs else column.minus(runs, base)

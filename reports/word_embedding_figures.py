@@ -35,8 +35,7 @@ from ctxzoo.tasks.word_embeddings.word_attention import (
 )
 from ctxzoo.word_vectors.safetensors_files import find_checkpoint
 from reports.recipe_figures import TableRows, check_figures, draw_figures
-from reports.tables_word_embedding import MODELS, RECIPE, TREEBANK_TAGS, runs_of
-from reports.tables_word_embedding_studies import WINDOWS
+from reports.tables_word_embedding import MODELS, RECIPE, TREEBANK_TAGS, WINDOWS, runs_of
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxzoo.tasks.word_embeddings import sentiment
-from reports.tables_word_embedding_sentiment import MEANS, TABLES
+from reports.tables_word_embedding import MEANS, TABLES
 from tests.reports.test_tables_word_embedding import trainings
 from tests.support.result_tables import rows
 

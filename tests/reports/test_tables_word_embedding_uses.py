@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctxzoo.results.result import RunResult
-from reports.tables_word_embedding_uses import SCALED, TABLES, TAG, USES
+from reports.tables_word_embedding import SCALED, TABLES, TAG, USES
 from tests.support.result_tables import make_folds, make_run, rows
 
 BIDAF, CONTEXTUALIZER, LAMA = (
@@ -37,7 +37,7 @@ def test_a_command_for_each_recipe_before_anything_is_run() -> None:
     assert list(rows(made)) == [use.label for use in USES]
     assert {cell for row in rows(made).values() for cell in row.values()} >= {"not run yet", "–", "0"}
     commands = [line for line in made.splitlines() if line.startswith("python")]
-    assert len(commands) == len({(use.recipe, use.ours) for use in USES}) == 4
+    assert len(commands) == len({(use.where["recipe"], use.ours["tag"]) for use in USES}) == 4
     assert "--word_vectors CHECKPOINT" in commands[0]
     assert "--vectors CHECKPOINT --name attention_cbow " in commands[1]
     assert "--vectors_std 0.0577 --vectors CHECKPOINT --name attention_cbow_scaled " in commands[2]
