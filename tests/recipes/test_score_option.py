@@ -72,7 +72,7 @@ def test_linear_baselines_of_documents_hold_out_what_the_neural_models_hold_out(
     runs_of: Callable[..., Sequence[Any]],
 ) -> None:
     (run,) = runs_of("document_linear", score="validation")
-    assert (run.data["dev_share"], run.fitted) == (0.04, ("train",))
+    assert (run.experiment.data.dev_share, run.trained_on) == (0.04, ("train",))
 
 
 @pytest.mark.slow
