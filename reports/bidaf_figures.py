@@ -22,8 +22,7 @@ from ctxzoo.results.result import RunResult, read_results
 from ctxzoo.results.table_parts import refuse_mixtures
 from ctxzoo.runs.recipe import run_recipe
 from reports.recipe_figures import TableRows, check_figures, draw_figures
-from reports.tables_bidaf import PRESENT_START, V1_MINI, bidaf_runs, is_plain, on_all_rows
-from reports.tables_bidaf_controls import ADADELTA, ADAMW, VECTORS
+from reports.tables_bidaf import ADADELTA, ADAMW, PRESENT_START, V1_MINI, VECTORS, bidaf_runs, is_plain, on_all_rows
 
 MODELS = {  # label -> variant, optimizer
     "baseline": ("baseline", ADADELTA),

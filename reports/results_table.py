@@ -120,7 +120,7 @@ class Row:
     Attributes:
         label: First cell, or the first cells.
         source: What its runs have, the runs, or one of both for each column.
-        base: What the runs have instead with which columns of differences compare the row; None: compared with none.
+        base: The runs with which columns of differences compare the row, or what these have instead; None: with none.
         given: Cells that are text, by the heading of the column.
         behind: Text behind cells, by the heading of the column.
         only: Headings of the columns that the row has, if not all.
@@ -136,7 +136,7 @@ class Row:
 
     label: str | tuple[str, ...]
     source: Source
-    base: Where | None = None
+    base: Where | Runs | None = None
     given: Mapping[str, str] = field(default_factory=dict)
     behind: Mapping[str, str] = field(default_factory=dict)
     only: Collection[str] = ()
@@ -195,6 +195,7 @@ class Table:
         where: What the runs of all rows have, unless a row says otherwise.
         alike: Returns a run without what its repetitions need not have alike.
         complete: Whether the runs of a cell are all that it needs; by default as many as the row needs.
+        further: Makes further lines of commands from all results, with remarks.
     """
 
     headings: Sequence[str]
@@ -203,6 +204,7 @@ class Table:
     where: Where = field(default_factory=dict)
     alike: Callable[[RunResult], RunResult] | None = None
     complete: Callable[[Runs], bool] | None = None
+    further: Callable[[Runs], Sequence[str]] = lambda results: ()
 
     def __call__(self, results: Sequence[RunResult]) -> str:
         """Return the table and the commands of what is missing; raises ValueError as `runs_of` does."""
@@ -212,7 +214,7 @@ class Table:
         table = markdown_table(
             [*self.headings, *(column.heading for column in self.columns)], lines, len(self.headings)
         )
-        return with_commands(table, commands_not_run(cells.commands()))
+        return with_commands(table, [*commands_not_run(cells.commands()), *self.further(results)])
 
 
 class _Cells:
@@ -289,7 +291,10 @@ class _Cells:
             shown = column.show(runs) + note if runs else column.absent or row.absent
             return shown + row.behind.get(column.heading, "")
         if column.minus and (row.base is not None or column.base):
-            base = self._find(row.source, column, {**(row.base or {}), **column.base})
+            if row.base is None or isinstance(row.base, Mapping):
+                base = self._find(row.source, column, {**(row.base or {}), **column.base})
+            else:
+                base = row.base
             return NOTHING if base == runs else column.minus(runs, base)
         return NOTHING
 

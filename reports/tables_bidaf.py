@@ -3,44 +3,32 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
 from ctxzoo.results.result import VECTORS_CONTENT, RunResult
-from ctxzoo.results.table_parts import (
-    NOT_RUN,
-    NOTHING,
-    PARAMETERS_COLUMN,
-    RUN_COLUMNS,
-    Column,
-    markdown_table,
-    mean_and_deviation,
-    metric,
-    refuse_mixtures,
-    refuse_repeats,
-    signed,
-    with_commands,
-)
+from ctxzoo.results.table_parts import NOT_RUN, NOTHING, mean_and_deviation, refuse_mixtures, refuse_repeats, signed
 from ctxzoo.tasks.question_answering.card import PAPER
+from ctxzoo.tasks.question_answering.data import LEFT_OUT
 from ctxzoo.tasks.question_answering.experiments import paper as reader_paper
+from reports.results_table import EPOCHS, MINUTES, PARAMETERS, SEEDS, Column, Line, Row, Runs, Table, score
 
 COMMAND = (
     "python recipes/squad_bidaf.py --dataset {dataset} --variant {variant} --word_vectors FILE --seeds {seeds} "
     "--precision bf16-mixed {more}"
 )
-V1_MINI = "ctxzoo-data/squad_v1_mini"
-V2_MINI = "ctxzoo-data/squad_v2_mini"
+V1_MINI, V2_MINI = "ctxzoo-data/squad_v1_mini", "ctxzoo-data/squad_v2_mini"
 # On squad_v2_mini F1 with "no answer" allowed may fall while reading improves (its README).
-EPOCHS = {V1_MINI: 8, V2_MINI: 4}
-MORE = {V1_MINI: f"--epochs {EPOCHS[V1_MINI]}", V2_MINI: f"--epochs {EPOCHS[V2_MINI]} --monitor span_f1"}
+MORE = {V1_MINI: "--epochs 8", V2_MINI: "--epochs 4 --monitor span_f1"}
 CONTINUED = ("finish_source", "init_from")  # settings of runs that go on from a checkpoint
 LEVER_VARIANT = "learned_char7"
 CONTROLS = ("second_dropout", "learned_attention_residual")  # variants that stand in a table of their own
 SEVERAL_SEEDS = ("baseline", "sinusoidal", "learned", "learned_char7", "char7")
-SEEDS = (1, 2, 3)
+NEEDED_SEEDS = (1, 2, 3)
 OF_SEEDS = f"{MORE[V1_MINI]} --threads 1 --name start"  # the name keeps the files of the earlier start
 PRESENT_START = 0.122474  # `product_start` of a reader 100 wide
 # Settings of results that lack them: batches of similar length, and w_cq from ±sqrt(6 / 201); and all others.
@@ -49,40 +37,18 @@ UNTOLD = {"pool_batches": 50, "product_start": 0.172774}
 NOT_KNOWN = ("optimizer", VECTORS_CONTENT)
 DEFAULTS = {name: value for name, value in reader_paper().class_defaults().items() if name not in NOT_KNOWN} | UNTOLD
 
+RUN_COLUMNS = (SEEDS, EPOCHS, MINUTES)
+EM, F1 = score("test EM", "test/exact"), score("test F1", "test/f1")
+VALIDATION_F1 = score("validation F1", "validation/f1")
 
-FIRST_EPOCHS = (1, 2)  # after which reading is shown
-# The first epoch of the baseline by `pool_batches` and `product_start`; the wider start is that of an earlier commit.
-RANDOM, STARTERS_START = {"pool_batches": 1}, {"product_start": PRESENT_START}
-CONDITIONS = {
-    "before": UNTOLD,
-    "start": UNTOLD | STARTERS_START,
-    "random": UNTOLD | RANDOM,
-    "both": UNTOLD | STARTERS_START | RANDOM,
-}
-CONDITION_SEEDS = (1, 2, 3)
-WIDER_START_COMMIT = "fd21e49"
-FIRST_EPOCH = (
-    f"python recipes/squad_bidaf.py --dataset {V2_MINI} --variant baseline --word_vectors FILE --precision bf16-mixed "
-    "--epochs 1 --monitor span_f1 --score validation --threads 1 --name first_epoch-"
-)
 
-V1_COLUMNS = (
-    PARAMETERS_COLUMN,
-    metric("test EM", "test/exact"),
-    metric("test F1", "test/f1"),
-    metric("validation F1", "validation/f1"),
-    *RUN_COLUMNS,
-)
-V2_COLUMNS = (
-    metric("span EM", "test/span_exact"),
-    metric("span F1", "test/span_f1"),
-    metric("no-answer AUC", "test/no_answer_auc", decimals=3),
-    metric("F1 at tuned threshold", "test/f1_at_threshold"),
-    metric("always no answer", "test/always_no_answer"),
-    metric("AvNA", "test/AvNA"),
-    metric("NLL", "test/nll"),
-    *RUN_COLUMNS,
-)
+def bidaf_runs(results: Iterable[RunResult], dataset: str, split: str = "test") -> list[RunResult]:
+    """The runs that report this split; those that chose something on validation never stand beside test scores."""
+    return [
+        replace(run, settings={**DEFAULTS, **run.settings})
+        for run in results
+        if (run.architecture, run.dataset, run.split) == ("bidaf", dataset, split)
+    ]
 
 
 @dataclass(frozen=True)
@@ -102,11 +68,6 @@ def options_of(run: RunResult) -> list[str]:
 def is_plain(run: RunResult) -> bool:
     """Return whether the run has no option on and did not go on from another run's checkpoint."""
     return not options_of(run) and not any(run.settings.get(name) for name in CONTINUED)
-
-
-def as_published(run: RunResult) -> bool:
-    """Return whether the run is plain and was trained as the paper's."""
-    return is_plain(run) and trained_as_published(run)
 
 
 def trained_as_published(run: RunResult) -> bool:
@@ -132,9 +93,9 @@ def without_earlier_start(runs: Sequence[RunResult]) -> list[RunResult]:
 
 
 def missing_seeds(runs: Iterable[RunResult], variant: str, more: str) -> list[str]:
-    """The command for those of `SEEDS` that no run of the variant with the present start has, if there are any."""
+    """The command for those of `NEEDED_SEEDS` that no run of the variant with the present start has, if any."""
     done = {run.seed for run in runs if run.variant == variant and run.settings["product_start"] == PRESENT_START}
-    left = " ".join(str(seed) for seed in SEEDS if seed not in done)
+    left = " ".join(str(seed) for seed in NEEDED_SEEDS if seed not in done)
     return [COMMAND.format(dataset=V1_MINI, variant=variant, seeds=left, more=more)] if left else []
 
 
@@ -190,181 +151,385 @@ def _difference(run: RunResult, others: Sequence[RunResult]) -> str:
     return f" ({', '.join(notes)})" if notes else ""
 
 
-def v1_mini(results: list[RunResult]) -> str:
-    """Return every variant as published, on real SQuAD 1.1 questions; the official set's row says what it waits for."""
-    runs = [run for run in bidaf_runs(results, V1_MINI) if as_published(run) and run.variant not in CONTROLS]
-    official = ["SQuAD 2.0, official train split", "", "not run here: needs the Hub's train split"]
-    commands = ["# SQuAD 2.0, official train split", "python recipes/squad_bidaf.py"]
-    if left := [line for variant in SEVERAL_SEEDS for line in missing_seeds(runs, variant, OF_SEEDS)]:
-        commands = ["# seeds not run yet", *left, *commands]
-    variants = [name for name in BidafConfig.variants if name not in CONTROLS]
-    runs = without_earlier_start(runs)
-    return _results_table(runs, V1_COLUMNS, variants, V1_MINI, [official], commands, listed=SEVERAL_SEEDS)
+def _checked(runs: Iterable[RunResult]) -> list[RunResult]:
+    """Return the runs of one mean; raises ValueError where one is there twice or they were not made alike."""
+    found = list(runs)
+    refuse_repeats(found)
+    refuse_mixtures(found)
+    return found
 
 
-def v2_mini(results: list[RunResult]) -> str:
-    """SQuAD 2.0 mode, beside the score of a model that never answers; shorter runs are those of `first_epochs`."""
-    runs = [run for run in bidaf_runs(results, V2_MINI) if run.settings["epochs"] >= EPOCHS[V2_MINI]]
-    return _results_table(runs, V2_COLUMNS, ("baseline", LEVER_VARIANT), V2_MINI, [], [])
-
-
-def first_epochs(results: list[RunResult]) -> str:
-    """Reading after one and two epochs.
-
-    How long a run went on does not matter here, so runs that differ in nothing else share a row.
-    """
-    plain = [run for run in bidaf_runs(results, V2_MINI) if is_plain(run)]
-    runs = [_without_epochs(run) for run in plain]
-    keys = {
-        f"span {shown}, epoch {epoch}": f"validation/epoch{epoch}/span_{name}"
-        for epoch in FIRST_EPOCHS
-        for shown, name in (("EM", "exact"), ("F1", "f1"))
-    }
-    rows = []
-    for group in group_runs(runs):
-        found = [[run.metrics[key] for run in group.runs if key in run.metrics] for key in keys.values()]
-        rows.append([group.label, *map(mean_and_deviation, found), "/".join(str(len(values)) for values in found[::2])])
-    return markdown_table(["model", *keys, "seeds"], rows or [[NOT_RUN]])
-
-
-def first_epoch(results: list[RunResult]) -> str:
-    """Reading after one epoch by the order of batches and the start of w_cq, each compared at equal seeds."""
-    score = "validation/epoch1/span_{}".format
-    ours = [
-        _without_epochs(run)
-        for split in ("test", "validation")
-        for run in bidaf_runs(results, V2_MINI, split)
-        if run.variant == "baseline" and is_plain(run) and run.settings.get("precision") == "bf16-mixed"
-    ]
-    base: Sequence[RunResult] = []
-    rows = []
-    commands: dict[bool, list[str]] = {False: [], True: []}  # by whether the start is that of an earlier commit
-    for name, condition in CONDITIONS.items():
-        runs = [run for run in ours if condition.items() <= run.settings.items() and score("f1") in run.metrics]
-        refuse_repeats(runs)
-        refuse_mixtures(runs)
-        base = base or runs
-        at_random = condition["pool_batches"] == 1
-        label = ["random" if at_random else "of similar length", f"±{condition['product_start']:.3f}"]
-        if runs:
-            plain = {run.seed: run.metrics[score("f1")] for run in base}
-            gains = [run.metrics[score("f1")] - plain[run.seed] for run in runs if run.seed in plain]
-            gain = signed(mean_and_deviation(gains))
-            seeds = f" ({len(gains)} seed{'s' if len(gains) > 1 else ''})" if gains else ""
-            means = [mean_and_deviation(run.metrics[score(kind)] for run in runs) for kind in ("exact", "f1")]
-            rows.append([*label, *means, NOTHING if runs is base else gain + seeds, str(len(runs))])
-        else:
-            rows.append([*label, NOT_RUN])
-        if left := [str(seed) for seed in CONDITION_SEEDS if seed not in {run.seed for run in runs}]:
-            earlier = condition["product_start"] == UNTOLD["product_start"]
-            more = " --pool_batches 1" if at_random else ""
-            commands[earlier].append(f"{FIRST_EPOCH}{name}{more} --seeds {' '.join(left)}")
-    headings = ["rows of a batch", "start of w_cq", "span EM", "span F1", "difference F1", "seeds"]
-    remarks = {False: f"# {NOT_RUN}", True: f"# {NOT_RUN}, at commit {WIDER_START_COMMIT}"}
-    lines = [line for earlier, found in commands.items() if found for line in (remarks[earlier], *found)]
-    return with_commands(markdown_table(headings, rows, left=2), lines)
-
-
-def ablation(results: list[RunResult]) -> str:
-    """Return each option against the plain variant, as differences between runs that are alike in all else."""
-    runs = [run for run in bidaf_runs(results, V1_MINI) if run.variant == LEVER_VARIANT and trained_as_published(run)]
-    plain = [run for run in runs if is_plain(run)]
-    headings = ["model", PARAMETERS_COLUMN.heading, "test EM", "test F1", "difference EM", "difference F1", "pairs"]
-    headings += [column.heading for column in RUN_COLUMNS]
-    rows = []
+def _of_variants(runs: Iterable[RunResult], variants: Sequence[str], dataset: str) -> Iterable[Line]:
+    """One row per group of runs, in the order of ``variants`` (others after them)."""
     groups = group_runs(runs)
-    for group in sorted(groups, key=lambda group: not is_plain(group.runs[0])):
-        cells = [column.show(group.runs) for column in (PARAMETERS_COLUMN, *V1_COLUMNS[1:3])]
-        if is_plain(group.runs[0]):
-            cells += [NOTHING] * 3
-        else:
-            pairs = [(run, other) for run in group.runs if (other := _counterpart(run, plain)) is not None]
-            for key in ("test/exact", "test/f1"):
-                cells.append(signed(mean_and_deviation(_minus(run, other, key) for run, other in pairs)))
-            cells.append(str(len(pairs)))
-        rows.append([group.label, *cells, *(column.show(group.runs) for column in RUN_COLUMNS)])
-    done = {tuple(options_of(run)) for run in runs}
-    rows += [[f"{LEVER_VARIANT} + {name}", "", NOT_RUN] for name in LEVERS if (name,) not in done]
-    return markdown_table(headings, rows)
+    for variant in (*variants, *sorted({group.variant for group in groups} - set(variants))):
+        members = [group for group in groups if group.variant == variant]
+        for group in sorted(members, key=lambda group: not is_plain(group.runs[0])):
+            yield Row(group.label, group.runs)
+        if not members:
+            listed = variant in SEVERAL_SEEDS and dataset == V1_MINI  # with a command for all its seeds
+            command = COMMAND.format(dataset=dataset, variant=variant, seeds=1, more=MORE[dataset])
+            yield Row(variant, [], given={PARAMETERS.heading: ""}, command="" if listed else command)
 
 
-def paper(results: list[RunResult]) -> str:
-    """The paper's own numbers. Ours stay empty: no run here had its training data, so no result is looked up."""
-    headings = ["model", "course split", "paper F1", "paper EM", "our F1", "our EM"]
-    rows = [
-        [row.variant, row.split, *(_paper_number(value) for value in (row.f1, row.exact)), *["not run here"] * 2]
-        for row in PAPER
-    ]
-    return markdown_table(headings, rows)
+def _published(results: Runs) -> list[RunResult]:
+    runs = [run for run in bidaf_runs(results, V1_MINI) if run.variant not in CONTROLS]
+    return [run for run in runs if is_plain(run) and trained_as_published(run)]
 
 
-TABLES: dict[str, Callable[[list[RunResult]], str]] = {
-    "bidaf-squad-v1-mini": v1_mini,
-    "bidaf-squad-v2-mini": v2_mini,
-    "bidaf-first-epochs": first_epochs,
-    "bidaf-first-epoch": first_epoch,
-    "bidaf-levers": ablation,
-    "bidaf-paper": paper,
-}
+def _v1_mini(results: Runs) -> Iterable[Line]:
+    variants = [name for name in BidafConfig.variants if name not in CONTROLS]
+    yield from _of_variants(without_earlier_start(_published(results)), variants, V1_MINI)
+    yield ["SQuAD 2.0, official train split", "", "not run here: needs the Hub's train split"]
 
 
-def bidaf_runs(results: Iterable[RunResult], dataset: str, split: str = "test") -> list[RunResult]:
-    """The runs that report this split; those that chose something on validation never stand beside test scores."""
-    return [
-        replace(run, settings={**DEFAULTS, **run.settings})
-        for run in results
-        if (run.architecture, run.dataset, run.split) == ("bidaf", dataset, split)
-    ]
+def _v1_commands(results: Runs) -> list[str]:
+    runs = _published(results)
+    left = [line for variant in SEVERAL_SEEDS for line in missing_seeds(runs, variant, OF_SEEDS)]
+    seeds = ["# seeds not run yet", *left] if left else []
+    return [*seeds, "# SQuAD 2.0, official train split", "python recipes/squad_bidaf.py"]
+
+
+# Every variant as published, on real SQuAD 1.1 questions; the official set's row says what it waits for.
+v1_mini = Table(("model",), (PARAMETERS, EM, F1, VALIDATION_F1, *RUN_COLUMNS), _v1_mini, further=_v1_commands)
+
+
+def _v2_mini(results: Runs) -> Iterable[Line]:
+    """Return the rows of whole trainings; shorter runs are those of `first_epochs`."""
+    runs = [run for run in bidaf_runs(results, V2_MINI) if run.settings["epochs"] >= 4]
+    return _of_variants(runs, ("baseline", LEVER_VARIANT), V2_MINI)
+
+
+# SQuAD 2.0 mode, beside the score of a model that never answers.
+v2_mini = Table(
+    ("model",),
+    (
+        score("span EM", "test/span_exact"),
+        score("span F1", "test/span_f1"),
+        score("no-answer AUC", "test/no_answer_auc", decimals=3),
+        score("F1 at tuned threshold", "test/f1_at_threshold"),
+        score("always no answer", "test/always_no_answer"),
+        score("AvNA", "test/AvNA"),
+        score("NLL", "test/nll"),
+        *RUN_COLUMNS,
+    ),
+    _v2_mini,
+)
 
 
 def _without_epochs(run: RunResult) -> RunResult:
     return replace(run, settings={**run.settings, "epochs": None})
 
 
-def _results_table(
-    runs: list[RunResult],
-    columns: Sequence[Column],
-    variants: Sequence[str],
-    dataset: str,
-    last_rows: Sequence[list[str]],
-    last_commands: Sequence[str],
-    listed: Collection[str] = (),
-) -> str:
-    """One row per group of runs, in the order of ``variants`` (others after them); commands of absent ones below.
-
-    ``last_commands`` have those of the variants ``listed``.
-    """
-    groups = group_runs(runs)
-    others = sorted({group.variant for group in groups} - set(variants))
-    rows, commands = [], []
-    for variant in (*variants, *others):
-        members = sorted(
-            (group for group in groups if group.variant == variant), key=lambda group: not is_plain(group.runs[0])
-        )
-        rows += [[group.label, *(column.show(group.runs) for column in columns)] for group in members]
-        if not members:
-            rows.append([variant, *[""] * (columns[0] is PARAMETERS_COLUMN), NOT_RUN])
-        if not members and variant not in listed:
-            commands.append(COMMAND.format(dataset=dataset, variant=variant, seeds=1, more=MORE[dataset]))
-    table = markdown_table(["model", *(column.heading for column in columns)], [*rows, *last_rows])
-    return with_commands(table, [*([f"# {NOT_RUN}"] if commands else []), *commands, *last_commands])
+def _first_epochs(results: Runs) -> Iterable[Line]:
+    """Return rows of runs that differ in nothing but how long they went on, which does not matter here."""
+    groups = group_runs(_without_epochs(run) for run in bidaf_runs(results, V2_MINI) if is_plain(run))
+    return [Row(group.label, group.runs) for group in groups] or [[NOT_RUN]]
 
 
-def _counterpart(run: RunResult, plain: Sequence[RunResult]) -> RunResult | None:
-    """The plain run to compare with, which differs in nothing else."""
+def _after_epoch(heading: str, epoch: int, name: str) -> Column:
+    key = f"validation/epoch{epoch}/span_{name}"
+    return Column(
+        f"span {heading}, epoch {epoch}",
+        lambda runs: mean_and_deviation(run.metrics[key] for run in runs if key in run.metrics),
+    )
 
-    def rest(other: RunResult) -> tuple[Any, ...]:
+
+def _runs_by_epoch(runs: Runs) -> str:
+    return "/".join(str(sum(f"validation/epoch{epoch}/span_exact" in run.metrics for run in runs)) for epoch in (1, 2))
+
+
+# Reading after one and two epochs.
+first_epochs = Table(
+    ("model",),
+    (
+        *(_after_epoch(*kind) for kind in (("EM", 1, "exact"), ("F1", 1, "f1"), ("EM", 2, "exact"), ("F1", 2, "f1"))),
+        Column("seeds", _runs_by_epoch),
+    ),
+    _first_epochs,
+)
+
+# The first epoch of the baseline by `pool_batches` and `product_start`; the wider start is that of an earlier commit.
+CONDITIONS = {
+    "before": UNTOLD,
+    "start": UNTOLD | {"product_start": PRESENT_START},
+    "random": UNTOLD | {"pool_batches": 1},
+    "both": {"product_start": PRESENT_START, "pool_batches": 1},
+}
+FIRST_EXACT, FIRST_F1 = "validation/epoch1/span_exact", "validation/epoch1/span_f1"
+FIRST_EPOCH = (
+    f"python recipes/squad_bidaf.py --dataset {V2_MINI} --variant baseline --word_vectors FILE --precision bf16-mixed "
+    "--epochs 1 --monitor span_f1 --score validation --threads 1 --name first_epoch-"
+)
+
+
+def _by_condition(results: Runs) -> dict[str, list[RunResult]]:
+    ours = [
+        _without_epochs(run)
+        for split in ("test", "validation")
+        for run in bidaf_runs(results, V2_MINI, split)
+        if run.variant == "baseline" and is_plain(run) and run.settings.get("precision") == "bf16-mixed"
+    ]
+    return {
+        name: _checked(run for run in ours if asked.items() <= run.settings.items() and FIRST_F1 in run.metrics)
+        for name, asked in CONDITIONS.items()
+    }
+
+
+def _first_epoch(results: Runs) -> Iterable[Line]:
+    found = _by_condition(results)
+    base = next(filter(None, found.values()), [])
+    for name, runs in found.items():
+        order = "random" if CONDITIONS[name]["pool_batches"] == 1 else "of similar length"
+        yield Row((order, f"±{CONDITIONS[name]['product_start']:.3f}"), runs, base=base)
+
+
+def _first_epoch_commands(results: Runs) -> list[str]:
+    """Return commands for what is missing, those of the wider start under the commit that has it."""
+    commands: dict[str, list[str]] = {f"# {NOT_RUN}": [], f"# {NOT_RUN}, at commit fd21e49": []}
+    for name, runs in _by_condition(results).items():
+        left = [str(seed) for seed in NEEDED_SEEDS if seed not in {run.seed for run in runs}]
+        earlier = CONDITIONS[name]["product_start"] != PRESENT_START
+        more = " --pool_batches 1" if CONDITIONS[name]["pool_batches"] == 1 else ""
+        if left:
+            list(commands.values())[earlier].append(f"{FIRST_EPOCH}{name}{more} --seeds {' '.join(left)}")
+    return [line for remark, found in commands.items() if found for line in (remark, *found)]
+
+
+def _gains(ours: Runs, base: Runs, key: str) -> list[float]:
+    """Return the differences of a score between equal seeds."""
+    plain = {run.seed: run.metrics[key] for run in base}
+    return [run.metrics[key] - plain[run.seed] for run in ours if run.seed in plain]
+
+
+def _first_gain(ours: Runs, base: Runs) -> str:
+    gains = _gains(ours, base, FIRST_F1)
+    seeds = f" ({len(gains)} seed{'s' if len(gains) > 1 else ''})" if gains else ""
+    return signed(mean_and_deviation(gains)) + seeds
+
+
+# Reading after one epoch by the order of batches and the start of w_cq, each compared at equal seeds.
+first_epoch = Table(
+    ("rows of a batch", "start of w_cq"),
+    (
+        score("span EM", FIRST_EXACT),
+        score("span F1", FIRST_F1),
+        Column("difference F1", minus=_first_gain),
+        Column("seeds", lambda runs: str(len(runs))),
+    ),
+    _first_epoch,
+    further=_first_epoch_commands,
+)
+
+
+def _pairs(ours: Runs, plain: Runs) -> list[tuple[RunResult, RunResult]]:
+    """Return runs beside the plain ones that differ in nothing but the options."""
+
+    def rest(run: RunResult) -> tuple[Any, ...]:
         left_out = ("levers", VECTORS_CONTENT, *CONTINUED)
-        settings = {key: value for key, value in other.settings.items() if key not in left_out}
-        return other.seed, other.fold, other.data["fingerprint"], settings
+        settings = {key: value for key, value in run.settings.items() if key not in left_out}
+        return run.seed, run.fold, run.data["fingerprint"], settings
 
-    return next((other for other in plain if rest(other) == rest(run)), None)
+    found = [(run, next((other for other in plain if rest(other) == rest(run)), None)) for run in ours]
+    return [(run, other) for run, other in found if other is not None]
 
 
-def _minus(run: RunResult, other: RunResult, key: str) -> float | None:
-    ours, theirs = run.metrics.get(key), other.metrics.get(key)
-    return None if ours is None or theirs is None else ours - theirs
+def _paired(heading: str, key: str) -> Column:
+    def minus(ours: Runs, plain: Runs) -> str:
+        scores = [[run.metrics[key] for run in pair if key in run.metrics] for pair in _pairs(ours, plain)]
+        return signed(mean_and_deviation(pair[0] - pair[1] if len(pair) == 2 else None for pair in scores))
+
+    return Column(heading, minus=minus)
+
+
+def _levers(results: Runs) -> Iterable[Line]:
+    runs = [run for run in bidaf_runs(results, V1_MINI) if run.variant == LEVER_VARIANT and trained_as_published(run)]
+    plain = [run for run in runs if is_plain(run)]
+    for group in sorted(group_runs(runs), key=lambda group: not is_plain(group.runs[0])):
+        yield Row(group.label, group.runs, base=None if is_plain(group.runs[0]) else plain)
+    done = {tuple(options_of(run)) for run in runs}
+    for name in LEVERS:
+        if (name,) not in done:
+            yield Row(f"{LEVER_VARIANT} + {name}", [], given={PARAMETERS.heading: ""})
+
+
+# Each option against the plain variant, as differences between runs that are alike in all else.
+levers = Table(
+    ("model",),
+    (
+        *(PARAMETERS, EM, F1),
+        _paired("difference EM", "test/exact"),
+        _paired("difference F1", "test/f1"),
+        Column("pairs", minus=lambda ours, plain: str(len(_pairs(ours, plain)))),
+        *RUN_COLUMNS,
+    ),
+    _levers,
+)
 
 
 def _paper_number(value: float | None) -> str:
     return "not finished" if value is None else f"{value:.2f}"
+
+
+# The paper's own numbers. Ours stay empty: no run here had its training data, so no result is looked up.
+paper = Table(
+    ("model",),
+    [Column(heading) for heading in ("course split", "paper F1", "paper EM", "our F1", "our EM")],
+    [[row.variant, row.split, _paper_number(row.f1), _paper_number(row.exact), *["not run here"] * 2] for row in PAPER],
+)
+
+ADADELTA, ADAMW = "adadelta", "adamw"
+VECTORS = "wiki2015_cbow.100d"
+OF_ADAMW = "--epochs 4 --optimizer adamw --learning_rate 0.0015 --warmup_steps 200 --decay --threads 1"
+# Variant, optimizer, and the variant that the runs are compared with at equal seeds.
+COMPARED = (
+    ("baseline", ADADELTA, ""),
+    ("second_dropout", ADADELTA, "baseline"),
+    ("sinusoidal", ADADELTA, "second_dropout"),
+    ("learned", ADADELTA, "second_dropout"),
+    ("learned_char7", ADADELTA, "baseline"),
+    ("learned_attention_residual", ADADELTA, "learned"),
+    ("learned", ADAMW, ""),
+    ("learned_attention", ADAMW, "learned"),
+)
+
+
+def _controls(results: Runs) -> Iterable[Line]:
+    """Return each control with its differences at equal seeds; all of one start of w_cq and one file of vectors."""
+    start = {"product_start": PRESENT_START, "word_vectors": VECTORS}
+    runs = [run for run in bidaf_runs(results, V1_MINI) if is_plain(run) and on_all_rows(run)]
+    runs = [run for run in runs if start.items() <= run.settings.items()]
+
+    def of(*place: str) -> list[RunResult]:
+        return _checked(run for run in runs if (run.variant, run.settings.get("optimizer")) == place)
+
+    for variant, optimizer, base in COMPARED:
+        more = OF_SEEDS if variant in SEVERAL_SEEDS else f"{MORE[V1_MINI]} --threads 1"
+        command = missing_seeds(of(variant, optimizer), variant, OF_ADAMW if optimizer == ADAMW else more)
+        label = variant, optimizer, base or NOTHING
+        yield Row(label, of(variant, optimizer), of(base, optimizer) if base else None, command="\n".join(command))
+
+
+def _gain(ours: Runs, base: Runs) -> str:
+    """Write the difference of F1 between equal seeds, with their number."""
+    gains = _gains(ours, base, "test/f1")
+    return f"{signed(mean_and_deviation(gains))} ({len(gains)})" if gains else NOTHING
+
+
+# What positions, their dropout and the literal self-attention do, each against the run that differs in it.
+controls = Table(
+    ("variant", "optimizer", "compared with"),
+    (
+        *(EM, F1, VALIDATION_F1),
+        Column("difference F1", minus=_gain),
+        Column("seeds", lambda runs: str(len(runs))),
+    ),
+    _controls,
+    complete=lambda runs: False,  # a row with all its seeds has no command
+)
+
+READER = (
+    f"python recipes/squad_bidaf.py --dataset {V1_MINI} --variant char7 --levers context_self_attention word_features "
+    "--word_vectors FILE --optimizer adamw --learning_rate 0.003 --warmup_steps 200 --decay "
+    "--precision bf16-mixed --threads 1"
+)
+SMALL = "reader_small"  # name of the runs that made the reader small
+# Name of runs -> label, what its trainings have beside `READER`, and their seeds. SQuADShifts' new_wiki and reddit are
+# sources of the training rows.
+READERS = {
+    "reader": ("all training rows", "--epochs 6", NEEDED_SEEDS),
+    SMALL: ("the first seed of these, half precision", "", ()),
+    "reader_wide": (
+        "all training rows, width 128, dropout 0.3",
+        "--epochs 8 --hidden_size 128 --dropout 0.3",
+        NEEDED_SEEDS[:1],
+    ),
+    **{
+        f"reader_without_{source}": (
+            f"without the rows of `{source}`",
+            f"--epochs 6 --left_out_source {source}",
+            NEEDED_SEEDS,
+        )
+        for source in ("reddit", "new_wiki")
+    },
+}
+
+
+def _readers(results: Runs) -> Iterable[Line]:
+    window = {"recipe": "squad_sliding_window", "dataset": V1_MINI, "split": "test"}
+    command = f"python recipes/{window['recipe']}.py"
+    yield Row("sliding window over words, no network", window, command=command)
+    for tag, (label, options, seeds) in READERS.items():
+        runs = _checked(run for run in bidaf_runs(results, V1_MINI) if run.tag == tag)
+        left = " ".join(str(seed) for seed in seeds if seed not in {run.seed for run in runs})
+        command = f"{READER} {options} --seeds {left} --name {tag}" if left else ""
+        if tag == SMALL:
+            label += f", {runs[0].settings['keep_words']:,} words" if runs else ""
+            command = f"python recipes/small_reader.py --checkpoint RUN/checkpoint --result FILE --name {SMALL}"
+        yield Row(label, runs, command=command, need=len(seeds) or 1)
+
+
+def _drop(run: RunResult) -> float | None:
+    left_out = run.metrics.get(f"{LEFT_OUT}/f1")
+    return None if left_out is None else left_out - run.metrics["test/f1"]
+
+
+# A baseline, and the final settings: all training rows, made small, and each source left out and scored.
+reader = Table(
+    ("reader",),
+    (
+        *(PARAMETERS, VALIDATION_F1, EM, F1),
+        score("left out EM", f"{LEFT_OUT}/exact"),
+        score("left out F1", f"{LEFT_OUT}/f1"),
+        Column("left out − test, F1", lambda runs: signed(mean_and_deviation(map(_drop, runs)))),
+        *RUN_COLUMNS,
+    ),
+    _readers,
+)
+
+
+def _setting(heading: str, name: str, unless_told: object = NOTHING) -> Column:
+    def show(runs: Runs) -> str:
+        value = runs[0].settings.get(name)
+        return str(unless_told if value is None else value)
+
+    return Column(heading, show)
+
+
+def _trials(results: Runs) -> Iterable[Line]:
+    """Return every training whose validation score helped to choose the settings, the best first."""
+    groups = group_runs(bidaf_runs(results, V1_MINI, "validation"))
+    groups.sort(key=lambda group: -statistics.fmean(run.metrics["validation/f1"] for run in group.runs))
+    rows = [Row(" + ".join([group.variant, *options_of(group.runs[0])]), group.runs) for group in groups]
+    return rows or [[NOT_RUN]]
+
+
+trials = Table(
+    ("model",),
+    (
+        _setting("optimizer", "optimizer"),
+        _setting("learning rate", "learning_rate"),
+        _setting("width", "hidden_size"),
+        _setting("dropout", "dropout"),
+        _setting("word vectors", "word_vectors", "learned"),
+        _setting("begins as", "init_from"),
+        _setting("words kept", "keep_words", "all"),
+        PARAMETERS,
+        score("validation EM", "validation/exact"),
+        VALIDATION_F1,
+        *RUN_COLUMNS,
+    ),
+    _trials,
+)
+
+TRIAL_TABLES: dict[str, Callable[..., str]] = {"bidaf-reader-trials": trials}
+TABLES: dict[str, Callable[..., str]] = {
+    "bidaf-squad-v1-mini": v1_mini,
+    "bidaf-squad-v2-mini": v2_mini,
+    "bidaf-first-epochs": first_epochs,
+    "bidaf-first-epoch": first_epoch,
+    "bidaf-levers": levers,
+    "bidaf-paper": paper,
+    "bidaf-controls": controls,
+    "bidaf-reader": reader,
+}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.results.result import RunResult
-from reports.tables_bidaf_controls import TABLES
+from reports.tables_bidaf import TABLES
 from tests.support.result_tables import make_run
 
 PRESENT: dict[str, Any] = {"product_start": 0.122474, "word_vectors": "wiki2015_cbow.100d", "optimizer": "adadelta"}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.results.result import RunResult
-from reports.tables_bidaf_reader import TABLES, TRIAL_TABLES
+from reports.tables_bidaf import TABLES, TRIAL_TABLES
 from tests.support.result_tables import make_run, rows
 
 SETTINGS = {"optimizer": "adamw", "learning_rate": 0.0015, "levers": ["word_features"]}
