@@ -23,9 +23,9 @@ from benchmarks.reporting import RESULTS, Value, number, write_rows
 from ctxzoo.data.sources import load_splits
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.table_parts import markdown_table
+from ctxzoo.runs.experiment import told
 from ctxzoo.runs.own_data import OwnArgs, parse_own, search_of, with_rows
 from ctxzoo.runs.own_data import write_rows as write_own_rows
-from ctxzoo.runs.preset import told
 from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun

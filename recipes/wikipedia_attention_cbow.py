@@ -16,32 +16,54 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.table import Table
 
-from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RunResult
-from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.run import execute
-from ctxzoo.tasks.word_embeddings.training_settings import WordVectorSettings as Settings
-from ctxzoo.tasks.word_embeddings.training_settings import word_vector_run
+from ctxzoo.runs.train import ExperimentRun
+from ctxzoo.tasks.word_embeddings.experiments import BY_CUSTOM, MIN_COUNT, SAMPLE_MIN_COUNT, of_architecture, paper
+from ctxzoo.tasks.word_embeddings.problem import WORD_EMBEDDINGS
+from ctxzoo.tasks.word_embeddings.settings import CUSTOMS
 
-RECIPE = "wikipedia_attention_cbow"
+BASE = paper().changed(
+    recipe="wikipedia_attention_cbow",
+    dataset="ctxzoo-data/wikipedia_en_2015",
+    min_count=None,
+    threads=1,  # one and a seed give the same vectors each time
+    **{"word_logits": True, "position_logits": True, "logit_rank": 0},
+    **dict.fromkeys(BY_CUSTOM),
+)
 
 
-def main(settings: Settings) -> None:
-    commit = git_commit()
+def main(
+    experiment: Experiment,
+    architecture: Sequence[str] = ("attention_cbow",),
+    window: Sequence[int] = (),
+    seeds: Sequence[int] = (0,),
+) -> None:
+    """Train each architecture with every window and seed, and print the scores side by side.
+
+    Args:
+        experiment: What all have in common.
+        architecture: Architectures of word embeddings, one training each.
+        window: Words on each side, one training each; default: 20, of a tiny training 2.
+        seeds: Seeds of all that is drawn, one training each.
+    """
+    rare = SAMPLE_MIN_COUNT if experiment.data.dataset == "sample" else MIN_COUNT
+    experiment = experiment.changed(min_count=experiment.values()["min_count"] or rare)
+    rows = [of_architecture(experiment, one) for one in architecture]
     runs = [
-        word_vector_run(settings, architecture, window, seed, recipe=RECIPE, commit=commit)
-        for architecture in settings.architecture
-        for window in settings.window
-        for seed in settings.seeds
+        ExperimentRun(WORD_EMBEDDINGS, row.changed(window=width, seed=seed))
+        for row in rows
+        for width in window or (experiment.values()["window"],)
+        for seed in seeds
     ]
-    results = []
-    for run in runs:
-        results.append(execute(run, resume=settings.resume))
-        print(f"checkpoint {run.spec.checkpoint}")
-    Console().print(summary(results))
+    Console().print(summary([execute(run, resume=experiment.run.resume) for run in runs]))
 
 
 def summary(results: list[RunResult]) -> Table:
@@ -63,5 +85,9 @@ def summary(results: list[RunResult]) -> Table:
     return table
 
 
+# In a run's file of settings `architecture` is word_embedding, and the `variant` behind it what is asked for here.
+SHORT = {"column": "text_column", "variant": "architecture"}
+STUDY = Study(main, WORD_EMBEDDINGS, BASE, SHORT, {"architecture": tuple(CUSTOMS)})
+
 if __name__ == "__main__":
-    run_recipe(Settings, main, __doc__)
+    run_study(STUDY, __doc__)

@@ -8,17 +8,21 @@ import json
 import re
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from types import ModuleType
 
 import lightning
 import pytest
 
-from ctxzoo.tasks import PROBLEMS
+import ctxzoo.tasks
 from tests.support.pages import run_examples
 from tests.support.subprocesses import REPOSITORY_ROOT, run_python
 
 NAMES_ALONE = ("ctxzoo.tasks.session_recommendation", "ctxzoo.tasks.next_event")  # of `tasks/sequences`
-PACKAGES = ("ctxzoo", *PROBLEMS.values())
+OF_PROBLEMS = tuple(
+    f"ctxzoo.tasks.{one.name}" for one in iter_modules(ctxzoo.tasks.__path__) if one.ispkg and one.name != "sequences"
+)
+PACKAGES = ("ctxzoo", *OF_PROBLEMS)
 SLOW_LIBRARIES = (
     *("datasets", "evaluate", "gensim", "lightning", "matplotlib", "numba", "pandas", "scipy", "sklearn"),
     *("tensorboard", "torchmetrics", "triton"),
@@ -26,7 +30,7 @@ SLOW_LIBRARIES = (
 API_PAGE = REPOSITORY_ROOT / "docs" / "api.md"
 
 each_package = pytest.mark.parametrize("name", PACKAGES)
-each_problem = pytest.mark.parametrize("name", PROBLEMS.values())
+each_problem = pytest.mark.parametrize("name", OF_PROBLEMS)
 
 
 def files_of(package: ModuleType) -> set[str]:
@@ -42,7 +46,7 @@ def test_importing_the_packages_imports_no_library_that_takes_time() -> None:
         from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, TokenizersBackend
         before = set(sys.modules)
         import ctxzoo
-        {"; ".join(f"import {name}" for name in PROBLEMS.values())}
+        {"; ".join(f"import {name}" for name in OF_PROBLEMS)}
         assert "pipeline" in dir(ctxzoo) and "evaluate" in dir(ctxzoo.tasks.question_answering)
         print(json.dumps(sorted(set(sys.modules) - before)))
     """)

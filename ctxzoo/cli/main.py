@@ -18,7 +18,7 @@ from huggingface_hub.errors import StrictDataclassError
 import ctxzoo
 from ctxzoo.cli.data import add_data_commands
 from ctxzoo.cli.printing import print_table
-from ctxzoo.cli.train import add_problems, experiment_options, problems_with
+from ctxzoo.cli.train import add_problems, experiment_options
 from ctxzoo.data.files import DATA_SUFFIXES, check_output_file, refuse_as_data
 from ctxzoo.data.notices import line_of, on_one_line
 from ctxzoo.data.pipes import BY_CONTENT, KINDS, OPTIONS, pipes_as_files
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else list(arguments)
     options = argparse.Namespace(debug="--debug" in words)
     try:
-        options = experiment_options(words) or _parsed(words)
+        options = experiment_options(words) or build_parser().parse_args(words)
         if not options.debug:
             _quieten()
         how = {name: getattr(options, name, False) for name in ("skip_bad", "no_header")}
@@ -77,15 +77,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"ctxzoo: error: {advice_for(line_of(error), vars(options))}", file=sys.stderr)
         return USER_ERROR
     return status
-
-
-def _parsed(words: Sequence[str]) -> argparse.Namespace:
-    """Return the options of a command; what it does not take ends the program, with the problems that do."""
-    parser = build_parser()
-    options, unknown = parser.parse_known_args(words)
-    if unknown:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}{problems_with(unknown, options)}")
-    return options
 
 
 def build_parser() -> argparse.ArgumentParser:

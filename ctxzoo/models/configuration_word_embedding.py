@@ -7,6 +7,8 @@ from huggingface_hub.dataclasses import strict
 
 from .configuration_base import ZooConfig
 
+InputGradient = Literal["exact", "word2vec"]  # of cbow, in training
+
 
 @strict
 class WordEmbeddingConfig(ZooConfig):

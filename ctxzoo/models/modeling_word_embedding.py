@@ -6,7 +6,6 @@ docs/models/word_embedding.md lists which function computes which equation, and 
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import nn
@@ -15,7 +14,7 @@ from transformers import initialization as init
 from transformers.modeling_outputs import MaskedLMOutput
 from transformers.utils import ModelOutput
 
-from .configuration_word_embedding import WordEmbeddingConfig
+from .configuration_word_embedding import InputGradient, WordEmbeddingConfig
 from .modeling_base import ZooPreTrainedModel
 from .ops_execution import call_recomputed
 from .ops_inputs import as_integers, word_ids, word_mask
@@ -29,8 +28,6 @@ from .ops_word_embedding import (
     word_windows,
 )
 from .ops_words import IGNORED, token_classification_loss
-
-InputGradient = Literal["exact", "word2vec"]
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -215,13 +216,16 @@ class RunArgs(Args):
     replace: bool = False
     baselines: bool = True
 
+    def reported(self) -> dict[str, Any]:
+        """Return those arguments that decide the result after all, which a problem's own may be."""
+        return {}
+
     def content(self, rows: str) -> str:
         """Return what names of files say of a user's rows, so that other rows do not take their place."""
         return "" if self.replace else rows
 
 
 GROUPS = ("data", "model", "optimizer", "trainer", "start", "run")
-DECIDING = GROUPS[:-1]  # whose values decide the result
 OF_THE_FILE = ("architecture", "variant", "row", "dataset", "named")  # which a results file has beside its settings
 OWN = ("recipe", "seed", "fold", "score", "tag", "commit")  # values of an experiment that are in no group
 
@@ -236,7 +240,7 @@ class Experiment:
         problem: Name of the problem, as heads say it.
         recipe: Name of the script that asks for it, or of the command.
         data, model, optimizer, trainer, start: What decides the result.
-        run: What decides none.
+        run: Where and with what it runs, of which a problem tells what decides the result all the same.
         seed: Seed of weights, order and dropout.
         fold: Number of the fold in cross-validation; None: no folds.
         score: Split that is scored at the end beside validation; validation: to choose settings, test is left alone.
@@ -248,7 +252,7 @@ class Experiment:
     recipe: str
     data: DataArgs
     model: ModelArgs
-    optimizer: OptimizerArgs = field(default_factory=OptimizerArgs)
+    optimizer: Args = field(default_factory=OptimizerArgs)
     trainer: TrainerArgs = field(default_factory=TrainerArgs)
     start: StartArgs = field(default_factory=StartArgs)
     run: RunArgs = field(default_factory=RunArgs)
@@ -295,12 +299,12 @@ class Experiment:
 
     def settings(self) -> dict[str, Any]:
         """Return what decides the result, complete and flat, as a results file reports it."""
-        found = {name: value for group in DECIDING for name, value in getattr(self, group).reported().items()}
+        found = {name: value for group in GROUPS for name, value in getattr(self, group).reported().items()}
         return {name: _plain(value) for name, value in found.items() if name not in OF_THE_FILE}
 
     def class_defaults(self) -> dict[str, Any]:
         """Return what stands for a name that the settings of a results file lack: the defaults of the classes."""
-        groups = [getattr(self, group) for group in DECIDING]
+        groups = [getattr(self, group) for group in GROUPS]
         told = {name for group in groups for name in group.reported() if name not in OF_THE_FILE}
         return {one.name: _plain(one.default) for group in groups for one in fields(group) if one.name in told}
 
@@ -313,7 +317,8 @@ class Experiment:
 
     def same_when_resumed(self) -> dict[str, Any]:
         """Return what must be the same when the training goes on; with a decay the epochs decide every step."""
-        epochs = {"epochs to decay in": self.trainer.epochs} if self.optimizer.decay else {}
+        optimizer: Any = self.optimizer
+        epochs = {"epochs to decay in": self.trainer.epochs} if optimizer.decay else {}
         return {**self.settings(), **epochs}
 
     def trainer_settings(self) -> Any:
@@ -344,7 +349,7 @@ class Experiment:
 
     @property
     def spec(self) -> RunSpec:
-        """The identity of the run. (Until all problems have experiments.)"""
+        """The identity of the run."""
         return RunSpec(
             recipe=self.recipe,
             architecture=self.model.architecture,
@@ -361,6 +366,15 @@ class Experiment:
             output_dir=self.run.output_dir,
             results_dir=self.run.results_dir,
         )
+
+
+def told(settings: Mapping[str, Any], names: Iterable[str] | None = None) -> str:
+    """Write settings for a person: those named, or all, as `name value`."""
+    return ", ".join(f"{name} {_written(settings[name])}" for name in (settings if names is None else names))
+
+
+def _written(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _plain(value: Any) -> Any:

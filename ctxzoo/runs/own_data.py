@@ -1,10 +1,12 @@
-"""`ctxzoo train` of a problem that has experiments: from options to a trained model, its scores, and how it is used."""
+"""`ctxzoo train` for any problem: from options to a trained model, its scores, and how it is used."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,11 +16,14 @@ import datasets
 import torch
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 
+import ctxzoo
 from ctxzoo.data.files import check_writable
+from ctxzoo.data.notices import on_one_line
 from ctxzoo.data.own_splits import OwnSplits, write_own_splits
 from ctxzoo.data.reading_notes import current_notes
 from ctxzoo.hub.card import CardOptions
-from ctxzoo.results.result import TRIALS, RunResult
+from ctxzoo.results.environment import public_name
+from ctxzoo.results.result import TRIALS, RunResult, read_result
 from ctxzoo.runs.beside import lines_beside
 from ctxzoo.runs.command_line import (
     OWN,
@@ -28,18 +33,18 @@ from ctxzoo.runs.command_line import (
     with_settings_file,
     written_settings,
 )
-from ctxzoo.runs.experiment import Experiment
-from ctxzoo.runs.preset import told
+from ctxzoo.runs.experiment import Experiment, told
+from ctxzoo.runs.finish import print_summary
 from ctxzoo.runs.problem import CONTINUED, OF_A_CONTINUATION, Problem, choose_names, open_start
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.runs.train_own_data import compared_line, print_end, say, training_before, warnings_as_notes
 from ctxzoo.runs.tuning import Search, Trial, tuned_run
 from ctxzoo.training.arguments import POSITIVE, Args, number
 from ctxzoo.training.libraries import check_optuna
 from ctxzoo.training.task import NonFiniteLossError
 from ctxzoo.version import version
 
+PACKAGE = Path(ctxzoo.__file__).parent
 SHORT = {"data": "dataset", "linear": "baselines"}
 # What `ctxzoo train PROBLEM --help` shows, beside the values of the problem's data and model.
 SHOWN = (
@@ -100,7 +105,7 @@ def parse_own(problem: Problem, arguments: Sequence[str]) -> CommandLine:
         needed=("dataset",),
         hidden=("score", "tag", *problem.of_recipes),
         fixed=("architecture", "variant"),
-        usage=f"ctxzoo train {problem.name} --data DATA [options]",
+        usage=f"ctxzoo train {problem.train_name or problem.name} --data DATA [options]",
         description=f"Train a model of {problem.title} on your own data.",
         shown={
             *SHOWN,
@@ -291,3 +296,74 @@ def _told(experiment: Experiment) -> str:
             if name not in aside and value not in (None, "", False) and not (name in usual and value == usual[name])
         }
     )
+
+
+def training_before(run: ExperimentRun) -> tuple[RunResult, Path] | None:
+    """Return the results of the newest training of the same name, whatever its rows and settings, and their file."""
+    spec, found = run.spec, []
+    for path in spec.results_file.parent.glob("*.json"):
+        with suppress(ValueError, TypeError):  # no results file
+            found.append((read_result(path), path))
+    ours = (spec.variant, public_name(spec.dataset or ""), spec.score, spec.seed, spec.tag)
+    same = [one for one in found if (one[0].variant, one[0].dataset, one[0].split, one[0].seed, one[0].tag) == ours]
+    return max(same, key=lambda one: one[0].created, default=None)
+
+
+def compared_line(problem: Problem, run: ExperimentRun, result: RunResult, before: RunResult, file: Path) -> str:
+    """Say in a line what the training before scored beside this one, how the two differ, and where its model is."""
+    name = f"{result.split}/{problem.objective}"
+    scores = [f"{one.metrics[name]:.2f}" if name in one.metrics else "none" for one in (before, result)]
+    kept = {**run.spec.defaults, **before.settings}
+    same_rows = kept.get("rows") == result.settings.get("rows")
+    names = sorted((kept.keys() | result.settings.keys()) - {"rows"})
+    others = {one: kept.get(one) for one in names if kept.get(one) != result.settings.get(one)}
+    settings = f"with {told(others)}" if others else "with the same settings"
+    folder = run.spec.folder.with_name(file.stem)
+    place = "this one has taken its place" if file == run.spec.results_file else f"its model is kept in {folder}"
+    return (
+        f"the training before of {result.dataset} (on {'the same' if same_rows else 'other'} rows, {settings}) had "
+        f"{name.replace('/', ' ').replace('_', ' ')} {scores[0]}, this one {scores[1]}; {place}"
+    )
+
+
+def print_end(
+    problem: Problem, run: ExperimentRun, result: RunResult, predicted: str, beside: Iterable[str], *, is_new: bool
+) -> None:
+    """Print scores, what stands beside them, and how the checkpoint is used.
+
+    Args:
+        problem: Problem of the run.
+        run: Run that has ended.
+        result: Its results.
+        predicted: Arguments of `ctxzoo predict`, as they are typed.
+        beside: Lines that stand beside the scores.
+        is_new: Whether it was trained now, and not found finished.
+    """
+    if not is_new:
+        print("this training was finished before; its results are kept")
+        print_summary(result, run.spec, problem.card)  # which a new one has printed
+    print()
+    for line in beside:
+        print(line)
+    checkpoint = run.spec.checkpoint
+    print(f"use it:\n    ctxzoo predict {checkpoint} {predicted}")
+    if problem.card.pipeline_class is not None:
+        print(f'or in Python:\n    import ctxzoo\n    print(ctxzoo.pipeline("{checkpoint}")({problem.called}))')
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Print what the package warns of in one line each, and nothing of what other libraries warn of."""
+
+    def show(message: Warning | str, category: type[Warning], filename: str, *_: Any) -> None:
+        if Path(filename).is_relative_to(PACKAGE):
+            say(f"note: {on_one_line(message) if isinstance(message, Warning) else message}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
+def say(line: str) -> None:
+    print(line, flush=True)

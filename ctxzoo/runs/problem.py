@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ctxzoo.hub.saved_model import SavedModel
     from ctxzoo.hub.task_card import TaskCard
     from ctxzoo.runs.beside import Baseline
+    from ctxzoo.runs.spec import RunSpec
     from ctxzoo.runs.train import ExperimentRun
     from ctxzoo.training.task import ZooTask
 
@@ -31,6 +33,7 @@ class Problem(ABC):
     Attributes:
         name: Name of the problem, as heads say it (`zoo_task`).
         title: Name for readers.
+        train_name: Name in `ctxzoo train`, where it is better known by another than heads say; None: the same.
         data_args, model_args: Classes of an experiment's groups.
         default: Architecture and variant where none is named.
         objective: Score of validation by which a search compares; a name in the card's `metrics`.
@@ -44,6 +47,7 @@ class Problem(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
+    train_name: ClassVar[str | None] = None
     data_args: ClassVar[type[DataArgs]]
     model_args: ClassVar[type[ModelArgs]]
     default: ClassVar[tuple[str, str]]
@@ -61,9 +65,9 @@ class Problem(ABC):
         """What is written about its models."""
 
     @property
-    @abstractmethod
     def module_class(self) -> type[ZooTask]:
-        """The LightningModule."""
+        """The LightningModule; a problem with a `train` of its own needs none."""
+        raise NotImplementedError
 
     @abstractmethod
     def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
@@ -90,9 +94,9 @@ class Problem(ABC):
             OSError, ValueError: the data is missing or not as it should be, in one line.
         """
 
-    @abstractmethod
     def data_module(self, experiment: Experiment) -> Any:
-        """Return the DataModule, before `setup`."""
+        """Return the DataModule, before `setup`; a problem with a `train` of its own needs none."""
+        raise NotImplementedError
 
     @abstractmethod
     def predict_arguments(self, checkpoint: Path, test: Path) -> str:
@@ -157,6 +161,10 @@ class Problem(ABC):
             return {}
         return dict(self.variants(experiment.model.architecture)[experiment.model.variant])
 
+    def spec(self, experiment: Experiment) -> RunSpec:
+        """Return the identity of a run."""
+        return replace(experiment.spec, implied=self.implied(experiment), folder_name=self.folder_name(experiment))
+
     def folder_name(self, experiment: Experiment) -> str | None:
         """Return the name of the folder of checkpoints, logs and pictures; None: that of the results file."""
         return None
@@ -164,7 +172,7 @@ class Problem(ABC):
     def search_space(self, experiment: Experiment) -> dict[str, Sequence[Any] | Between]:
         """Return name to what a search tries of a setting, from this experiment on."""
         own = experiment.values()
-        rates = {"learning_rate": rates_around(experiment.optimizer.learning_rate)}
+        rates = {"learning_rate": rates_around(own["learning_rate"])}
         decided = {*experiment.data.values(), *experiment.model.values()} - set(OF_A_CONTINUATION)
         others = decided if experiment.start.init_from else ()
         tried = {name: values for name, values in self.space.items() if own[name] is not None and name not in others}
@@ -185,7 +193,21 @@ class Problem(ABC):
             processes: Number of those that train together.
         """
         steps = experiment.trainer_settings().number_of_steps(data, processes)
-        return self.module_class(**self.start(experiment, data), **experiment.optimizer.arguments(steps))
+        optimizer: Any = experiment.optimizer
+        return self.module_class(**self.start(experiment, data), **optimizer.arguments(steps))
+
+    def train(self, run: ExperimentRun, *, resume: bool) -> None:
+        """Train, score, and write checkpoint folder and results file: by Lightning, or in a way of the problem's own.
+
+        Args:
+            run: The training, alone in its folder.
+            resume: Whether it goes on where it stopped.
+
+        Raises:
+            OSError, ValueError, FloatingPointError: see the parts of the problem.
+            TrainingInterrupted: Ctrl-C.
+        """
+        run.fit(resume=resume)
 
     def start(self, experiment: Experiment, data: Any) -> dict[str, Any]:
         """Return the arguments of the LightningModule that say how its model begins, on data after `setup`."""

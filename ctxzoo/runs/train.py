@@ -55,8 +55,7 @@ class ExperimentRun(Run):
 
     @property
     def spec(self) -> RunSpec:
-        implied = self.problem.implied(self.experiment)
-        return replace(self.experiment.spec, implied=implied, folder_name=self.problem.folder_name(self.experiment))
+        return self.problem.spec(self.experiment)
 
     @property
     def trainer(self) -> TrainerSettings:
@@ -79,15 +78,23 @@ class ExperimentRun(Run):
         return self.experiment.same_when_resumed()
 
     def work(self, *, resume: bool) -> None:
-        """Write the settings down, train, score, and write what is left.
+        """Write the settings down, and train as the problem does.
+
+        Raises:
+            OSError, ValueError, FloatingPointError, TrainingInterrupted: see `Problem.train`.
+        """
+        text = written_settings(self.experiment, {}) if self.typed is None else self.typed
+        write_atomically(self.spec.folder / SETTINGS_FILE, text.encode())
+        self.problem.train(self, resume=resume)
+
+    def fit(self, *, resume: bool) -> None:
+        """Train by Lightning's Trainer, score, and write what is left.
 
         Raises:
             ValueError: the data has no rows of the split to score; fewer batches than processes that train together;
                 the run to resume has other settings.
             TrainingInterrupted: Ctrl-C; a checkpoint to resume from is there.
         """
-        text = written_settings(self.experiment, {}) if self.typed is None else self.typed
-        write_atomically(self.spec.folder / SETTINGS_FILE, text.encode())
         data = self.build_data()
         data.prepare_data()
         data.setup()

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from ctxzoo.data.files import check_writable
 from ctxzoo.data.notices import count_of, on_one_line
-from ctxzoo.runs.preset import told
+from ctxzoo.runs.experiment import told
 from ctxzoo.runs.run import Run, execute
 from ctxzoo.runs.spaces import Between, Space, number_of_points, widened
 from ctxzoo.training.callbacks import watched_epochs

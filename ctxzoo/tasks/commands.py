@@ -1,4 +1,4 @@
-"""`TaskCommands`: what `ctxzoo train`, `ctxzoo evaluate` and `ctxzoo predict` do for one problem.
+"""`TaskCommands`: what `ctxzoo evaluate` and `ctxzoo predict` do for one problem.
 
 Nothing is imported here, nor at the top of a subclass's file, that takes time: the command line reads all of them for
 its help. What a command needs is imported when it runs.
@@ -53,30 +53,12 @@ class TaskCommands:
 
     Attributes:
         title: of its options in `--help`.
-        train_name: of the problem in `ctxzoo train`, where it is better known by another than heads say.
-        takes_experiments: whether it is a `Problem`, whose trainings are experiments.
-        train_options, evaluate_options, predict_options: the options that not every problem has.
+        evaluate_options, predict_options: the options that not every problem has.
     """
 
     title: ClassVar[str]
-    train_name: ClassVar[str | None] = None
-    takes_experiments: ClassVar[bool] = False
-    train_options: ClassVar[tuple[Option, ...]] = ()
     evaluate_options: ClassVar[tuple[Option, ...]] = ()
     predict_options: ClassVar[tuple[Option, ...]] = ()
-
-    def train(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        """Train on a user's own data, and print scores, checkpoint, and how it is used.
-
-        Args:
-            options: those that every problem has; `ctxzoo.runs.train_own_data.request_of` reads them.
-            own: name to value of `train_options`.
-
-        Raises:
-            OSError, ValueError: the data or a checkpoint is missing or damaged; the options do not fit.
-            TrainingInterrupted: Ctrl-C; what is finished is kept, and `resume` goes on.
-        """
-        raise NotImplementedError
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
         """Return the scores of the checkpoint on the split, name to value.
@@ -104,15 +86,14 @@ class TaskCommands:
         raise NotImplementedError
 
     def options(self, command: str) -> tuple[Option, ...]:
-        """Return the options of "train", "evaluate" or "predict" that not every problem has."""
+        """Return the options of "evaluate" or "predict" that not every problem has."""
         found: tuple[Option, ...] = getattr(self, f"{command}_options")
         return found
 
     @classmethod
     def can(cls, command: str) -> bool:
-        """Return whether the problem has this command, "train", "evaluate" or "predict"."""
-        is_experiment = command == "train" and cls.takes_experiments
-        return is_experiment or getattr(cls, command) is not getattr(TaskCommands, command)
+        """Return whether the problem has this command, "evaluate" or "predict"."""
+        return getattr(cls, command) is not getattr(TaskCommands, command)
 
 
 def how_to_score(options: argparse.Namespace) -> dict[str, Any]:

@@ -105,8 +105,22 @@ def trainings_of(results: list[RunResult]) -> dict[str, RunResult]:
     return {
         result_path("", **{name: getattr(one, name) for name in names}).stem: one
         for one in results
-        if one.recipe == word_vectors.RECIPE
+        if one.recipe == word_vectors.BASE.recipe
     }
+
+
+def word_vector_spec(variant: str, window: int) -> RunSpec:
+    """What the recipe of word vectors runs without further arguments."""
+    asked: list[RunSpec] = []
+
+    def begin(run: Any, **_: Any) -> Any:
+        asked.append(run.spec)
+        raise AskedError
+
+    with pytest.MonkeyPatch.context() as patch, suppress(AskedError):
+        patch.setattr(word_vectors, "execute", begin)
+        ask(word_vectors, ["--architecture", variant, "--window", str(window)])
+    return asked[0]
 
 
 def other_word_vectors(results: list[RunResult]) -> list[str]:
@@ -116,12 +130,9 @@ def other_word_vectors(results: list[RunResult]) -> list[str]:
         told = training.settings
         if training.tag != f"b{told['window']}":
             continue
-        run = word_vectors.word_vector_run(
-            word_vectors.Settings(), training.variant, told["window"], training.seed, recipe="words", commit=""
-        )
-        differ = [
-            key for key in {*told, *run.spec.settings} - set(HARDWARE) if told.get(key) != run.spec.settings.get(key)
-        ]
+        spec = word_vector_spec(training.variant, told["window"])
+        own, told = {**spec.implied, **spec.settings}, {**spec.defaults, **spec.implied, **told}
+        differ = [key for key in {*told, *own} - set(HARDWARE) if told.get(key) != own.get(key)]
         if differ:
             found.append(f"{name}: {', '.join(sorted(differ))}")
     return found
@@ -150,9 +161,9 @@ def test_word_vectors_are_evaluated_under_the_name_of_their_training() -> None:
 
 def test_misnamed_word_vectors_are_found() -> None:
     def training(tag: str, **changes: Any) -> RunResult:
-        run = word_vectors.word_vector_run(word_vectors.Settings(), "cbow", 20, 1, recipe="words", commit="")
-        made = make_run("cbow", 1, recipe=word_vectors.RECIPE, dataset="someone/texts", tag=tag)
-        return replace(made, settings=run.spec.settings | changes)
+        spec = word_vector_spec("cbow", 20)
+        made = make_run("cbow", 1, recipe=word_vectors.BASE.recipe, dataset="someone/texts", tag=tag)
+        return replace(made, settings={**spec.settings, **changes})
 
     def evaluation(name: str, vectors: str, seed: int = 1) -> RunResult:
         told = {"architecture": "cbow", "window": 20, "name": name, "vectors": vectors, "task": "sentiment"}

@@ -29,11 +29,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_same_files_as_of_numba(finished: Path) -> None:
     (result,) = read_results(finished / RESULTS_DIR)
     assert (result.variant, result.dataset, result.seed, result.tag) == ("attention_cbow", "sample", 0, "b2")
-    names = ("backend", "batch_size", "devices", "precision", "learning_rate", "word_dim", "threads")
+    names = ("backend", "batch_size", "world_size", "precision", "learning_rate", "word_dim", "threads")
     assert {name: result.settings.get(name) for name in names} == {
         "backend": "torch",
         "batch_size": 1024,
-        "devices": "1",
+        "world_size": 1,
         "precision": "32-true",
         "learning_rate": 0.05,
         "word_dim": 8,
@@ -61,9 +61,9 @@ def test_resume_keeps_a_finished_run_and_another_trainer_runs_anew(finished: Pat
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--backend", "jax"), "backend is 'jax'; expected numba or torch"),
+        (("--backend", "jax"), "backend='jax': expected one of numba, torch, auto"),
         ((*TORCH, "--batch_size", "0"), "batch_size=0: expected 1 or more"),
-        ((*TORCH, "--precision", "16-mixed"), "precision is '16-mixed'; expected 32-true or bf16-mixed"),
+        ((*TORCH, "--precision", "16-mixed"), "precision='16-mixed': expected 32-true or bf16-mixed"),
         ((*TORCH, "--shared_noise"), "shared_noise=True saves nothing in batches"),
     ],
 )
@@ -119,6 +119,6 @@ def test_two_processes_write_one_result_for_each_seed(tmp_path: Path) -> None:
         finished = recipe(tmp_path, *SAMPLE, *TORCH, "--devices", "2", "--seeds", "0", "1", name=NAME)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     results = read_results(tmp_path / RESULTS_DIR)
-    assert [(one.seed, one.settings["devices"]) for one in results] == [(0, "2"), (1, "2")]
+    assert [(one.seed, one.settings["world_size"]) for one in results] == [(0, 2), (1, 2)]
     for seed in range(2):
         assert (checkpoint_of(tmp_path, f"attention_cbow-sample-train-seed{seed}-b2") / "model.safetensors").is_file()

@@ -19,7 +19,6 @@ from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.linear import LinearRun, linear_base
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
-from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 from ctxzoo.training.callbacks import SameSettings, StepSeed
 from ctxzoo.training.process_group import check_batches
 from ctxzoo.training.run_folder import LOCK, RunLockedError, locked_run
@@ -112,12 +111,11 @@ def test_a_second_linear_run_of_one_name_is_refused(tmp_path, monkeypatch):
 
 def test_a_second_training_of_word_vectors_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    settings = wikipedia_attention_cbow.Settings(dataset="sample", output_dir=str(tmp_path), results_dir=str(tmp_path))
-    run = wikipedia_attention_cbow.word_vector_run(settings, "cbow", 2, 0, recipe="words", commit="0123abc")
-    assert isinstance(run.source, CorpusSource)
-    run.spec.folder.mkdir(parents=True)
-    with locked_run(run.spec.folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
-        execute(run)
+    folder = tmp_path / "wikipedia_attention_cbow" / "attention_cbow-sample-train-seed0-b20"
+    folder.mkdir(parents=True)
+    options = ["--dataset", "sample", "--output_dir", str(tmp_path), "--results_dir", str(tmp_path)]
+    with locked_run(folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
+        wikipedia_attention_cbow.STUDY.run(options)
 
 
 def test_a_second_reader_of_one_name_is_refused(tmp_path):

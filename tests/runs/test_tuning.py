@@ -15,37 +15,37 @@ import pytest
 from ctxzoo.cli.main import main
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs import tuning
-from ctxzoo.runs.experiment import Experiment
-from ctxzoo.runs.preset import Preset
+from ctxzoo.runs.experiment import Experiment, OptimizerArgs, TrainerArgs
 from ctxzoo.runs.spaces import Between, widened
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.runs.tuning import TUNED, Search, Study, Trial, tuned_run
+from ctxzoo.tasks.text_classification.experiments import TextData, TextModel
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 from ctxzoo.training.callbacks import judges
 from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.task import NonFiniteLossError
-from tests.support.own_trainings import config_of, each_training
+from tests.support.own_trainings import config_of, each_problem
 
-START = Preset(
-    architecture="lama",
-    variant="lama",
-    config={"dropout": 0.2},
-    task={"learning_rate": 0.1},
-    trainer={"epochs": 8},
-    run={"words": (1, 2)},
+START = Experiment(
+    problem="text-classification",
+    recipe="planted",
+    data=TextData(char_ngrams=(1, 2)),
+    model=TextModel(architecture="lama", variant="lama", dropout=0.2),
+    optimizer=OptimizerArgs(learning_rate=0.1),
+    trainer=TrainerArgs(epochs=8),
 )
 RATES = {"learning_rate": Between(1e-4, 1.0, log=True)}
 Score = Callable[[Mapping[str, Any]], Sequence[float]]
 
 
-def presets(training: Any) -> list[Any]:
+def presets(problem: Any) -> list[Any]:
     """The settings of every variant of every architecture, default and of papers, where there are some."""
     found = []
-    for architecture in training.architectures():
-        for variant in training.variants(architecture):
+    for architecture in problem.architectures():
+        for variant in problem.variants(architecture):
             for name in ("default", "paper"):
                 try:
-                    found.append(training.preset(name, architecture, variant))
+                    found.append(problem.settings(name, architecture, variant))
                 except (KeyError, ValueError):  # nobody has written them
                     continue
     assert found
@@ -155,11 +155,11 @@ def drawn(search: Search, seed: int, number: int) -> list[dict[str, Any]]:
     return found
 
 
-@each_training
+@each_problem
 @pytest.mark.usefixtures("_journal_in_memory")
-def test_the_usual_settings_come_first_and_every_setting_is_tried(training: Any, tmp_path: Path) -> None:
-    start = training.preset("default", *training.default)
-    space = training.search_space(start)
+def test_the_usual_settings_come_first_and_every_setting_is_tried(problem: Any, tmp_path: Path) -> None:
+    start = problem.settings("default", *problem.default)
+    space = problem.search_space(start)
     assert len(space) >= 5
     search = search_for(tmp_path, space, start)
     first = [drawn(search, seed, 10) for seed in (0, 1, 0)]
@@ -171,33 +171,31 @@ def test_the_usual_settings_come_first_and_every_setting_is_tried(training: Any,
             assert len({trial[name] for trial in trials}) > 1, name
 
 
-@each_training
-def test_every_setting_of_the_space_is_one_of_some_preset(training: Any) -> None:
-    assert set(training.space) <= {name for preset in presets(training) for name in training.search_space(preset)}
+@each_problem
+def test_every_setting_of_the_space_is_one_of_some_preset(problem: Any) -> None:
+    assert set(problem.space) <= {name for preset in presets(problem) for name in problem.search_space(preset)}
 
 
-@each_training
+@each_problem
 @pytest.mark.usefixtures("_journal_in_memory")
-def test_every_model_takes_every_value_of_its_space(training: Any, tmp_path: Path) -> None:
-    for preset in presets(training):
-        architecture = preset.model.architecture if isinstance(preset, Experiment) else preset.architecture
+def test_every_model_takes_every_value_of_its_space(problem: Any, tmp_path: Path) -> None:
+    for preset in presets(problem):
+        architecture = preset.model.architecture
         needed = {"num_legislators": 3} if architecture in ("nipen", "vote_baseline") else {}
-        search = search_for(tmp_path, training.search_space(preset), preset)
+        search = search_for(tmp_path, problem.search_space(preset), preset)
         for changes in drawn(search, 0, 6):
             for name, values in search.space.items():
                 own = preset.values()[name]
                 assert changes[name] in widened({name: values}, {name: own})[name]
-            config = {
-                name: value for name, value in config_of(preset.changed(**changes)).items() if name != "architecture"
-            }
+            config = config_of(preset.changed(**changes))
             ARCHITECTURES[architecture].config_class(**{**needed, **config})
 
 
 def test_a_small_space_is_tried_whole_and_once(carry_out: Callable[..., Any]) -> None:
     planted = Planted(peak)
-    space = {"dropout": (0.2, 0.5), "epochs": Between(7, 8), "words": ((1, 2), (1, 3), (1, 3))}
+    space = {"dropout": (0.2, 0.5), "epochs": Between(7, 8), "char_ngrams": ((1, 2), (1, 3), (1, 3))}
     _, said = carry_out(planted, space, trials=99)
-    tried = [(one["dropout"], one["epochs"], one["words"]) for one in planted.tried]
+    tried = [(one["dropout"], one["epochs"], one["char_ngrams"]) for one in planted.tried]
     assert tried[0] == (0.2, 8, (1, 2))
     assert sorted(tried) == [
         (rate, epochs, words) for rate in (0.2, 0.5) for epochs in (7, 8) for words in ((1, 2), (1, 3))

@@ -18,28 +18,21 @@ import lightning
 import torch
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
+from ctxzoo.data.own_splits import OwnSplits
 from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.runs.own_data import OwnArgs, with_rows, write_rows
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.runs.training_request import TrainingRequest
-from tests.support.own_trainings import TRAININGS, ProblemTraining, prepared_rows
+from tests.support.own_trainings import ALL_PROBLEMS, own_experiment
 
-ZOO_TRAININGS = {one.card.name: one for one in TRAININGS if isinstance(one, ProblemTraining)}
-
-
-class NoColumns(dict[str, Any]):
-    """Every option of a command line, none of which is given."""
-
-    def __missing__(self, name: str) -> None:
-        return None
+# Those that a Trainer of a user's own trains; word vectors have a loop of their own.
+LIGHTNING_PROBLEMS = {one.name: one for one in ALL_PROBLEMS if one.name != "fill-mask"}
 
 
-def tiny_run(training: Any, folder: Path) -> Any:
-    """A tiny training on the generated sample, divided into the three splits."""
-    request = TrainingRequest(
-        data="sample", tiny=True, columns=NoColumns(), output_dir=str(folder), accelerator="cpu", devices="1"
-    )
-    preset = training.tiny(training.preset("default", *training.default))
-    return training.run(request, preset, prepared_rows(training, request))
+def tiny_run(problem: Any, folder: Path, data: str = "sample") -> tuple[ExperimentRun, OwnSplits]:
+    """A tiny training on data that is divided into the three splits, and how."""
+    experiment = own_experiment(problem, data, tiny=True, output_dir=str(folder), devices="1")
+    splits = write_rows(problem, experiment, OwnArgs())
+    return ExperimentRun(problem, with_rows(experiment, splits)), splits
 
 
 def scores_and_rows(run: Any, trainer: lightning.Trainer) -> dict[str, Any]:
@@ -93,12 +86,12 @@ def plain_trainer(folder: Path, **options: Any) -> lightning.Trainer:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    folder, devices, problems = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] or list(ZOO_TRAININGS)
+    folder, devices, problems = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] or list(LIGHTNING_PROBLEMS)
     rank = int(os.environ.get("LOCAL_RANK", 0))
     found = {}
     with reading_notes():
         for problem in problems:
-            run = tiny_run(ZOO_TRAININGS[problem], folder / f"data{rank}")
+            run, _ = tiny_run(LIGHTNING_PROBLEMS[problem], folder / f"data{rank}")
             options = {} if devices == 1 else {"devices": devices, "strategy": "ddp"}
             found[problem] = scores_and_rows(run, plain_trainer(folder, **{"devices": 1, **options}))
             print(rank_zero_only.rank, problem, found[problem]["scores"], flush=True)

@@ -17,15 +17,15 @@ import pytest
 from ctxzoo.data.checked_data import CheckedDataModule
 from ctxzoo.data.own_splits import OwnSplits
 from ctxzoo.data.reading_notes import reading_notes
-from ctxzoo.runs.training_request import TrainingRequest
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.regression.data import RegressionDataModule
 from ctxzoo.tasks.regression.reader import RegressionRows
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.token_classification.experiments import on_corpus, paper
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 from tests.support.own_data import write_reviews, write_tags
-from tests.support.own_trainings import data_class_of, prepared_rows
-from tests.support.plain_trainers import ZOO_TRAININGS, NoColumns, plain_trainer, scores_and_rows, with_data
+from tests.support.own_trainings import own_experiment
+from tests.support.plain_trainers import LIGHTNING_PROBLEMS, plain_trainer, scores_and_rows, tiny_run, with_data
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -132,21 +132,16 @@ each_problem = pytest.mark.parametrize("problem", FILES)
 
 def module(problem: str, path: Path, **options: Any) -> Any:
     """The DataModule of a problem on a file, ready."""
-    data = data_class_of(ZOO_TRAININGS[problem])(str(path), **{**FILES[problem].options, **options})
+    one = LIGHTNING_PROBLEMS[problem]
+    data = type(one.data_module(own_experiment(one, "sample")))(str(path), **{**FILES[problem].options, **options})
     data.prepare_data()
     data.setup()
     return data
 
 
-def trained_on(problem: str, path: Path) -> tuple[Any, OwnSplits]:
+def trained_on(problem: str, path: Path) -> tuple[ExperimentRun, OwnSplits]:
     """What `ctxzoo train --tiny` runs on a file, and how it has divided it."""
-    training, folder = ZOO_TRAININGS[problem], path.parent / "runs"
-    request = TrainingRequest(
-        data=str(path), tiny=True, columns=NoColumns(), output_dir=str(folder), accelerator="cpu", devices="1"
-    )
-    preset = training.tiny(training.preset("default", *training.default))
-    splits = prepared_rows(training, request)
-    return training.run(request, preset, splits), splits
+    return tiny_run(LIGHTNING_PROBLEMS[problem], path.parent / "runs", str(path))
 
 
 def contents(data: CheckedDataModule[Any], split: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.plain_trainers import ZOO_TRAININGS, plain_trainer, scores_and_rows, tiny_run
+from tests.support.plain_trainers import LIGHTNING_PROBLEMS, plain_trainer, scores_and_rows, tiny_run
 from tests.support.subprocesses import REPOSITORY_ROOT
 
 
@@ -32,7 +32,7 @@ def on_devices(folder: Path, devices: int, *problems: str) -> list[dict[str, Any
 
 def find_alone(problem: str, folder: Path) -> dict[str, Any]:
     """Return what this process finds by itself."""
-    return scores_and_rows(tiny_run(ZOO_TRAININGS[problem], folder), plain_trainer(folder, devices=1))
+    return scores_and_rows(tiny_run(LIGHTNING_PROBLEMS[problem], folder)[0], plain_trainer(folder, devices=1))
 
 
 def check_shared(problem: str, both: list[dict[str, Any]], by_one: dict[str, Any]) -> None:
@@ -49,10 +49,10 @@ def check_shared(problem: str, both: list[dict[str, Any]], by_one: dict[str, Any
         assert second["rows"]
 
 
-@pytest.mark.parametrize("problem", ZOO_TRAININGS)
+@pytest.mark.parametrize("problem", LIGHTNING_PROBLEMS)
 def test_one_device_tests_predicts_trains_and_validates(problem: str, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "cache"))
-    run = tiny_run(ZOO_TRAININGS[problem], tmp_path)
+    run, _ = tiny_run(LIGHTNING_PROBLEMS[problem], tmp_path)
     found = scores_and_rows(run, plain_trainer(tmp_path, devices=1))
     assert found["validated"]
     if problem == "language-modelling":
@@ -64,6 +64,6 @@ def test_one_device_tests_predicts_trains_and_validates(problem: str, tmp_path: 
 
 @pytest.mark.slow
 def test_two_devices_share_the_rows_of_every_problem(tmp_path: Path) -> None:
-    both = on_devices(tmp_path, 2, *ZOO_TRAININGS)
-    for problem in ZOO_TRAININGS:
+    both = on_devices(tmp_path, 2, *LIGHTNING_PROBLEMS)
+    for problem in LIGHTNING_PROBLEMS:
         check_shared(problem, both, find_alone(problem, tmp_path))

@@ -48,7 +48,6 @@ class LanguageModelling(Problem, TaskCommands):
     """Which word comes next. Paper's settings are those of the recipe for the Penn Treebank."""
 
     name, title = PROBLEM, "language modelling"
-    takes_experiments = True
     data_args, model_args = LineData, LineModel
     of_tokenizer = ("min_word_count", "lower_case", "cutter")
     default = (ARCHITECTURE, "lstm")

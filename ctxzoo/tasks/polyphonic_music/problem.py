@@ -54,7 +54,6 @@ class PolyphonicMusic(Problem, TaskCommands):
     """Which keys sound in the next step of a piece."""
 
     name, title = PROBLEM, "polyphonic music"
-    takes_experiments = True
     data_args, model_args = MusicData, MusicModel
     default = (ARCHITECTURE, "bibeta5")
     space = SEARCH_SPACE

@@ -194,8 +194,8 @@ def what_differs(experiment: Experiment) -> str:
     parts = list(model.levers)
     if model.query_to_context != QUERY_TO_CONTEXT:
         parts.append(model.query_to_context)
-    if experiment.optimizer.optimizer != usual["optimizer"]:
-        parts.append(experiment.optimizer.optimizer)
+    if experiment.values()["optimizer"] != usual["optimizer"]:
+        parts.append(experiment.values()["optimizer"])
     sizes = OF_NEW_MODELS if is_new else ()
     for name in (*sizes, "pool_batches"):
         value = experiment.values()[name]

@@ -54,7 +54,6 @@ class QuestionAnswering(Problem, TaskCommands):
     """Which words of a text answer a question."""
 
     name, title = PROBLEM, "question answering"
-    takes_experiments = True
     data_args, model_args = QuestionData, ReaderModel
     of_tokenizer = ("word_embedding_size", "min_word_count")
     of_recipes = ("squad_version", "train_source", "left_out_source")

@@ -48,7 +48,6 @@ class Regression(Problem, TaskCommands):
     """A number for each row of numbers, from the rows beside it."""
 
     name, title = PROBLEM, "regression"
-    takes_experiments = True
     data_args, model_args = RegressionData, RegressionModel
     default = (ARCHITECTURE, "ikan_direct")
     space = SEARCH_SPACE

@@ -54,7 +54,6 @@ BETWEEN, AT = "|", "@"  # the things of a history, and an event and its time
 class SequenceProblem(Problem, TaskCommands):
     """What both problems share; a subclass says with what."""
 
-    takes_experiments = True
     data_args = SequenceData
     ends: ClassVar[tuple[str, ...]]  # what stands behind the names of a history that is shown
 

@@ -67,7 +67,6 @@ class TextClassification(Classification, TaskCommands):
     """Which label a text has."""
 
     name, title = PROBLEM, "text classification"
-    takes_experiments = True
     data_args, model_args = TextData, TextModel
     default = (ARCHITECTURE, VARIANT)
     space = SEARCH_SPACE

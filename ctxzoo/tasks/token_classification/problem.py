@@ -45,7 +45,6 @@ class TokenClassification(Classification, TaskCommands):
     """Which tag each word of a sentence has."""
 
     name, title = PROBLEM, "token classification"
-    takes_experiments = True
     data_args, model_args = TagData, TagModel
     of_tokenizer = ("min_word_count", "lower_case", "fold_digits")
     default = (ARCHITECTURE, ARCHITECTURE)

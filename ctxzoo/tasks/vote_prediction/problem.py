@@ -51,7 +51,6 @@ class VotePrediction(Problem, TaskCommands):
     """How each legislator votes on a bill."""
 
     name, title = PROBLEM, "vote prediction"
-    takes_experiments = True
     data_args, model_args = VoteData, VoteModel
     default = ("nipen", "pgm_vae")
     space = SEARCH_SPACE

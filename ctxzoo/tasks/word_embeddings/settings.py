@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
-from ctxzoo.models.modeling_word_embedding import InputGradient
+from ctxzoo.models.configuration_word_embedding import InputGradient
 
 Schedule = Literal["constant", "linear"]
+PRECISIONS = ("32-true", "bf16-mixed")  # of training by PyTorch
 LEAST_RATE = 1e-4  # of the rate at the beginning, which the linear schedule keeps to the end, as word2vec does
 
 

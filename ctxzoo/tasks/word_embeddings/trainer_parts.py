@@ -9,6 +9,7 @@ from typing import Any
 
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
+from ctxzoo.tasks.word_embeddings.settings import PRECISIONS
 
 REPORT_SECONDS = 0.5  # between two reports of a trainer
 
@@ -36,7 +37,6 @@ class EmbeddingProgress:
     epoch_losses: list[float] = field(default_factory=list)
 
 
-PRECISIONS = ("32-true", "bf16-mixed")  # of training by PyTorch
 FAR_ABOVE = 3  # times the loss of a model that knows nothing
 
 

@@ -22,7 +22,6 @@ class Rating(Problem, TaskCommands):
     """How a person rates a thing."""
 
     name, title = PROBLEM, "ratings"
-    takes_experiments = True
     data_args, model_args = DataArgs, RatingModel
     default = (ARCHITECTURE, VARIANT)
     space = SEARCH_SPACE

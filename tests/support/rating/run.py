@@ -10,7 +10,7 @@ from typing import Any
 from ctxzoo.hub.card_facts import ARCHITECTURE_FACTS, ArchitectureFacts
 from ctxzoo.models.registration import ARCHITECTURES, register
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.tasks import EXPERIMENTS, PROBLEMS
+from ctxzoo.tasks import PROBLEMS
 from tests.support.rating.architecture import RatingConfig, RatingForPairs
 from tests.support.rating.experiments import default
 from tests.support.rating.problem import RATING
@@ -30,11 +30,10 @@ def registered_rating() -> Iterator[None]:
     """Ratings are one of the zoo's problems, and their model one of its architectures."""
     register(RatingConfig, load=lambda: {"RatingForPairs": RatingForPairs})
     ARCHITECTURE_FACTS["rating"] = FACTS
-    PROBLEMS["rating"] = "tests.support.rating"
-    EXPERIMENTS["rating"] = ("tests.support.rating.problem", "RATING")
+    PROBLEMS["rating"] = ("tests.support.rating.problem", "RATING")
     try:
         yield
     finally:
-        del ARCHITECTURES.loaders["rating"], ARCHITECTURE_FACTS["rating"], PROBLEMS["rating"], EXPERIMENTS["rating"]
+        del ARCHITECTURES.loaders["rating"], ARCHITECTURE_FACTS["rating"], PROBLEMS["rating"]
         ARCHITECTURES._loaded.pop("rating", None)
         RatingConfig.before_first_use = None

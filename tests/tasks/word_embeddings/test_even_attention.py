@@ -11,10 +11,11 @@ import torch
 
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
+from ctxzoo.tasks.word_embeddings.experiments import paper
 from ctxzoo.tasks.word_embeddings.hogwild_trainer import HogwildTrainer, _seed
 from ctxzoo.tasks.word_embeddings.kernel_parts import draw_noise
+from ctxzoo.tasks.word_embeddings.run import training_of
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
-from ctxzoo.tasks.word_embeddings.training_settings import WordVectorSettings, word_vector_run
 from ctxzoo.tasks.word_embeddings.unigrams import alias_table, noise_probabilities
 from tests.support.hogwild_runs import SPECIAL, corpus_of, model_of
 
@@ -28,9 +29,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 
 def settings(**changes: Any) -> WordEmbeddingTraining:
-    """What the recipe makes of its options."""
-    told = WordVectorSettings(epochs=EPOCHS, negative_samples=NOISE, **changes)
-    return word_vector_run(told, "attention_cbow", window=2, seed=0, recipe="words", commit="").training
+    """The paper's, as its recipe trains."""
+    return training_of(paper().changed(window=2, epochs=EPOCHS, negative_samples=NOISE, **changes))
 
 
 def trained(corpus: Corpus, **changes: Any) -> WordEmbeddingForMaskedLM:
@@ -100,4 +100,4 @@ def test_only_the_rate_of_the_logits_differs_from_attention_cbow() -> None:
     even, attention = settings(logit_learning_rate=0.0).told(), settings().told()
     assert {name for name in attention if even[name] != attention[name]} == {"logit_learning_rate"}
     with pytest.raises(ValueError, match="give --logit_learning_rate 0"):
-        WordVectorSettings(word_logits=False, position_logits=False)
+        paper().changed(word_logits=False, position_logits=False)

@@ -17,15 +17,14 @@ from ctxzoo.data.reading_notes import reading_notes
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import word_cutter
 from ctxzoo.results.result import TRIALS, read_results
-from ctxzoo.runs.own_training import prepared
-from ctxzoo.runs.training_request import TrainingRequest
+from ctxzoo.runs.own_data import OwnArgs, with_rows, write_rows
 from ctxzoo.tasks.word_embeddings.corpus import load_corpus
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
+from ctxzoo.tasks.word_embeddings.problem import WORD_EMBEDDINGS, WordEmbeddings
+from ctxzoo.tasks.word_embeddings.run import build_model, corpus_of, training_of
 from ctxzoo.tasks.word_embeddings.sample import sample_corpus
 from ctxzoo.tasks.word_embeddings.settings import CUSTOMS, WordEmbeddingTraining
-from ctxzoo.tasks.word_embeddings.training import WordVectorTraining
-
-TRAINING = WordVectorTraining()
+from tests.support.own_trainings import own_experiment
 
 
 @pytest.fixture
@@ -38,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def read(data: str, scratch: Path, **columns: Any) -> Any:
     scratch.mkdir()
-    return TRAINING.read(TrainingRequest(data=data, columns={"text_column": None, **columns}), scratch)
+    return WORD_EMBEDDINGS.read_own(own_experiment(WORD_EMBEDDINGS, data, **columns), {}, scratch)
 
 
 def test_lines_are_rows_packed_or_not_and_blank_ones_are_left_out(folder: Path) -> None:
@@ -78,31 +77,30 @@ def test_a_text_without_line_ends_is_cut_into_lines(folder: Path) -> None:
     assert " ".join(rows).split() == words
     assert [len(row.split()) for row in rows[1:-1]] == [1000] * (len(rows) - 2)
     assert notes.counts() == {"lines of up to 1,000 words, cut from longer ones": len(rows)}
-    prepared_rows = prepared(TRAINING, TrainingRequest(data="text8", columns={"text_column": None}))
-    assert all(prepared_rows.sizes.values())
+    assert all(write_rows(WORD_EMBEDDINGS, own_experiment(WORD_EMBEDDINGS, "text8"), OwnArgs()).sizes.values())
 
 
 def test_columns_of_a_dataset_and_of_a_file_that_has_none(folder: Path) -> None:
     (folder / "mails").mkdir()
     (folder / "mails" / "train.csv").write_text("body,subject\none line,first\n,second\n")
-    both = read(str(folder / "mails"), folder / "x", text_column=["subject", "body"])
+    both = read(str(folder / "mails"), folder / "x", text_column=("subject", "body"))
     assert both.splits["train"]["text"][:] == ["first", "one line", "second"]
     with pytest.raises(ValueError, match=r"text\.txt is running text, .* no column body"):
-        read("text.txt", folder / "y", text_column=["body"])
+        read("text.txt", folder / "y", text_column=("body",))
 
 
 @pytest.mark.parametrize("settings", ["default", "paper"])
 @pytest.mark.parametrize("variant", CUSTOMS)
 def test_every_setting_makes_a_training(settings: str, variant: str) -> None:
-    preset = TRAINING.preset(settings, "word_embedding", variant)
-    told = WordEmbeddingTraining(**preset.task)
-    assert told.schedule == CUSTOMS[variant].schedule
+    experiment = WORD_EMBEDDINGS.settings(settings, "word_embedding", variant)
+    told = training_of(experiment)
+    assert {name: getattr(told, name) for name in CUSTOMS[variant]._fields} == CUSTOMS[variant]._asdict()
     searched = {"learning_rate", "epochs", "window", "word_dim", "negative_samples", "subsampling"}
-    assert set(TRAINING.search_space(preset)) == searched
+    assert set(WORD_EMBEDDINGS.search_space(experiment)) == searched
 
 
 def test_settings_of_the_paper_are_those_of_its_recipe() -> None:
-    told = TRAINING.preset("paper", "word_embedding", "attention_cbow").settings()
+    told = WORD_EMBEDDINGS.settings("paper", "word_embedding", "attention_cbow").settings()
     names = ("word_dim", "window", "min_count", "epochs", "negative_samples", "learning_rate")
     assert [told[name] for name in names] == [50, 20, 10, 2, 10, 0.05]
 
@@ -153,7 +151,7 @@ def test_a_search_keeps_the_lowest_perplexity(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     space = {"learning_rate": (0.05, 1e-5)}
-    monkeypatch.setattr(WordVectorTraining, "space", space)
+    monkeypatch.setattr(WordEmbeddings, "search_space", lambda *_: space)
     command = ["train", "word-embeddings", "--data", "text.txt", "--min_count", "2", "--variant", "cbow", "--tune", "9"]
     assert main(command) == 0
     trials = read_results(Path("runs/results") / TRIALS)
@@ -166,12 +164,10 @@ def test_a_search_keeps_the_lowest_perplexity(
 
 
 def test_the_seed_of_a_training_decides_the_weights_it_starts_from(folder: Path) -> None:
-    request = TrainingRequest(data="text.txt", seed=3, columns={"text_column": None}, output_dir=str(folder / "runs"))
-    preset = TRAINING.preset("default", *TRAINING.default)
-    run = TRAINING.run(request, preset, prepared(TRAINING, request))
-    corpus = run.load()
-    model = run.build_model(corpus)
+    experiment = own_experiment(WORD_EMBEDDINGS, "text.txt", seed=3)
+    experiment = with_rows(experiment, write_rows(WORD_EMBEDDINGS, experiment, OwnArgs()))
+    model = build_model(experiment, corpus_of(experiment))
     torch.manual_seed(3)
     expected = WordEmbeddingForMaskedLM(model.config)
     assert all(map(torch.equal, model.state_dict().values(), expected.state_dict().values()))
-    assert run.training.seed == run.spec.seed == 3
+    assert training_of(experiment).seed == 3

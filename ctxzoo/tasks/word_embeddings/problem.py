@@ -1,0 +1,202 @@
+"""Word embeddings: their trainings, and what the command line does with their checkpoints."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ctxzoo.data.notices import count_of
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.runs.problem import Problem
+from ctxzoo.tasks.commands import (
+    TEXT,
+    TEXT_COLUMN,
+    Option,
+    TaskCommands,
+    answer_file,
+    check_input,
+    device_of,
+    positive,
+    say_written,
+)
+from ctxzoo.tasks.word_embeddings import experiments
+from ctxzoo.tasks.word_embeddings.experiments import (
+    ARCHITECTURE,
+    ATTENTION,
+    PROBLEM,
+    SEARCH_SPACE,
+    TINY_SIZES,
+    TORCH_BATCH,
+    UNREAD,
+    WORDS,
+    WordData,
+    WordModel,
+    backend_of,
+)
+from ctxzoo.tasks.word_embeddings.settings import CUSTOMS, PRECISIONS
+from ctxzoo.training.libraries import is_installed
+
+if TYPE_CHECKING:
+    from ctxzoo.data.own_splits import OwnRows
+    from ctxzoo.hub.task_card import TaskCard
+    from ctxzoo.runs.spec import RunSpec
+    from ctxzoo.runs.train import ExperimentRun
+
+INSTALL = "pip install numba"
+
+
+class WordEmbeddings(Problem, TaskCommands):
+    """Which word stands in a place, from those around it: its trainings leave a vector for each word."""
+
+    name, title, train_name = PROBLEM, "masked words", "word-embeddings"
+    data_args, model_args = WordData, WordModel
+    of_tokenizer = WORDS
+    of_recipes = ("split", "test_split")
+    in_help = ("text_column", *WORDS, "word_dim", "window", "negative_samples", "subsampling", "backend")
+    default = (ARCHITECTURE, ATTENTION)
+    space = SEARCH_SPACE
+    objective, lower_is_better = "perplexity", True
+    called = '"... [MASK] ..."'
+    evaluate_options = (
+        Option("text_column", "of a dataset, one or several, read one after another; default: text", many=True),
+        Option("words", "how many of the text are predicted, a line at a time; default: 5000", positive),
+    )
+    predict_options = (TEXT, TEXT_COLUMN)
+
+    @property
+    def card(self) -> TaskCard:
+        from ctxzoo.tasks.word_embeddings.card import CARD
+
+        return CARD
+
+    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        return {name: {"architecture": name} for name in CUSTOMS}
+
+    def variant_of(self, config: Any) -> str:
+        architecture: str = config.architecture
+        return architecture
+
+    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        return experiments.paper(variant) if name == "paper" else experiments.default(variant)
+
+    def tiny(self, experiment: Experiment) -> Experiment:
+        sizes = TINY_SIZES if experiment.start.init_from is None else {}
+        rare = {} if experiment.values()["min_count"] is None else {"min_count": 1}
+        return experiment.changed(epochs=1, tiny=True, test_words=200, **sizes, **rare)
+
+    def check(self, experiment: Experiment) -> None:
+        """Refuse what a training cannot do before its text is read, beside what `Problem.check` refuses.
+
+        Raises:
+            ValueError: Numba is not installed, or cannot do what is asked for; a value that nothing here reads.
+        """
+        super().check(experiment)
+        run: Any = experiment.run
+        values, backend = experiment.values(), backend_of(run)
+        usual = {one.name: one.default for group in (experiment.trainer, run) for one in fields(group)}
+        for name in WORDS:
+            if values[name] is None and experiment.start.init_from is None:
+                raise ValueError(f"{name}=null belongs to a checkpoint that a training goes on from; give a value")
+        for name in UNREAD:
+            if values[name] != usual[name]:
+                raise ValueError(f"{name}={values[name]!r}: word vectors are trained without it; leave it out")
+        if backend == "torch":
+            if values["precision"] not in PRECISIONS:
+                raise ValueError(f"precision={values['precision']!r}: expected {' or '.join(PRECISIONS)}")
+            if values["shared_noise"]:
+                raise ValueError("shared_noise=True saves nothing in batches; leave it to the trainer of numba")
+            return
+        if not is_installed("numba"):
+            raise ValueError(f"backend is 'numba', which is not installed: {INSTALL}, or take the backend torch")
+        for name, only in (("batch_size", (None,)), ("precision", ("32-true",)), ("accelerator", ("auto", "cpu"))):
+            if values[name] not in only:
+                raise ValueError(
+                    f"{name}={values[name]!r}: the compiled loops go word by word on the CPU, in 32 bits; leave it "
+                    "out, or give --backend torch"
+                )
+
+    def resolve(self, experiment: Experiment) -> Experiment:
+        """Return it with the backend, its threads or its batches and devices, where they were left open."""
+        run: Any = experiment.run
+        if backend_of(run) == "numba":
+            import torch
+
+            threads = run.threads or torch.get_num_threads()
+            return experiment.changed(backend="numba", accelerator="cpu", devices="1", threads=threads)
+        if run.backend == "auto" and not is_installed("numba"):
+            print(f"numba is not installed: torch trains, which is slower on a CPU; {INSTALL}")
+        devices = "1" if run.devices == "auto" else run.devices
+        size = experiment.data.batch_size or TORCH_BATCH
+        return experiment.changed(backend="torch", devices=devices, batch_size=size)
+
+    def implied(self, experiment: Experiment) -> dict[str, Any]:
+        """Return values that follow from an experiment's, which results of earlier versions told."""
+        told = {"architecture": experiment.model.variant, "devices": experiment.run.devices}
+        if experiment.start.init_from is None:
+            return told
+        usual = experiments.default().values()  # which were told though the checkpoint decided them
+        return {**told, **{name: usual[name] for name in WORDS}}
+
+    def spec(self, experiment: Experiment) -> RunSpec:
+        """Return the identity of a run; of a dataset as it is the window and the split that is scored name files."""
+        spec, data = super().spec(experiment), experiment.data
+        if data.rows:
+            return spec
+        window = f"b{experiment.values()['window']}"
+        score = next(iter(self.scored(experiment)), experiment.values()["split"])
+        return replace(spec, tag="-".join(part for part in (window, spec.tag) if part), score=score)
+
+    def scored(self, experiment: Experiment) -> tuple[str, ...]:
+        """Return the names of the splits that are scored at the end."""
+        data: Any = experiment.data
+        if data.rows:
+            return tuple(dict.fromkeys(("validation", experiment.score)))
+        if experiment.score == "validation":
+            return ("validation",)
+        return (data.test_split,) if data.test_split and data.dataset != "sample" else ()
+
+    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        from ctxzoo.tasks.word_embeddings.reader import read_lines
+
+        return read_lines(experiment, files, scratch)
+
+    def train(self, run: ExperimentRun, *, resume: bool) -> None:
+        """Train, by compiled loops or Lightning, score, and write checkpoint folder and results file."""
+        from ctxzoo.tasks.word_embeddings.run import train_words
+
+        train_words(run, self.scored(run.experiment), resume=resume)
+
+    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        return '--text "... [MASK] ..."'
+
+    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+        from ctxzoo.tasks.word_embeddings.evaluation import evaluate
+
+        if options.precision != "32-true":
+            raise ValueError(f"--precision is {options.precision}; masked words are scored with 32-true")
+        if options.device not in ("auto", "cpu"):
+            raise ValueError(f"--device {options.device}: masked words are scored on the CPU; leave it out")
+        given = {name: value for name, value in own.items() if value is not None}
+        return evaluate(options.checkpoint, options.dataset, options.split, data_dir=options.data_dir, **given)
+
+    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+        check_input(options, "text", own["text"])
+
+        from ctxzoo.data.text_columns import TEXT_COLUMNS
+        from ctxzoo.tasks.word_embeddings.prediction import MaskAnswers, fill_masks
+
+        filler = self.card.load_pipeline(options.saved, device=device_of(options))
+        if options.file is None:
+            for word in fill_masks(filler, [own["text"]])[0]:
+                print(json.dumps(word, ensure_ascii=False))
+            return
+        columns = own["text_column"] or TEXT_COLUMNS[:1]
+        answers = MaskAnswers(filler, text_column=own["text_column"], batch_size=options.batch_size)
+        say_written(options, f"words for {count_of(answer_file(options, answers, columns=columns), 'texts')}")
+
+
+WORD_EMBEDDINGS = WordEmbeddings()

@@ -1,0 +1,93 @@
+"""A user's text, as rows of lines that lie on the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow as pa
+
+from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
+from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits, group_numbers, text_key
+from ctxzoo.data.reading_notes import note
+from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
+from ctxzoo.data.text_files import NOT_LINES
+from ctxzoo.runs.experiment import Experiment
+from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE
+from ctxzoo.tasks.word_embeddings.corpus_lines import TEXT, CorpusSource, refuse_columns
+
+HELD_OUT = 0.05  # of the lines, for each of validation and test
+LINES_AT_ONCE = 10_000
+NO_TEXT = (*NOT_LINES, ".jsonl")
+
+
+def read_lines(experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+    """Read the lines of a user's text, and which of them stay on one side; see `Problem.read_own`."""
+    splits, _ = gather_splits(experiment.data.dataset, files, lambda source: _load(source, experiment, scratch))
+    return OwnRows(
+        splits=splits,
+        groups=group_numbers({name: map(text_key, split[TEXT]) for name, split in splits.items()}),
+        unit="lines",
+        together="equal lines",
+        held_out=HELD_OUT,
+    )
+
+
+def _load(source: str, experiment: Experiment, scratch: Path) -> Loaded:
+    """Return the lines of each split of a source that are not blank, on the disk."""
+    data: Any = experiment.data
+    data_dir = experiment.run.data_dir
+    path = Path(resolve_dataset(source, data_dir))
+    if path.is_file() and path.suffix.lower() in NO_TEXT:
+        raise DatasetFileError(
+            f"{path} is a {path.suffix} file; expected running text, a sentence or a paragraph in each line (.txt, "
+            "also packed as .gz, .zst or .bz2), or a folder or Hub id with a column of texts"
+        )
+    names: Sequence[str] = ("train",)
+    if path.is_file() or source == SAMPLE:
+        refuse_columns(source, data.text_column)
+    else:
+        loaded = load_splits(source, data_dir, sample=True)
+        names = [name for name in SPLITS if name in loaded]
+        if not names:
+            raise TextFormatError(f"dataset {source!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
+    splits = {}
+    for name in names:
+        text = CorpusSource(source, data.text_column or TEXT, name, data_dir)
+        where = f"{source}, split {name!r}" if len(names) > 1 else source
+        splits[name] = _mapped(text.lines(), scratch / f"{len(list(scratch.iterdir()))}.arrow", where)
+        if not len(splits[name]):
+            raise TextFormatError(f"{source} holds no text; expected a sentence or a paragraph in each line")
+    return splits, dict.fromkeys(splits, source)
+
+
+def _mapped(lines: Iterable[str], file: Path, where: str) -> datasets.Dataset:
+    """Write the lines that are not blank into a file, and return them as rows that are read from there.
+
+    Lines of more than 1,000 words come as several rows, cut where sentences of a corpus are cut: so a text without line
+    ends can be divided.
+    """
+    schema = pa.schema({TEXT: pa.string()})
+    cut = blank = 0
+
+    def parts() -> Iterable[str]:
+        nonlocal cut, blank
+        for line in lines:
+            if not line.strip():
+                blank += 1
+                continue
+            words = line.split(" ") if line.count(" ") >= LONGEST_SENTENCE else [line]
+            for start in range(0, len(words), LONGEST_SENTENCE):
+                cut += len(words) > 1
+                yield " ".join(words[start : start + LONGEST_SENTENCE])
+
+    kept = (part for part in parts() if part.strip())
+    with pa.ipc.new_stream(str(file), schema) as stream:
+        while some := list(islice(kept, LINES_AT_ONCE)):
+            stream.write_batch(pa.record_batch([pa.array(some, pa.string())], schema=schema))
+    note(where, f"lines of up to {LONGEST_SENTENCE:,} words, cut from longer ones", cut)
+    note(where, "blank lines, left out", blank)
+    return datasets.Dataset.from_file(str(file))
