@@ -29,6 +29,8 @@ PAGES = [
     *(REPOSITORY_ROOT / "docs").rglob("*.md"),
     *(REPOSITORY_ROOT / folder / "README.md" for folder in ("recipes", "benchmarks", "model_cards")),
 ]
+# What only people of this project would understand; names of options, files and tables may have them.
+_PRIVATE_WORDS = re.compile(r"\b(?:levers?|cutter|floors|doors|moonshots?|boasts?|to be had)\b", flags=re.IGNORECASE)
 # The name ctxzoo as something to be had from a package index; a checkout (-e ".[train]") and a git URL are no index.
 _FROM_INDEX = re.compile(r"""pip3? install (?:-\S+ )*["'\\]*ctxzoo\b(?!\S* ?@)|(?:uv|pipx)\b[^\n]*\badd ctxzoo\b""")
 
@@ -138,6 +140,13 @@ def test_every_table_begins_with_its_headings() -> None:
             lines = table.splitlines()
             assert len(lines) > 1, f"{path.name}: {lines[0][:60]}"
             assert re.fullmatch(r"\|[\s:|-]+\|", lines[1]), f"{path.name}: {lines[0][:60]}"
+
+
+def test_pages_have_no_private_words() -> None:
+    for page in (page for page in PAGES if page.name != "CHANGELOG.md"):
+        text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        prose = re.sub(r"^(?:\||<!--).*$", "", text, flags=re.MULTILINE)
+        assert _PRIVATE_WORDS.findall(prose) == [], page.name
 
 
 def test_nothing_is_installed_by_a_name_that_anybody_could_register() -> None:
