@@ -28,11 +28,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ctxzoo.hub.saved_model import load_saved_model
+from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.results.figures import draw_lists, new_figure, save_figure
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.sequences.data import SessionDataModule
 from ctxzoo.tasks.sequences.pictures import draw_drift, drift_gates, topic_items
-from ctxzoo.training.scoring import in_evaluation_mode
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
 PERCENTILES = (5, 50, 95)

@@ -153,11 +153,35 @@ class ZooConfig(PreTrainedConfig):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
 
+    def check_not_negative(self, *names: str) -> None:
+        """Raise ValueError for a field, of those named, that is below 0; None is not."""
+        for name in names:
+            if (getattr(self, name) or 0) < 0:
+                raise ValueError(f"{name} must be 0 or above, got {getattr(self, name)}")
+
     def check_rates(self, *names: str) -> None:
         """Raise ValueError for a field, of those named, that is no rate of dropout."""
         for name in names:
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+
+    def check_names(self, field: str, size: str, number: int, *, differ: bool = True) -> None:
+        """Raise ValueError unless a list of names, where there is one, has as many as there are things, which differ.
+
+        Args:
+            field: Field that holds the list; None in it: there is none.
+            size: What messages say of how many things there are.
+            number: How many there are.
+            differ: Whether no two may have one name.
+        """
+        names = getattr(self, field)
+        if names is None:
+            return
+        if len(names) != number:
+            raise ValueError(f"{field} has {len(names)} entries, but {size}")
+        if differ and len(set(names)) < number:
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"{field}: two have the name {twice!r}; names must differ")
 
     @classmethod
     def _of_all_parents(cls, name: str) -> dict[str, Any]:

@@ -146,10 +146,8 @@ class BidafConfig(ZooConfig):
             self.check_counts("trained_positions")
         if self.char_vocab_size != 0 and self.char_vocab_size < 2:
             raise ValueError(f"char_vocab_size must be 0 (no characters) or at least 2, got {self.char_vocab_size}")
-        if self.num_highway_layers < 0:
-            raise ValueError(f"num_highway_layers must not be negative, got {self.num_highway_layers}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
+        self.check_not_negative("num_highway_layers")
+        self.check_rates("dropout")
         if self.no_answer_threshold is not None and not 0 <= self.no_answer_threshold <= 1:
             raise ValueError(f"no_answer_threshold must be in [0, 1], or null; got {self.no_answer_threshold}")
 

@@ -63,12 +63,6 @@ class EncoderConfig(ZooConfig):
         """The numbers of a step as it enters."""
         return self.word_dim
 
-    def check_not_negative(self, *names: str) -> None:
-        """Raise ValueError for a field, of those named, that is below 0."""
-        for name in names:
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be 0 or above, got {getattr(self, name)}")
-
     def validate_sizes(self) -> None:
         self.check_counts("word_dim", "hidden_size", "num_layers", "num_heads")
         if self.hidden_size % self.num_heads:

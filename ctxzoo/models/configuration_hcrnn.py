@@ -45,5 +45,4 @@ class HcrnnConfig(SessionConfig):
 
     def validate_topics(self) -> None:
         self.check_counts("num_topics")
-        if self.kl_lambda < 0:
-            raise ValueError(f"kl_lambda must be 0 or above, got {self.kl_lambda}")
+        self.check_not_negative("kl_lambda")

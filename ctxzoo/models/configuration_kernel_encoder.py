@@ -99,8 +99,5 @@ class KernelEncoderConfig(TextEncoderConfig):
         Raises:
             ValueError: another number of names than `input_size`, or a negative number of rows.
         """
-        if self.feature_names is not None and len(self.feature_names) != self.input_size:
-            raise ValueError(
-                f"feature_names has {len(self.feature_names)} entries, but input_size is {self.input_size}"
-            )
+        self.check_names("feature_names", f"input_size is {self.input_size}", self.input_size, differ=False)
         self.check_not_negative("num_context_rows")

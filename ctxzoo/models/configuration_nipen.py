@@ -118,6 +118,4 @@ class NipenConfig(VoteConfig):
             raise ValueError(f"new_bill_rate must be 0 to 1, got {self.new_bill_rate}")
         if self.new_bill_rate and not self.amortized_bills:
             raise ValueError(f"new_bill_rate={self.new_bill_rate} without amortized_bills=True: no bill can be new")
-        for name in LAMBDAS:
-            if (getattr(self, f"{name}_lambda") or 0) < 0:
-                raise ValueError(f"{name}_lambda must be 0 or above, got {getattr(self, f'{name}_lambda')}")
+        self.check_not_negative(*(f"{name}_lambda" for name in LAMBDAS))

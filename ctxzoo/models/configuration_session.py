@@ -39,23 +39,15 @@ class SessionConfig(ZooConfig):
             ValueError: no items, another number of names, an empty name, or one that two items have.
         """
         self.check_counts("num_items")
-        if self.item_names is None:
-            return
-        if len(self.item_names) != self.num_items:
-            raise ValueError(f"item_names has {len(self.item_names)} names, but num_items is {self.num_items}")
-        if not all(self.item_names):
+        if self.item_names is not None and "" in self.item_names:
             raise ValueError(f"item_names: item {self.item_names.index('') + 1} has an empty name")
-        if len(set(self.item_names)) < self.num_items:
-            twice = next(name for name in self.item_names if self.item_names.count(name) > 1)
-            raise ValueError(f"item_names: two items have the name {twice!r}; names must differ")
+        self.check_names("item_names", f"num_items is {self.num_items}", self.num_items)
 
     def validate_sizes(self) -> None:
         self.check_counts("embedding_size", "hidden_size", "max_history")
 
     def validate_rates(self) -> None:
-        for name in ("embedding_dropout", "pooled_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+        self.check_rates("embedding_dropout", "pooled_dropout")
 
     def names(self) -> list[str]:
         """Return the names of the items 1..num_items."""

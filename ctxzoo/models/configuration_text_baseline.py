@@ -116,8 +116,7 @@ class TextBaselineConfig(TextClassifierConfig):
 
     def validate_rates(self) -> None:
         self.check_rates("dropout", "pooled_dropout", "classifier_dropout")
-        if self.overlap_penalty < 0:
-            raise ValueError(f"overlap_penalty must be at least 0, got {self.overlap_penalty}")
+        self.check_not_negative("overlap_penalty")
 
 
 # The variants that stand beside the Contextualizer on sentences; the others classify documents (Mehta et al. 2019).

@@ -111,13 +111,7 @@ class TimeEncoderConfig(EncoderConfig):
             ValueError: another number of names, an empty name, or one that two events have; no event to read.
         """
         self.check_counts("max_history")
-        names = self.event_names
-        if names is None:
-            return
-        if len(names) != self.vocab_size - 1:
-            raise ValueError(f"event_names has {len(names)} names, but there are {self.vocab_size - 1} events")
-        if not all(names):
-            raise ValueError(f"event_names: event {names.index('') + 1} has an empty name")
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"event_names: two events have the name {twice!r}; names must differ")
+        if self.event_names is not None and "" in self.event_names:
+            raise ValueError(f"event_names: event {self.event_names.index('') + 1} has an empty name")
+        number = self.vocab_size - 1
+        self.check_names("event_names", f"there are {number} events", number)

@@ -49,20 +49,8 @@ class VoteConfig(ZooConfig):
             "words": "vocab_size",
         }
         for field, size in sizes.items():
-            names = getattr(self, field)
-            if names is None:
-                continue
-            if len(names) != getattr(self, size):
-                raise ValueError(f"{field} has {len(names)} entries, but {size} is {getattr(self, size)}")
-            if field != "legislator_groups" and len(set(names)) < len(names):
-                twice = next(name for name in names if names.count(name) > 1)
-                raise ValueError(f"{field}: two have the name {twice!r}; names must differ")
-
-    def check_rates(self, *names: str) -> None:
-        """Raise ValueError for a field, of those named, that is no rate from 0 to below 1."""
-        for name in names:
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+            number = getattr(self, size)
+            self.check_names(field, f"{size} is {number}", number, differ=field != "legislator_groups")
 
     def names_of_bills(self) -> list[str]:
         """Return the names of the bills 0..num_bills - 1."""

@@ -52,9 +52,7 @@ class VoteBaselineConfig(VoteConfig):
     def validate_baseline(self) -> None:
         self.check_counts("factors")
         self.check_rates("corruption_level", "dropout")
-        for name in ("ridge", "trust_ridge", "text_weight"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be 0 or above, got {getattr(self, name)}")
+        self.check_not_negative("ridge", "trust_ridge", "text_weight")
         if not self.hidden_widths or min(self.hidden_widths) < 1:
             raise ValueError(f"hidden_widths must be one width or more, of 1 or more, got {self.hidden_widths}")
         if self.with_network and self.kind != "ideal_point":

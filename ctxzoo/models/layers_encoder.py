@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import torch
 from torch import nn
@@ -210,11 +211,7 @@ class MultiHeadAttention(nn.Module):
         causal: bool,
         *,
         rotary: tuple[torch.Tensor, torch.Tensor] | None = None,
-        score_bias: torch.Tensor | None = None,
-        state: AttentionState | None = None,
-        use_cache: bool = False,
-        output_attentions: bool = False,
-        places: torch.Tensor | None = None,
+        **requests: Any,
     ) -> tuple[torch.Tensor, AttentionAux]:
         """Attend among the steps.
 
@@ -222,7 +219,7 @@ class MultiHeadAttention(nn.Module):
             x: (B, n, m).
             mask: boolean (B, n), True at real steps.
             rotary: Cosines and sines of `rotary_factors`; None: queries and keys are not turned.
-            causal, score_bias, state, use_cache, output_attentions, places: see `Attention.forward`.
+            causal, requests: see `Attention.forward`, whose other arguments by name the requests are.
 
         Returns:
             (B, n or K, m), and what else the attention gives.
@@ -232,19 +229,7 @@ class MultiHeadAttention(nn.Module):
         )
         if rotary is not None:
             query, key = rotate(query, rotary), rotate(key, rotary)
-        attended, aux = self.attention(
-            query,
-            key,
-            value,
-            mask,
-            causal,
-            hidden_states=x,
-            score_bias=score_bias,
-            state=state,
-            use_cache=use_cache,
-            output_attentions=output_attentions,
-            places=places,
-        )
+        attended, aux = self.attention(query, key, value, mask, causal, hidden_states=x, **requests)
         output: torch.Tensor = self.output(attended.transpose(1, 2).flatten(-2).to(x.dtype))
         return output, aux
 
@@ -277,25 +262,11 @@ class EncoderBlock(nn.Module):
         mask: torch.Tensor,
         causal: bool,
         *,
-        rotary: tuple[torch.Tensor, torch.Tensor] | None = None,
-        score_bias: torch.Tensor | None = None,
-        state: AttentionState | None = None,
-        use_cache: bool = False,
-        output_attentions: bool = False,
         places: torch.Tensor | None = None,
+        **requests: Any,
     ) -> tuple[torch.Tensor, AttentionAux]:
         """Return the steps (B, n or K, m), and what the attention gives; inputs as in `MultiHeadAttention.forward`."""
-        attended, aux = self.attention(
-            self.attention_norm(x),
-            mask,
-            causal,
-            rotary=rotary,
-            score_bias=score_bias,
-            state=state,
-            use_cache=use_cache,
-            output_attentions=output_attentions,
-            places=places,
-        )
+        attended, aux = self.attention(self.attention_norm(x), mask, causal, places=places, **requests)
         x, mask = chosen(x, places, 1), chosen(mask, places, 1)
         x = x + dropout(attended, self.dropout, self.training)
         inner = self.outer(F.gelu(self.inner(self.inner_norm(x))))

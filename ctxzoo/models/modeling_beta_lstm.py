@@ -9,16 +9,15 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn import functional as F
-from transformers import GenerationMixin
 from transformers.utils import ModelOutput
 
 from .configuration_beta_lstm import BetaLstmConfig
 from .layers_beta_lstm import BetaLSTM
 from .layers_beta_lstm_gates import GateStatistics
-from .layers_step_input import StepInput
-from .layers_text_input import TextInput
+from .layers_text_input import StepInput, TextInput
+from .modeling_generation import StreamingPreTrainedModel
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
-from .ops_inputs import boolean_mask, refuse_gaps, word_mask
+from .ops_inputs import refuse_gaps, word_mask
 from .ops_words import IGNORED, token_classification_loss
 
 # h and c (B, H) of each layer; with two directions, both of a layer one after the other.
@@ -273,13 +272,11 @@ class BetaLstmForTokenClassification(BetaLstmPreTrainedModel):
         return output if self.wants_dict(return_dict) else output.to_tuple()
 
 
-class BetaLstmForCausalLM(BetaLstmPreTrainedModel, GenerationMixin):
-    """The encoder as a language model: a softmax over the words for the next one. It streams, and `generate` works.
+class BetaLstmForCausalLM(BetaLstmPreTrainedModel, StreamingPreTrainedModel):
+    """The encoder as a language model: a softmax over the words for the next one. It streams.
 
-    The state that `use_cache` returns stands for all words before; a step of `generate` reads one word.
+    See `StreamingPreTrainedModel`.
     """
-
-    zoo_task = "language-modelling"
 
     def __init__(self, config: BetaLstmConfig) -> None:
         super().__init__(config)
@@ -290,12 +287,6 @@ class BetaLstmForCausalLM(BetaLstmPreTrainedModel, GenerationMixin):
         self.encoder = BetaLstmModel(config)
         self.lm_head = nn.Linear(config.output_size, config.num_words)
         self.post_init()
-
-    def get_output_embeddings(self) -> nn.Linear:
-        return self.lm_head
-
-    def set_output_embeddings(self, value: nn.Linear) -> None:
-        self.lm_head = value
 
     def forward(
         self,
@@ -346,36 +337,6 @@ class BetaLstmForCausalLM(BetaLstmPreTrainedModel, GenerationMixin):
                 loss = loss + self.config.kl_lambda * outputs.kl.sum() / predicted
         output = _steps_output(loss, logits, outputs)
         return output if self.wants_dict(return_dict) else output.to_tuple()
-
-    @classmethod
-    def _supports_default_dynamic_cache(cls) -> bool:
-        return False  # the state is not one of keys and values
-
-    def prepare_inputs_for_generation(
-        self,
-        input_ids: torch.Tensor,
-        state: LayerStates | None = None,
-        attention_mask: torch.Tensor | None = None,
-        inputs_embeds: torch.Tensor | None = None,
-        use_cache: bool | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        """Return what a step of `generate` reads: the whole prompt, then with the state the last word alone.
-
-        Raises:
-            ValueError: prompts with padding.
-        """
-        if attention_mask is not None and not bool(boolean_mask(attention_mask).all()):
-            raise ValueError("generate() needs prompts of one length, without padding; give them one at a time")
-        inputs = {"state": state, "use_cache": use_cache}
-        if state is not None:
-            return {"input_ids": input_ids[:, -1:], **inputs}
-        if inputs_embeds is not None:
-            return {"inputs_embeds": inputs_embeds, **inputs}
-        return {"input_ids": input_ids, **inputs}
-
-    def _reorder_cache(self, state: LayerStates, beam_idx: torch.Tensor) -> LayerStates:
-        return tuple((hidden.index_select(0, beam_idx), memory.index_select(0, beam_idx)) for hidden, memory in state)
 
 
 def _steps_output(loss: torch.Tensor | None, logits: torch.Tensor, outputs: BetaLstmModelOutput) -> BetaLstmStepsOutput:

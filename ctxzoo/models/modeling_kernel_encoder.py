@@ -19,6 +19,7 @@ from .modeling_text_encoder import (
     TextEncoderModel,
     TextEncoderStepsPreTrainedModel,
 )
+from .ops_execution import in_evaluation_mode
 from .ops_kernel_encoder import squared_error
 
 
@@ -93,7 +94,6 @@ class KernelEncoderForRegression(KernelEncoderPreTrainedModel, TextEncoderStepsP
         """Return the mean squared error, and how many numbers were predicted."""
         return squared_error(logits, labels, mask)
 
-    @torch.no_grad()
     def predict(self, rows: torch.Tensor) -> torch.Tensor:
         """Return what is predicted for rows, in the unit of the target; the model is in evaluation mode meanwhile.
 
@@ -119,10 +119,6 @@ class KernelEncoderForRegression(KernelEncoderPreTrainedModel, TextEncoderStepsP
         number = len(x)
         if self.context is not None:
             x = torch.cat([self.context.rows.to(x.dtype), x])
-        was_training = self.training
-        self.eval()
-        try:
+        with in_evaluation_mode(self):
             logits = self(inputs_embeds=x.unsqueeze(0), logits_to_keep=number, return_dict=True).logits[0]
-        finally:
-            self.train(was_training)
         return self.scaling.target(logits.float())

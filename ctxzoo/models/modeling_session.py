@@ -11,6 +11,7 @@ from transformers.utils import ModelOutput
 from .configuration_session import SessionConfig
 from .layers_session import ItemTable, without_padding
 from .modeling_base import ZooPreTrainedModel
+from .ops_execution import in_evaluation_mode
 from .ops_inputs import rows_of_names
 from .ops_session import next_item_loss, next_items
 
@@ -135,7 +136,6 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         """
         return [row + 1 for row in rows_of_names(history, self.config.names(), "item")]
 
-    @torch.no_grad()
     def recommend(
         self, history: Sequence[str | int], k: int | None = None, *, only_new: bool = False
     ) -> list[tuple[str, float]]:
@@ -163,13 +163,9 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         k = min(TOP, left) if k is None else k
         if not 1 <= k <= left:
             raise ValueError(f"k={k}: expected 1 to {left}, the items that can be recommended")
-        was_training = self.training
-        self.eval()
-        try:
+        with in_evaluation_mode(self):
             read = torch.tensor([ids[-config.max_history :]], device=self.device)
             logits = self(input_ids=read, return_dict=True).logits[0]
-        finally:
-            self.train(was_training)
         probabilities = logits.softmax(dim=0)
         if only_new:
             probabilities[ids] = -1

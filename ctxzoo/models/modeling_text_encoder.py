@@ -4,11 +4,10 @@ from typing import Any
 
 import torch
 from torch import nn
-from transformers import GenerationMixin
 
 from .configuration_encoder import TextEncoderConfig
 from .layers_encoder import small_linear
-from .layers_step_input import StepInput
+from .layers_text_input import StepInput
 from .modeling_encoder import (
     EncoderHeadOutput,
     EncoderModel,
@@ -18,7 +17,7 @@ from .modeling_encoder import (
     EncoderState,
     EncoderStepsPreTrainedModel,
 )
-from .ops_inputs import boolean_mask
+from .modeling_generation import StreamingPreTrainedModel
 from .ops_words import IGNORED, classification_loss, token_classification_loss
 
 
@@ -178,13 +177,8 @@ class TextEncoderForTokenClassification(TextEncoderStepsPreTrainedModel):
         return loss, ((labels != IGNORED) & mask).sum().clamp(min=1)
 
 
-class TextEncoderForCausalLM(TextEncoderStepsPreTrainedModel, EncoderNextStepPreTrainedModel, GenerationMixin):
-    """A language model: a softmax over the words for the next one. It streams, and `generate` works.
-
-    The state that `use_cache` returns stands for all words before; a step of `generate` reads one word.
-    """
-
-    zoo_task = "language-modelling"
+class TextEncoderForCausalLM(TextEncoderStepsPreTrainedModel, EncoderNextStepPreTrainedModel, StreamingPreTrainedModel):
+    """A language model: a softmax over the words for the next one. It streams, see `StreamingPreTrainedModel`."""
 
     def __init__(self, config: TextEncoderConfig) -> None:
         super().__init__(config)
@@ -194,40 +188,3 @@ class TextEncoderForCausalLM(TextEncoderStepsPreTrainedModel, EncoderNextStepPre
     def scores(self, steps: torch.Tensor) -> torch.Tensor:
         logits: torch.Tensor = self.lm_head(steps)
         return logits
-
-    def get_output_embeddings(self) -> nn.Linear:
-        return self.lm_head
-
-    def set_output_embeddings(self, value: nn.Linear) -> None:
-        self.lm_head = value
-
-    @classmethod
-    def _supports_default_dynamic_cache(cls) -> bool:
-        return False  # the state is a tuple of tensors
-
-    def prepare_inputs_for_generation(
-        self,
-        input_ids: torch.Tensor,
-        state: EncoderState | None = None,
-        attention_mask: torch.Tensor | None = None,
-        inputs_embeds: torch.Tensor | None = None,
-        use_cache: bool | None = None,
-        logits_to_keep: int = 0,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
-        """Return what a step of `generate` reads: the whole prompt, then with the state the last word alone.
-
-        Raises:
-            ValueError: prompts with padding.
-        """
-        if attention_mask is not None and not bool(boolean_mask(attention_mask).all()):
-            raise ValueError("generate() needs prompts of one length, without padding; give them one at a time")
-        inputs = {"state": state, "use_cache": use_cache, "logits_to_keep": logits_to_keep}
-        if state is not None:
-            return {"input_ids": input_ids[:, -1:], **inputs}
-        if inputs_embeds is not None:
-            return {"inputs_embeds": inputs_embeds, **inputs}
-        return {"input_ids": input_ids, **inputs}
-
-    def _reorder_cache(self, state: EncoderState, beam_idx: torch.Tensor) -> EncoderState:
-        return tuple(tuple(each.index_select(0, beam_idx) for each in layer) for layer in state)

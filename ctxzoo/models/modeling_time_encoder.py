@@ -20,6 +20,7 @@ from .modeling_encoder import (
     EncoderNextStepPreTrainedModel,
     EncoderPreTrainedModel,
 )
+from .ops_execution import in_evaluation_mode
 from .ops_inputs import rows_of_names
 from .ops_time_encoder import check_timestamps
 from .ops_words import IGNORED
@@ -197,7 +198,6 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
         """
         return [row + 1 for row in rows_of_names(history, self.config.names(), "event")]
 
-    @torch.no_grad()
     def next_events(
         self, history: Sequence[str | int], timestamps: Sequence[float], k: int | None = None
     ) -> list[tuple[str, float]]:
@@ -227,16 +227,12 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
         k = min(TOP, number) if k is None else k
         if not 1 <= k <= number:
             raise ValueError(f"k={k}: expected 1 to {number}, the events that there are")
-        was_training = self.training
-        self.eval()
-        try:
+        with in_evaluation_mode(self):
             inputs = {
                 "input_ids": torch.tensor([ids[-self.config.max_history :]], device=self.device),
                 "timestamps": times[:, -self.config.max_history :].to(self.device),
             }
             probabilities = self(**inputs, logits_to_keep=1, return_dict=True).logits[0, -1].float().softmax(dim=0)
-        finally:
-            self.train(was_training)
         likeliest = probabilities[1:].topk(k)
         events = likeliest.indices.tolist()
         names = [self.config.name_of(event + 1) for event in events]

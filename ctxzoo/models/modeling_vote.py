@@ -9,6 +9,7 @@ import torch
 from .configuration_vote import VoteConfig
 from .layers_vote import TrustNetwork
 from .modeling_base import ZooPreTrainedModel
+from .ops_execution import in_evaluation_mode
 from .ops_inputs import rows_of_names
 from .ops_vote import NEW_BILL, together, without_outcomes, words_of
 
@@ -68,7 +69,6 @@ class VotePreTrainedModel(ZooPreTrainedModel):
                     counts[row, places[word]] = count
         return counts
 
-    @torch.no_grad()
     def predict_votes(
         self, text: str | None = None, bill: str | int = NEW_BILL, known: Mapping[str, int] | None = None
     ) -> list[tuple[str, float]]:
@@ -105,15 +105,11 @@ class VotePreTrainedModel(ZooPreTrainedModel):
         votes = torch.full((1, len(names)), torch.nan)
         if known:
             votes[0, rows_of_names(list(known), names, "legislator")] = torch.tensor([float(v) for v in known.values()])
-        was_training = self.training
-        self.eval()
-        try:
+        with in_evaluation_mode(self):
             logits = self(
                 bag_of_words=self.bags_of_words([text or ""]).to(self.device, self.dtype),
                 bill_ids=torch.tensor([row], device=self.device),
                 votes=votes.to(self.device, self.dtype),
                 return_dict=True,
             ).logits[0]
-        finally:
-            self.train(was_training)
         return list(zip(names, logits.float().sigmoid().tolist(), strict=True))

@@ -1,11 +1,12 @@
 """How parts of a model run: dropout, parts computed again, gradients that are derived once, and traced programs."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import wraps
 from typing import Any
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
@@ -108,6 +109,18 @@ def refuse_jit_trace(name: str) -> None:
             f"torch.jit.trace of {name} would keep the sizes of the example, and be wrong at others; use "
             "torch.export.export(model, (), batch, dynamic_shapes=...), which does not"
         )
+
+
+@contextmanager
+def in_evaluation_mode(model: nn.Module) -> Iterator[None]:
+    """Put a model in evaluation mode within a `with` block, without gradients, and then in the mode that it had."""
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        model.train(was_training)
 
 
 def without_autocast(device: torch.device) -> AbstractContextManager[object]:

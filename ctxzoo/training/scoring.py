@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import lightning
-import torch
 from transformers import AutoConfig, AutoTokenizer, PreTrainedModel
 
 from ctxzoo.data.files import refuse_missing_path
@@ -72,18 +69,6 @@ def tokenizer_of(checkpoint: str | Path | PreTrainedModel, tokenizer: Any = None
             "checkpoint folder of both"
         )
     return AutoTokenizer.from_pretrained(str(checkpoint))
-
-
-@contextmanager
-def in_evaluation_mode(model: torch.nn.Module) -> Iterator[None]:
-    """Put a model in evaluation mode within a `with` block, without gradients, and then in the mode that it had."""
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        model.train(was_training)
 
 
 class HasSplits(Protocol):

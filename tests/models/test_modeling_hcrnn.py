@@ -499,8 +499,8 @@ def test_recommendations_that_cannot_be(history: Any, k: int, message: str) -> N
     ("fields", "message"),
     [
         ({"num_items": 0}, "num_items must be at least 1, got 0"),
-        ({"item_names": ["a"]}, "item_names has 1 names, but num_items is 12"),
-        ({"item_names": ["a"] * 12}, "two items have the name 'a'"),
+        ({"item_names": ["a"]}, "item_names has 1 entries, but num_items is 12"),
+        ({"item_names": ["a"] * 12}, "item_names: two have the name 'a'"),
         ({"item_names": ["", *map(str, range(11))]}, "item 1 has an empty name"),
         ({"num_topics": 0}, "num_topics must be at least 1"),
         ({"kl_lambda": -1.0}, "kl_lambda must be 0 or above, got -1"),

@@ -386,7 +386,7 @@ def test_parameter_counts_of_the_wide_transformer() -> None:
         ({"classifier_dropout": -0.5}, "classifier_dropout must be at least 0 and below 1, got -0.5"),
         ({"attention_size": 0}, "attention_size must be at least 1, got 0"),
         ({"attention_heads": 0}, "attention_heads must be at least 1, got 0"),
-        ({"overlap_penalty": -0.1}, "overlap_penalty must be at least 0, got -0.1"),
+        ({"overlap_penalty": -0.1}, "overlap_penalty must be 0 or above, got -0.1"),
         ({"kernel_sizes": []}, r"kernel_sizes must hold numbers of words, at least 1, got \[\]"),
         ({"kernel_sizes": [3, 0]}, r"at least 1, got \[3, 0\]"),
         ({"num_steps": 0}, "num_steps must be at least 1, got 0"),

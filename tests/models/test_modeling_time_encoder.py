@@ -148,8 +148,8 @@ def test_next_events_are_those_of_the_last_position_by_name() -> None:
         ({"time_unit": 0.0}, "time_unit must be above 0"),
         ({"position": "bochner", "time_size": 5}, "time_size 5 must be even"),
         ({"position": "bochner", "time_reference": "last"}, "measures the times of a causal model by events"),
-        ({"event_names": ["a"]}, "event_names has 1 names, but there are 8 events"),
-        ({"event_names": ["a"] * 8}, "two events have the name 'a'"),
+        ({"event_names": ["a"]}, "event_names has 1 entries, but there are 8 events"),
+        ({"event_names": ["a"] * 8}, "event_names: two have the name 'a'"),
         ({"vocab_size": 0}, "vocab_size must be at least 1, got 0"),
     ],
 )

@@ -10,8 +10,8 @@ import torch
 from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.row_stream import LINES, Row, RowStream
 from ctxzoo.data.text_columns import ColumnNames, TextsOfRows
+from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.models.tokenization_word import WordTokenizer
-from ctxzoo.training.scoring import in_evaluation_mode
 
 PART = 1024  # words of a prompt that are read at once
 

@@ -7,8 +7,8 @@ import torch
 from numpy.typing import NDArray
 
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
+from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, Roll
-from ctxzoo.training.scoring import in_evaluation_mode
 
 
 def continue_roll(

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.ops_beta_lstm_gates import CELLS, draw_gammas, gate_pair
+from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.results.figures import new_figure, save_figure
 from ctxzoo.tasks.polyphonic_music.rolls import Roll
-from ctxzoo.training.scoring import in_evaluation_mode
 
 BINS = 40  # of each gate
 

@@ -16,6 +16,7 @@ from ctxzoo.hub.folder_files import WEIGHTS, sha256
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.layers_beta_lstm_gates import GateStatistics
 from ctxzoo.models.ops_beta_lstm_gates import CELLS
+from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.results.result import RESULTS_DIR, write_result_file
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.spec import RunSpec
@@ -23,7 +24,7 @@ from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.polyphonic_music.card import CARD
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
 from ctxzoo.tasks.polyphonic_music.task import PolyphonicMusicTask
-from ctxzoo.training.scoring import in_evaluation_mode, score_splits, task_of
+from ctxzoo.training.scoring import score_splits, task_of
 from ctxzoo.training.task import model_inputs
 
 GATES = ("input_gate", "forget_gate")

@@ -12,9 +12,9 @@ from ctxzoo.hub.card_facts import sample_facts
 from ctxzoo.hub.card_parts import Snippets, repo_line
 from ctxzoo.hub.task_card import Metric, TaskCard
 from ctxzoo.models.configuration_base import ZooConfig
+from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.results.figures import new_figure, save_figure
 from ctxzoo.results.result import RunResult
-from ctxzoo.training.scoring import in_evaluation_mode
 
 DIGITS = 3  # of what the programs of a card print
 

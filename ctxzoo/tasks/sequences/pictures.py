@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
+from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.results.figures import new_figure, save_figure, shown_word
 from ctxzoo.tasks.sequences.reader import seconds_of
-from ctxzoo.training.scoring import in_evaluation_mode
 
 QUARTERS = (25, 50, 75)
 SESSIONS_AT_ONCE = 1024  # sessions of one item

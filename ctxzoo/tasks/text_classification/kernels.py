@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from ctxzoo.models.layers_kernel_encoder import DirectKernel, SpectralDensity
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.modeling_kernel_encoder import KernelEncoderModel
+from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.results.figures import fonts, new_figure, save_figure, shown_word
 from ctxzoo.results.plots import COLOURS, lighten
-from ctxzoo.training.scoring import in_evaluation_mode
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,8 +14,8 @@ from ctxzoo.data.text_columns import ColumnNames, TextsOfRows
 from ctxzoo.hub.classification_facts import label_names
 from ctxzoo.hub.folder_files import TOKENIZER_FILES, read_json_object
 from ctxzoo.hub.saved_model import local_copy
+from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.tasks.text_classification.known_words import NO_KNOWN_WORD, count_words, no_known_word_note
-from ctxzoo.training.scoring import in_evaluation_mode
 
 if TYPE_CHECKING:
     from ctxzoo.models.tokenization_word import WordTokenizer

@@ -15,13 +15,14 @@ from ctxzoo.data.reading_notes import leave_out
 from ctxzoo.data.row_stream import LINES, Row, RowStream, stream_of
 from ctxzoo.data.text_columns import TextsOfRows
 from ctxzoo.hub.classification_facts import label_names
+from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.models.tokenization_word import WordTokenizer
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from ctxzoo.tasks.token_classification.reader import TAG_COLUMNS
 from ctxzoo.tasks.token_classification.sources import COLUMN_FILES, TOKENS, UNIVERSAL, read_tag_file
 from ctxzoo.training.classification import ClassificationTask
-from ctxzoo.training.scoring import in_evaluation_mode, score_splits, task_of, tokenizer_of
+from ctxzoo.training.scoring import score_splits, task_of, tokenizer_of
 
 
 class TokenClassificationTask(ClassificationTask):

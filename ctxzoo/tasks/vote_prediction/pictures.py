@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ctxzoo.data.reading_notes import note
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
+from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.results.figures import draw_lists, new_figure, save_figure
-from ctxzoo.training.scoring import in_evaluation_mode
 
 COLOURS = {"Democrat": "tab:blue", "Republican": "tab:red", "Independent": "tab:green"}
 OTHERS = ("tab:blue", "tab:red", "tab:green", "tab:purple", "tab:orange", "tab:brown")

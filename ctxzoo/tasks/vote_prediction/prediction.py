@@ -17,9 +17,9 @@ from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.row_stream import LINES, TEXT, Row, RowStream
 from ctxzoo.data.text_columns import joined_text, names_of
 from ctxzoo.hub.saved_model import load_saved_model
+from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.models.ops_vote import NEW_BILL
 from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, as_text
-from ctxzoo.training.scoring import in_evaluation_mode
 
 
 class Bill(NamedTuple):
