@@ -5,12 +5,13 @@ from __future__ import annotations
 from ctxzoo.catalogue.entry import Entry, RawFile
 from ctxzoo.catalogue.read_lines import sentences_by_file
 from ctxzoo.catalogue.read_samples import wikipedia_sample
-from ctxzoo.catalogue.read_vectors import vectors_of_package, vectors_of_text
 from ctxzoo.catalogue.read_words import (
     brown_corpus,
     conll_2000,
     conll_u,
     treebank_sample,
+    vectors_of_package,
+    vectors_of_text,
     word_analogies,
     word_pairs,
 )

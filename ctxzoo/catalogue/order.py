@@ -15,6 +15,9 @@ import numpy.typing as npt
 
 from ctxzoo.catalogue.entry import Rows, Splits
 
+SPLITS = ("train", "validation", "test")
+SPLIT_SEED = 20200608
+ENDS = (0.8, 0.9)  # fractions of the rows up to where train and validation go
 KEY = np.uint32  # a collision among the rows of a set would show in the fingerprint
 
 
@@ -44,6 +47,20 @@ def arranged(rows: Sequence[dict[str, Any]], by: Sequence[str], name: str) -> Sp
     return {
         split: columns_of([found[key] for key in keys.tolist() if key in found]) for split, keys in stored(name).items()
     }
+
+
+def drawn_splits(rows: Iterable[dict[str, Any]], by: str, seed: int = SPLIT_SEED) -> dict[str, list[dict[str, Any]]]:
+    """Return train, validation and test, drawn, the rows of each in the order of `by`.
+
+    Args:
+        rows: of whom 80 %, 10 % and 10 % are drawn.
+        by: a column whose values tell rows apart.
+        seed: of the draw; default: that of all sets but one.
+    """
+    ordered = sorted(rows, key=lambda row: row[by])
+    drawn = np.random.default_rng(seed).permutation(len(ordered))
+    parts = np.split(drawn, [int(share * len(ordered)) for share in ENDS])
+    return {split: [ordered[row] for row in sorted(part.tolist())] for split, part in zip(SPLITS, parts, strict=True)}
 
 
 def columns_of(rows: Sequence[dict[str, Any]]) -> Rows:

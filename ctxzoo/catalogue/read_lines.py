@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +22,42 @@ def lines_of(path: Path, encoding: str = "utf-8") -> list[str]:
     Raises:
         RawFileError: the file is not in that encoding.
     """
+    lines = text_of(path, encoding).split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def text_of(path: Path, encoding: str = "utf-8") -> str:
+    """Return the text of a file as it is.
+
+    Raises:
+        RawFileError: the file is not in that encoding.
+    """
     try:
-        lines = path.read_bytes().decode(encoding).split("\n")
+        return path.read_bytes().decode(encoding)
     except UnicodeDecodeError as error:
         raise RawFileError(
             f"{path.name}: byte {error.start} is not {encoding}; expected the file of the source"
         ) from error
-    return lines[:-1] if lines[-1] == "" else lines
+
+
+def table_rows(lines: Iterable[str], name: str, columns: Iterable[str]) -> Iterator[dict[str, str]]:
+    """Yield the rows of a table of commas whose first line names its columns.
+
+    Args:
+        lines: the table, line by line.
+        name: of its file, for the message.
+        columns: those that are read.
+
+    Raises:
+        RawFileError: a column is not there.
+    """
+    csv.field_size_limit(sys.maxsize)
+    reader = csv.DictReader(lines)
+    found = list(reader.fieldnames or ())
+    missing = [column for column in columns if column not in found]
+    if missing:
+        raise RawFileError(f"{name} has the columns {found}; expected {missing[0]!r}")
+    yield from reader
 
 
 def texts_by_file(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import html
 import io
 import json
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from typing import Any
 from ctxzoo.catalogue.archives import zip_texts
 from ctxzoo.catalogue.entry import Files, RawFileError, Splits
 from ctxzoo.catalogue.order import arranged, columns_of
-from ctxzoo.catalogue.read_lines import lines_of
+from ctxzoo.catalogue.read_lines import lines_of, table_rows, text_of
 
 Row = dict[str, Any]
 STARS = ("very negative", "negative", "neutral", "positive", "very positive")
@@ -30,22 +28,6 @@ _BLANKS = re.compile(r"[^\S\n]+")
 _ARTICLE = re.compile(r'<doc id="(\d+)"[^>]*title="([^"]*)">\n')
 
 
-def _table(lines: Iterable[str], name: str, columns: Iterable[str]) -> Iterator[dict[str, str]]:
-    csv.field_size_limit(sys.maxsize)
-    reader = csv.DictReader(lines)
-    missing = set(columns) - set(reader.fieldnames or ())
-    if missing:
-        raise RawFileError(f"{name} has no column {', '.join(sorted(missing))}; expected the file of the source")
-    yield from reader
-
-
-def _utf8(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise RawFileError(f"{path.name}: byte {error.start} is not UTF-8; expected the file of the source") from error
-
-
 def yelp_sample(files: Files) -> Splits:
     """Return reviews of three selections, line breaks and quotes written as in the set on the Hub."""
     return arranged(list(_reviews(files)), ("text", "label"), "yelp")
@@ -53,16 +35,16 @@ def yelp_sample(files: Files) -> Splits:
 
 def _reviews(files: Files) -> Iterator[Row]:
     try:
-        for row in json.loads(_utf8(files["train.json"])):
+        for row in json.loads(text_of(files["train.json"])):
             yield {"label": STARS.index(row["label"]), "text": row["sentence"].removeprefix("Text: ").strip()}
     except (ValueError, KeyError, TypeError) as error:
         raise RawFileError(f"train.json has another form: {error!r}; expected the file of the source") from error
     for name in ("dev.csv", "test.csv"):
-        for row in _table(io.StringIO(_utf8(files[name]), newline=""), name, ("text", "label2")):
+        for row in table_rows(io.StringIO(text_of(files[name]), newline=""), name, ("text", "label2")):
             yield {"label": _stars(row["label2"].rpartition(" ")[2], name), "text": _escaped(row["text"])}
-    with zip_texts(files["yelp.csv.zip"]) as text_of:
-        text = text_of("yelp.csv")
-    for row in _table(io.StringIO(text, newline=""), "yelp.csv", ("text", "stars")):
+    with zip_texts(files["yelp.csv.zip"]) as member:
+        text = member("yelp.csv")
+    for row in table_rows(io.StringIO(text, newline=""), "yelp.csv", ("text", "stars")):
         yield {"label": _stars(row["stars"], "yelp.csv"), "text": _escaped(row["text"])}
 
 
@@ -94,7 +76,7 @@ def _headlines(files: Files) -> Iterator[Row]:
                 publisher = publisher_of.get(title, "Daily Mail")
                 yield {"title": title, "label": CATEGORIES.index(label), "publisher": publisher}
     name = "uci-news-aggregator.csv"
-    for row in _table(io.StringIO(_utf8(files[name]), newline=""), name, ("TITLE", "CATEGORY", "PUBLISHER")):
+    for row in table_rows(io.StringIO(text_of(files[name]), newline=""), name, ("TITLE", "CATEGORY", "PUBLISHER")):
         if row["CATEGORY"] in CATEGORIES:
             number = CATEGORIES.index(row["CATEGORY"])
             yield {"title": repaired(row["TITLE"].strip()), "label": number, "publisher": row["PUBLISHER"]}
@@ -135,7 +117,7 @@ def wikipedia_sample(files: Files) -> Splits:
     """Return about a quarter of the articles of an extract, in rows of up to 1,000 words that end with a paragraph."""
     rows: dict[str, list[Row]] = {"train": [], "validation": [], "test": []}
     for path in files.values():
-        text = _utf8(path)
+        text = text_of(path)
         starts = list(_ARTICLE.finditer(text))
         if not starts:
             raise RawFileError(f'{path.name} holds no <doc id="…" … title="…">; expected the file of the source')

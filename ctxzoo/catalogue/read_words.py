@@ -1,17 +1,19 @@
-"""Tagged sentences of several corpora, and lists of word pairs and of analogies."""
+"""Tagged sentences of several corpora, lists of word pairs and of analogies, and word vectors."""
 
 from __future__ import annotations
 
-import csv
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.catalogue.archives import zip_texts
+import numpy as np
+
+from ctxzoo.catalogue.archives import tar_texts, zip_lines, zip_texts
 from ctxzoo.catalogue.entry import Files, RawFileError, Rows, Splits
-from ctxzoo.catalogue.read_lines import lines_of
+from ctxzoo.catalogue.read_lines import lines_of, table_rows
 
 UNKNOWN_TAG = "X"  # of the universal tags, for what the map of a tagset does not name
 _TREE = re.compile(r"\(([^\s()]*)|\)|([^\s()]+)")
@@ -172,10 +174,48 @@ def word_pairs(sets: Mapping[str, str]) -> Callable[[Files], Splits]:
 def word_analogies(files: Files) -> Splits:
     """Return the analogy questions of a table with the columns type, word1, word2, word3 and target."""
     (path,) = files.values()
-    reader = csv.DictReader(lines_of(path))
     columns = {"category": "type", "a": "word1", "b": "word2", "c": "word3", "d": "target"}
-    if not set(columns.values()) <= set(reader.fieldnames or ()):
-        raise RawFileError(f"{path.name} has the columns {reader.fieldnames}; expected {', '.join(columns.values())}")
-    questions = list(reader)
+    questions = list(table_rows(lines_of(path), path.name, columns.values()))
     rows = {name: [question[column] for question in questions] for name, column in columns.items()}
     return {"test": {"dataset": ["google"] * len(questions), **rows}}
+
+
+ROWS = "train"  # the one split of a set of vectors
+
+
+def vectors_of_text(member: str, dim: int) -> Callable[[Files], Splits]:
+    """Return a converter of a zip archive whose member has a word and `dim` numbers in each line."""
+
+    def convert(files: Files) -> Splits:
+        (path,) = files.values()
+        words, vectors = [], []
+        with zip_lines(path, member) as lines:
+            for number, line in enumerate(lines, start=1):
+                cells = line.decode("utf-8").rstrip("\n").rsplit(" ", dim)
+                try:
+                    vectors.append(np.array(cells[1:], np.float32))
+                except ValueError as error:
+                    raise RawFileError(f"{member}, line {number}: {cells[0]!r} has no numbers behind it") from error
+                if len(vectors[-1]) != dim:
+                    raise RawFileError(f"{member}, line {number}: {len(vectors[-1])} numbers; expected {dim}")
+                words.append(cells[0])
+        return {ROWS: {"word": words, "vector": vectors}}
+
+    return convert
+
+
+def vectors_of_package(member: str, dim: int) -> Callable[[Files], Splits]:
+    """Return a converter of a package of npm, whose JSON file has `words`, and `vectors` of `dim` numbers and more."""
+
+    def convert(files: Files) -> Splits:
+        (path,) = files.values()
+        texts = [text for _, text in tar_texts(path, re.compile(re.escape(member)))]
+        if not texts:
+            raise RawFileError(f"{path.name} holds no {member}; expected the package")
+        table = json.loads(texts[0])
+        vectors = [np.array(table["vectors"][word][:dim], np.float32) for word in table["words"]]
+        if any(len(vector) != dim for vector in vectors):
+            raise RawFileError(f"{path.name}: a word has fewer than {dim} numbers")
+        return {ROWS: {"word": table["words"], "vector": vectors}}
+
+    return convert

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from ctxzoo.catalogue.build import get
-from ctxzoo.catalogue.entries import ENTRIES
-from ctxzoo.catalogue.fingerprints import FINGERPRINTS
+from ctxzoo.catalogue.entries import ENTRIES, FINGERPRINTS
 from ctxzoo.catalogue.order import stored
 from tests.support import catalogue_facts
 from tests.support.file_server import FileServer

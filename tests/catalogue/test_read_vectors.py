@@ -14,7 +14,7 @@ from ctxzoo.catalogue.build import get
 from ctxzoo.catalogue.download import RawFilesMissingError, WrongContentError
 from ctxzoo.catalogue.entries import ENTRIES
 from ctxzoo.catalogue.entry import Entry, RawFileError
-from ctxzoo.catalogue.read_vectors import vectors_of_package, vectors_of_text
+from ctxzoo.catalogue.read_words import vectors_of_package, vectors_of_text
 from ctxzoo.cli.main import main
 from ctxzoo.tasks.word_embeddings.evaluation_run import EmbeddingSource
 from ctxzoo.word_vectors.vectors import read_word_vectors, word_vectors_fingerprint

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,10 @@ import numpy.typing as npt
 
 import ctxzoo.catalogue
 from ctxzoo.catalogue.check import splits_of
+from ctxzoo.catalogue.entries import ENTRIES, FINGERPRINTS
 from ctxzoo.catalogue.entry import Entry
-from ctxzoo.catalogue.order import KEY, key_of
+from ctxzoo.catalogue.order import KEY, SPLITS, key_of
 from ctxzoo.catalogue.read_questions import places_of
-from ctxzoo.catalogue.read_votes import SPLITS
 from ctxzoo.data.sources import data_folder, dataset_fingerprint
 
 FOLDER = Path(str(ctxzoo.catalogue.__file__)).parent
@@ -97,37 +98,9 @@ def main() -> None:
     """Write fingerprints and orders into the package."""
     for name, arrays in orders().items():
         np.savez_compressed(FOLDER / f"{name}.npz", **arrays)
-    from ctxzoo.catalogue import (
-        entries_events,
-        entries_music,
-        entries_questions,
-        entries_regression,
-        entries_sentences,
-        entries_sessions,
-        entries_votes,
-        entries_words,
-    )
-
-    lines = [
-        '"""Fingerprints of the splits that results were computed on, written by tests/support/catalogue_facts.py."""',
-        "",
-        "FINGERPRINTS: dict[str, dict[str, str]] = {",
-    ]
-    kinds = (
-        entries_sentences,
-        entries_questions,
-        entries_words,
-        entries_music,
-        entries_sessions,
-        entries_votes,
-        entries_events,
-        entries_regression,
-    )
-    for entry in (entry for kind in kinds for entry in kind.ENTRIES if not entry.fingerprints):
-        lines.append(f'    "{entry.name}": {{')
-        lines += [f'        "{split}": "{value}",' for split, value in fingerprints(entry).items()]
-        lines.append("    },")
-    (FOLDER / "fingerprints.py").write_text("\n".join([*lines, "}", ""]), encoding="utf-8")
+    written = [entry for entry in ENTRIES.values() if entry.name in FINGERPRINTS or not entry.fingerprints]
+    computed = {entry.name: fingerprints(entry) for entry in written}
+    (FOLDER / "fingerprints.json").write_text(json.dumps(computed, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from scipy.io import savemat
 
-from ctxzoo.catalogue.entries_music import MUSIC_SETS
-from ctxzoo.catalogue.entries_regression import NUMBER_TABLES
 from ctxzoo.catalogue.entries_words import PENN_FILES, WORD_PAIR_SETS
 from ctxzoo.catalogue.entry import Entry, RawFile
-from ctxzoo.catalogue.read_events import EVENTS_FILE, FOLDS, HEAD, NAMES_FILE, TIMES_FILE
+from ctxzoo.catalogue.events import EVENTS_FILE, FOLDS, HEAD, NAMES_FILE, TIMES_FILE
+from ctxzoo.catalogue.music import MUSIC_SETS
 from ctxzoo.catalogue.read_questions import COURSE_DEV, COURSE_TEST, SAMPLE, SHIFTS, V1_DEV, V2_DEV
 from ctxzoo.catalogue.read_samples import CATEGORIES, STARS
-from ctxzoo.catalogue.read_votes import CONGRESSES, PARTIES
+from ctxzoo.catalogue.regression import NUMBER_TABLES
+from ctxzoo.catalogue.votes import CONGRESSES, PARTIES
 from tests.support.file_server import FileServer
 
 Row = dict[str, Any]

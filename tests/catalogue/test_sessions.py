@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ctxzoo.catalogue.entry import RawFileError
-from ctxzoo.catalogue.read_sessions import SPLIT_SEED, authors_sessions, movielens_100k
+from ctxzoo.catalogue.order import SPLIT_SEED
+from ctxzoo.catalogue.sessions import authors_sessions, movielens_100k
 
 HEAD = "\tItemId\tTime\tSessionId\titem_idx\tsess_idx\n"
 

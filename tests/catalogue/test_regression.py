@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ctxzoo.catalogue.entry import RawFileError
-from ctxzoo.catalogue.read_regression import SPLIT_SEED, NumberTable, number_tables
+from ctxzoo.catalogue.regression import SPLIT_SEED, NumberTable, number_tables
 
 CONVERT = number_tables({"months": NumberTable("m.csv", (), "sold"), "wine": NumberTable("w.csv", ("age", "ph"), "y")})
 MONTHS = "".join(['"month","sold"\n', *(f'"1949-{month:02}",{100 + month}\n' for month in range(20))])

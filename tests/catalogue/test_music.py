@@ -7,7 +7,7 @@ import pytest
 from scipy.io import savemat
 
 from ctxzoo.catalogue.entry import RawFileError
-from ctxzoo.catalogue.read_music import piano_rolls
+from ctxzoo.catalogue.music import piano_rolls
 
 CONVERT = piano_rolls({"songs": "Songs.mat"})
 

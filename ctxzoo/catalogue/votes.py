@@ -1,15 +1,15 @@
-"""Converter of roll calls of the Senate: Voteview's tables of votes, roll calls and members of each Congress."""
+"""Roll calls of the Senate: Voteview's tables of votes, roll calls and members of each Congress."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from ctxzoo.catalogue.entry import Files, RawFileError, Splits
-from ctxzoo.catalogue.order import columns_of, stored
+from ctxzoo.catalogue.entry import Entry, Files, RawFile, RawFileError, Splits
+from ctxzoo.catalogue.order import SPLITS, columns_of, stored
+from ctxzoo.catalogue.read_lines import table_rows
 
 CONGRESSES = range(105, 117)
 TABLES = ("votes", "rollcalls", "members")
@@ -17,7 +17,6 @@ CHAMBER = "Senate"
 YEA, NAY = ("1", "2", "3"), ("4", "5", "6")
 PARTIES = {"100": "Democrat", "200": "Republican", "328": "Independent"}
 FOLDS, FOLD_SEED = 5, 20180202
-SPLITS = ("train", "validation", "test")
 # `.npz` with "validation", a bit for each vote of the last fold, and "new_bills", the split of each bill.
 KEPT = "roll_call"
 
@@ -119,12 +118,54 @@ def _members(files: Files) -> dict[int, dict[str, Any]]:
 def _rows(files: Files, congress: int, table: str, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
     path = files[f"S{congress}_{table}.csv"]
     with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        missing = [name for name in columns if name not in (reader.fieldnames or ())]
-        if missing:
-            raise RawFileError(f"{path.name} has the columns {reader.fieldnames}; expected {missing[0]!r}")
-        yield from reader
+        yield from table_rows(file, path.name, columns)
 
 
 def _number(text: str) -> float | None:
     return float(text) if text.strip() else None
+
+
+_GPIRT = "https://raw.githubusercontent.com/yahoochen97/GPIRT/87570b4fe295699e4bfe33dd52d5679e9e1e5fe4/data"
+
+ENTRIES = (
+    Entry(
+        name="ctxzoo-data/roll_call",
+        description=(
+            "Roll calls of the Senate of the United States, 105th to 116th Congress (1997 to 2020), with the "
+            "descriptions of what was voted on: 729,082 votes of 244 senators on 7,554 roll calls."
+        ),
+        licence="Voteview: free for use with citation (Lewis et al.); the repository states none",
+        source="GitHub yahoochen97/GPIRT, commit 87570b4, which has exports of Voteview",
+        how=(
+            "Codes 1 to 3 are yea, 4 to 6 nay, others are left out, as are presidents. Votes are drawn into five folds "
+            "by numpy's generator with seed 20180202, of which the last is halved for validation and test; in "
+            "votes_new_bills all roll calls on one measure are on one side. Both divisions are kept with the package."
+        ),
+        uses=("roll_call_nipen", "roll_call_floors"),
+        megabytes=1.3,
+        kinds={
+            "legislator_id": "int16",
+            "bill_id": "int16",
+            "vote": "int8",
+            "fold": "int8",
+            "bills/bill_id": "int32",
+            **dict.fromkeys(("congress", "rollnumber"), "int16"),
+            **dict.fromkeys(
+                ("date", "bill_number", "vote_question", "vote_desc", "dtl_desc", "text", "vote_result"), "long text"
+            ),
+            **dict.fromkeys(("yea_count", "nay_count"), "int16"),
+            "is_nomination": "boolean",
+            "cold_start_split": "long text",
+            **dict.fromkeys(("nominate_mid_1", "nominate_spread_1"), "float32"),
+            "legislators/legislator_id": "int32",
+            "icpsr": "int32",
+            **dict.fromkeys(("bioguide_id", "name", "party", "state"), "long text"),
+            "born": "integer",
+            **dict.fromkeys(("first_congress", "last_congress"), "int16"),
+            "num_votes": "number",
+            **dict.fromkeys(("nominate_dim1", "nominate_dim2"), "float32"),
+        },
+        files=tuple(RawFile(f"{_GPIRT}/S{congress}_{table}.csv") for congress in CONGRESSES for table in TABLES),
+        convert=senate,
+    ),
+)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ctxzoo.catalogue.entry import RawFileError
-from ctxzoo.catalogue.read_events import badges
-from ctxzoo.catalogue.read_sessions import SPLIT_SEED
+from ctxzoo.catalogue.events import badges
+from ctxzoo.catalogue.order import SPLIT_SEED
 
 NAMES = "id, badge\n10, Necromancer\n2, Good Answer\n1, Nice Question\n"
 

@@ -1,9 +1,68 @@
-"""Entries of rows of numbers."""
+"""Tables of numbers, of which one column is predicted from others, each divided at random."""
 
 from __future__ import annotations
 
-from ctxzoo.catalogue.entry import Entry, RawFile
-from ctxzoo.catalogue.read_regression import NumberTable, number_tables
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ctxzoo.catalogue.entry import Entry, Files, RawFile, RawFileError, Splits
+from ctxzoo.catalogue.order import columns_of, drawn_splits
+from ctxzoo.catalogue.read_lines import table_rows
+
+SPLIT_SEED = 1000
+
+
+@dataclass(frozen=True)
+class NumberTable:
+    """A file of columns, with their names in its first line.
+
+    Attributes:
+        file: its name.
+        features: columns that a row's `x` has, in this order; none: the number of the row, from 0, is its one feature.
+        target: the column that is predicted.
+    """
+
+    file: str
+    features: tuple[str, ...]
+    target: str
+
+
+def number_tables(tables: Mapping[str, NumberTable]) -> Callable[[Files], Splits]:
+    """Return a converter of tables to rows of `row`, the number in the file from 0, features `x`, and target `y`.
+
+    Args:
+        tables: name of the configuration to its table.
+    """
+
+    def convert(files: Files) -> Splits:
+        return {
+            f"{name}/{split}": columns_of(rows)
+            for name, table in tables.items()
+            for split, rows in drawn_splits(_rows(files[table.file], table), "row", SPLIT_SEED).items()
+        }
+
+    return convert
+
+
+def _rows(path: Path, table: NumberTable) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        for number, line in enumerate(table_rows(file, path.name, (*table.features, table.target))):
+            if line[table.target] == table.target:
+                return  # an earlier commit of Parkinson's has the whole file twice, one copy after the other
+            features = [_number(path, number, line, name) for name in table.features]
+            target = _number(path, number, line, table.target)
+            yield {"row": number, "x": features or [float(number)], "y": target}
+
+
+def _number(path: Path, row: int, line: Mapping[str, str | None], column: str) -> float:
+    text = line[column]
+    try:
+        return float(text or "")
+    except ValueError as error:
+        raise RawFileError(f"{path.name}, row {row}, column {column!r}: {text!r}; expected a number") from error
+
 
 _GITHUB = "https://raw.githubusercontent.com"
 _FOLDERS = {

