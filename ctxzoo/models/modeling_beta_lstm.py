@@ -15,7 +15,7 @@ from .configuration_beta_lstm import BetaLstmConfig
 from .layers_beta_lstm import BetaLSTM
 from .layers_beta_lstm_gates import GateStatistics
 from .layers_text_input import StepInput, TextInput
-from .modeling_generation import StreamingPreTrainedModel
+from .modeling_generation import StreamingLanguageModel
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
 from .ops_inputs import refuse_gaps, word_mask
 from .ops_words import IGNORED, token_classification_loss
@@ -272,10 +272,10 @@ class BetaLstmForTokenClassification(BetaLstmPreTrainedModel):
         return output if self.wants_dict(return_dict) else output.to_tuple()
 
 
-class BetaLstmForCausalLM(BetaLstmPreTrainedModel, StreamingPreTrainedModel):
+class BetaLstmForCausalLM(BetaLstmPreTrainedModel, StreamingLanguageModel):
     """The encoder as a language model: a softmax over the words for the next one. It streams.
 
-    See `StreamingPreTrainedModel`.
+    See `StreamingLanguageModel`.
     """
 
     def __init__(self, config: BetaLstmConfig) -> None:

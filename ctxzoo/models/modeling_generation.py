@@ -10,7 +10,7 @@ from .modeling_base import ZooPreTrainedModel
 from .ops_inputs import boolean_mask
 
 
-class StreamingPreTrainedModel(ZooPreTrainedModel, GenerationMixin):
+class StreamingLanguageModel(ZooPreTrainedModel, GenerationMixin):
     """The base of language models whose scores of words are those of a layer `lm_head`.
 
     The state that `use_cache` returns is a tuple with tensors of each layer, the batch first; it stands for all words

@@ -17,7 +17,7 @@ from .modeling_encoder import (
     EncoderState,
     EncoderStepsPreTrainedModel,
 )
-from .modeling_generation import StreamingPreTrainedModel
+from .modeling_generation import StreamingLanguageModel
 from .ops_words import IGNORED, classification_loss, token_classification_loss
 
 
@@ -177,8 +177,8 @@ class TextEncoderForTokenClassification(TextEncoderStepsPreTrainedModel):
         return loss, ((labels != IGNORED) & mask).sum().clamp(min=1)
 
 
-class TextEncoderForCausalLM(TextEncoderStepsPreTrainedModel, EncoderNextStepPreTrainedModel, StreamingPreTrainedModel):
-    """A language model: a softmax over the words for the next one. It streams, see `StreamingPreTrainedModel`."""
+class TextEncoderForCausalLM(TextEncoderStepsPreTrainedModel, EncoderNextStepPreTrainedModel, StreamingLanguageModel):
+    """A language model: a softmax over the words for the next one. It streams, see `StreamingLanguageModel`."""
 
     def __init__(self, config: TextEncoderConfig) -> None:
         super().__init__(config)
