@@ -12,35 +12,14 @@ from transformers import PreTrainedConfig
 # Keyword arguments that transformers itself puts into a config beside its declared fields (saved files, old names, Hub
 # bookkeeping). Anything else that is not a declared field is a misspelling.
 TRANSFORMERS_NAMES = frozenset(
-    {
-        "_attn_implementation",
-        "_commit_hash",
-        "_experts_implementation",
-        "_name_or_path",
-        "_output_attentions",
-        "attn_implementation",
-        "auto_map",
-        "bos_token_id",
-        "custom_pipelines",
-        "decoder_start_token_id",
-        "eos_token_id",
-        "experts_implementation",
-        "finetuning_task",
-        "is_decoder",
-        "model_type",
-        "name_or_path",
-        "output_attentions",
-        "num_labels",
-        "pad_token_id",
-        "sep_token_id",
-        "task_specific_params",
-        "tie_word_embeddings",
-        "tokenizer_class",
-        "torch_dtype",
-        "transformers_version",
-        "use_cache",
-        "use_return_dict",
-    }
+    (
+        *("_attn_implementation", "_commit_hash", "_experts_implementation", "_name_or_path"),
+        *("_output_attentions", "attn_implementation", "auto_map", "bos_token_id", "custom_pipelines"),
+        *("decoder_start_token_id", "eos_token_id", "experts_implementation", "finetuning_task", "is_decoder"),
+        *("model_type", "name_or_path", "output_attentions", "num_labels", "pad_token_id", "sep_token_id"),
+        *("task_specific_params", "tie_word_embeddings", "tokenizer_class", "torch_dtype"),
+        *("transformers_version", "use_cache", "use_return_dict"),
+    )
 )
 
 # A configuration may be a stranger's: the sizes that it requests are checked before anything is built. These bounds are

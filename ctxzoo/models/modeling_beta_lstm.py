@@ -18,7 +18,7 @@ from .layers_text_input import StepInput, TextInput
 from .modeling_generation import StreamingLanguageModel
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
 from .ops_inputs import refuse_gaps, word_mask
-from .ops_words import IGNORED, token_classification_loss
+from .ops_words import next_word_loss
 
 # h and c (B, H) of each layer; with two directions, both of a layer one after the other.
 LayerStates = tuple[tuple[torch.Tensor, torch.Tensor], ...]
@@ -207,22 +207,22 @@ class BetaLstmForSequenceClassification(BetaLstmPreTrainedModel, TextClassifierP
         return {"auxiliary_loss": self.config.kl_lambda * outputs.kl.sum(dim=1).mean()}
 
 
-class BetaLstmForTokenClassification(BetaLstmPreTrainedModel):
-    """The encoder with several labels at once for each step: the probability of each is a sigmoid of its own.
-
-    With the roll of a piece of music as steps, the labels of a step are the keys that sound at the next one.
-    """
-
-    zoo_task = "polyphonic-music"
+class BetaLstmStepsPreTrainedModel(BetaLstmPreTrainedModel):
+    """The base of the heads that score every step; a subclass says what `scores` and `loss` are."""
 
     def __init__(self, config: BetaLstmConfig) -> None:
         super().__init__(config)
         self.encoder = BetaLstmModel(config)
-        self.classifier = nn.Linear(config.output_size, config.num_labels)
-        self.post_init()
 
-    def class_probabilities(self, logits: torch.Tensor) -> torch.Tensor:
-        return logits.sigmoid()
+    def scores(self, steps: torch.Tensor) -> torch.Tensor:
+        """Return the scores (B, n, L) of steps (B, n, D)."""
+        raise NotImplementedError(f"{type(self).__name__} must define scores(steps)")
+
+    def loss(
+        self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor, penalty: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Return the mean loss over the targets, with a penalty on the sum over the batch, where there is one."""
+        raise NotImplementedError(f"{type(self).__name__} must define loss(logits, labels, mask, penalty)")
 
     def forward(
         self,
@@ -237,17 +237,17 @@ class BetaLstmForTokenClassification(BetaLstmPreTrainedModel):
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
     ) -> BetaLstmStepsOutput | tuple[Any, ...]:
-        """Score the labels of each step; inputs as in `BetaLstmModel.forward`.
+        """Score each step; inputs as in `BetaLstmModel.forward`.
 
         Args:
-            labels: (B, n, L) numbers from 0 to 1, how much of each label a step has; padding does not count.
+            labels: what the head compares its scores with; padding never counts.
 
         Returns:
-            `logits` (B, n, L). The loss is the binary cross-entropy summed over the labels, plus with a prior
-            `kl_lambda` times the divergence; in nats a step, the mean over the real steps of the batch, 0 without any.
+            `logits` (B, n, L). The loss is that of the head, in nats, the mean over its targets, 0 without any; with a
+            prior it holds `kl_lambda` times the divergence of all steps, divided by the number of targets.
 
         Raises:
-            ValueError: labels of another shape or type, or beyond 0 and 1; see also `BetaLstmModel.forward`.
+            ValueError: labels of another shape or type, or other numbers; see also `BetaLstmModel.forward`.
         """
         outputs = self.encoder(
             input_ids,
@@ -260,94 +260,76 @@ class BetaLstmForTokenClassification(BetaLstmPreTrainedModel):
             output_hidden_states=output_hidden_states,
             return_dict=True,
         )
-        logits = self.classifier(outputs.last_hidden_state)
-        loss = None
+        logits, loss = self.scores(outputs.last_hidden_state), None
         if labels is not None:
-            mask = word_mask(logits, attention_mask)
-            summed = label_losses(logits, labels, mask).sum()
-            if self.config.kl_lambda:
-                summed = summed + self.config.kl_lambda * outputs.kl.sum()
-            loss = summed / mask.sum().clamp(min=1)
-        output = _steps_output(loss, logits, outputs)
+            penalty = self.config.kl_lambda * outputs.kl.sum() if self.config.kl_lambda else None
+            loss = self.loss(logits, labels, word_mask(logits, attention_mask), penalty)
+        output = BetaLstmStepsOutput(
+            loss=loss,
+            logits=logits,
+            state=outputs.state,
+            kl=outputs.kl,
+            gate_statistics=outputs.gate_statistics,
+            hidden_states=outputs.hidden_states,
+        )
         return output if self.wants_dict(return_dict) else output.to_tuple()
 
 
-class BetaLstmForCausalLM(BetaLstmPreTrainedModel, StreamingLanguageModel):
-    """The encoder as a language model: a softmax over the words for the next one. It streams.
+class BetaLstmForTokenClassification(BetaLstmStepsPreTrainedModel):
+    """The encoder with several labels at once for each step: the probability of each is a sigmoid of its own.
 
-    See `StreamingLanguageModel`.
+    With the roll of a piece of music as steps, the labels of a step are the keys that sound at the next one. Labels are
+    numbers (B, n, L) from 0 to 1, how much of each label a step has; the loss is the binary cross-entropy summed over
+    the labels, in nats a step, the mean over the real steps.
     """
+
+    zoo_task = "polyphonic-music"
 
     def __init__(self, config: BetaLstmConfig) -> None:
         super().__init__(config)
+        self.classifier = nn.Linear(config.output_size, config.num_labels)
+        self.post_init()
+
+    def class_probabilities(self, logits: torch.Tensor) -> torch.Tensor:
+        return logits.sigmoid()
+
+    def scores(self, steps: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = self.classifier(steps)
+        return logits
+
+    def loss(
+        self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor, penalty: torch.Tensor | None
+    ) -> torch.Tensor:
+        summed = label_losses(logits, labels, mask).sum()
+        return (summed if penalty is None else summed + penalty) / mask.sum().clamp(min=1)
+
+
+class BetaLstmForCausalLM(BetaLstmStepsPreTrainedModel, StreamingLanguageModel):
+    """The encoder as a language model: a softmax over the words for the next one. It streams.
+
+    Labels (B, n) are the words themselves, mostly `input_ids`: those of the next position are compared with the scores
+    of each; -100 at words that are not predicted. The loss is the cross-entropy in nats a word, the mean over the
+    predicted words. See also `StreamingLanguageModel`.
+    """
+
+    def __init__(self, config: BetaLstmConfig) -> None:
         if not config.vocab_size:
             raise ValueError("vocab_size is 0: a language model needs words")
         if config.bidirectional:
             raise ValueError("bidirectional=True: a language model must not read the words that it predicts")
-        self.encoder = BetaLstmModel(config)
+        super().__init__(config)
         self.lm_head = nn.Linear(config.output_size, config.num_words)
         self.post_init()
 
-    def forward(
-        self,
-        input_ids: torch.LongTensor | None = None,
-        attention_mask: torch.Tensor | None = None,
-        inputs_embeds: torch.Tensor | None = None,
-        labels: torch.LongTensor | None = None,
-        state: LayerStates | None = None,
-        use_cache: bool | None = None,
-        output_gate_statistics: bool = False,
-        output_attentions: bool | None = None,
-        output_hidden_states: bool | None = None,
-        return_dict: bool | None = None,
-    ) -> BetaLstmStepsOutput | tuple[Any, ...]:
-        """Score the word after each word; inputs as in `BetaLstmModel.forward`.
+    def scores(self, steps: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = self.lm_head(steps)
+        return logits
 
-        Args:
-            labels: (B, n) the words themselves, mostly `input_ids`: those of the next position are compared with the
-                scores of each; -100 at words that are not predicted; padding never is.
-
-        Returns:
-            `logits` (B, n, V) of the next word. The loss is the cross-entropy, plus with a prior `kl_lambda` times the
-            divergence of all steps; in nats a word, the mean over the predicted words, 0 without any.
-
-        Raises:
-            ValueError: labels of another shape, or other numbers; see also `BetaLstmModel.forward`.
-        """
-        outputs = self.encoder(
-            input_ids,
-            attention_mask=attention_mask,
-            inputs_embeds=inputs_embeds,
-            state=state,
-            use_cache=use_cache,
-            output_gate_statistics=output_gate_statistics,
-            output_attentions=output_attentions,
-            output_hidden_states=output_hidden_states,
-            return_dict=True,
-        )
-        logits = self.lm_head(outputs.last_hidden_state)
-        loss = None
-        if labels is not None:
-            mask = word_mask(logits, attention_mask)
-            has_next = F.pad(mask[:, 1:], (0, 1)) if mask.size(1) else mask
-            following = labels.roll(-1, dims=-1)
-            loss = token_classification_loss(logits, following, has_next)
-            if self.config.kl_lambda:
-                predicted = (has_next & (following != IGNORED)).sum().clamp(min=1)
-                loss = loss + self.config.kl_lambda * outputs.kl.sum() / predicted
-        output = _steps_output(loss, logits, outputs)
-        return output if self.wants_dict(return_dict) else output.to_tuple()
-
-
-def _steps_output(loss: torch.Tensor | None, logits: torch.Tensor, outputs: BetaLstmModelOutput) -> BetaLstmStepsOutput:
-    return BetaLstmStepsOutput(
-        loss=loss,
-        logits=logits,
-        state=outputs.state,
-        kl=outputs.kl,
-        gate_statistics=outputs.gate_statistics,
-        hidden_states=outputs.hidden_states,
-    )
+    def loss(
+        self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor, penalty: torch.Tensor | None
+    ) -> torch.Tensor:
+        loss, predicted = next_word_loss(logits, labels, mask)
+        return loss if penalty is None else loss + penalty / predicted
 
 
 def _stacked(state: LayerStates) -> tuple[torch.Tensor, torch.Tensor]:

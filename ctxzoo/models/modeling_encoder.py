@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 from transformers.utils import ModelOutput
 
 from .configuration_encoder import EMBEDDING_BOUND, EncoderConfig
@@ -27,7 +26,7 @@ from .modeling_base import ZooPreTrainedModel
 from .ops_encoder import kept_places, rotary_factors, sinusoids_at, step_positions
 from .ops_execution import call_checkpointed
 from .ops_inputs import word_mask
-from .ops_words import IGNORED, masked_mean, token_classification_loss
+from .ops_words import masked_mean, next_word_loss
 
 # Tensors, the batch first: how many real steps were read, (B,), by itself, and then what each layer keeps of them.
 EncoderState = tuple[AttentionState, ...]
@@ -369,10 +368,7 @@ class EncoderNextStepPreTrainedModel(EncoderStepsPreTrainedModel):
         self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the cross-entropy in nats of what stands at the next position, and how often there is such."""
-        has_next = F.pad(mask[:, 1:], (0, 1)) if mask.size(1) else mask
-        following = labels.roll(-1, dims=-1)
-        loss = token_classification_loss(logits, following, has_next)
-        return loss, (has_next & (following != IGNORED)).sum().clamp(min=1)
+        return next_word_loss(logits, labels, mask)
 
 
 def _mean(terms: list[torch.Tensor | None]) -> torch.Tensor | None:

@@ -133,3 +133,23 @@ def token_classification_loss(
     wide = logits.flatten(0, 1).to(torch.promote_types(logits.dtype, torch.float32))  # the sum of many overflows halves
     summed = F.cross_entropy(wide, labels.flatten(), ignore_index=IGNORED, reduction="sum")
     return summed / counts.sum().clamp(min=1)
+
+
+def next_word_loss(logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the cross-entropy in nats of what stands at the next position, the mean; and how often there is such.
+
+    Args:
+        logits: (B, n, V) scores at each position.
+        labels: (B, n) what stands at each, or `IGNORED`.
+        mask: boolean (B, n), True at real positions.
+
+    Returns:
+        Two scalars: 0 where nothing is predicted, and 1 at least.
+
+    Raises:
+        ValueError: see `token_classification_loss`.
+    """
+    has_next = F.pad(mask[:, 1:], (0, 1)) if mask.size(1) else mask
+    following = labels.roll(-1, dims=-1)
+    loss = token_classification_loss(logits, following, has_next)
+    return loss, (has_next & (following != IGNORED)).sum().clamp(min=1)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ctxzoo.training.divide_on_rise import DivideOnRise
+from ctxzoo.training.optimizers import DivideOnRise
 
 
 def optimizer() -> torch.optim.Optimizer:

@@ -10,8 +10,7 @@ from torch.nn import functional as F
 from torchmetrics import MeanMetric
 from torchmetrics.classification import BinaryJaccardIndex
 
-from ctxzoo.training.divide_on_rise import DivideOnRise
-from ctxzoo.training.optimizers import OptimizerArgs
+from ctxzoo.training.optimizers import DivideOnRise, OptimizerArgs
 from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
 
 Annealing = Literal["constant", "linear", "logistic"]
