@@ -11,11 +11,10 @@ from torch import nn
 from benchmarks.packing import packed_states_of_any
 from benchmarks.passes import LayerRunner
 from benchmarks.reporting import Value
-from ctxzoo.models.layers_lama import LowRankAttention
 from ctxzoo.models.layers_linear import normal_linear
 from ctxzoo.models.layers_recurrent import MaskedBiRNN
 from ctxzoo.models.layers_text_baseline import AdditiveScores
-from ctxzoo.models.modeling_lama import LearnedContext
+from ctxzoo.models.modeling_lama import LearnedContext, LowRankAttention
 from ctxzoo.models.ops_words import masked_softmax
 
 ATTENTION_SIZE = 350  # d_a of SAN

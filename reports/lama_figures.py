@@ -24,8 +24,8 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from ctxzoo.models.layers_lama import LowRankAttention
 from ctxzoo.models.layers_text_baseline import AdditiveScores
+from ctxzoo.models.modeling_lama import LowRankAttention
 from ctxzoo.results.plots import plot_distributions, plot_lines, plot_scores_by
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_results
 from ctxzoo.runs.recipe import run_recipe

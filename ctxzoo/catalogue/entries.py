@@ -8,11 +8,11 @@ from dataclasses import replace
 from importlib.resources import files
 
 from ctxzoo.catalogue import (
-    entries_questions,
     entries_sentences,
     entries_words,
     events,
     music,
+    questions,
     regression,
     sessions,
     votes,
@@ -26,7 +26,7 @@ ENTRIES: dict[str, Entry] = {
     entry.name: replace(entry, fingerprints=FINGERPRINTS.get(entry.name, entry.fingerprints))
     for entry in (
         *entries_sentences.ENTRIES,
-        *entries_questions.ENTRIES,
+        *questions.ENTRIES,
         *entries_words.ENTRIES,
         *music.ENTRIES,
         *sessions.ENTRIES,

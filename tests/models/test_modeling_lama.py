@@ -12,8 +12,7 @@ from torch import nn
 from transformers.utils.generic import ModelOutput
 
 from ctxzoo.models.configuration_lama import LamaConfig
-from ctxzoo.models.layers_lama import LowRankAttention
-from ctxzoo.models.modeling_lama import LamaForSequenceClassification, LamaModel
+from ctxzoo.models.modeling_lama import LamaForSequenceClassification, LamaModel, LowRankAttention
 from tests.references.lama import reference_low_rank_attention
 
 SIZES: dict[str, Any] = {"vocab_size": 20, "word_dim": 6, "recurrent_size": 3, "num_heads": 4, "classifier_size": 5}

@@ -18,7 +18,7 @@ from ctxzoo.catalogue.check import splits_of
 from ctxzoo.catalogue.entries import ENTRIES, FINGERPRINTS
 from ctxzoo.catalogue.entry import Entry
 from ctxzoo.catalogue.order import KEY, SPLITS, key_of
-from ctxzoo.catalogue.read_questions import places_of
+from ctxzoo.catalogue.questions import places_of
 from ctxzoo.data.sources import data_folder, dataset_fingerprint
 
 FOLDER = Path(str(ctxzoo.catalogue.__file__)).parent

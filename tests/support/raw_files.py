@@ -20,7 +20,7 @@ from ctxzoo.catalogue.entries_words import PENN_FILES, WORD_PAIR_SETS
 from ctxzoo.catalogue.entry import Entry, RawFile
 from ctxzoo.catalogue.events import EVENTS_FILE, FOLDS, HEAD, NAMES_FILE, TIMES_FILE
 from ctxzoo.catalogue.music import MUSIC_SETS
-from ctxzoo.catalogue.read_questions import COURSE_DEV, COURSE_TEST, SAMPLE, SHIFTS, V1_DEV, V2_DEV
+from ctxzoo.catalogue.questions import COURSE_DEV, COURSE_TEST, SAMPLE, SHIFTS, V1_DEV, V2_DEV
 from ctxzoo.catalogue.read_samples import CATEGORIES, STARS
 from ctxzoo.catalogue.regression import NUMBER_TABLES
 from ctxzoo.catalogue.votes import CONGRESSES, PARTIES
