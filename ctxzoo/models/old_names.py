@@ -34,70 +34,36 @@ CLASSES = {KERNEL: "KernelEncoder", LINEAR: "LinearEncoder", HIGHER: "HigherOrde
 
 # Fields of the context encoder that each of the four still has, under their own names.
 _OF_ALL = frozenset(
-    [
-        "vocab_size",
-        "word_dim",
-        "hidden_size",
-        "num_layers",
-        "num_heads",
-        "inner_size",
-        "position",
-        "causal",
-        "dropout",
-        "hidden_dropout",
-        "pad_token_id",
-    ]
+    (
+        *("vocab_size", "word_dim", "hidden_size", "num_layers", "num_heads", "inner_size", "position", "causal"),
+        *("dropout", "hidden_dropout", "pad_token_id"),
+    )
 )
 _OF_WORDS = _OF_ALL | {"input_size"}
 KEPT: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         KERNEL: _OF_WORDS
         | frozenset(
-            [
-                "attention",
-                "kernel",
-                "p_norm",
-                "num_features",
-                "kernel_gate",
-                "kl_lambda",
-                "attention_dropout",
-                "memory_length",
-                "feature_names",
-                "target_name",
-                "num_context_rows",
-            ]
+            (
+                *("attention", "kernel", "p_norm", "num_features", "kernel_gate", "kl_lambda", "attention_dropout"),
+                *("memory_length", "feature_names", "target_name", "num_context_rows"),
+            )
         ),
         LINEAR: _OF_WORDS | frozenset(["feature_map", "p_norm", "num_features", "qk_norm"]),
         HIGHER: _OF_WORDS
         | frozenset(
-            [
-                "order_type",
-                "num_higher_heads",
-                "max_exact_length",
-                "pair_window",
-                "distinct",
-                "qk_norm",
-                "attention_dropout",
-                "memory_length",
-            ]
+            (
+                *("order_type", "num_higher_heads", "max_exact_length", "pair_window", "distinct", "qk_norm"),
+                *("attention_dropout", "memory_length"),
+            )
         ),
         TIME: _OF_ALL
         | frozenset(
-            [
-                "attention_dropout",
-                "time_combine",
-                "time_unit",
-                "time_span",
-                "time_reference",
-                "time_transform",
-                "time_size",
-                "num_harmonics",
-                "num_components",
-                "num_frequencies",
-                "behaviour_conditioned",
-                "event_names",
-                "max_history",
-            ]
+            (
+                *("attention_dropout", "time_combine", "time_unit", "time_span", "time_reference", "time_transform"),
+                *("time_size", "num_harmonics", "num_components", "num_frequencies", "behaviour_conditioned"),
+                *("event_names", "max_history"),
+            )
         ),
     }
 )
@@ -157,27 +123,12 @@ DEFAULTS = {"attention": "dot", "order_type": "contextual"}
 ORDERS = {"factorised": "factorised_order", "anova": "anova_order"}  # by order_type: one field `order` now
 # All other fields that the context encoder had.
 _FURTHER = frozenset(
-    [
-        "embedding_seed",
-        "wide_char_buckets",
-        "wide_dropout",
-        "deep_scale",
-        "max_length",
-        "magnitude_dropout_form",
-        "copula_lambda",
-        "kernel_period",
-        "kernel_length",
-        "chunk_size",
-        "factorised_order",
-        "anova_order",
-        "context_width",
-        "area_size",
-        "tied_frequencies",
-        "feature_offsets",
-        "feature_scales",
-        "target_offset",
-        "target_scale",
-    ]
+    (
+        *("embedding_seed", "wide_char_buckets", "wide_dropout", "deep_scale", "max_length"),
+        *("magnitude_dropout_form", "copula_lambda", "kernel_period", "kernel_length", "chunk_size"),
+        *("factorised_order", "anova_order", "context_width", "area_size", "tied_frequencies", "feature_offsets"),
+        *("feature_scales", "target_offset", "target_scale"),
+    )
 )
 ENCODER_FIELDS = frozenset().union(
     *KEPT.values(), *(set(only) for only in ONLY.values()), ONLY_IN_ALL, ONLY_WHERE, _FURTHER
