@@ -200,7 +200,7 @@ def card_example(
     if not inputs and data is not None:
         inputs = task.split_example(data, split) or {}
     if not inputs:
-        raise ValueError(f"no example for {dataset!r}; add one to its entry in ctxzoo/hub/card_facts.py")
+        raise ValueError(f"no example for {dataset!r}; add one to its entry in ctxzoo/hub/datasets.yaml")
     return {**inputs, **task.predict(model, tokenizer, inputs)}
 
 

@@ -101,7 +101,7 @@ def test_has_a_recipe(architecture: Architecture) -> None:
 @each_architecture
 def test_has_facts_for_its_cards(architecture: Architecture) -> None:
     facts = architecture_facts(architecture)
-    assert all([facts.title, facts.summary, facts.limits, facts.citation]), "fill in ctxzoo/hub/card_facts.py"
+    assert all([facts.title, facts.summary, facts.limits, facts.citation]), "fill in ctxzoo/hub/architectures.yaml"
 
 
 @each_architecture

@@ -57,7 +57,7 @@ def test_an_architecture_without_facts_for_its_card_is_refused_before_it_trains(
 ) -> None:
     with monkeypatch.context() as without:
         without.delitem(ARCHITECTURE_FACTS, "rating")
-        with pytest.raises(ValueError, match=r"no card facts for 'rating'; add them to ctxzoo/hub/card_facts\.py"):
+        with pytest.raises(ValueError, match=r"no card facts for 'rating'; add them to ctxzoo/hub/architectures\.yaml"):
             rating_run(tmp_path)
     with pytest.raises(ValueError, match="unknown architecture 'ratings'; known: "):
         rating_run(tmp_path, architecture="ratings")
