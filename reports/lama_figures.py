@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,7 +26,8 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from ctxzoo.models.layers_text_baseline import AdditiveScores
 from ctxzoo.models.modeling_lama import LowRankAttention
-from ctxzoo.results.plots import plot_distributions, plot_lines, plot_scores_by
+from ctxzoo.results.figures import new_figure, save_figure
+from ctxzoo.results.plots import COLOURS, label_axes, lighten, plot_scores_by
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_results
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.attended_words import Occurrences, read_occurrences, top_words
@@ -208,6 +209,78 @@ def losses_of(run: RunResult) -> dict[int, float]:
         for name, value in run.metrics.items()
         if name.startswith("train/epoch") and name.endswith("/loss")
     }
+
+
+def plot_lines(
+    lines: Mapping[str, Mapping[int, float]], out: str | Path, *, axis: str, title: str, logarithmic: bool = False
+) -> None:
+    """Draw a line for each name: values against whole numbers.
+
+    Args:
+        lines: name -> number -> value.
+        out: the PNG file to write.
+        axis, title: what the numbers and the values are.
+        logarithmic: whether the values are.
+
+    Raises:
+        ValueError: a line without points, or no line.
+        ImportError: matplotlib is missing.
+    """
+    if not lines or not all(lines.values()):
+        raise ValueError(f"nothing to draw: every line needs points, got {dict(lines)}")
+    figure = new_figure(6, 3.8)
+    axes = figure.subplots()
+    for number, (name, points) in enumerate(lines.items()):
+        numbers = sorted(points)
+        axes.plot(
+            numbers,
+            [points[number] for number in numbers],
+            color=COLOURS[number % len(COLOURS)],
+            linewidth=2,
+            label=name,
+        )
+    if logarithmic:
+        axes.set_yscale("log")
+    axes.locator_params(axis="x", integer=True)
+    label_axes(axes, axis, title)
+    save_figure(figure, out)
+
+
+def plot_distributions(
+    rows: Mapping[str, Mapping[str, Sequence[float]]], out: str | Path, *, axis: str, title: str
+) -> None:
+    """Draw a panel for each row and in it a box for each group: quartiles, and whiskers from 5 to 95 %.
+
+    Args:
+        rows: name of the panel -> group -> values; a group may have none.
+        out: the PNG file to write.
+        axis, title: what the groups and the values are.
+
+    Raises:
+        ValueError: no rows.
+        ImportError: matplotlib is missing.
+    """
+    if not rows:
+        raise ValueError("nothing to draw: no rows")
+    figure = new_figure(max(4.0, 2.4 * len(rows)), 3.4)
+    panels = figure.subplots(1, len(rows), sharey=True, squeeze=False)[0]
+    for panel, (name, groups) in zip(panels, rows.items(), strict=True):
+        panel.boxplot(
+            [list(values) for values in groups.values()],
+            tick_labels=list(groups),
+            whis=(5, 95),
+            showfliers=False,
+            widths=0.6,
+            patch_artist=True,
+            boxprops={"facecolor": "#d6e3f2", "edgecolor": COLOURS[0]},
+            medianprops={"color": COLOURS[1], "linewidth": 2},
+        )
+        panel.set_title(name, fontsize=11)
+        panel.tick_params(labelsize=8)
+        lighten(panel)
+    figure.supxlabel(axis, fontsize=10)
+    figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=11)
+    save_figure(figure, out)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Pictures of numbers against numbers: scores by a size of the model, and lines."""
+"""Pictures of numbers against numbers: scores by a size of the model."""
 
 from __future__ import annotations
 
@@ -53,83 +53,12 @@ def plot_scores_by(
             label=name,
         )
     axes.set_xticks(range(len(ticks)), [str(size) for size in ticks])
-    _label(axes, axis, f"{score} (%), mean and deviation over {runs}")
+    label_axes(axes, axis, f"{score} (%), mean and deviation over {runs}")
     save_figure(figure, out)
 
 
-def plot_lines(
-    lines: Mapping[str, Mapping[int, float]], out: str | Path, *, axis: str, title: str, logarithmic: bool = False
-) -> None:
-    """Draw a line for each name: values against whole numbers.
-
-    Args:
-        lines: name -> number -> value.
-        out: the PNG file to write.
-        axis, title: what the numbers and the values are.
-        logarithmic: whether the values are.
-
-    Raises:
-        ValueError: a line without points, or no line.
-        ImportError: matplotlib is missing.
-    """
-    if not lines or not all(lines.values()):
-        raise ValueError(f"nothing to draw: every line needs points, got {dict(lines)}")
-    figure = new_figure(6, 3.8)
-    axes = figure.subplots()
-    for number, (name, points) in enumerate(lines.items()):
-        numbers = sorted(points)
-        axes.plot(
-            numbers,
-            [points[number] for number in numbers],
-            color=COLOURS[number % len(COLOURS)],
-            linewidth=2,
-            label=name,
-        )
-    if logarithmic:
-        axes.set_yscale("log")
-    axes.locator_params(axis="x", integer=True)
-    _label(axes, axis, title)
-    save_figure(figure, out)
-
-
-def plot_distributions(
-    rows: Mapping[str, Mapping[str, Sequence[float]]], out: str | Path, *, axis: str, title: str
-) -> None:
-    """Draw a panel for each row and in it a box for each group: quartiles, and whiskers from 5 to 95 %.
-
-    Args:
-        rows: name of the panel -> group -> values; a group may have none.
-        out: the PNG file to write.
-        axis, title: what the groups and the values are.
-
-    Raises:
-        ValueError: no rows.
-        ImportError: matplotlib is missing.
-    """
-    if not rows:
-        raise ValueError("nothing to draw: no rows")
-    figure = new_figure(max(4.0, 2.4 * len(rows)), 3.4)
-    panels = figure.subplots(1, len(rows), sharey=True, squeeze=False)[0]
-    for panel, (name, groups) in zip(panels, rows.items(), strict=True):
-        panel.boxplot(
-            [list(values) for values in groups.values()],
-            tick_labels=list(groups),
-            whis=(5, 95),
-            showfliers=False,
-            widths=0.6,
-            patch_artist=True,
-            boxprops={"facecolor": "#d6e3f2", "edgecolor": COLOURS[0]},
-            medianprops={"color": COLOURS[1], "linewidth": 2},
-        )
-        panel.set_title(name, fontsize=11)
-        panel.tick_params(labelsize=8)
-        lighten(panel)
-    figure.supxlabel(axis, fontsize=10)
-    figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=11)
-    save_figure(figure, out)
-
-
-def _label(axes: Any, axis: str, title: str) -> None:
+def label_axes(axes: Any, axis: str, title: str) -> None:
+    """Name what stands along an axis, give the picture its title and the lines their legend."""
     axes.set_xlabel(axis)
     axes.set_title(title, loc="left", fontweight="bold")
     axes.legend(frameon=False)
