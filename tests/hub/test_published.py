@@ -19,7 +19,7 @@ from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, is_in_half
 from ctxzoo.hub.eval_results import eval_results_files
 from ctxzoo.hub.folder_checks import head_class, read_architecture
 from ctxzoo.hub.folder_files import is_packed
-from ctxzoo.hub.published import published
+from ctxzoo.hub.published import Entry, published
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
@@ -154,7 +154,7 @@ def test_three_doors_and_what_the_card_says(folder: Path, tmp_path: Path) -> Non
 def test_a_reader_is_checked_as_the_others_are(tmp_path: Path) -> None:
     result = tiny_result(dataset="ctxzoo-data/squad_v1_mini")
     folder = write_tiny(tmp_path / "start", squad_version="1.1", result=result)
-    publish(tmp_path / "reader", folder, write_result(result, tmp_path))
+    publish(tmp_path / "reader", folder, Entry(result=write_result(result, tmp_path)))
     check_doors_and_card(tmp_path / "reader", tmp_path)
 
 

@@ -25,6 +25,8 @@ class RatingCard(TaskCard):
     name = "rating"
     title = "ratings"
     predictions = "ratings"
+    intended = "Trying whether a problem from outside trains and is described."
+    not_intended = "Telling what people think of things."
     metrics: ClassVar = {"rmse": Metric("mse", "root of the mean squared error")}
     headline = ("rmse",)
     results_note = "Over all ratings of the split."
