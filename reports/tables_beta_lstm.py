@@ -54,12 +54,7 @@ def shown(cell: str) -> str:
 
 DATASET = "ctxzoo-data/polyphonic_music"
 MUSIC = {"recipe": "music_beta_lstm", "dataset": DATASET, "name": ""}
-SETS = {
-    "JSB chorales": "jsb_chorales",
-    "Nottingham": "nottingham",
-    "MuseData": "muse_data",
-    "Piano-midi": "piano_midi",
-}
+SETS = {"JSB chorales": "jsb_chorales", "Nottingham": "nottingham", "MuseData": "muse_data", "Piano-midi": "piano_midi"}
 JSB = "jsb_chorales"
 WITH_DROPOUT = ("bibeta3", "bibeta5", "bibeta5_prior")  # that have more locked dropout than the others,
 AS_MUCH_DROPOUT = "dropout0.2"  # and the name of the lstm that has as much

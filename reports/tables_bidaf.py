@@ -419,11 +419,7 @@ def _gain(ours: Runs, base: Runs) -> str:
 # What positions, their dropout and the literal self-attention do, each against the run that differs in it.
 controls = Table(
     ("variant", "optimizer", "compared with"),
-    (
-        *(EM, F1, VALIDATION_F1),
-        Column("difference F1", minus=_gain),
-        Column("seeds", lambda runs: str(len(runs))),
-    ),
+    (*(EM, F1, VALIDATION_F1), Column("difference F1", minus=_gain), Column("seeds", lambda runs: str(len(runs)))),
     _controls,
     complete=lambda runs: False,  # a row with all its seeds has no command
 )

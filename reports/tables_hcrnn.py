@@ -62,10 +62,7 @@ WIDE_MODELS = (*SESSION_VARIANTS["session_baseline"], FOREMOST)
 
 VALIDATION = score("validation Recall@20", "validation/recall_at_20")
 TRAINING = (EPOCHS, made(best_epoch_column("recall_at_20", higher=True)), PARAMETERS, made(seconds_column()))
-SCORES = (
-    score("test Recall@20", RECALL, minus=seeds_test(RECALL)),
-    score("test MRR@20", RANK, minus=seeds_test(RANK)),
-)
+SCORES = (score("test Recall@20", RECALL, minus=seeds_test(RECALL)), score("test MRR@20", RANK, minus=seeds_test(RANK)))
 COLUMNS = (SEEDS_OF, VALIDATION, *SCORES, *TRAINING)
 
 

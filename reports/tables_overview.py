@@ -15,12 +15,11 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOT_RUN, markdown_table, mean_and_deviation, refuse_repeats
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS
 from reports.choice import chosen_by
-from reports.results_table import Row
+from reports.results_table import Row, Runs, select
 from reports.tables_contextualizer import LINEAR_ROWS, NARROW_ROWS, NEURAL_ROWS, PLAIN_MEAN, STRONGEST
 
 HEADINGS = ("model", "what for", "score", "best simple baseline", "best other network", "paper")
 REVIEWS, IMDB = SENTENCE_DATASETS["MR"], "stanfordnlp/imdb"
-Runs = list[RunResult]
 
 
 @dataclass(frozen=True)
@@ -90,9 +89,8 @@ class System:
         return max(found, key=lambda one: sign * statistics.fmean(run.metrics[key] for run in one[1]), default=("", []))
 
     def _runs(self, results: Sequence[RunResult], model: Model) -> Runs:
-        wanted = (model.recipe, model.variant, self.dataset, model.tag)
-        runs = [run for run in results if (run.recipe, run.variant, run.dataset, run.tag) == wanted]
-        runs = [run for run in runs if self.key in run.metrics and not run.settings.get("tiny")]
+        where = {"recipe": model.recipe, "variant": model.variant, "dataset": self.dataset, "tag": model.tag}
+        runs = [run for run in select(results, where) if self.key in run.metrics]
         refuse_repeats(runs)
         return runs
 
@@ -111,9 +109,13 @@ def _of_row(row: Row, label: str = "") -> Model:
     return Model(label or str(row.label), row.source["recipe"], row.source["variant"], row.source["tag"])
 
 
-def _models(recipe: str, labels: Mapping[str, str], tag: str = "") -> list[Model]:
-    """Return the models of one recipe, of their labels by variant."""
+def _models(recipe: str, tag: str = "", /, **labels: str) -> list[Model]:
+    """Return the models of one recipe and tag, of their labels by variant."""
     return [Model(label, recipe, variant, tag) for variant, label in labels.items()]
+
+
+def _of_vectors(variant: str, label: str) -> Model:
+    return Model(label, "embedding_evaluation", f"{variant}-b20", "pos_induction")
 
 
 # Of classifiers of texts on both sets: the linear part of what `ctxzoo train` makes, by itself.
@@ -122,14 +124,12 @@ LINEAR_PART = Model(NAIVE_BAYES, "default_text_classifier", "wide")
 LINEAR_OF_REVIEWS = [*map(_of_row, LINEAR_ROWS), LINEAR_PART]
 LINEAR_OF_IMDB = [
     LINEAR_PART,
-    *_models("document_linear", {"words_svm": "TF-IDF, SVM", "words_svm_tuned": "TF-IDF, SVM"}),
-    *_models(
-        "document_linear",
-        {"bigram_nblr": NAIVE_BAYES, "bigram_nblr_tuned": NAIVE_BAYES},
-    ),
+    *_models("document_linear", words_svm="TF-IDF, SVM", words_svm_tuned="TF-IDF, SVM"),
+    *_models("document_linear", bigram_nblr=NAIVE_BAYES, bigram_nblr_tuned=NAIVE_BAYES),
 ]
 NETWORKS_OF_REVIEWS = [_of_row(row, str(row.label).partition(",")[0]) for row in (*NEURAL_ROWS, *NARROW_ROWS)]
-DOT_OF_REVIEWS = Model("softmax attention", "sentence_context_encoder", "dot")
+CONTEXTUALIZER = _of_row(STRONGEST, "Contextualizer")
+JSB = "jsb_chorales"
 
 SYSTEMS = (
     System(
@@ -140,7 +140,7 @@ SYSTEMS = (
         key="test/accuracy",
         ours=Model("default classifier", "default_text_classifier", "both"),
         simple=LINEAR_OF_REVIEWS,
-        networks=[*NETWORKS_OF_REVIEWS, _of_row(STRONGEST, "Contextualizer")],
+        networks=[*NETWORKS_OF_REVIEWS, CONTEXTUALIZER],
     ),
     System(
         page="docs/results/contextualizer.md",
@@ -148,12 +148,9 @@ SYSTEMS = (
         paper="Maupomé and Meurs 2021",
         dataset=REVIEWS,
         key="test/accuracy",
-        ours=_of_row(STRONGEST, "Contextualizer"),
+        ours=CONTEXTUALIZER,
         simple=LINEAR_OF_REVIEWS,
-        networks=[
-            *NETWORKS_OF_REVIEWS,
-            _of_row(PLAIN_MEAN, "itself without attention"),
-        ],
+        networks=[*NETWORKS_OF_REVIEWS, _of_row(PLAIN_MEAN, "itself without attention")],
     ),
     System(
         page="docs/results/lama.md",
@@ -163,16 +160,10 @@ SYSTEMS = (
         key="test/accuracy",
         ours=Model("LAMA", "document_lama", "lama"),
         simple=LINEAR_OF_IMDB,
-        networks=_models(
-            "document_lama",
-            {
-                "single_head": "one head",
-                "san": "SAN",
-                "bigru": "BiGRU",
-                "cnn": "CNN",
-                "avg": "mean of words",
-            },
-        ),
+        networks=[
+            *_models("document_lama", single_head="one head", san="SAN", bigru="BiGRU"),
+            *_models("document_lama", cnn="CNN", avg="mean of words"),
+        ],
     ),
     System(
         page="docs/results/bidaf.md",
@@ -181,11 +172,8 @@ SYSTEMS = (
         dataset="ctxzoo-data/squad_v1_mini",
         key="test/f1",
         ours=Model("BiDAF", "squad_bidaf", "char7", "reader"),
-        simple=[Model("sliding window", "squad_sliding_window", "sliding_window")],
-        networks=[
-            Model("plain BiDAF", "squad_bidaf", "baseline", "start"),
-            Model("plain BiDAF with characters", "squad_bidaf", "char7", "start"),
-        ],
+        simple=_models("squad_sliding_window", sliding_window="sliding window"),
+        networks=_models("squad_bidaf", "start", baseline="plain BiDAF", char7="plain BiDAF with characters"),
     ),
     System(
         page="docs/results/word_embedding.md",
@@ -193,17 +181,13 @@ SYSTEMS = (
         paper="Ling et al. 2015",
         dataset="ctxzoo-data/ptb_sample",
         key="all/pos_tags/v_measure_median",
-        ours=Model("attention CBOW", "embedding_evaluation", "attention_cbow-b20", "pos_induction"),
-        simple=_models("embedding_evaluation", {"cbow-b20": "CBOW", "skip_gram-b20": "skip-gram"}, "pos_induction"),
-        networks=_models(
-            "embedding_evaluation",
-            {
-                "structured_skip_gram-b20": "structured skip-gram",
-                "cwindow-b20": "CWindow",
-                "positional_cbow-b20": "positional CBOW",
-            },
-            "pos_induction",
-        ),
+        ours=_of_vectors("attention_cbow", "attention CBOW"),
+        simple=[_of_vectors("cbow", "CBOW"), _of_vectors("skip_gram", "skip-gram")],
+        networks=[
+            _of_vectors("structured_skip_gram", "structured skip-gram"),
+            _of_vectors("cwindow", "CWindow"),
+            _of_vectors("positional_cbow", "positional CBOW"),
+        ],
     ),
     System(
         page="docs/results/beta_lstm.md",
@@ -211,15 +195,12 @@ SYSTEMS = (
         paper="Song et al. 2020",
         dataset="ctxzoo-data/polyphonic_music",
         key="test/nll",
-        ours=Model("Beta-LSTM", "music_beta_lstm", "bibeta5_prior", "jsb_chorales"),
-        simple=_models(
-            "music_floors", {"key_frequency": "counts of keys", "key_markov": "key after key"}, "jsb_chorales"
-        ),
-        networks=_models(
-            "music_beta_lstm",
-            {"lstm": "LSTM", "coupled": "coupled LSTM", "g2": "Gumbel gates", "noisin": "LSTM with noise"},
-            "jsb_chorales",
-        ),
+        ours=Model("Beta-LSTM", "music_beta_lstm", "bibeta5_prior", JSB),
+        simple=_models("music_floors", JSB, key_frequency="counts of keys", key_markov="key after key"),
+        networks=[
+            *_models("music_beta_lstm", JSB, lstm="LSTM", coupled="coupled LSTM"),
+            *_models("music_beta_lstm", JSB, g2="Gumbel gates", noisin="LSTM with noise"),
+        ],
         lower=True,
         decimals=3,
     ),
@@ -231,10 +212,9 @@ SYSTEMS = (
         key="test/recall_at_20",
         ours=Model("HCRNN", "citeulike_hcrnn", "hcrnn3_bi", "wide"),
         simple=_models(
-            "session_floors",
-            {"pop": "popularity", "session_pop": "popularity", "item_knn": "item-kNN", "markov": "Markov chain"},
+            "session_floors", pop="popularity", session_pop="popularity", item_knn="item-kNN", markov="Markov chain"
         ),
-        networks=_models("session_baselines", {"gru4rec": "GRU4REC", "narm": "NARM", "stamp": "STAMP"}, "wide"),
+        networks=_models("session_baselines", "wide", gru4rec="GRU4REC", narm="NARM", stamp="STAMP"),
     ),
     System(
         page="docs/results/nipen.md",
@@ -244,22 +224,15 @@ SYSTEMS = (
         key="test/accuracy",
         ours=Model("NIPEN", "roll_call_nipen", "pgm_sdae", "votes"),
         simple=[
-            *_models("roll_call_floors", {"bill_rate": "counts", "party_rate": "counts"}, "votes"),
-            *_models("roll_call_floors", {"bill_party_rate": "counts", "tfidf_party": "TF-IDF"}, "votes"),
-            Model("ideal point", "roll_call_nipen", "ideal_point", "votes"),
-            Model("ideal points", "roll_call_nipen", "ideal_point", "votes-ten_dimensions"),
+            *_models("roll_call_floors", "votes", bill_rate="counts", party_rate="counts"),
+            *_models("roll_call_floors", "votes", bill_party_rate="counts", tfidf_party="TF-IDF"),
+            *_models("roll_call_nipen", "votes", ideal_point="ideal point"),
+            *_models("roll_call_nipen", "votes-ten_dimensions", ideal_point="ideal points"),
         ],
-        networks=_models(
-            "roll_call_nipen",
-            {
-                "ideal_point_network": "ideal point with network",
-                "autorec": "AutoRec",
-                "cdae": "CDAE",
-                "trust_svd": "TrustSVD",
-                "cdl": "CDL",
-            },
-            "votes",
-        ),
+        networks=[
+            *_models("roll_call_nipen", "votes", ideal_point_network="ideal point with network", autorec="AutoRec"),
+            *_models("roll_call_nipen", "votes", cdae="CDAE", trust_svd="TrustSVD", cdl="CDL"),
+        ],
     ),
     System(
         page="docs/models/kernel_encoder.md",
@@ -268,12 +241,11 @@ SYSTEMS = (
         dataset="ctxzoo-data/ika_regression",
         key="test/rmse",
         ours=Model("kernel attention", "regression_ika", "ika", "concrete"),
-        simple=_models(
-            "regression_ika",
-            {"mean": "mean", "ridge": "ridge", "gp_rbf": "Gaussian process", "gp_sm": "Gaussian process"},
-            "concrete",
-        ),
-        networks=_models("regression_ika", {"dot": "softmax attention", "rbf": "RBF attention"}, "concrete"),
+        simple=[
+            *_models("regression_ika", "concrete", mean="mean", ridge="ridge"),
+            *_models("regression_ika", "concrete", gp_rbf="Gaussian process", gp_sm="Gaussian process"),
+        ],
+        networks=_models("regression_ika", "concrete", dot="softmax attention", rbf="RBF attention"),
         lower=True,
     ),
     System(
@@ -284,7 +256,7 @@ SYSTEMS = (
         key="test/accuracy",
         ours=Model("attention in linear time", "document_context_encoder", "favor", "blocks"),
         simple=LINEAR_OF_IMDB,
-        networks=[Model("softmax attention", "document_context_encoder", "dot", "blocks")],
+        networks=_models("document_context_encoder", "blocks", dot="softmax attention"),
     ),
     System(
         page="docs/models/kernel_encoder.md#sentences",
@@ -294,7 +266,7 @@ SYSTEMS = (
         key="test/accuracy",
         ours=Model("higher-order attention", "sentence_context_encoder", "hsa"),
         simple=LINEAR_OF_REVIEWS,
-        networks=[DOT_OF_REVIEWS, *NETWORKS_OF_REVIEWS],
+        networks=[*_models("sentence_context_encoder", dot="softmax attention"), *NETWORKS_OF_REVIEWS],
     ),
     System(
         page="docs/models/time_encoder.md",
@@ -303,17 +275,11 @@ SYSTEMS = (
         dataset="ctxzoo-data/stackoverflow_badges",
         key="test/recall_at_1",
         ours=Model("encodings of time", "badges_lste", "lste"),
-        simple=_models("badges_lste", {"pop": "popularity", "markov": "Markov chain"}),
-        networks=_models(
-            "badges_lste",
-            {
-                "none": "no times",
-                "positional": "positions",
-                "bochner": "Bochner",
-                "mercer": "Mercer",
-                "time2vec": "time2vec",
-            },
-        ),
+        simple=_models("badges_lste", pop="popularity", markov="Markov chain"),
+        networks=[
+            *_models("badges_lste", none="no times", positional="positions"),
+            *_models("badges_lste", bochner="Bochner", mercer="Mercer", time2vec="time2vec"),
+        ],
     ),
 )
 TABLES: dict[str, Callable[[Runs], str]] = {"overview": overview}

@@ -45,12 +45,7 @@ PAPER = {
 }
 # Tags of POS induction: the treebank's own stand beside the paper's.
 TREEBANK_TAGS, UNIVERSAL_TAGS = "all/pos_tags", "all/upos"
-SIMILARITY_SETS = {
-    "wordsim353": "WordSim-353",
-    "men3000": "MEN",
-    "rare_words": "rare words",
-    "simverb3500": "SimVerb",
-}
+SIMILARITY_SETS = {"wordsim353": "WordSim-353", "men3000": "MEN", "rare_words": "rare words", "simverb3500": "SimVerb"}
 COMMAND = f"python recipes/{RECIPE}.py --vectors CHECKPOINT … --seeds 0 1 2 --resume"
 
 
