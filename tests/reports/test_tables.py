@@ -9,7 +9,8 @@ import pytest
 
 from ctxzoo.hub.published import read_published
 from ctxzoo.results.result import TRIALS, write_result
-from reports.tables import TABLES, as_csv, csv_files, disagreements, main, read_trials, render, write_csv
+from reports import tables_hcrnn
+from reports.tables import TABLES, as_csv, csv_files, disagreements, main, read_trials, registry, render, write_csv
 from tests.support.committed_results import committed_results
 from tests.support.result_tables import make_run
 
@@ -80,6 +81,12 @@ def test_every_table_renders_with_and_without_results() -> None:
         for given in ([], results):
             assert disagreements(render(text, given), given) == []
             assert len(TABLES[name](given).splitlines()) > 2
+
+
+def test_two_tables_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(tables_hcrnn.TABLES, "overview", str)
+    with pytest.raises(ValueError, match=r"two tables are called overview, one in reports/tables_overview\.py"):
+        registry("TABLES")
 
 
 def test_several_tables_of_one_document_keep_their_places() -> None:

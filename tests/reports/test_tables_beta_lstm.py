@@ -87,11 +87,6 @@ def test_trials_and_other_data_are_left_out() -> None:
     assert rows(chorales(results))["`lstm`"]["seeds"] == "not run yet"
 
 
-def test_seeds_that_were_not_made_alike_are_refused() -> None:
-    with pytest.raises(ValueError, match="were not made alike"):
-        chorales([music("lstm", 8.6), music("lstm", 8.6, seed=1, settings={"epochs": 5})])
-
-
 def test_four_sets() -> None:
     results = [music(cell, 8.0 + number, config="nottingham") for number, cell in enumerate(COMPARED[:2])]
     results += [music("bibeta5_prior", 7.5, config="nottingham"), music("kumaraswamy", 9.0, config="piano_midi")]

@@ -9,7 +9,7 @@ import pytest
 
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.results.result import RunResult
-from reports.tables_bidaf import CONTROLS, PAPER, TABLES
+from reports.tables_bidaf import CONTROLS, PAPER, TABLES, TRIAL_TABLES
 from tests.support.result_tables import make_run, rows
 
 
@@ -256,3 +256,137 @@ def test_paper_table_never_takes_our_numbers() -> None:
     assert lines[5] == "| learned_char7 | dev | 64.57 | 61.49 | not run here | not run here |"
     assert lines[6] == "| learned_char9 | dev | not finished | not finished | not run here | not run here |"
     assert {row.variant for row in PAPER} == set(BidafConfig.variants) - {"char7", *CONTROLS}
+
+
+PRESENT: dict[str, Any] = {"product_start": 0.122474, "word_vectors": "wiki2015_cbow.100d", "optimizer": "adadelta"}
+
+
+def control(variant: str, seed: int, f1: float, **settings: Any) -> RunResult:
+    return make_run(variant, seed, f1, settings=PRESENT | settings)
+
+
+def cells(table: str) -> dict[tuple[str, str], list[str]]:
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line[:2] == "| "]
+    return {(line[0], line[1]): line[2:] for line in lines[2:]}
+
+
+def test_rows_are_compared_at_equal_seeds() -> None:
+    results = [
+        control("baseline", 1, 60.0),
+        control("baseline", 2, 62.0),
+        control("baseline", 3, 10.0, product_start=0.172774),
+        control("baseline", 3, 10.0, word_vectors="learned"),
+        control("baseline", 3, 10.0, levers=["word_features"]),
+        control("baseline", 3, 10.0, left_out_source="reddit"),
+        control("second_dropout", 1, 63.0),
+        control("second_dropout", 2, 64.0),
+        control("second_dropout", 3, 99.0),
+        control("learned", 1, 50.0, optimizer="adamw"),
+        control("learned_attention", 1, 20.0, optimizer="adamw"),
+    ]
+    table = TABLES["bidaf-controls"](results)
+    found = cells(table)
+    assert found["baseline", "adadelta"] == ["–", "51.00 ± 1.41", "61.00 ± 1.41", "62.00 ± 1.41", "–", "2"]
+    assert found["second_dropout", "adadelta"][0] == "baseline"
+    assert found["second_dropout", "adadelta"][-2:] == ["+2.50 ± 0.71 (2)", "3"]
+    assert found["learned_attention", "adamw"] == ["learned", "10.00", "20.00", "21.00", "-30.00 (1)", "1"]
+    assert found["sinusoidal", "adadelta"][1] == found["learned", "adadelta"][1] == "not run yet"
+    commands = [line.partition("--variant ")[2] for line in table.splitlines() if line.startswith("python")]
+    seeds = [(line.split()[0], line.partition("--seeds ")[2].partition(" --precision")[0]) for line in commands]
+    assert seeds == [
+        ("baseline", "3"),
+        ("sinusoidal", "1 2 3"),
+        ("learned", "1 2 3"),
+        ("learned_char7", "1 2 3"),
+        ("learned_attention_residual", "1 2 3"),
+        ("learned", "2 3"),
+        ("learned_attention", "2 3"),
+    ]
+    assert all(("--optimizer adamw" in line) == (place > 4) for place, line in enumerate(commands))
+
+
+def test_what_was_not_made_alike_is_no_row() -> None:
+    with pytest.raises(ValueError, match="were not made alike"):
+        TABLES["bidaf-controls"]([control("baseline", 1, 60.0), control("baseline", 2, 61.0, epochs=9)])
+    with pytest.raises(ValueError, match="two results for baseline"):
+        TABLES["bidaf-controls"]([control("baseline", 1, 60.0), control("baseline", 1, 61.0)])
+
+
+OF_READER = {"optimizer": "adamw", "learning_rate": 0.0015, "levers": ["word_features"]}
+
+
+def reader(tag: str, seed: int, f1: float, left_out: float | None = None, **settings: Any) -> RunResult:
+    metrics = {} if left_out is None else {"left_out/f1": left_out, "left_out/exact": left_out - 5}
+    return make_run("char7", seed, f1, tag=tag, settings=OF_READER | settings, metrics=metrics)
+
+
+def trial(f1: float, seed: int = 1, **settings: Any) -> RunResult:
+    made = make_run("char7", seed, settings=OF_READER | settings, split="validation")
+    made.metrics = {"validation/f1": f1, "validation/exact": f1 - 10, "epochs": 4}
+    return made
+
+
+def test_trials_stand_by_their_validation_score() -> None:
+    found = [trial(60.0), trial(66.0, learning_rate=0.001), trial(63.0, epochs=6), trial(61.0, seed=2)]
+    table = TRIAL_TABLES["bidaf-reader-trials"]([*found, make_run("char7", f1=99.0)])
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    assert [line[10] for line in lines] == ["66.00", "63.00", "60.50 ± 0.71"]
+    assert [line[1:3] for line in lines] == [["adamw", "0.001"], ["adamw", "0.0015"], ["adamw", "0.0015"]]
+    assert [line[11] for line in lines] == ["1", "1", "2"]
+    assert "not run yet" in TRIAL_TABLES["bidaf-reader-trials"]([])
+
+
+def test_trials_tell_sizes_and_starts_that_files_leave_out() -> None:
+    wide = trial(66.0, hidden_size=128, dropout=0.3, keep_words=30000)
+    others = [trial(60.0), trial(63.0, init_from="cloze", word_vectors="glove_filled")]
+    table = TRIAL_TABLES["bidaf-reader-trials"]([wide, *others])
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    assert [line[3:8] for line in lines] == [
+        ["128", "0.3", "learned", "–", "30000"],
+        ["100", "0.2", "glove_filled", "cloze", "all"],
+        ["100", "0.2", "learned", "–", "all"],
+    ]
+
+
+def test_the_reader_small_and_without_a_source() -> None:
+    results = [
+        reader("reader", 1, 75.0),
+        reader("reader", 2, 77.0),
+        reader("reader_small", 1, 74.5, keep_words=30000, weights="float16"),
+        reader("reader_without_reddit", 1, 70.0, 60.0, left_out_source="reddit"),
+        reader("other", 1, 99.0),
+    ]
+    table = TABLES["bidaf-reader"](results)
+    found = rows(table)
+    assert found["all training rows"]["test F1"] == "76.00 ± 1.41"
+    assert found["all training rows"]["left out − test, F1"] == "–"
+    assert found["sliding window over words, no network"]["trainable parameters"] == "not run yet"
+    assert found["the first seed of these, half precision, 30,000 words"]["test F1"] == "74.50"
+    without = found["without the rows of `reddit`"]
+    assert (without["left out F1"], without["left out − test, F1"]) == ("60.00", "-10.00")
+    assert found["without the rows of `new_wiki`"]["trainable parameters"] == "not run yet"
+    commands = [line for line in table.splitlines() if line.startswith("python")]
+    assert commands.pop(0) == "python recipes/squad_sliding_window.py --results_dir results"
+    asked = [line.partition("--threads 1 ")[2].removesuffix(" --results_dir results") for line in commands]
+    assert asked == [
+        "--epochs 6 --seeds 3 --name reader",
+        "--epochs 8 --hidden_size 128 --dropout 0.3 --seeds 1 --name reader_wide",
+        "--epochs 6 --left_out_source reddit --seeds 2 3 --name reader_without_reddit",
+        "--epochs 6 --left_out_source new_wiki --seeds 1 2 3 --name reader_without_new_wiki",
+    ]
+    assert "small_reader.py --checkpoint RUN/checkpoint" in TABLES["bidaf-reader"]([])
+
+
+def test_runs_of_one_name_that_were_not_made_alike_are_refused() -> None:
+    with pytest.raises(ValueError, match="were not made alike"):
+        TABLES["bidaf-reader"]([reader("reader", 1, 75.0), reader("reader", 2, 77.0, learning_rate=0.002)])
+
+
+def test_a_baseline_without_a_network_stands_above_the_readers() -> None:
+    window = make_run("sliding_window", 0, 20.0, recipe="squad_sliding_window", architecture="counts", settings={})
+    other = make_run("sliding_window", 0, 90.0, recipe="squad_sliding_window", dataset="sample")
+    table = TABLES["bidaf-reader"]([reader("reader", 1, 75.0), window, other])
+    first = table.splitlines()[2]
+    assert first.startswith("| sliding window over words, no network | 1,439,405 | ")
+    assert " | 10.00 | 20.00 | – | – | – | 1 | " in first
+    assert "squad_sliding_window.py" not in table

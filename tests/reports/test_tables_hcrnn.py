@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.sequences.data import SESSION_DATASETS
 from reports.tables_hcrnn import citeulike, sets, trials, wide
@@ -109,9 +107,3 @@ def test_sets_stand_side_by_side_without_trials() -> None:
     assert table["NARM"]["CiteULike"] == "not run yet"
     assert table["Markov: what follows the last item"]["MovieLens 100K"] == "19.82 / 4.96"
     assert "--dataset lastfm --models gru4rec stamp" in sets(results)
-
-
-def test_seeds_that_were_not_made_alike_are_refused() -> None:
-    other = made("narm", 24.0, seed=1, settings={"epochs": 100})
-    with pytest.raises(ValueError, match="epochs"):
-        citeulike([made("narm", 24.0), other])

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from ctxzoo.results.result import RunResult
 from reports.tables_lama import DATA, MODELS, PAPER, TABLES
 from tests.support.result_tables import make_run, rows
@@ -160,12 +158,6 @@ def test_commands_name_what_is_missing() -> None:
     assert "--dataset reuters8" not in TABLES["lama-documents"](done)
 
 
-def test_seeds_of_one_cell_were_made_alike() -> None:
-    results = [*seeds([96.0, 96.5]), replace(seeds([97.0])[0], seed=2, settings={"dropout": 0.5})]
-    with pytest.raises(ValueError, match="were not made alike"):
-        TABLES["lama-documents"](results)
-
-
 def test_levers_by_validation_alone() -> None:
     results = [
         *seeds([96.0, 96.5, 97.0]),
@@ -189,8 +181,3 @@ def test_levers_by_validation_alone() -> None:
     assert (together["IMDB"], together["IMDB, difference"]) == ("–", "–")
     together = table["the paper's: the mean of the seeds' probabilities"]
     assert (together["IMDB"], together["IMDB, difference"]) == ("95.00", "–")  # no seed alone to compare with
-
-
-def test_a_seed_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match="two results for lama_ctx"):
-        TABLES["lama-documents"]([*seeds([96.0]), *seeds([96.0])])
