@@ -19,6 +19,7 @@ __all__ = [
     "load_with_attention",
     "load_word_vectors",
     "pipeline",
+    "train",
     "use_attention",
 ]
 
@@ -26,7 +27,7 @@ __version__: str
 
 if TYPE_CHECKING:
     from ctxzoo.attention_interface import attention_divergence, load_with_attention, use_attention
-    from ctxzoo.checkpoints import explain, pipeline
+    from ctxzoo.checkpoints import explain, pipeline, train
     from ctxzoo.models.layers_beta_lstm import BetaLSTM
     from ctxzoo.word_vectors.exchange import load_word_vectors
 else:
@@ -39,6 +40,7 @@ else:
             "load_with_attention": "ctxzoo.attention_interface",
             "load_word_vectors": "ctxzoo.word_vectors.exchange",
             "pipeline": "ctxzoo.checkpoints",
+            "train": "ctxzoo.checkpoints",
             "use_attention": "ctxzoo.attention_interface",
         },
     )

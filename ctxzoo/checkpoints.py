@@ -1,18 +1,59 @@
-"""Opening any checkpoint of the zoo, whichever problem its head solves. No code of the checkpoint is run."""
+"""Training a model and opening any checkpoint of the zoo, whichever problem it solves.
+
+No code of a checkpoint is run.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ctxzoo.hub.saved_model import SavedModel, read_saved_model
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
-from ctxzoo.tasks import PROBLEMS, card_named, card_of
+from ctxzoo.tasks import PROBLEMS, card_named, card_of, commands_named
+
+if TYPE_CHECKING:
+    from ctxzoo.runs.own_data import Trained
 
 # What `transformers.pipeline` is told, and a checkpoint of the zoo says by itself.
 _SAID_BY_THE_CHECKPOINT = ("task", "model", "tokenizer")
+
+
+def train(problem: str, data: str | Path, **options: Any) -> Trained:
+    """Train a model on data of your own, as `ctxzoo train PROBLEM --data DATA` does, and print what is done and found.
+
+    Args:
+        problem: Name as `ctxzoo train` has it, such as "text-classification".
+        data: File, folder or Hub id.
+        options: Options of the command by their names, such as epochs, architecture, text_column and output_dir;
+            `ctxzoo train PROBLEM --help all` lists them.
+
+    Returns:
+        The folder of the checkpoint, which `pipeline` opens, as `checkpoint`, and the scores by split/name as
+        `metrics`.
+
+    Raises:
+        OSError, ValueError: there is no such problem, data, option or value; the data is not as it should be.
+        TrainingInterrupted: Ctrl-C; the same call with resume=True goes on.
+    """
+    from ctxzoo.runs.own_data import parse_own, train_own
+
+    by_name = {commands_named(name).train_name or name: name for name in PROBLEMS}
+    if problem not in by_name and problem not in PROBLEMS:
+        raise ValueError(f"unknown problem {problem!r}; ctxzoo trains {', '.join(by_name)}")
+    if not isinstance(data, (str, Path)):
+        raise TypeError(f"data is a {type(data).__name__}; expected a file, a folder or a Hub id: write it into a file")
+    chosen = commands_named(by_name.get(problem, problem))
+    words = [f"--{name}={_as_typed(value)}" for name, value in {"data": data, **options}.items()]
+    return train_own(chosen, parse_own(chosen, words))
+
+
+def _as_typed(value: Any) -> str:
+    """Return the value of an option as it is typed behind its name."""
+    return str(value) if isinstance(value, (str, Path)) else json.dumps(value)
 
 
 def pipeline(checkpoint: str | Path, **options: Any) -> Any:

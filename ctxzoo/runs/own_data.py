@@ -155,7 +155,25 @@ def _how_to_run() -> dict[str, Any]:
     return {"progress": sys.stdout.isatty(), "tell_time": True, "tensorboard": False, "threads": None}
 
 
-def train_own(problem: Problem, line: CommandLine) -> RunResult:
+@dataclass(frozen=True)
+class Trained:
+    """A model that was trained on a user's data.
+
+    Attributes:
+        checkpoint: Its folder.
+        result: Content of its results file; `result.metrics` has the scores by split/name.
+    """
+
+    checkpoint: Path
+    result: RunResult
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The scores, by split/name."""
+        return self.result.metrics
+
+
+def train_own(problem: Problem, line: CommandLine) -> Trained:
     """Train on a user's data, and print what was done and found.
 
     Args:
@@ -204,7 +222,7 @@ def train_own(problem: Problem, line: CommandLine) -> RunResult:
     print_end(problem, run, result, predicted, lines_beside(problem, run.experiment, result), is_new=kept is None)
     if kept is None and before is not None:
         print(compared_line(problem, run, result, *before))
-    return result
+    return Trained(run.spec.checkpoint, result)
 
 
 def write_rows(problem: Problem, experiment: Experiment, own: OwnArgs) -> OwnSplits:
