@@ -12,19 +12,9 @@ from scipy import stats
 
 from ctxzoo.data.text_folds import DEV_SHARE
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.table_parts import NOTHING, mean_and_deviation, refuse_mixtures, refuse_repeats
+from ctxzoo.results.table_parts import NOTHING, mean_and_deviation
 
 Place = TypeVar("Place", bound=Hashable)
-
-
-def check_folds(runs: Sequence[RunResult]) -> None:
-    """Refuse runs that are not of one cross-validation, since their mean would stand for no model.
-
-    Raises:
-        ValueError: settings or data differ, or a seed and fold is there twice.
-    """
-    refuse_repeats(runs)
-    refuse_mixtures(runs)
 
 
 def score_cell(runs: Sequence[RunResult], metric: str) -> str:

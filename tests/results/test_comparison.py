@@ -10,7 +10,6 @@ from scipy import stats
 
 from ctxzoo.results.comparison import (
     are_comparable,
-    check_folds,
     compare,
     difference_cell,
     is_complete,
@@ -18,6 +17,7 @@ from ctxzoo.results.comparison import (
     score_cell,
 )
 from ctxzoo.results.result import RunResult
+from ctxzoo.results.table_parts import refuse_mixtures, refuse_repeats
 from tests.support.result_tables import make_folds
 
 OURS, THEIRS = [80.0, 81.5, 79.0, 82.0, 80.5], [79.0, 79.5, 79.5, 80.0, 80.0]
@@ -44,15 +44,15 @@ def test_a_cell_says_which_folds_it_lacks() -> None:
 )
 def test_folds_that_are_not_alike_are_refused(changes: dict[str, Any], message: str) -> None:
     runs = make_folds(OURS)
-    check_folds(runs)
-    check_folds(runs[:1])
+    refuse_mixtures(runs)
+    refuse_mixtures(runs[:1])
     with pytest.raises(ValueError, match=message):
-        check_folds([*runs[:4], *make_folds(OURS, **changes)[4:]])
+        refuse_mixtures([*runs[:4], *make_folds(OURS, **changes)[4:]])
 
 
 def test_a_fold_counts_once() -> None:
     with pytest.raises(ValueError, match="two results for learned_embeddings on SetFit/CR with seed 0, fold 0"):
-        check_folds([*make_folds(OURS), make_folds(THEIRS)[0]])
+        refuse_repeats([*make_folds(OURS), make_folds(THEIRS)[0]])
 
 
 @pytest.mark.parametrize(

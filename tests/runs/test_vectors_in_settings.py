@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.results.comparison import are_comparable, check_folds
+from ctxzoo.results.comparison import are_comparable
 from ctxzoo.results.result import finished_result, write_result
+from ctxzoo.results.table_parts import refuse_mixtures
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 from ctxzoo.word_vectors.vectors import read_word_vectors, word_vectors_fingerprint
 from tests.support.result_tables import make_run
@@ -53,6 +54,6 @@ def test_models_from_other_vectors_compare_on_the_same_folds_but_are_not_average
 
     assert are_comparable(runs("a"), runs("b"))
     with pytest.raises(ValueError, match=r"differs .* in vectors_fingerprint"):
-        check_folds([runs("a")[0], runs("b")[1]])
+        refuse_mixtures([runs("a")[0], runs("b")[1]])
     earlier = make_run(fold=1, settings={"folds": 2, "word_vectors": "v"})
-    check_folds([runs("a")[0], earlier])  # which did not tell the content
+    refuse_mixtures([runs("a")[0], earlier])  # which did not tell the content
