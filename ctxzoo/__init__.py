@@ -31,19 +31,7 @@ if TYPE_CHECKING:
     from ctxzoo.models.layers_beta_lstm import BetaLSTM
     from ctxzoo.word_vectors.exchange import load_word_vectors
 else:
-    _exported, __dir__ = lazy_exports(
-        __name__,
-        {
-            "BetaLSTM": "ctxzoo.models.layers_beta_lstm",
-            "attention_divergence": "ctxzoo.attention_interface",
-            "explain": "ctxzoo.checkpoints",
-            "load_with_attention": "ctxzoo.attention_interface",
-            "load_word_vectors": "ctxzoo.word_vectors.exchange",
-            "pipeline": "ctxzoo.checkpoints",
-            "train": "ctxzoo.checkpoints",
-            "use_attention": "ctxzoo.attention_interface",
-        },
-    )
+    _exported, __dir__ = lazy_exports(__name__)
 
     def __getattr__(name: str) -> Any:
         # Asked for when it is needed: between releases it takes two calls of git.

@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+import ast
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 
-def lazy_exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` for a package (PEP 562).
+def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` for a package (PEP 562): its names are those imported under `TYPE_CHECKING`.
 
-    A name must not be that of a file of the package: whoever imports the file would put it in the place of the name.
+    What type checkers read there is so the one place that says where a name is from, and how it is called there. A
+    name must not be that of a file of the package: whoever imports the file would put it in the place of the name.
 
     Args:
         package: name of the package, its `__name__`.
-        modules: name to the module that defines it, or as "module:name" where it has another name there.
     """
+    module = sys.modules[package]
+    exports = _names_for_type_checkers(module.__spec__.loader.get_source(package))  # type: ignore[union-attr]
 
     def __getattr__(name: str) -> Any:  # noqa: N807
-        if name not in modules:
+        if name not in exports:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module, _, there = modules[name].partition(":")
-        value = getattr(import_module(module), there or name)
-        setattr(sys.modules[package], name, value)  # found without this function from now on
+        source, there = exports[name]
+        value = getattr(import_module(source), there)
+        setattr(module, name, value)  # found without this function from now on
         return value
 
     def __dir__() -> list[str]:  # noqa: N807
-        return sorted({*vars(sys.modules[package]), *modules})
+        return sorted({*vars(module), *exports})
 
     return __getattr__, __dir__
+
+
+def _names_for_type_checkers(code: str) -> dict[str, tuple[str, str]]:
+    """Return name to module and name there, of `from module import name` under `if TYPE_CHECKING`."""
+    found: dict[str, tuple[str, str]] = {}
+    for statement in ast.parse(code).body:
+        if isinstance(statement, ast.If) and isinstance(statement.test, ast.Name):
+            for line in statement.body:
+                assert isinstance(line, ast.ImportFrom)
+                found |= {one.asname or one.name: (str(line.module), one.name) for one in line.names}
+    return found

@@ -24,8 +24,8 @@ from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, result_pa
 from ctxzoo.runs.options import score_option
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.spec import RunSpec
-from ctxzoo.tasks.text_classification.evaluation import evaluate_ensemble
 from ctxzoo.tasks.text_classification.experiments import DEV_SEED, document_dataset, tag_of
+from ctxzoo.tasks.text_classification.task import evaluate_ensemble
 
 RECIPE = "document_ensemble"
 MEMBERS = "document_lama"

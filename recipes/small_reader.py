@@ -34,8 +34,7 @@ from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING
 from ctxzoo.tasks.question_answering.cut_vocabulary import cut_vocabulary
 from ctxzoo.tasks.question_answering.data import SquadDataModule
-from ctxzoo.tasks.question_answering.evaluation import article_scores, evaluate
-from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask
+from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask, article_scores, evaluate
 from ctxzoo.training.scoring import task_of
 
 RECIPE = "small_reader"

@@ -29,9 +29,8 @@ from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.polyphonic_music.continuation import predict_roll
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
-from ctxzoo.tasks.polyphonic_music.gate_picture import draw_gate_densities, gate_draws
 from ctxzoo.tasks.polyphonic_music.gates import gates_of_split, start_of
-from ctxzoo.tasks.polyphonic_music.picture import draw_prediction
+from ctxzoo.tasks.polyphonic_music.picture import draw_gate_densities, draw_prediction, gate_draws
 from ctxzoo.tasks.polyphonic_music.rolls import Roll
 from ctxzoo.tasks.text_classification.gates import draw_word_gates, word_gates
 from reports.recipe_figures import TableRows, check_figures, draw_figures

@@ -30,9 +30,9 @@ from ctxzoo.results.figures import new_figure, save_figure
 from ctxzoo.results.plots import COLOURS, label_axes, lighten, plot_scores_by
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_results
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.text_classification.attended_words import Occurrences, read_occurrences, top_words
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.experiments import DOCUMENT_DATASETS, document_dataset
+from reports.attended_words import Occurrences, read_occurrences, top_words
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
 RECIPE = "document_lama"

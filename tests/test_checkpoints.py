@@ -29,8 +29,8 @@ from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.tasks import PROBLEMS, card_named
 from ctxzoo.tasks.text_classification.contributions import explain_text
-from ctxzoo.tasks.text_classification.evaluation import evaluate
 from ctxzoo.tasks.text_classification.known_words import KnownWordsPipeline
+from ctxzoo.tasks.text_classification.task import evaluate
 from ctxzoo.word_vectors.exchange import to_keyed_vectors
 from tests.models.cases_lama import SIZES
 from tests.support import tiny_tagger, tiny_word_embedding

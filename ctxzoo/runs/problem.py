@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -33,6 +34,7 @@ class Problem(ABC):
     Attributes:
         name: Name of the problem, as heads say it (`zoo_task`).
         title: Name for readers.
+        card_at, module_at: Where its `TaskCard` and its LightningModule stand, as "module:name".
         train_name: Name in `ctxzoo train`, where it is better known by another than heads say; None: the same.
         data_args, model_args: Classes of an experiment's groups.
         default: Architecture and variant where none is named.
@@ -40,6 +42,7 @@ class Problem(ABC):
         lower_is_better: Whether a lower one is better.
         space: Name to what a search tries of settings beside the learning rate, where they are not None.
         of_tokenizer: Names of values of data that the tokenizer of a checkpoint decides, from which a training goes on.
+        of_checkpoint: Names of further values that such a checkpoint decides.
         in_help: Names of values of data and model that `ctxzoo train PROBLEM --help` shows; empty: all of them.
         of_recipes: Names of values of data that recipes alone take, since rows of one's own are divided before.
         called: How a pipeline of the problem is called; of one without a pipeline empty.
@@ -47,6 +50,8 @@ class Problem(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
+    card_at: ClassVar[str]
+    module_at: ClassVar[str]
     train_name: ClassVar[str | None] = None
     data_args: ClassVar[type[DataArgs]]
     model_args: ClassVar[type[ModelArgs]]
@@ -55,19 +60,22 @@ class Problem(ABC):
     lower_is_better: ClassVar[bool] = False
     space: ClassVar[Space]
     of_tokenizer: ClassVar[tuple[str, ...]] = ()
+    of_checkpoint: ClassVar[tuple[str, ...]] = ()
     in_help: ClassVar[tuple[str, ...]] = ()
     of_recipes: ClassVar[tuple[str, ...]] = ()
     called: ClassVar[str] = ""
 
     @property
-    @abstractmethod
     def card(self) -> TaskCard:
         """What is written about its models."""
+        found: TaskCard = _imported(self.card_at)
+        return found
 
     @property
     def module_class(self) -> type[ZooTask]:
         """The LightningModule; a problem with a `train` of its own needs none."""
-        raise NotImplementedError
+        found: type[ZooTask] = _imported(self.module_at)
+        return found
 
     @abstractmethod
     def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
@@ -139,12 +147,24 @@ class Problem(ABC):
                 f"{model.architecture} {model.variant} has no setting {unknown[0]}; it has "
                 f"{', '.join(sorted((*ours, *others)))}"
             )
-        for name in self.of_tokenizer:
-            value, start = getattr(experiment.data, name), experiment.start.init_from
-            if value is not None and start is not None:
+        self.check_continuation(experiment)
+
+    def check_continuation(self, experiment: Experiment) -> None:
+        """Refuse values of their own for what the checkpoint decides from which a training goes on.
+
+        Raises:
+            ValueError: there is such a value.
+        """
+        start = experiment.start.init_from
+        if start is None:
+            return
+        groups = (experiment.data, experiment.model, experiment.start)
+        values, usual = experiment.values(), {one.name: one.default for group in groups for one in fields(group)}
+        for name in (*self.of_tokenizer, *self.of_checkpoint):
+            if values[name] != usual[name]:
                 raise ValueError(
-                    f"{name}={value} beside init_from={start!r}: the tokenizer of the checkpoint decides it; leave one "
-                    "of them out"
+                    f"{name}={values[name]} beside init_from={start!r}: the checkpoint decides it; leave one of them "
+                    "out"
                 )
 
     def resolve(self, experiment: Experiment) -> Experiment:
@@ -275,6 +295,12 @@ class Classification(Problem):
     def start(self, experiment: Experiment, data: Any) -> dict[str, Any]:
         labels = {} if experiment.start.init_from is None else {"label_names": data.label_names}
         return {**super().start(experiment, data), **labels}
+
+
+def _imported(where: str) -> Any:
+    """Return what stands at "module:name"."""
+    module, _, name = where.partition(":")
+    return getattr(import_module(module), name)
 
 
 def saved_names(checkpoint: str) -> list[str]:

@@ -26,11 +26,11 @@ from ctxzoo.models.configuration_lama import LamaConfig
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.modeling_text import TextPreTrainedModel
 from ctxzoo.models.tokenization_word import build_word_tokenizer
-from ctxzoo.tasks.question_answering.evaluation import evaluate as evaluate_reader
+from ctxzoo.tasks.question_answering.task import evaluate as evaluate_reader
 from ctxzoo.tasks.text_classification.contributions import explain_text
-from ctxzoo.tasks.text_classification.evaluation import evaluate as evaluate_classifier
 from ctxzoo.tasks.text_classification.explanation_picture import draw_explanation
 from ctxzoo.tasks.text_classification.reader import read_texts
+from ctxzoo.tasks.text_classification.task import evaluate as evaluate_classifier
 from ctxzoo.tasks.token_classification.card import tag_texts
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from ctxzoo.tasks.token_classification.task import evaluate as evaluate_tagger

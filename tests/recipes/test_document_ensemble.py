@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, read_result
-from ctxzoo.tasks.text_classification.evaluation import evaluate_ensemble
+from ctxzoo.tasks.text_classification.task import evaluate_ensemble
 from tests.support.recipe_here import recipe_here
 from tests.support.recipe_process import recipe
 

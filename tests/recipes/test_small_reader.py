@@ -10,7 +10,7 @@ from transformers import AutoModelForQuestionAnswering
 from ctxzoo.hub.checkpoint_folder import is_in_half
 from ctxzoo.results.result import RESULTS_DIR, read_results, write_result
 from ctxzoo.tasks.question_answering.data import SquadDataModule
-from ctxzoo.tasks.question_answering.evaluation import evaluate
+from ctxzoo.tasks.question_answering.task import evaluate
 from recipes.small_reader import Settings, main
 from tests.support.tiny_checkpoint import WORDS, tiny_result, tiny_tokenizer, write_tiny
 

@@ -19,10 +19,10 @@ from ctxzoo.runs.experiment import Experiment
 from ctxzoo.tasks.question_answering import bidaf_start
 from ctxzoo.tasks.question_answering.bidaf_start import BidafCheckpoint, bidaf_checkpoint
 from ctxzoo.tasks.question_answering.data import SquadDataModule
-from ctxzoo.tasks.question_answering.evaluation import evaluate
 from ctxzoo.tasks.question_answering.experiments import paper, what_differs
 from ctxzoo.tasks.question_answering.problem import QUESTION_ANSWERING
 from ctxzoo.tasks.question_answering.sample import sample_squad
+from ctxzoo.tasks.question_answering.task import evaluate
 from recipes.squad_bidaf import STUDY
 from tests.support import recipe_process
 from tests.support.recipe_here import recipe_here

@@ -22,7 +22,7 @@ from ctxzoo.models.modeling_session_baseline import SessionBaselineForNextItem
 from ctxzoo.models.modeling_time_encoder import TimeEncoderForNextEvent
 from ctxzoo.tasks import next_event, session_recommendation
 from ctxzoo.tasks.sequences.card import SESSION_CARD
-from ctxzoo.tasks.sequences.evaluation import with_unknown_targets
+from ctxzoo.tasks.sequences.task import with_unknown_targets
 from tests.support.baselines import result_of
 
 NAMES = [str(number) for number in range(1, 31)]

@@ -25,15 +25,4 @@ if TYPE_CHECKING:
         line_scores,
     )
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "LanguageModellingDataModule": "ctxzoo.tasks.language_modelling.data",
-            "LanguageModellingScores": "ctxzoo.tasks.language_modelling.task",
-            "LanguageModellingTask": "ctxzoo.tasks.language_modelling.task",
-            "LineScore": "ctxzoo.tasks.language_modelling.task",
-            "continue_text": "ctxzoo.tasks.language_modelling.continuation",
-            "evaluate": "ctxzoo.tasks.language_modelling.task",
-            "line_scores": "ctxzoo.tasks.language_modelling.task",
-        },
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)

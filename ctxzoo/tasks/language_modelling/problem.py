@@ -36,9 +36,7 @@ from ctxzoo.tasks.language_modelling.experiments import (
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
-    from ctxzoo.hub.task_card import TaskCard
     from ctxzoo.runs.beside import Baseline
-    from ctxzoo.training.task import ZooTask
 
 WORDS = 30  # that are added at most
 COUNTED = "kneser_ney_5"  # stands beside the scores
@@ -48,6 +46,8 @@ class LanguageModelling(Problem, TaskCommands):
     """Which word comes next. Paper's settings are those of the recipe for the Penn Treebank."""
 
     name, title = PROBLEM, "language modelling"
+    card_at = "ctxzoo.tasks.language_modelling.card:CARD"
+    module_at = "ctxzoo.tasks.language_modelling.task:LanguageModellingTask"
     data_args, model_args = LineData, LineModel
     of_tokenizer = ("min_word_count", "lower_case", "cutter")
     default = (ARCHITECTURE, "lstm")
@@ -61,18 +61,6 @@ class LanguageModelling(Problem, TaskCommands):
         Option("temperature", "below 1: what is likely becomes likelier; default: 1", float),
         Option("draw_seed", "of the draws; default: 0", int),
     )
-
-    @property
-    def card(self) -> TaskCard:
-        from ctxzoo.tasks.language_modelling.card import CARD
-
-        return CARD
-
-    @property
-    def module_class(self) -> type[ZooTask]:
-        from ctxzoo.tasks.language_modelling.task import LanguageModellingTask
-
-        return LanguageModellingTask
 
     def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return experiments.variants(architecture)

@@ -2,25 +2,22 @@
 
 The generated ones are invented reports in which a verb agrees with a noun that may stand several words before it. Each
 has a subject, perhaps with a clause between it and its verb, and an object that suits the verb. What comes next follows
-from more than the last word, so that a model that reads the whole line does better than counts of pairs. Only
-`random.Random.random` is used, the one method whose sequence Python promises to keep: the same seed gives the same
-bytes everywhere.
+from more than the last word, so that a model that reads the whole line does better than counts of pairs.
 """
 
 from __future__ import annotations
 
-import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import datasets
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
+from ctxzoo.data.formats import SAMPLE, TextFormatError
+from ctxzoo.data.generated import Draws, generated_splits
 from ctxzoo.data.own_splits import RowGroups, group_numbers, text_key
 from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.row_files import load_tables, read_delimited, read_json_lines, read_parquet
@@ -180,8 +177,6 @@ def _checked(where: str, split: datasets.Dataset, text_column: ColumnNames) -> p
     return lines
 
 
-Item = TypeVar("Item")
-
 NOUNS = (("farmer", "farmers"), ("baker", "bakers"), ("sailor", "sailors"), ("teacher", "teachers"))
 ADJECTIVES = ("old", "young", "tall", "tired")
 CLAUSES = ("from the village", "behind the mill", "with a red hat", "near the river")
@@ -210,29 +205,21 @@ def sample_text(seed: int = 0, train: int = 600, validation: int = 100, test: in
     Raises:
         ValueError: negative seed, or a number of lines below 1.
     """
-    if seed < 0:
-        raise ValueError(f"seed is {seed}; expected 0 or more")
-    splits = {}
-    for split, rows in zip(SPLITS, (train, validation, test), strict=True):
-        if rows < 1:
-            raise ValueError(f"{split}={rows}; expected 1 line or more")
-        draws = random.Random(f"ctxzoo sample_text {seed} {split}")
-        splits[split] = datasets.Dataset.from_dict({TEXT: [_line(draws) for _ in range(rows)]})
-    return splits
+
+    def lines(draws: Draws, number: int, split: str) -> dict[str, list[str]]:
+        return {TEXT: [_line(draws) for _ in range(number)]}
+
+    return generated_splits("sample_text", "line", seed, (train, validation, test), lines)
 
 
-def _line(draws: random.Random) -> str:
+def _line(draws: Draws) -> str:
     plural = draws.random() < 0.5
     words = ["the"]
     if draws.random() < 0.4:
-        words.append(_pick(draws, ADJECTIVES))
-    words.append(_pick(draws, NOUNS)[int(plural)])
+        words.append(draws.pick(ADJECTIVES))
+    words.append(draws.pick(NOUNS)[int(plural)])
     if draws.random() < 0.4:
-        words.append(_pick(draws, CLAUSES))
-    singular_form, plural_form, objects = _pick(draws, VERBS)
-    words += [plural_form if plural else singular_form, _pick(draws, objects), _pick(draws, ENDINGS), "."]
+        words.append(draws.pick(CLAUSES))
+    singular_form, plural_form, objects = draws.pick(VERBS)
+    words += [plural_form if plural else singular_form, draws.pick(objects), draws.pick(ENDINGS), "."]
     return " ".join(word for word in words if word)
-
-
-def _pick(draws: random.Random, items: Sequence[Item]) -> Item:
-    return items[int(draws.random() * len(items))]

@@ -28,34 +28,10 @@ __all__ = [
 if TYPE_CHECKING:
     from ctxzoo.tasks.polyphonic_music.continuation import continue_roll, predict_roll
     from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
-    from ctxzoo.tasks.polyphonic_music.evaluation import PieceScore, evaluate, piece_scores
-    from ctxzoo.tasks.polyphonic_music.gate_picture import draw_gate_densities, gate_draws
     from ctxzoo.tasks.polyphonic_music.gates import gates_of_split
     from ctxzoo.tasks.polyphonic_music.midi import Grid, read_midi, write_midi
-    from ctxzoo.tasks.polyphonic_music.picture import draw_prediction, draw_roll
+    from ctxzoo.tasks.polyphonic_music.picture import draw_gate_densities, draw_prediction, draw_roll, gate_draws
     from ctxzoo.tasks.polyphonic_music.rolls import notes_of_roll, roll_of_notes
-    from ctxzoo.tasks.polyphonic_music.task import MusicScores, PolyphonicMusicTask
+    from ctxzoo.tasks.polyphonic_music.task import MusicScores, PieceScore, PolyphonicMusicTask, evaluate, piece_scores
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "Grid": "ctxzoo.tasks.polyphonic_music.midi",
-            "MusicScores": "ctxzoo.tasks.polyphonic_music.task",
-            "PieceScore": "ctxzoo.tasks.polyphonic_music.evaluation",
-            "PolyphonicMusicDataModule": "ctxzoo.tasks.polyphonic_music.data",
-            "PolyphonicMusicTask": "ctxzoo.tasks.polyphonic_music.task",
-            "continue_roll": "ctxzoo.tasks.polyphonic_music.continuation",
-            "draw_gate_densities": "ctxzoo.tasks.polyphonic_music.gate_picture",
-            "draw_prediction": "ctxzoo.tasks.polyphonic_music.picture",
-            "draw_roll": "ctxzoo.tasks.polyphonic_music.picture",
-            "evaluate": "ctxzoo.tasks.polyphonic_music.evaluation",
-            "gate_draws": "ctxzoo.tasks.polyphonic_music.gate_picture",
-            "gates_of_split": "ctxzoo.tasks.polyphonic_music.gates",
-            "notes_of_roll": "ctxzoo.tasks.polyphonic_music.rolls",
-            "piece_scores": "ctxzoo.tasks.polyphonic_music.evaluation",
-            "predict_roll": "ctxzoo.tasks.polyphonic_music.continuation",
-            "read_midi": "ctxzoo.tasks.polyphonic_music.midi",
-            "roll_of_notes": "ctxzoo.tasks.polyphonic_music.rolls",
-            "write_midi": "ctxzoo.tasks.polyphonic_music.midi",
-        },
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)

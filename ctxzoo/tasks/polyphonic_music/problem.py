@@ -36,9 +36,7 @@ from ctxzoo.tasks.polyphonic_music.experiments import (
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
-    from ctxzoo.hub.task_card import TaskCard
     from ctxzoo.runs.beside import Baseline
-    from ctxzoo.training.task import ZooTask
 
 CONFIG_NAME = Option("config_name", "of a dataset with several, such as jsb_chorales; default: the one it names")
 GRID = (
@@ -54,6 +52,8 @@ class PolyphonicMusic(Problem, TaskCommands):
     """Which keys sound in the next step of a piece."""
 
     name, title = PROBLEM, "polyphonic music"
+    card_at = "ctxzoo.tasks.polyphonic_music.card:CARD"
+    module_at = "ctxzoo.tasks.polyphonic_music.task:PolyphonicMusicTask"
     data_args, model_args = MusicData, MusicModel
     default = (ARCHITECTURE, "bibeta5")
     space = SEARCH_SPACE
@@ -69,18 +69,6 @@ class PolyphonicMusic(Problem, TaskCommands):
         Option("picture", "PNG file of the roll", Path),
         *GRID,
     )
-
-    @property
-    def card(self) -> TaskCard:
-        from ctxzoo.tasks.polyphonic_music.card import CARD
-
-        return CARD
-
-    @property
-    def module_class(self) -> type[ZooTask]:
-        from ctxzoo.tasks.polyphonic_music.task import PolyphonicMusicTask
-
-        return PolyphonicMusicTask
 
     def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return CELLS
@@ -140,7 +128,7 @@ class PolyphonicMusic(Problem, TaskCommands):
         return f"--file {shlex.quote(str(test))} --row 0 --output continued.mid"
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
-        from ctxzoo.tasks.polyphonic_music.evaluation import evaluate
+        from ctxzoo.tasks.polyphonic_music.task import evaluate
 
         own = {name: value for name, value in own.items() if value is not None}
         return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **own)
@@ -159,9 +147,9 @@ class PolyphonicMusic(Problem, TaskCommands):
             check_plots()
 
         from ctxzoo.data.row_stream import stream_of
+        from ctxzoo.tasks.polyphonic_music.continuation import PieceAnswers
         from ctxzoo.tasks.polyphonic_music.midi import write_midi
         from ctxzoo.tasks.polyphonic_music.picture import draw_roll
-        from ctxzoo.tasks.polyphonic_music.prediction import PieceAnswers
         from ctxzoo.tasks.polyphonic_music.rolls import roll_of_notes
 
         grid = _grid(own)

@@ -17,17 +17,6 @@ if TYPE_CHECKING:
     from ctxzoo.metrics import SquadV2
     from ctxzoo.models.ops_answer import decode_answers, no_answer_score
     from ctxzoo.tasks.question_answering.data import SquadDataModule
-    from ctxzoo.tasks.question_answering.evaluation import evaluate
-    from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask
+    from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask, evaluate
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "QuestionAnsweringTask": "ctxzoo.tasks.question_answering.task",
-            "SquadDataModule": "ctxzoo.tasks.question_answering.data",
-            "SquadV2": "ctxzoo.metrics",
-            "decode_answers": "ctxzoo.models.ops_answer",
-            "evaluate": "ctxzoo.tasks.question_answering.evaluation",
-            "no_answer_score": "ctxzoo.models.ops_answer",
-        },
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)

@@ -37,7 +37,6 @@ from ctxzoo.tasks.question_answering.experiments import (
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
-    from ctxzoo.hub.task_card import TaskCard
     from ctxzoo.tasks.question_answering.bidaf_start import BidafCheckpoint
     from ctxzoo.training.task import ZooTask
 
@@ -54,8 +53,11 @@ class QuestionAnswering(Problem, TaskCommands):
     """Which words of a text answer a question."""
 
     name, title = PROBLEM, "question answering"
+    card_at = "ctxzoo.tasks.question_answering.card:CARD"
+    module_at = "ctxzoo.tasks.question_answering.task:QuestionAnsweringTask"
     data_args, model_args = QuestionData, ReaderModel
     of_tokenizer = ("word_embedding_size", "min_word_count")
+    of_checkpoint = ("char_channels",)
     of_recipes = ("squad_version", "train_source", "left_out_source")
     default = (ARCHITECTURE, VARIANT)
     space = SEARCH_SPACE
@@ -73,18 +75,6 @@ class QuestionAnswering(Problem, TaskCommands):
         Option("na_prob", "JSON file of id to no-answer score; with --file", Path),
         Option("threshold", "no-answer score above which the answer is empty", probability),
     )
-
-    @property
-    def card(self) -> TaskCard:
-        from ctxzoo.tasks.question_answering.card import CARD
-
-        return CARD
-
-    @property
-    def module_class(self) -> type[ZooTask]:
-        from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask
-
-        return QuestionAnsweringTask
 
     def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         found: Mapping[str, Mapping[str, Any]] = ARCHITECTURES[architecture].config_class.variants
@@ -112,13 +102,8 @@ class QuestionAnswering(Problem, TaskCommands):
         variants = self.variants(model.architecture)
         if model.variant not in ("", CONTINUED, *variants):
             raise ValueError(f"variant={model.variant!r}: expected one of {', '.join(variants)}")
+        self.check_continuation(experiment)
         values = experiment.values()
-        for name in (*self.of_tokenizer, "char_channels"):
-            if start is not None and values[name] is not None:
-                raise ValueError(
-                    f"{name}={values[name]} beside init_from={start!r}: the checkpoint has its own; leave one of the "
-                    "two out"
-                )
         is_read = start is None or values["vectors_name"] is not None
         if not is_read and any(values[name] != usual for name, usual in OF_A_CHECKPOINT.items()):
             self._checkpoint(experiment)
@@ -254,7 +239,7 @@ class QuestionAnswering(Problem, TaskCommands):
 
     def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
         """Return what `article_scores` gives of the split that results are of."""
-        from ctxzoo.tasks.question_answering.evaluation import article_scores
+        from ctxzoo.tasks.question_answering.task import article_scores
 
         return article_scores(task, data, "test" if "test" in splits else "validation")
 
@@ -262,7 +247,7 @@ class QuestionAnswering(Problem, TaskCommands):
         return '--question "..." --context "..."'
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
-        from ctxzoo.tasks.question_answering.evaluation import evaluate
+        from ctxzoo.tasks.question_answering.task import evaluate
 
         return evaluate(
             options.checkpoint,

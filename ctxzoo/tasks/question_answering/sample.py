@@ -7,22 +7,18 @@ has no answer: the entity lacks the relation that another one has, or is not in 
 wording are drawn before answerability, so the question alone does not give it away.
 
 Paragraphs are short and relations few, so that a small reader learns the corpus in minutes on a processor.
-
-Only `random.Random.random` is used, the one method whose sequence Python promises to keep: the same seed gives the same
-bytes everywhere.
 """
 
 from __future__ import annotations
 
 import hashlib
-import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar
 
 import datasets
 
 from ctxzoo.data.formats import SPLITS
+from ctxzoo.data.generated import Draws
 from ctxzoo.tasks.question_answering.sample_templates import (
     ARTICLES,
     NAME_KINDS,
@@ -34,8 +30,6 @@ from ctxzoo.tasks.question_answering.sample_templates import (
     YEARS,
     Relation,
 )
-
-T = TypeVar("T")
 
 PARAGRAPHS_PER_TITLE = 5
 MIN_WORDS, MAX_WORDS = 30, 60
@@ -80,29 +74,6 @@ class Paragraph:
     questions: tuple[Question, ...]
 
 
-class _Draws:
-    """Random choices made from `random.Random.random` alone."""
-
-    def __init__(self, seed: str) -> None:
-        self._random = random.Random(seed)
-
-    def chance(self, probability: float) -> bool:
-        return self._random.random() < probability
-
-    def below(self, bound: int) -> int:
-        return int(self._random.random() * bound)
-
-    def pick(self, items: Sequence[T]) -> T:
-        return items[self.below(len(items))]
-
-    def shuffled(self, items: Sequence[T]) -> list[T]:
-        result = list(items)
-        for i in range(len(result) - 1, 0, -1):
-            j = self.below(i + 1)
-            result[i], result[j] = result[j], result[i]
-        return result
-
-
 def _names_of_split(kind: str, split: str) -> list[str]:
     """Return names of a kind for a split: of eight, six are for training; splits share words, but no name."""
     words = NAME_KINDS[kind]
@@ -120,7 +91,7 @@ class _Writer:
 
     def __init__(self, seed: int, split: str) -> None:
         self._split = split
-        self._draws = _Draws(f"ctxzoo sample_squad {seed} {split}")
+        self._draws = Draws(f"ctxzoo sample_squad {seed} {split}")
         self._names = {kind: _names_of_split(kind, split) for kind in NAME_KINDS}
         self._relations = {
             entity_type: [relation for relation in RELATIONS if relation.subject == entity_type]

@@ -15,19 +15,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ctxzoo.tasks.regression.data import RegressionDataModule
-    from ctxzoo.tasks.regression.evaluation import evaluate
     from ctxzoo.tasks.regression.prediction import predict_rows
     from ctxzoo.tasks.regression.spectral_mixture import SpectralMixture
-    from ctxzoo.tasks.regression.task import RegressionScores, RegressionTask
+    from ctxzoo.tasks.regression.task import RegressionScores, RegressionTask, evaluate
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "RegressionDataModule": "ctxzoo.tasks.regression.data",
-            "RegressionScores": "ctxzoo.tasks.regression.task",
-            "RegressionTask": "ctxzoo.tasks.regression.task",
-            "SpectralMixture": "ctxzoo.tasks.regression.spectral_mixture",
-            "evaluate": "ctxzoo.tasks.regression.evaluation",
-            "predict_rows": "ctxzoo.tasks.regression.prediction",
-        },
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)

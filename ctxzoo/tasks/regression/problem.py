@@ -30,7 +30,6 @@ from ctxzoo.tasks.regression.experiments import (
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
-    from ctxzoo.hub.task_card import TaskCard
     from ctxzoo.runs.beside import Baseline
     from ctxzoo.tasks.regression.reader import Numbers, RegressionSplits
     from ctxzoo.training.task import ZooTask
@@ -48,6 +47,7 @@ class Regression(Problem, TaskCommands):
     """A number for each row of numbers, from the rows beside it."""
 
     name, title = PROBLEM, "regression"
+    card_at, module_at = "ctxzoo.tasks.regression.card:CARD", "ctxzoo.tasks.regression.task:RegressionTask"
     data_args, model_args = RegressionData, RegressionModel
     default = (ARCHITECTURE, "ikan_direct")
     space = SEARCH_SPACE
@@ -59,18 +59,6 @@ class Regression(Problem, TaskCommands):
         Option("split_number", "which random split of all rows, from 0; default: the dataset's own", int),
     )
     predict_options = (Option("numbers", f'the features of one row, with "{BETWEEN}" between them'),)
-
-    @property
-    def card(self) -> TaskCard:
-        from ctxzoo.tasks.regression.card import CARD
-
-        return CARD
-
-    @property
-    def module_class(self) -> type[ZooTask]:
-        from ctxzoo.tasks.regression.task import RegressionTask
-
-        return RegressionTask
 
     def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return ATTENTIONS
@@ -163,7 +151,7 @@ class Regression(Problem, TaskCommands):
         return f"--file {shlex.quote(str(test))} --output predicted.csv"
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
-        from ctxzoo.tasks.regression.evaluation import evaluate
+        from ctxzoo.tasks.regression.task import evaluate
 
         own = {name: value for name, value in own.items() if value is not None}
         return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **own)

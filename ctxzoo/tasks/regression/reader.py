@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE, Rows, TextFormatError
+from ctxzoo.data.generated import Draws, generated_splits
 from ctxzoo.data.notices import count_of
 from ctxzoo.data.own_splits import RowGroups, group_numbers, joined_groups
 from ctxzoo.data.reading_notes import note
@@ -29,7 +31,6 @@ from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, plain_col
 from ctxzoo.data.text_columns import RowChecks
 from ctxzoo.data.text_files import file_kind
 from ctxzoo.models.configuration_base import LARGEST_FLOAT
-from ctxzoo.tasks.regression.sample import sample_rows
 
 NUMBER_FILES = (".csv", ".tsv", ".jsonl", ".parquet")
 ZEROS_IN_FRONT = r"^\s*[-+]?0\d+\s*$"
@@ -312,3 +313,36 @@ def _keys(checks: RowChecks, columns: pa.Table, name: str) -> list[Hashable]:
     empty = [value in (None, "") or value != value for value in values]
     checks.refuse(np.array(empty), column, f"nothing in {name!r}, which tells the rows that belong together")
     return values
+
+
+FEATURES, TARGET = ("day", "height", "noise"), "level"
+DAYS, TURN, TREND, SHIFT, ERROR = 60.0, 12.0, 0.05, 1.5, 0.2
+
+
+def sample_rows(seed: int = 0, train: int = 120, validation: int = 20, test: int = 20) -> dict[str, datasets.Dataset]:
+    """Return generated rows; the same arguments give the same rows on every machine.
+
+    Args:
+        seed: 0 or more.
+        train, validation, test: number of rows, 1 or more.
+
+    Returns:
+        Splits train, validation and test with the columns day, height and noise, and level, the target. A larger split
+        begins with a smaller one's rows.
+
+    Raises:
+        ValueError: negative seed, or a number of rows below 1.
+    """
+
+    def rows(draws: Draws, number: int, split: str) -> dict[str, list[float]]:
+        drawn = [_row(draws) for _ in range(number)]
+        return {name: [row[place] for row in drawn] for place, name in enumerate((*FEATURES, TARGET))}
+
+    return generated_splits("sample_rows", "row", seed, (train, validation, test), rows)
+
+
+def _row(draws: Draws) -> tuple[float, float, float, float]:
+    day, height, noise = DAYS * draws.random(), 2 * draws.random() - 1, draws.random()
+    error = ERROR * (draws.random() + draws.random() - 1)
+    level = math.sin(2 * math.pi * day / TURN + SHIFT * height) + TREND * day + error
+    return day, height, noise, level

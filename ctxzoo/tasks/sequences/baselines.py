@@ -14,8 +14,7 @@ from scipy import sparse
 
 from ctxzoo.data.notices import count_of
 from ctxzoo.runs.counted import CountedRun, SimpleModel
-from ctxzoo.tasks.sequences.evaluation import with_unknown_targets
-from ctxzoo.tasks.sequences.task import EventScores, SequenceScores, SessionScores
+from ctxzoo.tasks.sequences.task import EventScores, SequenceScores, SessionScores, with_unknown_targets
 from ctxzoo.training.remaining_time import RemainingTime
 
 MANY_SEQUENCES = 10_000  # from which the time that their scores take is told

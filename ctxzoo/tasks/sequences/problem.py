@@ -37,7 +37,6 @@ from ctxzoo.tasks.sequences.experiments import (
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
-    from ctxzoo.hub.task_card import TaskCard
     from ctxzoo.runs.beside import Baseline
     from ctxzoo.training.task import ZooTask
 
@@ -61,12 +60,6 @@ class SequenceProblem(Problem, TaskCommands):
     def kind(self) -> kinds.SequenceKind:
         """What its sequences are called, and where they stand in a dataset."""
         return kinds.SESSIONS if self.name == SESSIONS else kinds.HISTORIES
-
-    @property
-    def card(self) -> TaskCard:
-        from ctxzoo.tasks.sequences import card
-
-        return card.SESSION_CARD if self.name == SESSIONS else card.EVENT_CARD
 
     def tiny(self, experiment: Experiment) -> Experiment:
         new = experiment.start.init_from is None
@@ -130,7 +123,7 @@ class SequenceProblem(Problem, TaskCommands):
         self, experiment: Experiment, task: Any, data: Any, splits: tuple[str, ...]
     ) -> dict[str, dict[str, float]]:
         """Return split to scores; of a user's rows unknown targets are misses, published results leave them out."""
-        from ctxzoo.tasks.sequences.evaluation import with_unknown_targets
+        from ctxzoo.tasks.sequences.task import with_unknown_targets
 
         misses = bool(experiment.data.rows)
         return {
@@ -145,7 +138,7 @@ class SequenceProblem(Problem, TaskCommands):
         return f"--history {shlex.quote(f' {BETWEEN} '.join(shown))}"
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
-        from ctxzoo.tasks.sequences.evaluation import evaluate_histories, evaluate_sessions
+        from ctxzoo.tasks.sequences.task import evaluate_histories, evaluate_sessions
 
         score: Any = evaluate_sessions if self.name == SESSIONS else evaluate_histories
         typed = {name: value for name, value in own.items() if value is not None}
@@ -185,6 +178,8 @@ class SessionRecommendation(SequenceProblem):
     """Which item comes next in a session."""
 
     name, title = SESSIONS, "session recommendation"
+    card_at = "ctxzoo.tasks.sequences.card:SESSION_CARD"
+    module_at = "ctxzoo.tasks.sequences.task:SessionRecommendationTask"
     model_args = SessionModel
     default = ("hcrnn", "hcrnn3_bi")
     space = SESSION_SPACE
@@ -203,12 +198,6 @@ class SessionRecommendation(SequenceProblem):
         *COLUMNS,
     )
 
-    @property
-    def module_class(self) -> type[ZooTask]:
-        from ctxzoo.tasks.sequences.task import SessionRecommendationTask
-
-        return SessionRecommendationTask
-
     def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return SESSION_VARIANTS[architecture]
 
@@ -218,7 +207,7 @@ class SessionRecommendation(SequenceProblem):
 
     def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
         """Return of each session of a split that is scored what `SessionScore` has, but for its row."""
-        from ctxzoo.tasks.sequences.evaluation import session_scores
+        from ctxzoo.tasks.sequences.task import session_scores
 
         sessions = {split: session_scores(task.model, data, split) for split in splits}
         return {
@@ -232,6 +221,7 @@ class NextEvent(SequenceProblem):
     """Which event comes next in a history of events at times."""
 
     name, title = EVENTS, "next event"
+    card_at, module_at = "ctxzoo.tasks.sequences.card:EVENT_CARD", "ctxzoo.tasks.sequences.task:NextEventTask"
     model_args = EventModel
     default = ("time_encoder", "lste")
     space = EVENT_SPACE
@@ -251,12 +241,6 @@ class NextEvent(SequenceProblem):
         Option("top", "number of events; default: 10, or all where there are fewer", positive),
         *COLUMNS,
     )
-
-    @property
-    def module_class(self) -> type[ZooTask]:
-        from ctxzoo.tasks.sequences.task import NextEventTask
-
-        return NextEventTask
 
     def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return EVENT_VARIANTS[architecture]

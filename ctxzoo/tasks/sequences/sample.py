@@ -1,18 +1,13 @@
-"""Generated sequences: sessions of people who look through shelves, and histories of people who care for plants.
-
-Only `random.Random.random` is used, the one method whose sequence Python promises to keep: the same seed gives the same
-bytes everywhere.
-"""
+"""Generated sequences: sessions of people who look through shelves, and histories of people who care for plants."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import datasets
 
-from ctxzoo.data.formats import SPLITS
+from ctxzoo.data.generated import Draws, generated_splits
 from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, SequenceKind
 
 SHELVES = ("tea", "soup", "bread", "fruit", "cheese", "pasta")
@@ -70,46 +65,40 @@ def sample_histories(
 
 def _splits(
     kind: SequenceKind,
-    draw: Callable[[random.Random], tuple[list[Any], ...]],
+    draw: Callable[[Draws], tuple[list[Any], ...]],
     seed: int,
     sizes: Sequence[int],
 ) -> dict[str, datasets.Dataset]:
-    if seed < 0:
-        raise ValueError(f"seed is {seed}; expected 0 or more")
-    splits = {}
-    for split, rows in zip(SPLITS, sizes, strict=True):
-        if rows < 1:
-            raise ValueError(f"{split}={rows}; expected 1 {kind.one} or more")
-        draws = random.Random(f"ctxzoo sample_{kind.several} {seed} {split}")
-        drawn = zip(*(draw(draws) for _ in range(rows)), strict=True)
-        names = [f"{split} {row}" for row in range(rows)]
-        splits[split] = datasets.Dataset.from_dict(
-            dict(zip((kind.ids[0], *kind.columns), (names, *map(list, drawn)), strict=True))
-        )
-    return splits
+
+    def sequences(draws: Draws, number: int, split: str) -> dict[str, list[Any]]:
+        drawn = zip(*(draw(draws) for _ in range(number)), strict=True)
+        names = [f"{split} {row}" for row in range(number)]
+        return dict(zip((kind.ids[0], *kind.columns), (names, *map(list, drawn)), strict=True))
+
+    return generated_splits(f"sample_{kind.several}", kind.one, seed, sizes, sequences)
 
 
-def _session(draws: random.Random) -> tuple[list[Any], ...]:
-    liked = [_below(draws, len(SHELVES)) for _ in range(LIKED)]
-    shelf, thing = liked[0], _below(draws, THINGS)
+def _session(draws: Draws) -> tuple[list[Any], ...]:
+    liked = [draws.below(len(SHELVES)) for _ in range(LIKED)]
+    shelf, thing = liked[0], draws.below(THINGS)
     steps = []
-    for _ in range(LEAST_STEPS + _below(draws, MORE_STEPS)):
+    for _ in range(LEAST_STEPS + draws.below(MORE_STEPS)):
         steps.append(f"{SHELVES[shelf]} {thing}")
         if draws.random() >= STAYS:
-            shelf, thing = liked[_below(draws, LIKED)], _below(draws, THINGS)
+            shelf, thing = liked[draws.below(LIKED)], draws.below(THINGS)
             continue
         choice = draws.random()
         if choice < NEXT:
             thing = (thing + 1) % THINGS
         elif choice >= NEXT + AGAIN:
-            thing = _below(draws, THINGS)
+            thing = draws.below(THINGS)
     return (steps,)
 
 
-def _history(draws: random.Random) -> tuple[list[Any], ...]:
-    kind, time = _below(draws, len(CARE)), BEGIN + 400 * DAY * draws.random()
+def _history(draws: Draws) -> tuple[list[Any], ...]:
+    kind, time = draws.below(len(CARE)), BEGIN + 400 * DAY * draws.random()
     events, times = [], []
-    for _ in range(LEAST_EVENTS + _below(draws, MORE_EVENTS)):
+    for _ in range(LEAST_EVENTS + draws.below(MORE_EVENTS)):
         events.append(CARE[kind])
         times.append(time)
         low, high = SHORT if draws.random() < 0.5 else LONG
@@ -119,9 +108,5 @@ def _history(draws: random.Random) -> tuple[list[Any], ...]:
             was_short = len(times) < 2 or times[-1] - times[-2] < DAY
             kind = (kind + 1) % len(CARE) if was_short else 0
         else:
-            kind = _below(draws, len(CARE))
+            kind = draws.below(len(CARE))
     return events, times
-
-
-def _below(draws: random.Random, end: int) -> int:
-    return int(draws.random() * end)

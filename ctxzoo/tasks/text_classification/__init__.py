@@ -30,7 +30,6 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-    from ctxzoo.tasks.text_classification.evaluation import evaluate
     from ctxzoo.tasks.text_classification.explanation import Explanation, explanation_html, write_explanation_page
     from ctxzoo.tasks.text_classification.explanation_picture import draw_explanation
     from ctxzoo.tasks.text_classification.gates import WordGates, draw_word_gates, word_gates
@@ -42,35 +41,10 @@ if TYPE_CHECKING:
         kernel_density,
         word_kernels,
     )
+    from ctxzoo.tasks.text_classification.known_words import TextVocabulary
     from ctxzoo.tasks.text_classification.splitting import TextSplitting
-    from ctxzoo.tasks.text_classification.task import SequenceClassificationTask, TextScores
-    from ctxzoo.tasks.text_classification.vocabulary import TextVocabulary
+    from ctxzoo.tasks.text_classification.task import SequenceClassificationTask, TextScores, evaluate
     from ctxzoo.training.classification import label_fields
     from ctxzoo.word_vectors.start_vectors import StartVectors
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "Explanation": "ctxzoo.tasks.text_classification.explanation",
-            "KernelDensity": "ctxzoo.tasks.text_classification.kernels",
-            "SequenceClassificationTask": "ctxzoo.tasks.text_classification.task",
-            "StartVectors": "ctxzoo.word_vectors.start_vectors",
-            "TextClassificationDataModule": "ctxzoo.tasks.text_classification.data",
-            "TextScores": "ctxzoo.tasks.text_classification.task",
-            "TextSplitting": "ctxzoo.tasks.text_classification.splitting",
-            "TextVocabulary": "ctxzoo.tasks.text_classification.vocabulary",
-            "WordGates": "ctxzoo.tasks.text_classification.gates",
-            "WordKernels": "ctxzoo.tasks.text_classification.kernels",
-            "draw_explanation": "ctxzoo.tasks.text_classification.explanation_picture",
-            "draw_kernel_density": "ctxzoo.tasks.text_classification.kernels",
-            "draw_word_gates": "ctxzoo.tasks.text_classification.gates",
-            "draw_word_kernels": "ctxzoo.tasks.text_classification.kernels",
-            "evaluate": "ctxzoo.tasks.text_classification.evaluation",
-            "explanation_html": "ctxzoo.tasks.text_classification.explanation",
-            "kernel_density": "ctxzoo.tasks.text_classification.kernels",
-            "label_fields": "ctxzoo.training.classification",
-            "word_gates": "ctxzoo.tasks.text_classification.gates",
-            "word_kernels": "ctxzoo.tasks.text_classification.kernels",
-            "write_explanation_page": "ctxzoo.tasks.text_classification.explanation",
-        },
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)

@@ -22,10 +22,10 @@ from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, check_tokenizer, encode_texts
 from ctxzoo.models.tokenization_word import WordTokenizer, word_cutter
+from ctxzoo.tasks.text_classification.known_words import TextVocabulary
 from ctxzoo.tasks.text_classification.naive_bayes import id_counts, naive_bayes_of_texts
 from ctxzoo.tasks.text_classification.reader import TextSplits, read_texts
 from ctxzoo.tasks.text_classification.splitting import SplitTexts, TextSplitting, labels_of, some_rows, text_groups
-from ctxzoo.tasks.text_classification.vocabulary import TextVocabulary
 from ctxzoo.tasks.text_classification.wide_start import C_VALUES, WideStart, wide_start
 from ctxzoo.word_vectors.start_vectors import StartVectors
 from ctxzoo.word_vectors.vectors import WordVectors

@@ -41,12 +41,10 @@ from ctxzoo.tasks.text_classification.experiments import (
     VARIANT,
     TextData,
     TextModel,
-    TextStart,
 )
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
-    from ctxzoo.hub.task_card import TaskCard
     from ctxzoo.runs.beside import Baseline
     from ctxzoo.runs.train import ExperimentRun
     from ctxzoo.training.task import ZooTask
@@ -55,11 +53,6 @@ LINEAR = "words_characters_svm_tuned"
 LINEAR_NAME = "a tuned linear SVM on TF-IDF of words and characters"
 _NUMBER = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*")
 _OF_THE_DATA_MODULE = ("vectors_std", "word2vec_dim", "word2vec_epochs", "word_vectors")
-# What a checkpoint decides from which a training goes on.
-OF_A_CHECKPOINT = (
-    *("cutter", "lower_case", "min_word_count", "ngram_order", "ngram_buckets", "char_ngrams", "char_ngram_buckets"),
-    *("vectors_std", "word2vec_dim", "word2vec_epochs", "naive_bayes", "zeroed", "wide"),
-)
 _OF_ALL_DATA = ("dataset", "rows", "named", "text_column", "label_column", "folds")
 
 
@@ -67,10 +60,16 @@ class TextClassification(Classification, TaskCommands):
     """Which label a text has."""
 
     name, title = PROBLEM, "text classification"
+    card_at = "ctxzoo.tasks.text_classification.card:CARD"
+    module_at = "ctxzoo.tasks.text_classification.task:SequenceClassificationTask"
     data_args, model_args = TextData, TextModel
     default = (ARCHITECTURE, VARIANT)
     space = SEARCH_SPACE
     objective = "accuracy"
+    of_checkpoint = (
+        *("cutter", "lower_case", "min_word_count", "ngram_order", "ngram_buckets", "char_ngrams"),
+        *("char_ngram_buckets", "vectors_std", "word2vec_dim", "word2vec_epochs", "naive_bayes", "zeroed", "wide"),
+    )
     in_help = ("text_column", "label_column", "max_length", "min_word_count", "word_dim", "dropout")
     of_recipes = ("folds", "dev_share", "dev_block")
     called = '"..."'
@@ -87,18 +86,6 @@ class TextClassification(Classification, TaskCommands):
         TEXT_COLUMN,
         Option("explain", "page (.html), or picture of one text (.png), of which words decided", Path),
     )
-
-    @property
-    def card(self) -> TaskCard:
-        from ctxzoo.tasks.text_classification.card import CARD
-
-        return CARD
-
-    @property
-    def module_class(self) -> type[ZooTask]:
-        from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
-
-        return SequenceClassificationTask
 
     def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         variants: Mapping[str, Mapping[str, Any]] = ARCHITECTURES[architecture].config_class.variants
@@ -123,13 +110,6 @@ class TextClassification(Classification, TaskCommands):
     def check(self, experiment: Experiment) -> None:
         super().check(experiment)
         data, start = experiment.data.values(), experiment.start.values()
-        usual = {**TextData().values(), **TextStart().values()}
-        for name in () if start["init_from"] is None else OF_A_CHECKPOINT:
-            if (value := {**data, **start}[name]) != usual[name]:
-                raise ValueError(
-                    f"{name}={value} beside init_from={start['init_from']!r}: the checkpoint decides it; leave one of "
-                    "them out"
-                )
         reads_words_alone = experiment.model.architecture == "lama" and not experiment.model.config().get("linear_mean")
         if reads_words_alone and (start["naive_bayes"] or (data["ngram_buckets"] and not start["wide"])):
             raise ValueError("--ngram_buckets and --naive_bayes need --linear_mean, the only part that reads n-grams")
@@ -256,8 +236,8 @@ class TextClassification(Classification, TaskCommands):
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.data.formats import SAMPLE
-        from ctxzoo.tasks.text_classification.evaluation import evaluate
         from ctxzoo.tasks.text_classification.prediction import recorded_text_columns
+        from ctxzoo.tasks.text_classification.task import evaluate
 
         own = {name: value for name, value in own.items() if value is not None}
         if options.dataset != SAMPLE:

@@ -4,20 +4,17 @@ Half of the reviews are decided by their adjectives. In a quarter a negation tur
 quarter two clauses disagree, and what counts is the one after "but", or the one that does not begin with "although" or
 "even though". A weighted sum over the words therefore gets less than two thirds right; a model that reads the order of
 words gets all.
-
-Only `random.Random.random` is used, the one method whose sequence Python promises to keep: the same seed gives the same
-bytes everywhere.
 """
 
 from __future__ import annotations
 
 import hashlib
-import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import datasets
 
 from ctxzoo.data.formats import SPLITS
+from ctxzoo.data.generated import Draws
 
 LABELS = ("negative", "positive")
 MOST_ROWS = 5000  # with many more, validation and test would run out of different short reviews
@@ -67,10 +64,10 @@ def sample_texts(seed: int = 0, train: int = 2000, validation: int = 300, test: 
 
 def _texts(seed: int, split: str) -> list[Iterator[str]]:
     """Generate for each label its texts of this split."""
-    return [_different(random.Random(f"ctxzoo sample_texts {seed} {split} {name}"), split, name) for name in LABELS]
+    return [_different(Draws(f"ctxzoo sample_texts {seed} {split} {name}"), split, name) for name in LABELS]
 
 
-def _different(draws: random.Random, split: str, name: str) -> Iterator[str]:
+def _different(draws: Draws, split: str, name: str) -> Iterator[str]:
     """Yield texts that were not there before; their hash says to which split they belong."""
     seen = set()
     while True:
@@ -81,7 +78,7 @@ def _different(draws: random.Random, split: str, name: str) -> Iterator[str]:
             yield text
 
 
-def _review(draws: random.Random, label: int) -> str:
+def _review(draws: Draws, label: int) -> str:
     kind = draws.random()
     if kind < 0.25:
         text = _clause(draws, label, negated=False)
@@ -91,18 +88,14 @@ def _review(draws: random.Random, label: int) -> str:
         text = _clause(draws, label, negated=True)
     else:
         main, other = _clause(draws, label, negated=False), _clause(draws, 1 - label, negated=False)
-        text = _pick(draws, ("{other} but {main}", "although {other} , {main}", "{main} even though {other}")).format(
+        text = draws.pick(("{other} but {main}", "although {other} , {main}", "{main} even though {other}")).format(
             main=main, other=other
         )
-    return f"{_pick(draws, OPENERS)}{text} ."
+    return f"{draws.pick(OPENERS)}{text} ."
 
 
-def _clause(draws: random.Random, label: int, *, negated: bool) -> str:
+def _clause(draws: Draws, label: int, *, negated: bool) -> str:
     """Return a clause that speaks for `label`."""
-    subject = f"{_pick(draws, ARTICLES)} {_pick(draws, THINGS)}"
-    adjective = _pick(draws, ADJECTIVES[1 - label if negated else label])
-    return f"{subject} {_pick(draws, NEGATED if negated else PLAIN)} {adjective}"
-
-
-def _pick(draws: random.Random, items: Sequence[str]) -> str:
-    return items[int(draws.random() * len(items))]
+    subject = f"{draws.pick(ARTICLES)} {draws.pick(THINGS)}"
+    adjective = draws.pick(ADJECTIVES[1 - label if negated else label])
+    return f"{subject} {draws.pick(NEGATED if negated else PLAIN)} {adjective}"

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
 import torch
 from torchmetrics import MeanMetric
 from torchmetrics.classification import MulticlassAccuracy
-from transformers import AutoModelForSequenceClassification
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
+from ctxzoo.data.own_splits import group_numbers, text_key
+from ctxzoo.hub.classification_facts import label_names
+from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+from ctxzoo.tasks.text_classification.reader import note_contradictions
 from ctxzoo.training.classification import ClassificationScores, ClassificationTask
+from ctxzoo.training.scoring import build_scorer, score_splits, task_of, tokenizer_of
 
 
 class TextScores(ClassificationScores):
@@ -59,3 +69,117 @@ class SequenceClassificationTask(ClassificationTask):
 
     def classified(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return logits, labels
+
+
+def evaluate(
+    checkpoint: str | Path | PreTrainedModel,
+    dataset: str,
+    split: str = "test",
+    *,
+    tokenizer: Any = None,
+    batch_size: int = 256,
+    precision: str = "32-true",
+    accelerator: str = "auto",
+    progress: bool = True,
+    **data_options: Any,
+) -> dict[str, float]:
+    """Score a classifier on a split; of a checkpoint the same numbers that its recipe wrote.
+
+    Args:
+        checkpoint: folder or Hub id with model and tokenizer, or a model.
+        dataset: Hub id, folder, file, or "sample" for the generated corpus. All rows of a file are its split "train",
+            unless `dev_share` says how many of them are "validation".
+        split: name of a split, as the DataModule has it.
+        tokenizer: Tokenizer of a model; default: that of the checkpoint.
+        batch_size, precision, accelerator: how to run.
+        progress: show a progress bar.
+        data_options: of `TextClassificationDataModule`, such as data_dir and text_column; of a checkpoint from a
+            cross-validation folds, fold and fold_seed as in its training, since other folds hold texts that it was
+            trained on.
+
+    Returns:
+        Name to score, named as in `SequenceClassificationTask` without the split's name in front; percentages but for
+        `nll` (nats).
+
+    Raises:
+        OSError: there is no such checkpoint or dataset.
+        TypeError: an option that the DataModule does not have.
+        ValueError: a row has a label that the model does not have, unless it is left out with `--skip_bad`; no such
+            split; a checkpoint of another problem; a model without its tokenizer.
+    """
+    if Path(dataset).is_file():
+        data_options = {"dev_share": 0.0, **data_options}
+    task = task_of(SequenceClassificationTask, checkpoint)
+    data = TextClassificationDataModule.from_options(
+        dataset,
+        eval_batch_size=batch_size,
+        tokenizer=tokenizer_of(checkpoint, tokenizer),
+        known_labels=label_names(task.model.config),
+        **{"divide": False, **data_options},
+    )
+    data.setup()
+    rows = data.rows(split)
+    groups = group_numbers({split: map(text_key, data.texts(split).select(rows)["text"])})[split]
+    where = dataset if Path(dataset).is_file() else f"dataset {dataset!r}, split {split!r}"
+    note_contradictions(where, groups, data.labels(split))
+    return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
+
+
+def evaluate_ensemble(
+    checkpoints: Sequence[str],
+    dataset: str,
+    splits: tuple[str, ...] = ("test",),
+    *,
+    batch_size: int = 256,
+    precision: str = "32-true",
+    accelerator: str = "auto",
+    progress: bool = True,
+    **data_options: Any,
+) -> dict[str, dict[str, float]]:
+    """Score classifiers together: each label has the mean of their probabilities.
+
+    They may differ in anything but their labels; each reads the texts with its own tokenizer.
+
+    Args:
+        checkpoints: folders or Hub ids with model and tokenizer.
+        dataset, batch_size, precision, accelerator, progress, data_options: as in `evaluation.evaluate`.
+        splits: names of splits, as the DataModule has them.
+
+    Returns:
+        Split name to metrics, named as in `SequenceClassificationTask` without the split's name in front.
+
+    Raises:
+        ValueError: no checkpoint; checkpoints with other labels; a label of the data that they do not have.
+    """
+    if not checkpoints:
+        raise ValueError("checkpoints is empty; give one or more to take the mean of")
+    found: dict[str, list[torch.Tensor]] = {split: [] for split in splits}
+    names: list[str] = []
+    for member in checkpoints:
+        task = SequenceClassificationTask(pretrained=member)
+        names = names or label_names(task.model.config)
+        if label_names(task.model.config) != names:
+            raise ValueError(
+                f"{member!r} has the labels {label_names(task.model.config)}, {checkpoints[0]!r} {names}; expected the "
+                "same in the same order"
+            )
+        data = TextClassificationDataModule.from_options(
+            dataset,
+            eval_batch_size=batch_size,
+            tokenizer=AutoTokenizer.from_pretrained(member),
+            known_labels=names,
+            **{"divide": False, **data_options},
+        )
+        data.setup()
+        scorer = build_scorer(data, precision=precision, accelerator=accelerator, progress=progress)
+        for split in splits:
+            batches = scorer.predict(task, data.split_dataloader(split))
+            rows, logits = (torch.cat([batch[name] for batch in batches or []]) for name in ("row", "logits"))
+            found[split].append(logits[rows.argsort()].log_softmax(dim=1))
+    scores = {}
+    for split in splits:
+        mean = torch.stack(found[split]).logsumexp(dim=0) - math.log(len(checkpoints))
+        of_split = ClassificationScores(mean.size(1))
+        of_split.update(mean, torch.from_numpy(data.labels(split)))
+        scores[split] = of_split.compute()
+    return scores

@@ -17,13 +17,4 @@ if TYPE_CHECKING:
     from ctxzoo.tasks.token_classification.task import TokenClassificationTask, evaluate
     from ctxzoo.training.classification import ClassificationScores, label_fields
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "ClassificationScores": "ctxzoo.training.classification",
-            "TokenClassificationDataModule": "ctxzoo.tasks.token_classification.data",
-            "TokenClassificationTask": "ctxzoo.tasks.token_classification.task",
-            "evaluate": "ctxzoo.tasks.token_classification.task",
-            "label_fields": "ctxzoo.training.classification",
-        },
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)

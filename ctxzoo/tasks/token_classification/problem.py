@@ -33,7 +33,6 @@ from ctxzoo.tasks.token_classification.experiments import (
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
-    from ctxzoo.hub.task_card import TaskCard
     from ctxzoo.runs.beside import Baseline
     from ctxzoo.training.task import ZooTask
 
@@ -45,6 +44,8 @@ class TokenClassification(Classification, TaskCommands):
     """Which tag each word of a sentence has."""
 
     name, title = PROBLEM, "token classification"
+    card_at = "ctxzoo.tasks.token_classification.card:CARD"
+    module_at = "ctxzoo.tasks.token_classification.task:TokenClassificationTask"
     data_args, model_args = TagData, TagModel
     of_tokenizer = ("min_word_count", "lower_case", "fold_digits")
     default = (ARCHITECTURE, ARCHITECTURE)
@@ -53,18 +54,6 @@ class TokenClassification(Classification, TaskCommands):
     called = '"..."'
     evaluate_options = (Option("tag_column", "default: pos_tags or the like"),)
     predict_options = (TEXT,)
-
-    @property
-    def card(self) -> TaskCard:
-        from ctxzoo.tasks.token_classification.card import CARD
-
-        return CARD
-
-    @property
-    def module_class(self) -> type[ZooTask]:
-        from ctxzoo.tasks.token_classification.task import TokenClassificationTask
-
-        return TokenClassificationTask
 
     def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return experiments.variants(architecture)

@@ -2,13 +2,11 @@
 
 The generated corpus has short sentences whose words have parts of speech. Many words are a noun after an article and a
 verb after a pronoun, so that a word alone does not decide its tag. Names are put together from syllables, and most of
-those in validation and test are not in train; numbers have any digits. Only `random.Random.random` is used, the one
-method whose sequence Python promises to keep: the same seed gives the same bytes everywhere.
+those in validation and test are not in train; numbers have any digits.
 """
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,7 +15,7 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
-from ctxzoo.data.formats import SPLITS
+from ctxzoo.data.generated import Draws, generated_splits
 from ctxzoo.data.notices import count_of
 from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.row_files import read_json_lines, read_parquet
@@ -208,63 +206,55 @@ def sample_tags(seed: int = 0, train: int = 1000, validation: int = 200, test: i
     Raises:
         ValueError: negative seed, or a number of sentences below 1.
     """
-    if seed < 0:
-        raise ValueError(f"seed is {seed}; expected 0 or more")
-    splits = {}
-    for split, rows in zip(SPLITS, (train, validation, test), strict=True):
-        if rows < 1:
-            raise ValueError(f"{split}={rows}; expected 1 sentence or more")
-        draws = random.Random(f"ctxzoo sample_tags {seed} {split}")
-        sentences = [list(_sentence(draws)) for _ in range(rows)]
-        columns = {
-            "tokens": [[word for word, _ in sentence] for sentence in sentences],
-            "pos_tags": [[tag for _, tag in sentence] for sentence in sentences],
-            "upos": [[COARSE[tag] for _, tag in sentence] for sentence in sentences],
+
+    def sentences(draws: Draws, number: int, split: str) -> dict[str, list[list[str]]]:
+        drawn = [list(_sentence(draws)) for _ in range(number)]
+        return {
+            "tokens": [[word for word, _ in sentence] for sentence in drawn],
+            "pos_tags": [[tag for _, tag in sentence] for sentence in drawn],
+            "upos": [[COARSE[tag] for _, tag in sentence] for sentence in drawn],
         }
-        splits[split] = datasets.Dataset.from_dict(columns)
+
+    splits = generated_splits("sample_tags", "sentence", seed, (train, validation, test), sentences)
     return datasets.DatasetDict(splits)
 
 
-def _sentence(draws: random.Random) -> Iterator[tuple[str, str]]:
+def _sentence(draws: Draws) -> Iterator[tuple[str, str]]:
     yield from _clause(draws)
     if draws.random() < 0.25:
         yield ",", ","
-        yield _pick(draws, ("and", "but")), "CC"
+        yield draws.pick(("and", "but")), "CC"
         yield from _clause(draws)
     yield ".", "."
 
 
-def _clause(draws: random.Random) -> Iterator[tuple[str, str]]:
+def _clause(draws: Draws) -> Iterator[tuple[str, str]]:
     """Return words and tags of a clause, such as "They can ring the old clock" or "the guide sold 17 boats"."""
     if draws.random() < 0.5:
-        yield _pick(draws, PRONOUNS), "PRP"
+        yield draws.pick(PRONOUNS), "PRP"
         if draws.random() < 0.6:
-            yield _pick(draws, MODALS), "MD"
-            yield _pick(draws, (*AMBIGUOUS, *VERBS)), "VB"
+            yield draws.pick(MODALS), "MD"
+            yield draws.pick((*AMBIGUOUS, *VERBS)), "VB"
         else:
-            yield _pick(draws, PAST), "VBD"
+            yield draws.pick(PAST), "VBD"
     else:
         yield from _noun_phrase(draws)
         if draws.random() < 0.4:
-            yield _pick(draws, ADVERBS), "RB"
-        yield _pick(draws, PAST), "VBD"
+            yield draws.pick(ADVERBS), "RB"
+        yield draws.pick(PAST), "VBD"
     yield from _noun_phrase(draws)
     if draws.random() < 0.4:
-        yield _pick(draws, PREPOSITIONS), "IN"
+        yield draws.pick(PREPOSITIONS), "IN"
         yield from _noun_phrase(draws)
 
 
-def _noun_phrase(draws: random.Random) -> Iterator[tuple[str, str]]:
+def _noun_phrase(draws: Draws) -> Iterator[tuple[str, str]]:
     kind = draws.random()
     if kind < 0.2:
-        yield "".join(_pick(draws, SYLLABLES) for _ in range(3)).capitalize(), "NNP"
+        yield "".join(draws.pick(SYLLABLES) for _ in range(3)).capitalize(), "NNP"
         return
     plural = kind < 0.4
-    yield (str(int(2 + draws.random() * 998)), "CD") if plural else (_pick(draws, ARTICLES), "DT")
+    yield (str(int(2 + draws.random() * 998)), "CD") if plural else (draws.pick(ARTICLES), "DT")
     if draws.random() < 0.5:
-        yield _pick(draws, ADJECTIVES), "JJ"
-    yield (_pick(draws, PLURALS), "NNS") if plural else (_pick(draws, (*AMBIGUOUS, *NOUNS)), "NN")
-
-
-def _pick(draws: random.Random, items: Sequence[str]) -> str:
-    return items[int(draws.random() * len(items))]
+        yield draws.pick(ADJECTIVES), "JJ"
+    yield (draws.pick(PLURALS), "NNS") if plural else (draws.pick((*AMBIGUOUS, *NOUNS)), "NN")

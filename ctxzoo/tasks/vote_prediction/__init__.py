@@ -21,7 +21,6 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ctxzoo.tasks.vote_prediction.data import VoteDataModule
-    from ctxzoo.tasks.vote_prediction.evaluation import evaluate
     from ctxzoo.tasks.vote_prediction.pictures import (
         correlation,
         draw_ideal_points,
@@ -32,22 +31,6 @@ if TYPE_CHECKING:
     )
     from ctxzoo.tasks.vote_prediction.prediction import predict_votes
     from ctxzoo.tasks.vote_prediction.reader import VoteColumns
-    from ctxzoo.tasks.vote_prediction.task import VotePredictionTask, VoteScores
+    from ctxzoo.tasks.vote_prediction.task import VotePredictionTask, VoteScores, evaluate
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "VoteColumns": "ctxzoo.tasks.vote_prediction.reader",
-            "VoteDataModule": "ctxzoo.tasks.vote_prediction.data",
-            "VotePredictionTask": "ctxzoo.tasks.vote_prediction.task",
-            "VoteScores": "ctxzoo.tasks.vote_prediction.task",
-            "correlation": "ctxzoo.tasks.vote_prediction.pictures",
-            "draw_ideal_points": "ctxzoo.tasks.vote_prediction.pictures",
-            "draw_topics": "ctxzoo.tasks.vote_prediction.pictures",
-            "draw_votes": "ctxzoo.tasks.vote_prediction.pictures",
-            "evaluate": "ctxzoo.tasks.vote_prediction.evaluation",
-            "ideal_points": "ctxzoo.tasks.vote_prediction.pictures",
-            "predict_votes": "ctxzoo.tasks.vote_prediction.prediction",
-            "topic_words": "ctxzoo.tasks.vote_prediction.pictures",
-        },
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)

@@ -25,7 +25,6 @@ from ctxzoo.tasks.vote_prediction.experiments import (
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
-    from ctxzoo.hub.task_card import TaskCard
     from ctxzoo.runs.beside import Baseline
     from ctxzoo.training.task import ZooTask
 
@@ -51,6 +50,8 @@ class VotePrediction(Problem, TaskCommands):
     """How each legislator votes on a bill."""
 
     name, title = PROBLEM, "vote prediction"
+    card_at = "ctxzoo.tasks.vote_prediction.card:CARD"
+    module_at = "ctxzoo.tasks.vote_prediction.task:VotePredictionTask"
     data_args, model_args = VoteData, VoteModel
     default = ("nipen", "pgm_vae")
     space = SEARCH_SPACE
@@ -63,18 +64,6 @@ class VotePrediction(Problem, TaskCommands):
         Option("known", "a .csv, .tsv, .jsonl or .parquet file of votes that are known, as of other legislators"),
         *(option for option in COLUMNS if option.name != "party_column"),
     )
-
-    @property
-    def card(self) -> TaskCard:
-        from ctxzoo.tasks.vote_prediction.card import CARD
-
-        return CARD
-
-    @property
-    def module_class(self) -> type[ZooTask]:
-        from ctxzoo.tasks.vote_prediction.task import VotePredictionTask
-
-        return VotePredictionTask
 
     def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return VARIANTS[architecture]
@@ -195,7 +184,7 @@ class VotePrediction(Problem, TaskCommands):
         return f"--bill {shlex.quote(model.config.names_of_bills()[0])}"
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
-        from ctxzoo.tasks.vote_prediction.evaluation import evaluate
+        from ctxzoo.tasks.vote_prediction.task import evaluate
 
         own = {name: value for name, value in own.items() if value is not None}
         return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **own)

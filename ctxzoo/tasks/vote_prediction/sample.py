@@ -1,15 +1,12 @@
-"""Generated votes: a chamber of two parties votes on bills, whose texts say what they are about and to whom they lean.
-
-Only `random.Random.random` is used, the one method whose sequence Python promises to keep: the same seed gives the same
-bytes everywhere.
-"""
+"""Generated votes: a chamber of two parties votes on bills, whose texts say what they are about and to whom they lean."""
 
 from __future__ import annotations
 
 import math
-import random
 
 import datasets
+
+from ctxzoo.data.generated import Draws
 
 LEGISLATOR, BILL, VOTE, TEXT, GROUP = "legislator", "bill", "vote", "text", "party"
 PARTIES = ("Hill", "Shore")
@@ -45,7 +42,7 @@ def sample_votes(seed: int = 0, legislators: int = 24, bills: int = 120) -> dict
         raise ValueError(f"seed is {seed}; expected 0 or more")
     if min(legislators, bills) < 4:
         raise ValueError(f"legislators={legislators}, bills={bills}: expected 4 or more of each")
-    draws = random.Random(f"ctxzoo sample_votes {seed}")
+    draws = Draws(f"ctxzoo sample_votes {seed}")
     people = []
     for number in range(legislators):
         party = number % 2
@@ -69,20 +66,16 @@ def sample_votes(seed: int = 0, legislators: int = 24, bills: int = 120) -> dict
     }
 
 
-def _text(draws: random.Random, lean: float) -> str:
-    subject = list(SUBJECTS)[_below(draws, len(SUBJECTS))]
+def _text(draws: Draws, lean: float) -> str:
+    subject = draws.pick(list(SUBJECTS))
     words = []
     for _ in range(10):
         choice = draws.random()
         if choice < 0.3:
-            words.append(BLANKS[_below(draws, len(BLANKS))])
+            words.append(draws.pick(BLANKS))
         elif choice < 0.65:
-            words.append(SUBJECTS[subject][_below(draws, len(SUBJECTS[subject]))])
+            words.append(draws.pick(SUBJECTS[subject]))
         else:
             side = LEANS[int(draws.random() < (1 + lean) / 2)]
-            words.append(side[_below(draws, len(side))])
+            words.append(draws.pick(side))
     return " ".join(words)
-
-
-def _below(draws: random.Random, end: int) -> int:
-    return int(draws.random() * end)

@@ -12,12 +12,4 @@ if TYPE_CHECKING:
     from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
     from ctxzoo.tasks.word_embeddings.task import WordPredictionTask
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "WindowDataModule": "ctxzoo.tasks.word_embeddings.data",
-            "WordEmbeddingTraining": "ctxzoo.tasks.word_embeddings.settings",
-            "WordPredictionTask": "ctxzoo.tasks.word_embeddings.task",
-            "evaluate": "ctxzoo.tasks.word_embeddings.evaluation",
-        },
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)

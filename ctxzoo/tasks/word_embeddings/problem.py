@@ -42,7 +42,6 @@ from ctxzoo.training.libraries import is_installed
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
-    from ctxzoo.hub.task_card import TaskCard
     from ctxzoo.runs.spec import RunSpec
     from ctxzoo.runs.train import ExperimentRun
 
@@ -53,6 +52,7 @@ class WordEmbeddings(Problem, TaskCommands):
     """Which word stands in a place, from those around it: its trainings leave a vector for each word."""
 
     name, title, train_name = PROBLEM, "masked words", "word-embeddings"
+    card_at = "ctxzoo.tasks.word_embeddings.card:CARD"
     data_args, model_args = WordData, WordModel
     of_tokenizer = WORDS
     of_recipes = ("split", "test_split")
@@ -66,12 +66,6 @@ class WordEmbeddings(Problem, TaskCommands):
         Option("words", "how many of the text are predicted, a line at a time; default: 5000", positive),
     )
     predict_options = (TEXT, TEXT_COLUMN)
-
-    @property
-    def card(self) -> TaskCard:
-        from ctxzoo.tasks.word_embeddings.card import CARD
-
-        return CARD
 
     def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return {name: {"architecture": name} for name in CUSTOMS}

@@ -12,15 +12,6 @@ __all__ = ["RatingDataModule", "RatingScores", "RatingTask", "evaluate"]
 
 if TYPE_CHECKING:
     from tests.support.rating.data import RatingDataModule
-    from tests.support.rating.evaluation import evaluate
-    from tests.support.rating.task import RatingScores, RatingTask
+    from tests.support.rating.task import RatingScores, RatingTask, evaluate
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "RatingDataModule": "tests.support.rating.data",
-            "RatingScores": "tests.support.rating.task",
-            "RatingTask": "tests.support.rating.task",
-            "evaluate": "tests.support.rating.evaluation",
-        },
-    )
+    __getattr__, __dir__ = lazy_exports(__name__)

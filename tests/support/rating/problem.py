@@ -14,32 +14,19 @@ from tests.support.rating.experiments import ARCHITECTURE, PROBLEM, SEARCH_SPACE
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
-    from ctxzoo.hub.task_card import TaskCard
-    from ctxzoo.training.task import ZooTask
 
 
 class Rating(Problem, TaskCommands):
     """How a person rates a thing."""
 
     name, title = PROBLEM, "ratings"
+    card_at, module_at = "tests.support.rating.card:CARD", "tests.support.rating.task:RatingTask"
     data_args, model_args = DataArgs, RatingModel
     default = (ARCHITECTURE, VARIANT)
     space = SEARCH_SPACE
     objective, lower_is_better = "rmse", True
     evaluate_options = (Option("users", "of the generated ratings", int),)
     predict_options = (Option("user", type=int), Option("item", type=int))
-
-    @property
-    def card(self) -> TaskCard:
-        from tests.support.rating.card import CARD
-
-        return CARD
-
-    @property
-    def module_class(self) -> type[ZooTask]:
-        from tests.support.rating.task import RatingTask
-
-        return RatingTask
 
     def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return {VARIANT: {}}
@@ -77,7 +64,7 @@ class Rating(Problem, TaskCommands):
         return "--user 0 --item 0"
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
-        from tests.support.rating.evaluation import evaluate
+        from tests.support.rating.task import evaluate
 
         how = how_to_score(options)
         users = {} if own["users"] is None else {"users": own["users"]}

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import torch
 from torchmetrics import MeanSquaredError
+from transformers import PreTrainedModel
 
+from ctxzoo.training.scoring import score_splits, task_of
 from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
+from tests.support.rating.data import RatingDataModule
 
 
 class RatingScores(Scores):
@@ -38,3 +44,20 @@ class RatingTask(ZooTask):
 
     def compute_scores(self, scores: RatingScores) -> dict[str, float]:
         return {"rmse": float(scores.rmse.compute())}
+
+
+def evaluate(
+    checkpoint: str | Path | PreTrainedModel,
+    dataset: str,
+    split: str = "test",
+    *,
+    tokenizer: None = None,
+    data_dir: str | None = None,
+    batch_size: int | None = None,
+    progress: bool = True,
+    **data_options: Any,
+) -> dict[str, float]:
+    """Score a model of ratings on a split; it has no tokenizer."""
+    data = RatingDataModule(dataset, data_dir=data_dir, batch_size=batch_size or 16, **data_options)
+    data.setup()
+    return score_splits(task_of(RatingTask, checkpoint), data, (split,), progress=progress)[split]

@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.models.modeling_beta_lstm import BetaLstmForTokenClassification
 from ctxzoo.tasks.polyphonic_music.continuation import predict_roll
-from ctxzoo.tasks.polyphonic_music.gate_picture import draw_gate_densities, gate_draws
-from ctxzoo.tasks.polyphonic_music.picture import draw_prediction
+from ctxzoo.tasks.polyphonic_music.picture import draw_gate_densities, draw_prediction, gate_draws
 from ctxzoo.tasks.polyphonic_music.rolls import roll_of_notes
 
 PIECE = roll_of_notes([[27, 43, 46], [], [29, 41], [29], [27, 43]])

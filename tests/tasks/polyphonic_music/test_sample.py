@@ -6,8 +6,7 @@ import json
 import pytest
 
 from ctxzoo.data.formats import SPLITS
-from ctxzoo.tasks.polyphonic_music.reader import check_music
-from ctxzoo.tasks.polyphonic_music.sample import sample_music
+from ctxzoo.tasks.polyphonic_music.reader import check_music, sample_music
 
 FROZEN = "bde0e1cd0a69879ef72c1fafdca69b6f9ebdf663139b9e2e7bede878d57b17b4"
 

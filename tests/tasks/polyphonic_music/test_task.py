@@ -10,12 +10,18 @@ from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.models.modeling_beta_lstm import BetaLstmForTokenClassification
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule, roll_inputs
-from ctxzoo.tasks.polyphonic_music.evaluation import evaluate, piece_scores
 from ctxzoo.tasks.polyphonic_music.experiments import CELLS, on_music, paper
 from ctxzoo.tasks.polyphonic_music.midi import Grid, write_midi
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.polyphonic_music.rolls import roll_of_notes
-from ctxzoo.tasks.polyphonic_music.task import MusicScores, PolyphonicMusicTask, annealed_weight, step_losses
+from ctxzoo.tasks.polyphonic_music.task import (
+    MusicScores,
+    PolyphonicMusicTask,
+    annealed_weight,
+    evaluate,
+    piece_scores,
+    step_losses,
+)
 from tests.support.own_trainings import config_of
 
 SIZES = {"input_size": 88, "num_labels": 88}

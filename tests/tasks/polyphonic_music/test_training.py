@@ -14,7 +14,7 @@ from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.tasks.polyphonic_music.experiments import CELLS, paper
 from ctxzoo.tasks.polyphonic_music.midi import Grid, write_midi
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
-from ctxzoo.tasks.polyphonic_music.sample import sample_music
+from ctxzoo.tasks.polyphonic_music.reader import sample_music
 from tests.support.baselines import check_baselines, result_of
 from tests.support.own_trainings import config_of
 

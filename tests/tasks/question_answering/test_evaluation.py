@@ -12,9 +12,9 @@ from ctxzoo.cli.main import main
 from ctxzoo.data.row_stream import stream_of
 from ctxzoo.metrics import SquadV2
 from ctxzoo.tasks.question_answering.card import CARD
-from ctxzoo.tasks.question_answering.evaluation import evaluate
 from ctxzoo.tasks.question_answering.prediction import QuestionAnswers
 from ctxzoo.tasks.question_answering.squad_json import read_questions
+from ctxzoo.tasks.question_answering.task import evaluate
 from tests.support.squad_files import squad_references, write_squad_file
 from tests.support.tiny_checkpoint import write_tiny
 

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.tasks.regression.data import RegressionDataModule, Scaling, random_parts
 from ctxzoo.tasks.regression.experiments import regression_dataset
-from ctxzoo.tasks.regression.reader import check_rows, read_rows
-from ctxzoo.tasks.regression.sample import sample_rows
+from ctxzoo.tasks.regression.reader import check_rows, read_rows, sample_rows
 
 
 def test_a_file_of_columns(tmp_path: Path) -> None:

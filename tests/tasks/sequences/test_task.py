@@ -17,8 +17,13 @@ from ctxzoo.models.configuration_hcrnn import HcrnnConfig
 from ctxzoo.models.configuration_time_encoder import TimeEncoderConfig
 from ctxzoo.models.layers_hcrnn import LEAST_DRIFT
 from ctxzoo.tasks.sequences.data import SessionDataModule
-from ctxzoo.tasks.sequences.evaluation import evaluate_sessions, session_scores
-from ctxzoo.tasks.sequences.task import NextEventTask, SessionRecommendationTask, SessionScores
+from ctxzoo.tasks.sequences.task import (
+    NextEventTask,
+    SessionRecommendationTask,
+    SessionScores,
+    evaluate_sessions,
+    session_scores,
+)
 from ctxzoo.training.scoring import score_splits
 
 TIES: tuple[Ties, ...] = ("pessimistic", "optimistic")

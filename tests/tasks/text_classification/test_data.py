@@ -16,8 +16,8 @@ from ctxzoo.data.sources import dataset_fingerprint
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
 from ctxzoo.models.tokenization_word_char import build_word_char_tokenizer
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
+from ctxzoo.tasks.text_classification.known_words import TextVocabulary
 from ctxzoo.tasks.text_classification.splitting import TextSplitting
-from ctxzoo.tasks.text_classification.vocabulary import TextVocabulary
 from ctxzoo.word_vectors.start_vectors import StartVectors
 from tests.support.tiny_bert import tiny_tokenizer
 from tests.support.toy.configuration_toy import ToyConfig

@@ -14,8 +14,8 @@ import pytest
 from ctxzoo.data.reading_notes import LEFT_OUT, reading_notes
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.tasks.text_classification.card import CARD
-from ctxzoo.tasks.text_classification.evaluation import evaluate, evaluate_ensemble
 from ctxzoo.tasks.text_classification.prediction import classify_texts
+from ctxzoo.tasks.text_classification.task import evaluate, evaluate_ensemble
 from tests.support.toy_classifier import registered_toy, toy_data, write_toy
 
 

@@ -86,7 +86,7 @@ def test_a_tagger_goes_on_with_other_tags(
     capsys.readouterr()
     command = ["train", "token-classification", "--data", "second.conll", "--tiny", "--init_from", str(checkpoint)]
     for option, message in (
-        (["--lower_case"], "lower_case=True beside init_from='.*': the tokenizer of the checkpoint decides it"),
+        (["--lower_case"], "lower_case=True beside init_from='.*': the checkpoint decides it"),
         (
             ["--word_vectors", "a.txt"],
             "word_vectors='a.txt' beside init_from='.*': a checkpoint has vectors",

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from ctxzoo.tasks.text_classification.attended_words import read_occurrences, top_words
+from reports.attended_words import read_occurrences, top_words
 
 WORDS = ["[PAD]", "oil", "grain", "the"]
 

@@ -1,0 +1,68 @@
+"""Rows that are drawn, so that everything runs without a download.
+
+Of the random generator `Random.random` alone is used, the one method whose sequence Python promises to keep: the same
+seed gives the same rows everywhere.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import datasets
+
+from ctxzoo.data.formats import SPLITS
+
+T = TypeVar("T")
+Columns = Mapping[str, Sequence[object]]
+
+
+class Draws(random.Random):
+    """Random choices."""
+
+    def below(self, end: int) -> int:
+        """Return a whole number from 0 to below `end`."""
+        return int(self.random() * end)
+
+    def pick(self, items: Sequence[T]) -> T:
+        """Return one of the items."""
+        return items[self.below(len(items))]
+
+    def chance(self, probability: float) -> bool:
+        """Return whether something of this probability happens."""
+        return self.random() < probability
+
+    def shuffled(self, items: Sequence[T]) -> list[T]:
+        """Return the items in another order."""
+        result = list(items)
+        for i in range(len(result) - 1, 0, -1):
+            j = self.below(i + 1)
+            result[i], result[j] = result[j], result[i]
+        return result
+
+
+def generated_splits(
+    name: str, unit: str, seed: int, sizes: Sequence[int], draw: Callable[[Draws, int, str], Columns]
+) -> dict[str, datasets.Dataset]:
+    """Return the splits train, validation and test, each from draws of its own.
+
+    Args:
+        name: Name of the sample, on which its draws depend.
+        unit: What a row is, for errors.
+        seed: Seed, 0 or more.
+        sizes: Numbers of rows of the three splits, 1 or more.
+        draw: Function from draws, a number of rows and the name of a split to columns.
+
+    Raises:
+        ValueError: negative seed, or a number of rows below 1.
+    """
+    if seed < 0:
+        raise ValueError(f"seed is {seed}; expected 0 or more")
+    splits = {}
+    for split, rows in zip(SPLITS, sizes, strict=True):
+        if rows < 1:
+            raise ValueError(f"{split}={rows}; expected 1 {unit} or more")
+        columns = draw(Draws(f"ctxzoo {name} {seed} {split}"), rows, split)
+        splits[split] = datasets.Dataset.from_dict(dict(columns))
+    return splits
