@@ -32,7 +32,7 @@ from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
 from ctxzoo.tasks.polyphonic_music.gates import gates_of_split, start_of
 from ctxzoo.tasks.polyphonic_music.picture import draw_gate_densities, draw_prediction, gate_draws
 from ctxzoo.tasks.polyphonic_music.rolls import Roll
-from ctxzoo.tasks.text_classification.gates import draw_word_gates, word_gates
+from ctxzoo.tasks.text_classification.pictures import draw_word_gates, word_gates
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
 

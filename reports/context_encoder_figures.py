@@ -21,7 +21,7 @@ import numpy as np
 
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.text_classification.kernels import (
+from ctxzoo.tasks.text_classification.pictures import (
     draw_kernel_density,
     draw_word_kernels,
     kernel_density,

@@ -32,16 +32,18 @@ if TYPE_CHECKING:
     from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
     from ctxzoo.tasks.text_classification.explanation import Explanation, explanation_html, write_explanation_page
     from ctxzoo.tasks.text_classification.explanation_picture import draw_explanation
-    from ctxzoo.tasks.text_classification.gates import WordGates, draw_word_gates, word_gates
-    from ctxzoo.tasks.text_classification.kernels import (
+    from ctxzoo.tasks.text_classification.known_words import TextVocabulary
+    from ctxzoo.tasks.text_classification.pictures import (
         KernelDensity,
+        WordGates,
         WordKernels,
         draw_kernel_density,
+        draw_word_gates,
         draw_word_kernels,
         kernel_density,
+        word_gates,
         word_kernels,
     )
-    from ctxzoo.tasks.text_classification.known_words import TextVocabulary
     from ctxzoo.tasks.text_classification.splitting import TextSplitting
     from ctxzoo.tasks.text_classification.task import SequenceClassificationTask, TextScores, evaluate
     from ctxzoo.training.classification import label_fields

@@ -1,4 +1,4 @@
-"""Generated votes: a chamber of two parties votes on bills, whose texts say what they are about and to whom they lean."""
+"""Generated votes: a chamber of two parties votes on bills, whose texts say what they are about, and to whom."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 from ctxzoo.models.modeling_beta_lstm import BetaLstmForSequenceClassification
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
-from ctxzoo.tasks.text_classification.gates import draw_word_gates, word_gates
+from ctxzoo.tasks.text_classification.pictures import draw_word_gates, word_gates
 
 TEXT = "the plot is $thin$ but not strange thin"
 

@@ -16,7 +16,7 @@ from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 from ctxzoo.models.modeling_kernel_encoder import KernelEncoderForSequenceClassification
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
-from ctxzoo.tasks.text_classification.kernels import (
+from ctxzoo.tasks.text_classification.pictures import (
     draw_kernel_density,
     draw_word_kernels,
     kernel_density,
