@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ from ctxzoo.tasks.question_answering.experiments import (
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
+    from ctxzoo.runs.beside import Baseline
     from ctxzoo.tasks.question_answering.bidaf_start import BidafCheckpoint
     from ctxzoo.training.task import ZooTask
 
@@ -242,6 +243,17 @@ class QuestionAnswering(Problem, TaskCommands):
         from ctxzoo.tasks.question_answering.task import article_scores
 
         return article_scores(task, data, "test" if "test" in splits else "validation")
+
+    def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        from ctxzoo.runs.beside import Baseline, beside
+        from ctxzoo.tasks.question_answering.sliding_window import VARIANT, SlidingWindowRun
+
+        yield Baseline(
+            beside(SlidingWindowRun, self, experiment, VARIANT),
+            "a sliding window",
+            "the words of the context beside which most words of the question stand; it always answers",
+            notice="reading every question with a sliding window over words, to stand beside it",
+        )
 
     def predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return '--question "..." --context "..."'
