@@ -13,6 +13,7 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 from ctxzoo.cli.renew import publish
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, is_in_half, write_checkpoint_folder
+from ctxzoo.hub.published import Entry
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer
 from ctxzoo.results.result import write_result
@@ -97,7 +98,7 @@ def test_a_folder_in_half_precision_is_published_in_it(tmp_path: Path) -> None:
     folder = write_half(tmp_path / "small")
     weights = (folder / "model.safetensors").read_bytes()
     assert is_in_half(folder)
-    publish(folder, folder, write_result(tiny_result(dataset="ctxzoo-data/squad_v1_mini"), tmp_path))
+    publish(folder, folder, Entry(result=write_result(tiny_result(dataset="ctxzoo-data/squad_v1_mini"), tmp_path)))
     assert (folder / "model.safetensors").read_bytes() == weights
 
 
