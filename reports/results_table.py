@@ -165,7 +165,7 @@ class Difference:
     optional: bool = False
 
 
-def named_rows(results: Iterable[RunResult], where: Where, labels: Mapping[str, str], part: str = "") -> list[Row]:
+def rows_of_names(results: Iterable[RunResult], where: Where, labels: Mapping[str, str], part: str = "") -> list[Row]:
     """Return rows of runs under a name, that is with other settings than the default ones, which the label tells.
 
     Args:
@@ -386,11 +386,11 @@ def folds_score(heading: str, key: str, **more: Any) -> Column:
     return Column(heading, lambda runs: score_cell(runs, key), folds_test(key), **more)
 
 
-def made(column: table_parts.Column, **more: Any) -> Column:
+def as_column(column: table_parts.Column, **more: Any) -> Column:
     """Return a column of `table_parts` with further attributes of `Column`."""
     return Column(column.heading, column.show, **more)
 
 
-SEEDS, EPOCHS, MINUTES = map(made, table_parts.RUN_COLUMNS)
-SEEDS_OF = made(table_parts.RUN_COLUMNS[0], partly=" of {need}")
-PARAMETERS = made(table_parts.PARAMETERS_COLUMN)
+SEEDS, EPOCHS, MINUTES = map(as_column, table_parts.RUN_COLUMNS)
+SEEDS_OF = as_column(table_parts.RUN_COLUMNS[0], partly=" of {need}")
+PARAMETERS = as_column(table_parts.PARAMETERS_COLUMN)

@@ -32,9 +32,9 @@ from reports.results_table import (
     Row,
     Runs,
     Table,
-    made,
+    as_column,
     mean_of,
-    named_rows,
+    rows_of_names,
     score,
     seeds_test,
     select,
@@ -46,7 +46,7 @@ BASE = "lstm"  # with which the others are compared
 OF_BASE = {"variant": BASE}
 
 
-def shown(cell: str) -> str:
+def cell_name(cell: str) -> str:
     """Write a cell as tables do: `bibeta5` + prior."""
     name = cell.removesuffix(PRIOR)
     return f"`{name}`" if name == cell else f"`{name}` + prior"
@@ -74,9 +74,9 @@ def _chorales(results: Runs) -> Iterable[Line]:
     command = f"python recipes/{MUSIC['recipe']}.py --patience 20 --cells {{missing}} --seeds 0 1 2 --resume"
     for cell in CELLS:
         given = {} if cell in WITH_DROPOUT else {TO_DROPOUT: ""}
-        yield Row(shown(cell), {"variant": cell}, need=3, command=command, given=given)
+        yield Row(cell_name(cell), {"variant": cell}, need=3, command=command, given=given)
     music = {"recipe": MUSIC["recipe"], "dataset": DATASET}
-    for row in named_rows(results, music, {cell: shown(cell) for cell in CELLS}, JSB):
+    for row in rows_of_names(results, music, {cell: cell_name(cell) for cell in CELLS}, JSB):
         yield replace(row, given={TO_DROPOUT: ""})
     for floor, label in FLOORS.items():
         yield Row(label, {"recipe": "music_floors", "variant": floor}, only=("test", "frame accuracy (%)"))
@@ -90,9 +90,9 @@ chorales = Table(
         score("test", NLL, 3),
         score("frame accuracy (%)", "test/frame_accuracy"),
         EPOCHS,
-        made(best_epoch_column("nll", higher=False)),
+        as_column(best_epoch_column("nll", higher=False)),
         PARAMETERS,
-        made(seconds_column()),
+        as_column(seconds_column()),
         Column(TO_BASE, minus=seeds_test(NLL, 3), base=OF_BASE),
         Column(TO_DROPOUT, minus=seeds_test(NLL, 3), base={**OF_BASE, "name": AS_MUCH_DROPOUT}),
     ),
@@ -121,16 +121,16 @@ sets = Table(
         *(Row(label, {"recipe": "music_floors", "variant": floor}) for floor, label in FLOORS.items()),
         *(
             Row(
-                shown(cell),
+                cell_name(cell),
                 {"variant": cell},
                 command=f"python recipes/{MUSIC['recipe']}.py {{options}} --cells {{missing}} --resume",
             )
             if cell in COMPARED
-            else Row(shown(cell), {"variant": cell}, optional=True, absent="–")
+            else Row(cell_name(cell), {"variant": cell}, optional=True, absent="–")
             for cell in CELLS
         ),
         *(
-            Difference(f"{shown(cell)} − {shown(BASE)} (p over seeds)", {"variant": cell}, OF_BASE)
+            Difference(f"{cell_name(cell)} − {cell_name(BASE)} (p over seeds)", {"variant": cell}, OF_BASE)
             for cell in COMPARED[1:]
         ),
     ],
@@ -159,10 +159,10 @@ def gates(results: Runs) -> str:
             refuse_repeats(runs)  # settings tell the weights, others for each seed
             if not runs and cell in GATE_CELLS[:2]:
                 missing.append(cell)
-                rows.append([f"{label}, {shown(cell)}", NOT_RUN])
+                rows.append([f"{label}, {cell_name(cell)}", NOT_RUN])
             for layer in LAYERS if runs else ():
                 cells = [_before_and_after(runs, layer, name) for name in GATE_METRICS]
-                rows.append([f"{label}, {shown(cell)}, {layer}", str(len(runs)), *cells])
+                rows.append([f"{label}, {cell_name(cell)}, {layer}", str(len(runs)), *cells])
         if missing:
             commands.append(f"python recipes/{GATES_RECIPE}.py --dataset {part} --cells {' '.join(missing)} --resume")
     headings = ["set, cell, layer", "seeds", *GATE_METRICS.values()]
@@ -189,8 +189,8 @@ def _penn_treebank(results: Runs) -> Iterable[Line]:
         yield Row(label, {"recipe": "ptb_floors", "variant": floor}, only=("test",), command=command)
     for cell in PTB_CELLS:
         command = f"python recipes/{PTB['recipe']}.py --cells {{missing}} --resume" if cell in PTB_COMPARED else ""
-        yield Row(shown(cell), {"variant": cell}, optional=not command, command=command)
-    yield from named_rows(results, PTB, {cell: shown(cell) for cell in PTB_CELLS})
+        yield Row(cell_name(cell), {"variant": cell}, optional=not command, command=command)
+    yield from rows_of_names(results, PTB, {cell: cell_name(cell) for cell in PTB_CELLS})
 
 
 penn_treebank = Table(
@@ -200,7 +200,7 @@ penn_treebank = Table(
         score("validation", "validation/perplexity"),
         score("test", PERPLEXITY),
         EPOCHS,
-        made(best_epoch_column("nll", higher=False)),
+        as_column(best_epoch_column("nll", higher=False)),
         Column("units", lambda runs: str(runs[0].settings["hidden_size"])),
         PARAMETERS,
         MINUTES,

@@ -151,7 +151,7 @@ def _difference(run: RunResult, others: Sequence[RunResult]) -> str:
     return f" ({', '.join(notes)})" if notes else ""
 
 
-def _checked(runs: Iterable[RunResult]) -> list[RunResult]:
+def _of_one_mean(runs: Iterable[RunResult]) -> list[RunResult]:
     """Return the runs of one mean; raises ValueError where one is there twice or they were not made alike."""
     found = list(runs)
     refuse_repeats(found)
@@ -172,19 +172,19 @@ def _of_variants(runs: Iterable[RunResult], variants: Sequence[str], dataset: st
             yield Row(variant, [], given={PARAMETERS.heading: ""}, command="" if listed else command)
 
 
-def _published(results: Runs) -> list[RunResult]:
+def _runs_as_published(results: Runs) -> list[RunResult]:
     runs = [run for run in bidaf_runs(results, V1_MINI) if run.variant not in CONTROLS]
     return [run for run in runs if is_plain(run) and trained_as_published(run)]
 
 
 def _v1_mini(results: Runs) -> Iterable[Line]:
     variants = [name for name in BidafConfig.variants if name not in CONTROLS]
-    yield from _of_variants(without_earlier_start(_published(results)), variants, V1_MINI)
+    yield from _of_variants(without_earlier_start(_runs_as_published(results)), variants, V1_MINI)
     yield ["SQuAD 2.0, official train split", "", "not run here: needs the Hub's train split"]
 
 
 def _v1_commands(results: Runs) -> list[str]:
-    runs = _published(results)
+    runs = _runs_as_published(results)
     left = [line for variant in SEVERAL_SEEDS for line in missing_seeds(runs, variant, OF_SEEDS)]
     seeds = ["# seeds not run yet", *left] if left else []
     return [*seeds, "# SQuAD 2.0, official train split", "python recipes/squad_bidaf.py"]
@@ -271,7 +271,7 @@ def _by_condition(results: Runs) -> dict[str, list[RunResult]]:
         if run.variant == "baseline" and is_plain(run) and run.settings.get("precision") == "bf16-mixed"
     ]
     return {
-        name: _checked(run for run in ours if asked.items() <= run.settings.items() and FIRST_F1 in run.metrics)
+        name: _of_one_mean(run for run in ours if asked.items() <= run.settings.items() and FIRST_F1 in run.metrics)
         for name, asked in CONDITIONS.items()
     }
 
@@ -334,7 +334,7 @@ def _pairs(ours: Runs, plain: Runs) -> list[tuple[RunResult, RunResult]]:
     return [(run, other) for run, other in found if other is not None]
 
 
-def _paired(heading: str, key: str) -> Column:
+def _difference_column(heading: str, key: str) -> Column:
     def minus(ours: Runs, plain: Runs) -> str:
         scores = [[run.metrics[key] for run in pair if key in run.metrics] for pair in _pairs(ours, plain)]
         return signed(mean_and_deviation(pair[0] - pair[1] if len(pair) == 2 else None for pair in scores))
@@ -358,8 +358,8 @@ levers = Table(
     ("model",),
     (
         *(PARAMETERS, EM, F1),
-        _paired("difference EM", "test/exact"),
-        _paired("difference F1", "test/f1"),
+        _difference_column("difference EM", "test/exact"),
+        _difference_column("difference F1", "test/f1"),
         Column("pairs", minus=lambda ours, plain: str(len(_pairs(ours, plain)))),
         *RUN_COLUMNS,
     ),
@@ -401,7 +401,7 @@ def _controls(results: Runs) -> Iterable[Line]:
     runs = [run for run in runs if start.items() <= run.settings.items()]
 
     def of(*place: str) -> list[RunResult]:
-        return _checked(run for run in runs if (run.variant, run.settings.get("optimizer")) == place)
+        return _of_one_mean(run for run in runs if (run.variant, run.settings.get("optimizer")) == place)
 
     for variant, optimizer, base in COMPARED:
         more = OF_SEEDS if variant in SEVERAL_SEEDS else f"{MORE[V1_MINI]} --threads 1"
@@ -456,7 +456,7 @@ def _readers(results: Runs) -> Iterable[Line]:
     command = f"python recipes/{window['recipe']}.py"
     yield Row("sliding window over words, no network", window, command=command)
     for tag, (label, options, seeds) in READERS.items():
-        runs = _checked(run for run in bidaf_runs(results, V1_MINI) if run.tag == tag)
+        runs = _of_one_mean(run for run in bidaf_runs(results, V1_MINI) if run.tag == tag)
         left = " ".join(str(seed) for seed in seeds if seed not in {run.seed for run in runs})
         command = f"{READER} {options} --seeds {left} --name {tag}" if left else ""
         if tag == SMALL:

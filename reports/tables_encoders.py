@@ -28,7 +28,7 @@ from reports.results_table import (
     Runs,
     Table,
     Trials,
-    made,
+    as_column,
     score,
     seeds_test,
     select,
@@ -182,7 +182,7 @@ documents = Table(
         SEEDS,
         score("validation accuracy", "validation/accuracy"),
         score("test accuracy", "test/accuracy"),
-        made(best_epoch_column("accuracy", higher=True)),
+        as_column(best_epoch_column("accuracy", higher=True)),
         PARAMETERS,
     ),
     _attentions(LOOKUPS, DOCUMENTS_RECIPE),
@@ -249,7 +249,7 @@ badges_trials = Trials(
         score("recall@1", "validation/recall_at_1"),
         score("MRR@20", "validation/mrr_at_20"),
         score("nats", "validation/nll", 3),
-        made(best_epoch_column("recall_at_1", higher=True)),
+        as_column(best_epoch_column("recall_at_1", higher=True)),
     ),
     {(label,): {**BADGES, "variant": name} for name, label in ENCODINGS.items()},
     by="validation/recall_at_1",
@@ -261,7 +261,7 @@ TAGGER_RECIPE = "pos_bilstm_tagger"
 VECTORS = {"random_vectors": "drawn"}  # of the variants; the others are named after their file
 
 
-def _tagged(results: Runs) -> Iterable[Line]:
+def _tagger_rows(results: Runs) -> Iterable[Line]:
     rows = {(run.dataset, run.tag, run.variant) for run in select(results, {"recipe": TAGGER_RECIPE})}
     for dataset, tag, variant in sorted(rows, key=lambda row: (*row[:2], VECTORS.get(row[2], row[2]))):
         label = f"`{dataset}`", tag, VECTORS.get(variant, variant)
@@ -282,7 +282,7 @@ taggers = Table(
         PARAMETERS,
         MINUTES,
     ),
-    _tagged,
+    _tagger_rows,
     where={"recipe": TAGGER_RECIPE},
 )
 

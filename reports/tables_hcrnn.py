@@ -21,7 +21,7 @@ from reports.results_table import (
     Table,
     Trials,
     Where,
-    made,
+    as_column,
     mean_of,
     score,
     seeds_test,
@@ -61,7 +61,7 @@ WIDE_OPTIONS = " --embedding_size 200 --hidden_size 200 --embedding_dropout 0.5 
 WIDE_MODELS = (*SESSION_VARIANTS["session_baseline"], FOREMOST)
 
 VALIDATION = score("validation Recall@20", "validation/recall_at_20")
-TRAINING = (EPOCHS, made(best_epoch_column("recall_at_20", higher=True)), PARAMETERS, made(seconds_column()))
+TRAINING = (EPOCHS, as_column(best_epoch_column("recall_at_20", higher=True)), PARAMETERS, as_column(seconds_column()))
 SCORES = (score("test Recall@20", RECALL, minus=seeds_test(RECALL)), score("test MRR@20", RANK, minus=seeds_test(RANK)))
 COLUMNS = (SEEDS_OF, VALIDATION, *SCORES, *TRAINING)
 

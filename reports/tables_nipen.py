@@ -22,8 +22,8 @@ from reports.results_table import (
     Runs,
     Table,
     Trials,
-    made,
-    named_rows,
+    as_column,
+    rows_of_names,
     score,
     seeds_test,
 )
@@ -71,7 +71,7 @@ SCORES = (
     score("calibration error", "test/calibration_error", 4),
 )
 LIKELIHOOD = score("validation log-likelihood", "validation/log_likelihood", 4)
-COLUMNS = (SEEDS, LIKELIHOOD, *SCORES, EPOCHS, PARAMETERS, made(seconds_column(1)))
+COLUMNS = (SEEDS, LIKELIHOOD, *SCORES, EPOCHS, PARAMETERS, as_column(seconds_column(1)))
 
 
 def _table(dataset: str, floors: Iterable[str], those: dict[str, str]) -> Table:
@@ -90,7 +90,7 @@ def _rows(dataset: str, floors: Iterable[str], those: dict[str, str], results: R
         command = f"python recipes/{RECIPE}.py --dataset {dataset} --models {{missing}} --resume"
         yield Row(label, {"variant": model}, command=command)
         where = {"recipe": RECIPE, "variant": model, "dataset": source["dataset"]}
-        yield from named_rows(results, where, {model: label}, source["configuration"])
+        yield from rows_of_names(results, where, {model: label}, source["configuration"])
     for model in VoteBaselineConfig.variants:
         yield _difference(FOREMOST, model)
     for model in (FOREMOST, f"{FOREMOST}{ALONE}"):

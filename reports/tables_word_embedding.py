@@ -89,7 +89,7 @@ def _spread(heading: str, tags: str) -> Column:
     return Column(heading, show, where={"settings.task": "pos_induction"}, absent=NOTHING)
 
 
-def _covered(heading: str, task: str, part: str, key: str) -> Column:
+def _coverage(heading: str, task: str, part: str, key: str) -> Column:
     """Return the column of a score with the share of a set that all vectors have."""
 
     def show(runs: Runs) -> str:
@@ -146,8 +146,8 @@ downstream = _table(
 # Word similarity and analogies, with the coverage of each set.
 intrinsic = _table(
     [
-        *(_covered(label, "similarity", f"test/{name}", "spearman") for name, label in SIMILARITY_SETS.items()),
-        *(_covered(part, "analogy", f"test/{part}", "accuracy") for part in ("semantic", "syntactic")),
+        *(_coverage(label, "similarity", f"test/{name}", "spearman") for name, label in SIMILARITY_SETS.items()),
+        *(_coverage(part, "analogy", f"test/{part}", "accuracy") for part in ("semantic", "syntactic")),
     ],
     _models(),
 )
