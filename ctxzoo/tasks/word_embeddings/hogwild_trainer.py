@@ -24,7 +24,6 @@ from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.trainer_parts import (
     REPORT_SECONDS,
     EmbeddingProgress,
-    check_at_least,
     check_loss,
     check_same_training,
     check_vocabulary,
@@ -83,7 +82,8 @@ class HogwildTrainer:
         checkpoint_seconds: float = 300.0,
         report: Callable[[EmbeddingProgress], None] | None = None,
     ) -> None:
-        check_at_least(1, threads=threads)
+        if threads < 1:
+            raise ValueError(f"threads is {threads}; expected 1 or more")
         config = model.config
         check_vocabulary(model, corpus)
         self.model = model

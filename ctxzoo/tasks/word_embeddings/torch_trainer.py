@@ -12,12 +12,11 @@ import lightning
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
 from ctxzoo.tasks.word_embeddings.data import WindowBatches, WindowDataModule
-from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
+from ctxzoo.tasks.word_embeddings.settings import PRECISIONS, WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.task import WordPredictionTask
 from ctxzoo.tasks.word_embeddings.trainer_parts import (
     REPORT_SECONDS,
     EmbeddingProgress,
-    check_precision,
     check_vocabulary,
     model_fields,
 )
@@ -66,7 +65,8 @@ class TorchEmbeddingTrainer:
         check_vocabulary(model, corpus)
         if training.shared_noise:
             raise ValueError("shared_noise=True saves nothing in batches; leave it to the trainer of numba")
-        check_precision(precision)
+        if precision not in PRECISIONS:
+            raise ValueError(f"precision is {precision!r}; expected {' or '.join(PRECISIONS)}")
         self.model = model
         self.folder = folder
         self.report = report

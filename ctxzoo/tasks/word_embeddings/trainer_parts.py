@@ -9,7 +9,6 @@ from typing import Any
 
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
-from ctxzoo.tasks.word_embeddings.settings import PRECISIONS
 
 REPORT_SECONDS = 0.5  # between two reports of a trainer
 
@@ -38,19 +37,6 @@ class EmbeddingProgress:
 
 
 FAR_ABOVE = 3  # times the loss of a model that knows nothing
-
-
-def check_at_least(least: int, **values: int) -> None:
-    """Raise ValueError for the first of these options that is below `least`."""
-    for name, value in values.items():
-        if value < least:
-            raise ValueError(f"{name} is {value}; expected {least} or more")
-
-
-def check_precision(precision: str) -> None:
-    """Raise ValueError unless it is one of `PRECISIONS`."""
-    if precision not in PRECISIONS:
-        raise ValueError(f"precision is {precision!r}; expected {' or '.join(PRECISIONS)}")
 
 
 def untrained_loss(model: WordEmbeddingForMaskedLM, negative_samples: int) -> float:
