@@ -23,9 +23,8 @@ from ctxzoo.results.plots import plot_scores_by
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import Outcomes
 from ctxzoo.runs.recipe import Study, run_study
-from ctxzoo.tasks.text_classification.cross_validation import cross_validate
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, sentences
-from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION, cross_validate
 
 # Each table has rows, by name the variant and what it changes, and as columns the numbers of steps.
 TABLES: Mapping[int, tuple[Mapping[str, tuple[str, dict[str, Any]]], tuple[int, ...]]] = {

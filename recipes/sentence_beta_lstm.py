@@ -24,9 +24,8 @@ from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.models.ops_beta_lstm_gates import CELLS
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.recipe import Study, run_study
-from ctxzoo.tasks.text_classification.cross_validation import cross_validate
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, sentences
-from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION, cross_validate
 
 KNOWN = tuple(BetaLstmConfig.variants)
 REFERENCE = "lstm"  # whose size is given

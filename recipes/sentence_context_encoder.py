@@ -27,9 +27,8 @@ import torch
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.recipe import Study, run_study
-from ctxzoo.tasks.text_classification.cross_validation import cross_validate
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, TextModel, sentences
-from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION, cross_validate
 
 # Attention -> the architecture and its variant.
 KNOWN: Mapping[str, tuple[str, str]] = {

@@ -19,9 +19,8 @@ from typing import Any
 
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.recipe import Study, run_study
-from ctxzoo.tasks.text_classification.cross_validation import cross_validate
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, sentences
-from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION, cross_validate
 
 W = "contextualizer.steps.feature_factors"
 BASE = sentences(

@@ -19,9 +19,8 @@ from pathlib import Path
 from ctxzoo.models.configuration_text_baseline import SENTENCE_VARIANTS
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.recipe import Study, run_study
-from ctxzoo.tasks.text_classification.cross_validation import cross_validate
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, as_baseline, sentences
-from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION, cross_validate
 
 BASE = sentences(
     "text_baseline",

@@ -1,10 +1,13 @@
-"""Linear classifiers of n-grams, what a user would take instead of a small neural model, and one run of one of them."""
+"""Linear classifiers of n-grams and fastText, which a user would take instead of a small neural model, and one run."""
 
 from __future__ import annotations
 
+import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import count
+from pathlib import Path
 from typing import Any, cast
 
 import datasets
@@ -16,7 +19,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.svm import LinearSVC
@@ -27,7 +30,6 @@ from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.runs.experiment import Experiment, ModelArgs
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.experiments import PROBLEM, TINY_ROWS, TextData, TextStart
-from ctxzoo.tasks.text_classification.fasttext_baseline import FastText
 from ctxzoo.tasks.text_classification.naive_bayes import log_count_ratios
 from ctxzoo.tasks.text_classification.problem import TextClassification
 from ctxzoo.tasks.text_classification.splitting import labels_of, some_rows
@@ -271,3 +273,75 @@ def _texts_of(data: TextClassificationDataModule, splits: Sequence[str]) -> data
     if "validation" in rows and data.texts("validation") is data.texts("train"):
         return data.texts("train").select(np.sort(np.concatenate(list(rows.values()))))
     return datasets.concatenate_datasets([data.texts(split).select(of_split) for split, of_split in rows.items()])
+
+
+LABEL = "__label__"
+HELD_OUT = 0.1
+
+
+class FastText(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
+    """fastText's supervised classifier on texts that are lower-cased and cut into words.
+
+    Args:
+        autotune_seconds: how long it searches its settings, on a stratified tenth of the texts that it is then not
+            fitted on; 0: its defaults.
+        threads: of its training; with more than one no two fits are the same.
+        cutter: the pre-tokenizer, see `build_word_tokenizer`.
+    """
+
+    def __init__(self, autotune_seconds: int = 0, threads: int = 1, cutter: Cutter = "whitespace") -> None:
+        self.autotune_seconds = autotune_seconds
+        self.threads = threads
+        self.cutter = cutter
+
+    def fit(self, X: Sequence[str], y: npt.ArrayLike) -> FastText:
+        """Fit it to texts X and their labels y (rows,).
+
+        Raises:
+            ImportError: fasttext is not installed.
+        """
+        fasttext = _import_fasttext()
+        labels = np.asarray(y)
+        self.classes_ = np.unique(labels)
+        lines = [f"{LABEL}{label} {line}" for label, line in zip(labels.tolist(), self._lines(X), strict=True)]
+        # fastText reads lines in their order, once in each epoch, and datasets often stand label by label.
+        lines = [lines[row] for row in np.random.default_rng(0).permutation(len(lines))]
+        with tempfile.TemporaryDirectory() as folder:
+            options: dict[str, Any] = {"thread": self.threads, "verbose": 0}
+            if self.autotune_seconds:
+                of_line = [line.partition(" ")[0] for line in lines]
+                fewest = min(Counter(of_line).values())
+                lines, held_out = train_test_split(
+                    lines, test_size=HELD_OUT, random_state=0, stratify=of_line if fewest > 1 else None
+                )
+                options |= {
+                    "autotuneValidationFile": _written(Path(folder, "held_out.txt"), held_out),
+                    "autotuneDuration": self.autotune_seconds,
+                }
+            self.model_ = fasttext.train_supervised(_written(Path(folder, "train.txt"), lines), **options)
+        rows = self.model_.f.getInputMatrix(), self.model_.f.getOutputMatrix()
+        self.num_weights_ = int(sum(np.asarray(matrix).size for matrix in rows))
+        return self
+
+    def predict(self, X: Sequence[str]) -> npt.NDArray[Any]:
+        """Return the label (rows,) of each text."""
+        # Not `model.predict`, which NumPy 2 refuses.
+        found = self.model_.f.multilinePredict([f"{line}\n" for line in self._lines(X)], 1, -1.0, "strict")[0]
+        return np.array([self.classes_.dtype.type(labels[0].removeprefix(LABEL)) for labels in found])
+
+    def _lines(self, texts: Sequence[str]) -> list[str]:
+        backend = word_cutter(lower_case=True, cutter=self.cutter)
+        return [" ".join(cut_words(backend, text)) for text in texts]
+
+
+def _written(file: Path, lines: Sequence[str]) -> str:
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return str(file)
+
+
+def _import_fasttext() -> Any:
+    try:
+        import fasttext
+    except ImportError as error:
+        raise ImportError("the baseline fastText needs: pip install fasttext-wheel") from error
+    return fasttext

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,7 @@ from ctxzoo.tasks.text_classification.experiments import (
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
     from ctxzoo.runs.beside import Baseline
+    from ctxzoo.runs.many import Outcomes
     from ctxzoo.runs.train import ExperimentRun
     from ctxzoo.training.task import ZooTask
 
@@ -367,3 +369,24 @@ def _explain(model: Any, tokenizer: Any, texts: Sequence[str], file: Path) -> No
 
 
 TEXT_CLASSIFICATION = TextClassification()
+
+
+def cross_validate(rows: Sequence[tuple[str, Experiment]], seeds: Sequence[int]) -> Outcomes:
+    """Train every row on every fold with every seed, print the table, and return the results of each row.
+
+    Folds of all rows run side by side; each writes its results file when it is done.
+
+    Args:
+        rows: Name of a row in the printed table, and what is trained.
+        seeds: Seeds of all that is drawn, the folds among them.
+
+    Raises:
+        ValueError: two rows of the same name, or of the same results files.
+        TrainingInterrupted: Ctrl-C; what is finished is kept, and `resume` goes on.
+    """
+    from ctxzoo.runs.many import run_rows
+    from ctxzoo.runs.train import ExperimentRun
+
+    first: Any = rows[0][1]
+    title = f"{first.recipe}: {first.score} accuracy over {first.data.folds} folds, mean ± sd"
+    return run_rows(partial(ExperimentRun, TEXT_CLASSIFICATION), rows, seeds, title, range(first.data.folds))

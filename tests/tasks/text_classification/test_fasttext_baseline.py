@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ctxzoo.tasks.text_classification.fasttext_baseline import FastText
-from ctxzoo.tasks.text_classification.linear import linear_baseline, number_of_weights
+from ctxzoo.tasks.text_classification.linear import FastText, linear_baseline, number_of_weights
 
 
 class Stub:
