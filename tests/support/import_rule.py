@@ -83,7 +83,7 @@ PACKAGE_ARROWS: dict[str, set[str]] = {
     "hub": {*_GENERAL, "catalogue", "training"},
     "runs": {*_GENERAL, "training", "hub"},
     "tasks": {*_GENERAL, "training", "hub", "runs", "lazy_exports"},
-    "checkpoints": {"models", "hub", "tasks"},
+    "checkpoints": {"models", "hub", "runs", "tasks"},
     "cli": {*_GENERAL, "catalogue", "training", "hub", "runs", "tasks", "checkpoints"},
 }
 # Problems do not import each other, but for these.
