@@ -17,7 +17,7 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -30,23 +30,31 @@ from ctxzoo.results.environment import command_line
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.question_answering.cloze import Article, cloze_questions, without_shared_text
 from ctxzoo.tasks.question_answering.reader import read_squad
+from ctxzoo.training.arguments import COUNT, SEED, Args, number
 
 HELD_OUT_SPLITS = ("validation", "test")
 
 
-@dataclass
-class Settings:
-    dataset: str = field(
-        default="ctxzoo-data/wikipedia_en_2015",
-        metadata={"help": "Hub id or folder with columns title and text: rows of one article follow each other"},
-    )
-    held_out: str = field(
-        default="ctxzoo-data/squad_v1_mini", metadata={"help": "questions that the reader will be tested on"}
-    )
-    data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
-    min_overlap: float = field(default=15.0, metadata={"help": "nats that sentence and context share at least"})
-    questions: int = field(default=0, metadata={"help": "draw so many of a split; 0: keep all"})
-    seed: int = 0
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is asked about.
+
+    Args:
+        dataset: Hub id or folder with columns title and text; rows of one article follow each other.
+        held_out: Questions that the reader will be tested on.
+        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        min_overlap: Nats that sentence and context share at least.
+        questions: Questions that are drawn of a split; 0: all are kept.
+        seed: Seed of what is drawn.
+        output_dir: Folder of the questions.
+    """
+
+    dataset: str = "ctxzoo-data/wikipedia_en_2015"
+    held_out: str = "ctxzoo-data/squad_v1_mini"
+    data_dir: str | None = None
+    min_overlap: float = number(15.0, COUNT)
+    questions: int = number(0, COUNT)
+    seed: int = number(0, SEED)
     output_dir: str = "runs/cloze_questions"
 
 

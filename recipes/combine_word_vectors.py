@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from ctxzoo.data.files import check_writable
 from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.training.arguments import COUNT, Args, number
 from ctxzoo.word_vectors.combination import concatenate_word_vectors, fill_word_vectors
 from ctxzoo.word_vectors.exchange import save_word2vec_binary
 from ctxzoo.word_vectors.vectors import read_word_vectors
@@ -24,25 +26,31 @@ from ctxzoo.word_vectors.vectors import read_word_vectors
 HOW = {"fill": fill_word_vectors, "concatenate": concatenate_word_vectors}
 
 
-@dataclass
-class Settings:
-    base: str = field(default="", metadata={"help": "file, checkpoint folder or name of word vectors"})
-    other: str = field(default="", metadata={"help": "the same"})
-    how: str = field(
-        default="fill", metadata={"help": "fill: words of --other alone, mapped; concatenate: both side by side"}
-    )
-    vectors_std: float = field(
-        default=0.0, metadata={"help": "standard deviation of all numbers of the result; 0: as they are"}
-    )
-    name: str = field(default="", metadata={"help": "of the file, without an ending"})
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is combined.
+
+    Args:
+        base: File, checkpoint folder or name of word vectors.
+        other: The same, of others.
+        how: Way: fill, words of --other alone, mapped; concatenate, both side by side.
+        vectors_std: Standard deviation of all numbers of the result; 0: as they are.
+        name: Name of the file, without an ending.
+        output_dir: Folder of the file.
+    """
+
+    base: str = ""
+    other: str = ""
+    how: Literal["fill", "concatenate"] = "fill"
+    vectors_std: float = number(0.0, COUNT)
+    name: str = ""
     output_dir: str = "runs/word_vectors"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("base", "other", "name"):
             if not getattr(self, name):
                 raise ValueError(f"--{name} names nothing; give two sets of word vectors and a name for the file")
-        if self.how not in HOW:
-            raise ValueError(f"--how {self.how!r}: expected one of {', '.join(HOW)}")
 
 
 def main(settings: Settings) -> None:

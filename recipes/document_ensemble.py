@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -21,30 +21,47 @@ from rich.table import Table
 
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, result_path, write_result_file
-from ctxzoo.runs.options import score_option
+from ctxzoo.runs.experiment import Score
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.text_classification.experiments import DEV_SEED, document_dataset, tag_of
 from ctxzoo.tasks.text_classification.task import evaluate_ensemble
+from ctxzoo.training.arguments import SEED, SIZE, Args, number
 
 RECIPE = "document_ensemble"
 MEMBERS = "document_lama"
 
 
-@dataclass
-class Settings:
-    dataset: list[str] = field(default_factory=lambda: ["reuters8"], metadata={"help": "one or more of the recipe's"})
-    model: list[str] = field(default_factory=lambda: ["lama_ctx"], metadata={"help": "one or more of the recipe's"})
-    name: str = field(default="", metadata={"help": "that the runs were given"})
-    seeds: list[int] = field(default_factory=lambda: [0, 1, 2], metadata={"help": "of the runs"})
-    batch_size: int = 64
-    data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is scored together.
+
+    Args:
+        dataset: Datasets of recipes/document_lama.py.
+        model: Models of that recipe.
+        name: Name that the runs were given.
+        seeds: Seeds of the runs.
+        batch_size: Documents of a step.
+        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        runs_dir: Folder of the runs.
+        results_dir: Folder of results files.
+        score: Split that is scored; validation: test is left alone.
+        progress: Whether progress bars are shown.
+    """
+
+    dataset: tuple[str, ...] = ("reuters8",)
+    model: tuple[str, ...] = ("lama_ctx",)
+    name: str = ""
+    seeds: tuple[int, ...] = number((0, 1, 2), SEED)
+    batch_size: int = number(64, SIZE)
+    data_dir: str | None = None
     runs_dir: str = "runs"
     results_dir: str = RESULTS_DIR
-    score: str = score_option()
+    score: Score = "test"
     progress: bool = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if len(set(self.seeds)) < 2:
             raise ValueError(f"seeds={self.seeds}: the mean of one is that one; name two different seeds or more")
 

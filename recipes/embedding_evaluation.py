@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -48,37 +48,52 @@ from ctxzoo.tasks.word_embeddings.evaluations import (
 )
 from ctxzoo.tasks.word_embeddings.evaluations import TASKS as EMBEDDING_TASKS
 from ctxzoo.tasks.word_embeddings.pos_induction import DATASET, RESTARTS
+from ctxzoo.training.arguments import COUNT, SEED, SIZE, Args, number
 
 RECIPE = "embedding_evaluation"
 TASKS = (*EMBEDDING_TASKS, TAGGING)
 
 
-@dataclass
-class Settings:
-    vectors: list[str] = field(default_factory=list, metadata={"help": "files, checkpoint folders or Hub ids"})
-    seeds: list[int] = field(
-        default_factory=lambda: [0], metadata={"help": "of the training that made them: one for each, or one for all"}
-    )
-    name: str = field(default="", metadata={"help": "tells vectors of other settings apart"})
-    tasks: list[str] = field(default_factory=lambda: list(TASKS), metadata={"help": f"of {', '.join(TASKS)}"})
-    fold_digits: bool | None = field(
-        default=None,
-        metadata={"help": "look words up with digits as 0; default: as a checkpoint's tokenizer does"},
-    )
-    pos_dataset: str = field(default=DATASET, metadata={"help": "of POS induction: Hub id or folder"})
-    pos_tags: list[str] = field(default_factory=lambda: list(POS_TAGS), metadata={"help": "its columns of tags"})
-    restarts: int = field(default=RESTARTS, metadata={"help": "of POS induction"})
-    evaluation_seed: int = field(default=0, metadata={"help": "of what an evaluation draws"})
-    threads: int = field(default=0, metadata={"help": "restarts or taggers at once; 0: one for each core"})
-    data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
-    resume: bool = field(default=False, metadata={"help": "keep finished evaluations"})
-    tiny: bool = field(default=False, metadata={"help": "two restarts, a small tagger on a few batches: does it run?"})
-    output_dir: str = field(default="runs", metadata={"help": "of taggers, and of the locks of evaluations"})
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is evaluated.
+
+    Args:
+        vectors: Files of word vectors, checkpoint folders or Hub ids.
+        seeds: Seeds of the training that made them: one for each, or one for all.
+        name: Name that tells vectors of other settings apart.
+        tasks: Tasks: pos_induction, similarity, analogy, sentiment, pos_tags.
+        fold_digits: Whether words are looked up with digits as 0; null: as a checkpoint's tokenizer does.
+        pos_dataset: Hub id or folder for POS induction.
+        pos_tags: Its columns of tags.
+        restarts: Restarts of POS induction.
+        evaluation_seed: Seed of what an evaluation draws.
+        threads: Restarts or taggers at once; 0: one for each core.
+        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        resume: Whether finished evaluations are kept.
+        tiny: Whether there are two restarts and a small tagger on a few batches: does it run?
+        output_dir: Folder of taggers, and of the locks of evaluations.
+        results_dir: Folder of results files.
+    """
+
+    vectors: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = number((0,), SEED)
+    name: str = ""
+    tasks: tuple[str, ...] = TASKS
+    fold_digits: bool | None = None
+    pos_dataset: str = DATASET
+    pos_tags: tuple[str, ...] = POS_TAGS
+    restarts: int = number(RESTARTS, SIZE)
+    evaluation_seed: int = number(0, SEED)
+    threads: int = number(0, COUNT)
+    data_dir: str | None = None
+    resume: bool = False
+    tiny: bool = False
+    output_dir: str = "runs"
     results_dir: str = RESULTS_DIR
 
     def __post_init__(self) -> None:
-        if self.tiny:
-            self.restarts = 2
+        super().__post_init__()
         check_tasks(self.tasks, TASKS)
         if not self.vectors:
             raise ValueError("--vectors names nothing; give files, checkpoint folders or Hub ids")
@@ -132,8 +147,8 @@ def run_of(source: EmbeddingSource, task: str, settings: Settings, commit: str) 
     options = EvaluationOptions(
         data_dir=settings.data_dir,
         pos_dataset=settings.pos_dataset,
-        pos_tags=tuple(settings.pos_tags),
-        restarts=settings.restarts,
+        pos_tags=settings.pos_tags,
+        restarts=2 if settings.tiny else settings.restarts,
         seed=settings.evaluation_seed,
         threads=settings.threads,
     )

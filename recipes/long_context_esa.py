@@ -18,10 +18,10 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from rich.console import Console
@@ -36,6 +36,7 @@ from ctxzoo.results.result import RESULTS_DIR, RunResult, write_result_file
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import Run, execute
 from ctxzoo.runs.spec import RunSpec
+from ctxzoo.training.arguments import POSITIVE, SEED, SIZE, Args, Range, number
 
 RECIPE = "long_context_esa"
 WORDS = 16  # keys, and as many values
@@ -239,38 +240,53 @@ class ProbeRun(Run):
         return 100 * right / total
 
 
-@dataclass
-class Settings:
-    dataset: str = field(default="sample", metadata={"help": "sample: everything is drawn"})
-    probes: list[str] = field(default_factory=lambda: list(PROBES), metadata={"help": f"of {', '.join(PROBES)}"})
-    attentions: list[str] = field(default_factory=list, metadata={"help": "default: those of each probe"})
-    lengths: list[int] = field(default_factory=lambda: [64, 128, 256], metadata={"help": "of copy and recall"})
-    seeds: list[int] = field(default_factory=lambda: [0], metadata={"help": "of all that is drawn"})
-    steps: int = 1000
-    batch_size: int = 32
-    learning_rate: float = 3e-3
-    width: int = 64
-    test_size: int = 500
-    tiny: bool = field(default=False, metadata={"help": "a few steps, to see whether it runs"})
-    resume: bool = field(default=False, metadata={"help": "keep finished runs"})
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is trained.
+
+    Args:
+        dataset: Data; everything is drawn.
+        probes: Tasks: copy, recall, marked_product.
+        attentions: Attentions; none: those of each task.
+        lengths: Lengths of copy and recall: keys, values and questions need eight steps.
+        seeds: Seeds of all that is drawn.
+        steps: Steps of training.
+        batch_size: Sequences of a step.
+        learning_rate: Peak learning rate.
+        width: Numbers of a step of a sequence.
+        test_size: Sequences that are scored.
+        tiny: Whether there are a few steps only: does it run?
+        resume: Whether finished runs are kept.
+        output_dir: Folder of the locks of runs.
+        results_dir: Folder of results files.
+    """
+
+    dataset: Literal["sample"] = "sample"
+    probes: tuple[str, ...] = PROBES
+    attentions: tuple[str, ...] = ()
+    lengths: tuple[int, ...] = number((64, 128, 256), Range(8))
+    seeds: tuple[int, ...] = number((0,), SEED)
+    steps: int = number(1000, SIZE)
+    batch_size: int = number(32, SIZE)
+    learning_rate: float = number(3e-3, POSITIVE)
+    width: int = number(64, SIZE)
+    test_size: int = number(500, SIZE)
+    tiny: bool = False
+    resume: bool = False
     output_dir: str = "runs"
     results_dir: str = RESULTS_DIR
 
 
 def main(settings: Settings) -> None:
-    if settings.dataset != "sample":
-        raise ValueError(f"dataset {settings.dataset!r}: these tasks are drawn; expected sample")
     for probe in settings.probes:
         if probe not in PROBES:
             raise ValueError(f"probes: {probe!r} is not one of {', '.join(PROBES)}")
-    if min(settings.lengths, default=8) < 8:
-        raise ValueError(f"lengths: {min(settings.lengths)} is too short for keys, values and questions; expected 8")
     known = {*LOOKUPS, *PAIRS}
     for name in settings.attentions:
         if name not in known:
             raise ValueError(f"attentions: {name!r} is not one of {', '.join(sorted(known))}")
     if settings.tiny:
-        settings.steps, settings.batch_size, settings.test_size, settings.lengths = 3, 4, 8, [12]
+        settings = settings.changed({"steps": 3, "batch_size": 4, "test_size": 8, "lengths": (12,)})
     commit = git_commit()
     results: dict[tuple[str, int, str], list[RunResult]] = {}
     work = partial(execute, resume=settings.resume)

@@ -13,40 +13,52 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
 
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR, RunResult
-from ctxzoo.runs.options import score_option
+from ctxzoo.runs.experiment import Score
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.tasks.polyphonic_music.experiments import CELLS, MUSIC_DATASETS, on_music, paper
+from ctxzoo.tasks.polyphonic_music.experiments import on_music, paper
 from ctxzoo.tasks.polyphonic_music.gates import GatesRun
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
+from ctxzoo.training.arguments import SEED, SIZE, Args, number
 
 RECIPE, TRAINED_BY = "music_gates", "music_beta_lstm"
 START = "start/"
 
 
-@dataclass
-class Settings:
-    dataset: list[str] = field(
-        default_factory=lambda: ["jsb_chorales"], metadata={"help": f"of {', '.join(MUSIC_DATASETS)}; or any other"}
-    )
-    cells: list[str] = field(
-        default_factory=lambda: ["bibeta5", "bibeta5_prior"], metadata={"help": f"of {', '.join(CELLS)}"}
-    )
-    seeds: list[int] = field(default_factory=lambda: [0], metadata={"help": "of the trainings"})
-    name: str = field(default="", metadata={"help": "of the trainings"})
-    samples: int = field(default=50, metadata={"help": "draws of each unit at each step"})
-    score: str = score_option()
-    data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
-    resume: bool = field(default=False, metadata={"help": "keep what is finished"})
-    output_dir: str = field(default="runs", metadata={"help": "of the trainings"})
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is read.
+
+    Args:
+        dataset: Datasets: jsb_chorales, nottingham, muse_data, piano_midi, sample; or any other.
+        cells: Cells, as `ctxzoo info beta_lstm` names its variants; or bibeta5_prior.
+        seeds: Seeds of the trainings.
+        name: Name of the trainings.
+        samples: Draws of each unit at each step.
+        score: Split that is read; validation: test is left alone.
+        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        resume: Whether what is finished is kept.
+        output_dir: Folder of the trainings.
+        results_dir: Folder of results files.
+    """
+
+    dataset: tuple[str, ...] = ("jsb_chorales",)
+    cells: tuple[str, ...] = ("bibeta5", "bibeta5_prior")
+    seeds: tuple[int, ...] = number((0,), SEED)
+    name: str = ""
+    samples: int = number(50, SIZE)
+    score: Score = "test"
+    data_dir: str | None = None
+    resume: bool = False
+    output_dir: str = "runs"
     results_dir: str = RESULTS_DIR
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 import tempfile
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.table import Table
@@ -29,31 +29,47 @@ from ctxzoo.models.tokenization_word_char import WordCharTokenizer
 from ctxzoo.results.environment import command_line
 from ctxzoo.results.printing import print_titled
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, result_path, utc_now, write_result
-from ctxzoo.runs.options import score_option
+from ctxzoo.runs.experiment import Score
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING
 from ctxzoo.tasks.question_answering.cut_vocabulary import cut_vocabulary
 from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask, article_scores, evaluate
+from ctxzoo.training.arguments import SIZE, Args, number
 from ctxzoo.training.scoring import task_of
 
 RECIPE = "small_reader"
 UNKNOWN = "unknown_words"  # the metric: percent of the words of a split
 
 
-@dataclass
-class Settings:
-    checkpoint: str = field(default="", metadata={"help": "checkpoint folder of the whole reader"})
-    result: str = field(default="", metadata={"help": "its results file"})
-    keep_words: int = field(default=30_000, metadata={"help": "words of the small one"})
-    score: str = score_option()
-    name: str | None = field(default=None, metadata={"help": "of the run; default: that of the whole and --keep_words"})
-    data_dir: str | None = field(default=None, metadata={"help": "folder of datasets; default: $CTXZOO_DATA"})
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is made small.
+
+    Args:
+        checkpoint: Checkpoint folder of the whole reader.
+        result: Its results file.
+        keep_words: Words of the small one.
+        score: Split that is scored beside validation; validation: test is left alone.
+        name: Name of the run; null: that of the whole reader and --keep_words.
+        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        output_dir: Folder of the checkpoint.
+        results_dir: Folder of results files.
+        progress: Whether progress bars are shown.
+    """
+
+    checkpoint: str = ""
+    result: str = ""
+    keep_words: int = number(30_000, SIZE)
+    score: Score = "test"
+    name: str | None = None
+    data_dir: str | None = None
     output_dir: str = "runs"
     results_dir: str = RESULTS_DIR
     progress: bool = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("checkpoint", "result"):
             if not getattr(self, name):
                 raise ValueError(f"--{name} names nothing; give the checkpoint folder and the results file of one run")

@@ -18,7 +18,7 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,23 +33,36 @@ from ctxzoo.tasks.polyphonic_music.gates import gates_of_split, start_of
 from ctxzoo.tasks.polyphonic_music.picture import draw_gate_densities, draw_prediction, gate_draws
 from ctxzoo.tasks.polyphonic_music.rolls import Roll
 from ctxzoo.tasks.text_classification.pictures import draw_word_gates, word_gates
+from ctxzoo.training.arguments import COUNT, SEED, Args, number
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
 
-@dataclass
-class Settings:
-    only: list[str] = field(default_factory=list, metadata={"help": "some of the three; default: all"})
-    texts: str = field(default="", metadata={"help": "of words: a checkpoint that reads texts"})
-    sentence: str = field(
-        default="the plot is thin , but the actors are so good that one hardly minds", metadata={"help": "of words"}
-    )
-    music: str = field(default="", metadata={"help": "of roll and densities: a checkpoint that reads music"})
-    piece: str = field(default="sample", metadata={"help": "of roll and densities: a file of music; its first piece"})
-    layer: int = field(default=0, metadata={"help": "of words and densities"})
-    seed: int = field(default=0, metadata={"help": "of the training of --music, whose start is drawn anew"})
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is drawn.
+
+    Args:
+        only: Figures that are drawn; none: all of them.
+        texts: Checkpoint that reads texts, for words.
+        sentence: Sentence for words.
+        music: Checkpoint that reads music, for roll and densities.
+        piece: File of music for these; its first piece is read.
+        layer: Layer for words and densities, from 0.
+        seed: Seed of the training of --music, whose start is drawn anew.
+        figures_dir: Folder of the figures.
+    """
+
+    only: tuple[str, ...] = ()
+    texts: str = ""
+    sentence: str = "the plot is thin , but the actors are so good that one hardly minds"
+    music: str = ""
+    piece: str = "sample"
+    layer: int = number(0, COUNT)
+    seed: int = number(0, SEED)
     figures_dir: str = "runs/beta_lstm_figures"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_figures(self.only, FIGURES)
         wanted = self.only or FIGURES
         for name, figures in (("texts", {"words"}), ("music", {"roll", "densities"})):

@@ -14,13 +14,14 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 import statistics
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from ctxzoo.results.figures import new_figure, save_figure
 from ctxzoo.results.result import RunResult, read_results
 from ctxzoo.results.table_parts import refuse_mixtures
 from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.training.arguments import Args
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 from reports.tables_bidaf import ADADELTA, ADAMW, PRESENT_START, V1_MINI, VECTORS, bidaf_runs, is_plain, on_all_rows
 
@@ -34,13 +35,22 @@ MODELS = {  # label -> variant, optimizer
 SCORES = {"exact": "EM", "f1": "F1", "nll": "loss (nats)"}
 
 
-@dataclass
-class Settings:
-    only: list[str] = field(default_factory=list, metadata={"help": "there is one: curves"})
-    results: str = field(default="results", metadata={"help": "folder of results files"})
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is drawn.
+
+    Args:
+        only: Figures that are drawn; none: all of them.
+        results: Folder of results files.
+        figures_dir: Folder of the figures.
+    """
+
+    only: tuple[str, ...] = ()
+    results: str = "results"
     figures_dir: str = "runs/bidaf_figures"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_figures(self.only, FIGURES)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -27,20 +27,32 @@ from ctxzoo.tasks.text_classification.pictures import (
     kernel_density,
     word_kernels,
 )
+from ctxzoo.training.arguments import COUNT, Args, number
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
 PERCENTILES = (5, 25, 50, 75, 95)
 
 
-@dataclass
-class Settings:
-    only: list[str] = field(default_factory=list, metadata={"help": "one of the two; default: both"})
-    checkpoint: str = field(default="", metadata={"help": "that reads texts"})
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is drawn.
+
+    Args:
+        only: Figures that are drawn; none: all of them.
+        checkpoint: Checkpoint that reads texts.
+        sentence: Sentence that it reads.
+        layer: Layer, from 0.
+        figures_dir: Folder of the figures.
+    """
+
+    only: tuple[str, ...] = ()
+    checkpoint: str = ""
     sentence: str = "the plot is thin , but the actors are so good that one hardly minds"
-    layer: int = 0
+    layer: int = number(0, COUNT)
     figures_dir: str = "runs/context_encoder_figures"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_figures(self.only, FIGURES)
         if not self.checkpoint:
             raise ValueError("--checkpoint names nothing; give a checkpoint folder or Hub id")

@@ -18,7 +18,7 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,28 +33,41 @@ from ctxzoo.results.figures import draw_lists, new_figure, save_figure
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.sequences.data import SessionDataModule
 from ctxzoo.tasks.sequences.pictures import draw_drift, drift_gates, topic_items
+from ctxzoo.training.arguments import SIZE, Args, number
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
 PERCENTILES = (5, 50, 95)
 
 
-@dataclass
-class Settings:
-    checkpoint: str = field(default="", metadata={"help": "of recipes/citeulike_hcrnn.py, of HCRNN-2 or HCRNN-3"})
-    only: list[str] = field(default_factory=list, metadata={"help": "some of the four; default: all"})
-    dataset: str = field(default="ctxzoo-data/citeulike_hcrnn", metadata={"help": "that the model was trained on"})
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is drawn.
+
+    Args:
+        checkpoint: Checkpoint of recipes/citeulike_hcrnn.py, of HCRNN-2 or HCRNN-3.
+        only: Figures that are drawn; none: all of them.
+        dataset: Dataset that the model was trained on.
+        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        half: Items before the change, and from it on.
+        topics: Topics that are drawn.
+        top: Items of a topic.
+        figures_dir: Folder of the figures.
+    """
+
+    checkpoint: str = ""
+    only: tuple[str, ...] = ()
+    dataset: str = "ctxzoo-data/citeulike_hcrnn"
     data_dir: str | None = None
-    half: int = field(default=10, metadata={"help": "items before the change, and from it on"})
-    topics: int = field(default=8, metadata={"help": "how many are drawn"})
-    top: int = field(default=6, metadata={"help": "items of a topic"})
+    half: int = number(10, SIZE)
+    topics: int = number(8, SIZE)
+    top: int = number(6, SIZE)
     figures_dir: str = "runs/hcrnn_figures"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_figures(self.only, FIGURES)
         if not self.checkpoint:
             raise ValueError("--checkpoint names nothing; give a checkpoint folder or Hub id")
-        if self.half < 1:
-            raise ValueError(f"half={self.half}: expected 1 or more items on each side of the change")
 
 
 def main(settings: Settings) -> None:

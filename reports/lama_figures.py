@@ -18,7 +18,7 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -31,7 +31,8 @@ from ctxzoo.results.plots import COLOURS, label_axes, lighten, plot_scores_by
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_results
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.tasks.text_classification.experiments import DOCUMENT_DATASETS, document_dataset
+from ctxzoo.tasks.text_classification.experiments import document_dataset
+from ctxzoo.training.arguments import SIZE, Args, number
 from reports.attended_words import Occurrences, read_occurrences, top_words
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
@@ -43,26 +44,42 @@ MOST_HEADS = 40
 LOSSES = {"san": "SAN", "te": "Transformer encoder", "lama": "LAMA"}
 
 
-@dataclass
-class Settings:
-    only: list[str] = field(default_factory=list, metadata={"help": "some of the five; default: all"})
-    dataset: str = field(default="yelp", metadata={"help": f"of weights: {', '.join(DOCUMENT_DATASETS)}"})
-    checkpoint: str = field(default="", metadata={"help": "of weights; default: that of --dataset, LAMA, seed 0"})
-    words: list[str] = field(
-        default_factory=lambda: ["delicious", "great", "okay", "bland", "terrible"],
-        metadata={"help": "of weights"},
-    )
-    table_dataset: str = field(default="reuters8", metadata={"help": "of words"})
-    table_checkpoint: str = field(default="", metadata={"help": "of words; default: that of --table_dataset"})
-    top: int = field(default=10, metadata={"help": "words of each class"})
-    at_least: int = field(default=10, metadata={"help": "occurrences that a word of the table needs in its class"})
-    run_dataset: str = field(default="reuters8", metadata={"help": "of heads and losses"})
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is drawn.
+
+    Args:
+        only: Figures that are drawn; none: all of them.
+        dataset: Dataset of recipes/document_lama.py for weights.
+        checkpoint: Checkpoint for weights; empty: that of --dataset, LAMA, seed 0.
+        words: Words for weights.
+        table_dataset: Dataset for words.
+        table_checkpoint: Checkpoint for words; empty: that of --table_dataset.
+        top: Words of each class.
+        at_least: Occurrences that a word of the table needs in its class.
+        run_dataset: Dataset for heads and losses.
+        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        runs_dir: Folder of the runs.
+        results_dir: Folder of results files for heads and losses; of published runs: results.
+        figures_dir: Folder of the figures.
+    """
+
+    only: tuple[str, ...] = ()
+    dataset: str = "yelp"
+    checkpoint: str = ""
+    words: tuple[str, ...] = ("delicious", "great", "okay", "bland", "terrible")
+    table_dataset: str = "reuters8"
+    table_checkpoint: str = ""
+    top: int = number(10, SIZE)
+    at_least: int = number(10, SIZE)
+    run_dataset: str = "reuters8"
     data_dir: str | None = None
     runs_dir: str = "runs"
-    results_dir: str = field(default=RESULTS_DIR, metadata={"help": "of heads and losses; published runs: results"})
+    results_dir: str = RESULTS_DIR
     figures_dir: str = "runs/lama_figures"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_figures(self.only, FIGURES)
 
 
@@ -108,15 +125,15 @@ def heads(settings: Settings, folder: Path) -> TableRows:
 
 def parameters(settings: Settings, folder: Path) -> TableRows:
     counts: dict[str, dict[int, float]] = {"LAMA": {}, "SAN": {}, "Transformer encoder": {}}
-    for number in range(1, MOST_HEADS + 1):
+    for heads in range(1, MOST_HEADS + 1):
         with torch.device("meta"):  # counted, not filled
             modules = {
-                "LAMA": LowRankAttention(STATE, number, 1, l2_normalize=number > 1, logit_scale=1.0),
-                "SAN": AdditiveScores(STATE, SAN_SIZE, number),
-                "Transformer encoder": torch.nn.MultiheadAttention(HEAD_OF_TE * number, number),
+                "LAMA": LowRankAttention(STATE, heads, 1, l2_normalize=heads > 1, logit_scale=1.0),
+                "SAN": AdditiveScores(STATE, SAN_SIZE, heads),
+                "Transformer encoder": torch.nn.MultiheadAttention(HEAD_OF_TE * heads, heads),
             }
         for name, module in modules.items():
-            counts[name][number] = sum(parameter.numel() for parameter in module.parameters())
+            counts[name][heads] = sum(parameter.numel() for parameter in module.parameters())
     plot_lines(
         counts,
         folder / "parameters.png",
@@ -125,7 +142,7 @@ def parameters(settings: Settings, folder: Path) -> TableRows:
         logarithmic=True,
     )
     rows: TableRows = [["heads", *counts]]
-    return rows + [[number, *(line[number] for line in counts.values())] for number in counts["LAMA"]]
+    return rows + [[heads, *(line[heads] for line in counts.values())] for heads in counts["LAMA"]]
 
 
 def losses(settings: Settings, folder: Path) -> TableRows:
@@ -149,8 +166,8 @@ def words(settings: Settings, folder: Path) -> TableRows:
     names = data.tokenizer.convert_ids_to_tokens(range(len(data.tokenizer)))
     rows: TableRows = [["label", "word", "weight", "occurrences"]]
     for label, name in enumerate(data.label_names):
-        for word, weight, number in top_words(found, names, label, settings.top, settings.at_least):
-            rows.append([name, word, round(weight, 4), number])
+        for word, weight, count in top_words(found, names, label, settings.top, settings.at_least):
+            rows.append([name, word, round(weight, 4), count])
     return rows
 
 
@@ -230,12 +247,12 @@ def plot_lines(
         raise ValueError(f"nothing to draw: every line needs points, got {dict(lines)}")
     figure = new_figure(6, 3.8)
     axes = figure.subplots()
-    for number, (name, points) in enumerate(lines.items()):
+    for place, (name, points) in enumerate(lines.items()):
         numbers = sorted(points)
         axes.plot(
             numbers,
-            [points[number] for number in numbers],
-            color=COLOURS[number % len(COLOURS)],
+            [points[one] for one in numbers],
+            color=COLOURS[place % len(COLOURS)],
             linewidth=2,
             label=name,
         )

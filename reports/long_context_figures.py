@@ -13,12 +13,13 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 import statistics
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from ctxzoo.results.figures import new_figure, save_figure
 from ctxzoo.results.result import read_results
 from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.training.arguments import Args
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 from reports.tables_encoders import LENGTHS, LOOKUP_PROBES, LOOKUPS, runs_of
 
@@ -26,13 +27,22 @@ MARKERS = "os^d"  # of the attentions, in their order
 TITLES = {"copy": "copying", "recall": "associative recall"}
 
 
-@dataclass
-class Settings:
-    only: list[str] = field(default_factory=list, metadata={"help": "there is one: lengths"})
-    results: str = field(default="results", metadata={"help": "folder of results files"})
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is drawn.
+
+    Args:
+        only: Figures that are drawn; none: all of them.
+        results: Folder of results files.
+        figures_dir: Folder of the figures.
+    """
+
+    only: tuple[str, ...] = ()
+    results: str = "results"
     figures_dir: str = "runs/long_context_figures"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_figures(self.only, FIGURES)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +24,36 @@ from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.vote_prediction.pictures import draw_ideal_points, draw_topics, draw_votes, ideal_points, topic_words
 from ctxzoo.tasks.vote_prediction.reader import legislator_names
+from ctxzoo.training.arguments import COUNT, Args, number
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
 
-@dataclass
-class Settings:
-    checkpoint: str = field(default="", metadata={"help": "of recipes/roll_call_nipen.py"})
-    only: list[str] = field(default_factory=list, metadata={"help": "some of the three; default: all"})
-    dataset: str = field(default="ctxzoo-data/roll_call", metadata={"help": "of points: has NOMINATE's scores"})
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is drawn.
+
+    Args:
+        checkpoint: Checkpoint of recipes/roll_call_nipen.py.
+        only: Figures that are drawn; none: all of them.
+        dataset: Dataset with NOMINATE's scores, for points.
+        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        text: Text of a new bill, for votes.
+        bill: Name of a bill of the training, for votes; empty: the first.
+        min_votes: Votes that legislators need who count in |r|, for points.
+        figures_dir: Folder of the figures.
+    """
+
+    checkpoint: str = ""
+    only: tuple[str, ...] = ()
+    dataset: str = "ctxzoo-data/roll_call"
     data_dir: str | None = None
-    text: str = field(default="", metadata={"help": "of votes: of a new bill"})
-    bill: str = field(default="", metadata={"help": "of votes: name of a bill of the training; default: the first"})
-    min_votes: int = field(default=500, metadata={"help": "of points: legislators with fewer are left out of |r|"})
+    text: str = ""
+    bill: str = ""
+    min_votes: int = number(500, COUNT)
     figures_dir: str = "runs/nipen_figures"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_figures(self.only, FIGURES)
         if not self.checkpoint:
             raise ValueError("--checkpoint names nothing; give a checkpoint folder or Hub id")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctxzoo.openmp  # noqa: F401  before torch is loaded
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +19,37 @@ from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.next_event import HistoryDataModule, draw_time_kernel, time_kernel
 from ctxzoo.tasks.sequences.data import HISTORY_DATASETS
+from ctxzoo.training.arguments import Args, Range, number
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
 
-@dataclass
-class Settings:
-    checkpoint: str = field(default="", metadata={"help": "with position='lste'"})
-    only: list[str] = field(default_factory=list, metadata={"help": "there is one: kernel"})
-    dataset: str = field(default="badges", metadata={"help": f"of {', '.join(HISTORY_DATASETS)}; or any other"})
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is drawn.
+
+    Args:
+        checkpoint: Checkpoint with position='lste'.
+        only: Figures that are drawn; none: all of them.
+        dataset: Dataset: badges, movielens_100k, sample; or any other.
+        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        split: Split of the history.
+        events: Events of the history, its first.
+        figures_dir: Folder of the figures.
+    """
+
+    checkpoint: str = ""
+    only: tuple[str, ...] = ()
+    dataset: str = "badges"
     data_dir: str | None = None
     split: str = "validation"
-    events: int = field(default=60, metadata={"help": "of the history, its first"})
+    events: int = number(60, Range(2))
     figures_dir: str = "runs/time_encoding_figures"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_figures(self.only, FIGURES)
         if not self.checkpoint:
             raise ValueError("--checkpoint names nothing; give a checkpoint folder or Hub id")
-        if self.events < 2:
-            raise ValueError(f"events={self.events}: expected 2 or more")
 
 
 def main(settings: Settings) -> None:

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import ctxzoo.openmp
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,28 +33,34 @@ from ctxzoo.tasks.word_embeddings.word_attention import (
     position_curve,
     word_attention,
 )
+from ctxzoo.training.arguments import Args
 from ctxzoo.word_vectors.safetensors_files import find_checkpoint
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 from reports.tables_word_embedding import MODELS, RECIPE, TREEBANK_TAGS, WINDOWS, runs_of
 
 
-@dataclass
-class Settings:
-    only: list[str] = field(default_factory=list, metadata={"help": "some of the three; default: all"})
-    checkpoints: list[str] = field(
-        default_factory=list, metadata={"help": "of words and positions: folders or Hub ids of word embeddings"}
-    )
-    sentence: str = field(
-        default="in the winter the old bridge of the town was closed because of the ice on the river",
-        metadata={"help": "of words"},
-    )
-    centres: list[str] = field(
-        default_factory=list, metadata={"help": "of words: those that are predicted; default: every word"}
-    )
-    results_dir: str = field(default=RESULTS_DIR, metadata={"help": "of windows; published runs: results"})
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is drawn.
+
+    Args:
+        only: Figures that are drawn; none: all of them.
+        checkpoints: Folders or Hub ids of word embeddings, for words and positions.
+        sentence: Sentence for words.
+        centres: Words that are predicted, for words; none: every word.
+        results_dir: Folder of results files for windows; of published runs: results.
+        figures_dir: Folder of the figures.
+    """
+
+    only: tuple[str, ...] = ()
+    checkpoints: tuple[str, ...] = ()
+    sentence: str = "in the winter the old bridge of the town was closed because of the ice on the river"
+    centres: tuple[str, ...] = ()
+    results_dir: str = RESULTS_DIR
     figures_dir: str = "runs/word_embedding_figures"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_figures(self.only, FIGURES)
         if not self.checkpoints and {"words", "positions"} & set(self.only or FIGURES):
             raise ValueError(
@@ -124,7 +130,7 @@ def windows(settings: Settings, folder: Path) -> TableRows:
 FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"words": words, "positions": positions, "windows": windows}
 
 
-def named(paths: list[str]) -> Iterator[tuple[str, str]]:
+def named(paths: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Checkpoints with their names."""
     seen: dict[str, str] = {}
     for path in paths:

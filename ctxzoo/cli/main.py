@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError, TypeError, ImportError, StrictDataclassError) as error:
         if options.debug:
             raise
-        from ctxzoo.runs.options import advice_for
+        from ctxzoo.runs.command_line import advice_for
 
         print(f"ctxzoo: error: {advice_for(line_of(error), vars(options))}", file=sys.stderr)
         return USER_ERROR

@@ -12,7 +12,7 @@ import json
 import re
 import sys
 from argparse import ArgumentError
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import takewhile
 from pathlib import Path
@@ -41,6 +41,7 @@ NOT_FINITE = frozenset({"nan", "inf", "infinity", ".nan", ".inf"})
 _GROUPED = re.compile(r"--(?:[a-z]\w*)\.(\w+)")
 _GROUP_FILE = re.compile(r"^  --(\w+) CONFIG +Path to a configuration file\.\n", re.MULTILINE)
 _EXPECTED = re.compile(r'Parser key "(?:\w+\.)?(\w+)".*?(?:Got value|Given value): ([^\n]*)', re.DOTALL)
+_ASIDE = re.compile(r" \(or set `(\w+)`([^)]*)\)")
 _KINDS = {"float": "a number", "int": "a whole number", "bool": "true or false"}
 
 
@@ -90,62 +91,51 @@ class CommandLine:
         return CommandLine(experiment, {**self.several, OWN: own}, self.typed)
 
 
-class ExperimentParser:
-    """Reads a command line.
+class GroupParser:
+    """Reads a command line whose options are the values of groups.
 
     Args:
-        base: Experiment with the defaults.
-        extra: Groups beside those of an experiment, by name.
-        function: Function whose arguments behind the first are options of their own; those that an experiment has too,
-            such as `dataset`, take their place. None: there are none.
+        groups: Name to a group with the defaults, or to its class, whose defaults count.
+        lists: Name of what stands in no group, and takes the place of a value of that name, to type, default and text.
         short: Further short names of values, such as data for dataset.
         alone: Name to what it is where nothing is typed behind it.
         needed: Names that must be typed.
-        hidden: Names of the experiment that are no options.
-        fixed: Names whose values the base has already, of what was typed.
+        hidden: Names of values that are no options.
         usage: How the command is typed, for `--help`.
         description: Text for `--help`.
         shown: Names that `--help` shows; `--help all` shows all. None: all.
-        choices: Name of an argument of the function to what it, or each of its list, may be.
     """
 
     def __init__(
         self,
-        base: Experiment,
+        groups: Mapping[str, Args | type[Args]],
         *,
-        extra: Mapping[str, Args] | None = None,
-        function: Callable[..., Any] | None = None,
+        lists: Mapping[str, tuple[Any, Any, str]] | None = None,
         short: Mapping[str, str] | None = None,
         alone: Mapping[str, str] | None = None,
         needed: Iterable[str] = (),
         hidden: Iterable[str] = (),
-        fixed: Iterable[str] = (),
-        usage: str = "python recipes/NAME.py [settings.yaml] [options]",
+        usage: str,
         description: str | None = None,
         shown: Iterable[str] | None = None,
-        choices: Mapping[str, Collection[Any]] | None = None,
     ) -> None:
-        self.base = base
-        self.extra = dict(extra or {})
-        self.lists = {} if function is None else _own_arguments(function)
-        self.usage = usage
+        self.lists = dict(lists or {})
+        self.usage, self.description = usage, description or ""
         self.shown = None if shown is None else {*shown, *self.lists}
         self.short, self.alone = dict(short or {}), dict(alone or {})
-        self.needed, self.hidden, self.fixed = tuple(needed), frozenset(hidden), frozenset(fixed)
-        self.description, self.choices = description or "", dict(choices or {})
+        self.needed, self.hidden = tuple(needed), frozenset(hidden)
         self.parser = _Parser(exit_on_error=False)
         self.parser.add_argument(
             "--config", action="config", help="YAML file of settings; what is typed behind it wins"
         )
-        self.groups: dict[str, Args] = {**{group: getattr(base, group) for group in GROUPS}, **self.extra}
+        self.groups: dict[str, type[Args]] = {}
         self.dotted: dict[str, str] = {}  # name to the option that jsonargparse knows
         self.kinds: dict[str, Any] = {}  # name to type
-        for group, args in self.groups.items():
+        for group, args in groups.items():
             self._add_group(group, args)
-        self._add_own()
 
-    def parse(self, arguments: Sequence[str]) -> CommandLine:
-        """Return what was typed.
+    def read(self, arguments: Sequence[str]) -> tuple[Namespace, Collection[str]]:
+        """Return what the parser found, by group and name, and the names of what was typed.
 
         Raises:
             SystemExit: `--help`, `--print_config`.
@@ -161,39 +151,32 @@ class ExperimentParser:
                 raise ValueError(f"the following arguments are required: --{shown}")
         try:
             with contextlib.redirect_stderr(io.StringIO()):
-                found = self.parser.parse_args(options)
+                return self.parser.parse_args(options), typed
         except ArgumentError as error:
             if match := re.search(r"unrecognized arguments: (.*)", str(error)):
                 raise UnknownOptionsError(match[1].split()) from error
             raise ValueError(self._plain_error(str(error))) from error
-        return CommandLine(self._experiment(found, typed), self._others(found), frozenset(typed))
 
-    def _add_group(self, group: str, args: Args) -> None:
+    def group(self, name: str, found: Namespace) -> Args:
+        """Return a group with what was found; errors are those of its class."""
+        kind = self.groups[name]
+        return kind(**{one.name: found[f"{name}.{one.name}"] for one in fields(kind)})
+
+    def _add_group(self, group: str, args: Args | type[Args]) -> None:
+        kind = args if isinstance(args, type) else type(args)
+        values = {one.name: one.default if isinstance(args, type) else getattr(args, one.name) for one in fields(kind)}
+        self.groups[group] = kind
         skipped = {
             name
-            for name in args.values()
+            for name in values
             if name in FOUND_OUT | self.hidden or {name, self.short.get(name)} & self.lists.keys()
         }
-        self.parser.add_class_arguments(type(args), group, skip=skipped)
-        hints = get_type_hints(type(args))
-        for name, value in args.values().items():
+        self.parser.add_class_arguments(kind, group, skip=skipped)
+        hints = get_type_hints(kind)
+        for name, value in values.items():
             if name not in skipped:
                 self.dotted[name], self.kinds[name] = f"{group}.{name}", hints[name]
                 self.parser.set_defaults({f"{group}.{name}": value})
-
-    def _add_own(self) -> None:
-        """Add what is in no group: seed, score and tag of the experiment, and the arguments of the function."""
-        texts = {one.arg_name: one.description for one in parse_docstring(Experiment.__doc__ or "").params}
-        for name, kind in (("seed", int), ("score", str), ("tag", str)):
-            if not {name, self.short.get(name)} & self.lists.keys() and name not in self.hidden:
-                self.parser.add_argument(f"--{name}", type=kind, default=getattr(self.base, name), help=texts[name])
-                self.dotted[name], self.kinds[name] = name, kind
-        for name, (kind, default, text) in self.lists.items():
-            known = f" Of: {', '.join(map(str, self.choices[name]))}." if name in self.choices else ""
-            text = f"{text}{known}"
-            many: dict[str, Any] = {"nargs": "+", "default": list(default)} if isinstance(default, tuple) else {}
-            self.parser.add_argument(f"--{name}", type=kind, help=text, **{"default": default, **many})
-            self.dotted[name], self.kinds[name] = name, bool if kind is bool else list
 
     def _dotted(self, arguments: Iterable[str], typed: dict[str, None]) -> list[str]:
         """Return what was typed with the group before each name, and with a value behind each.
@@ -243,41 +226,17 @@ class ExperimentParser:
             return name[3:], "false"
         return self.short.get(name, name), ""
 
-    def _experiment(self, found: Namespace, typed: Iterable[str]) -> Experiment:
-        changes = {}
-        for name in typed:
-            option = self.dotted[name]
-            if name not in self.lists and name not in self.fixed and option.partition(".")[0] not in self.extra:
-                changes[name] = found[option]
-        return self.base.changed(**changes)
-
-    def _others(self, found: Namespace) -> dict[str, Any]:
-        for name, known in self.choices.items():
-            for value in found[name] if isinstance(found[name], list) else [found[name]]:
-                if value not in known:
-                    raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(str, known))}")
-        for name in self.lists.keys() & self.base.values().keys():  # what is one of them must be what it could be
-            for value in found[name] if isinstance(found[name], list) else [found[name]]:
-                if value is not None:
-                    self.base.changed(**{name: value})
-        groups = {
-            group: args.changed({name: found[f"{group}.{name}"] for name in args.values()})
-            for group, args in self.extra.items()
-        }
-        return {**{name: found[name] for name in self.lists}, **groups}
-
     def _plain_error(self, message: str) -> str:
         """Return an error of the parser in one line, as `Args` would tell it."""
         match = _EXPECTED.search(message)
         if match is None:
             return _GROUPED.sub(r"--\1", " ".join(message.split()))
         name, value = match[1], match[2].strip()
-        group = next((args for args in self.groups.values() if name in args.values()), None)
-        choices = {} if group is None else group.choices()
+        choices = next((kind.choices() for kind in self.groups.values() if name in kind.__dataclass_fields__), {})
         if name in choices:
             known = ", ".join(str(one) for one in choices[name] if one is not None)
             return f"{name}={value!r}: expected one of {known}"
-        ranges = {one.name: one.metadata.get(RANGE) for args in self.groups.values() for one in fields(args)}
+        ranges = {one.name: one.metadata.get(RANGE) for kind in self.groups.values() for one in fields(kind)}
         if ranges.get(name) is not None and value.lstrip("+-").lower() in NOT_FINITE:
             return f"{name}={value}: expected {ranges[name]}"
         kinds = [plain for kind, plain in _KINDS.items() if kind in str(self.kinds.get(name, message))]
@@ -296,6 +255,95 @@ class ExperimentParser:
             text = re.sub(rf"(?m)^  --{name} {name.upper()}", f"  --{short} {short.upper()}", text)
         print(text)
         sys.exit(0)
+
+
+class ExperimentParser(GroupParser):
+    """Reads a command line that describes an experiment.
+
+    Args:
+        base: Experiment with the defaults.
+        extra: Groups beside those of an experiment, by name.
+        function: Function whose arguments behind the first are options of their own; those that an experiment has too,
+            such as `dataset`, take their place. None: there are none.
+        fixed: Names whose values the base has already, of what was typed.
+        choices: Name of an argument of the function to what it, or each of its list, may be.
+        options: See `GroupParser`.
+    """
+
+    def __init__(
+        self,
+        base: Experiment,
+        *,
+        extra: Mapping[str, Args] | None = None,
+        function: Callable[..., Any] | None = None,
+        fixed: Iterable[str] = (),
+        choices: Mapping[str, Collection[Any]] | None = None,
+        usage: str = "python recipes/NAME.py [settings.yaml] [options]",
+        **options: Any,
+    ) -> None:
+        self.base = base
+        self.extra = dict(extra or {})
+        self.fixed, self.choices = frozenset(fixed), dict(choices or {})
+        groups = {**{group: getattr(base, group) for group in GROUPS}, **self.extra}
+        lists = {} if function is None else _own_arguments(function)
+        super().__init__(groups, lists=lists, usage=usage, **options)
+        self._add_own()
+
+    def parse(self, arguments: Sequence[str]) -> CommandLine:
+        """Return what was typed; errors are those of `read`."""
+        found, typed = self.read(arguments)
+        return CommandLine(self._experiment(found, typed), self._others(found), frozenset(typed))
+
+    def _add_own(self) -> None:
+        """Add what is in no group: seed, score and tag of the experiment, and the arguments of the function."""
+        texts = {one.arg_name: one.description for one in parse_docstring(Experiment.__doc__ or "").params}
+        for name, kind in (("seed", int), ("score", str), ("tag", str)):
+            if not {name, self.short.get(name)} & self.lists.keys() and name not in self.hidden:
+                self.parser.add_argument(f"--{name}", type=kind, default=getattr(self.base, name), help=texts[name])
+                self.dotted[name], self.kinds[name] = name, kind
+        for name, (kind, default, text) in self.lists.items():
+            known = f" Of: {', '.join(map(str, self.choices[name]))}." if name in self.choices else ""
+            text = f"{text}{known}"
+            many: dict[str, Any] = {"nargs": "+", "default": list(default)} if isinstance(default, tuple) else {}
+            self.parser.add_argument(f"--{name}", type=kind, help=text, **{"default": default, **many})
+            self.dotted[name], self.kinds[name] = name, bool if kind is bool else list
+
+    def _experiment(self, found: Namespace, typed: Iterable[str]) -> Experiment:
+        changes = {}
+        for name in typed:
+            option = self.dotted[name]
+            if name not in self.lists and name not in self.fixed and option.partition(".")[0] not in self.extra:
+                changes[name] = found[option]
+        return self.base.changed(**changes)
+
+    def _others(self, found: Namespace) -> dict[str, Any]:
+        for name, known in self.choices.items():
+            for value in found[name] if isinstance(found[name], list) else [found[name]]:
+                if value not in known:
+                    raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(str, known))}")
+        for name in self.lists.keys() & self.base.values().keys():  # what is one of them must be what it could be
+            for value in found[name] if isinstance(found[name], list) else [found[name]]:
+                if value is not None:
+                    self.base.changed(**{name: value})
+        return {
+            **{name: found[name] for name in self.lists},
+            **{group: self.group(group, found) for group in self.extra},
+        }
+
+
+def advice_for(message: str, options: Container[str]) -> str:
+    """Return a message whose asides, "(or set `name` …)", name arguments, for a command that has these options.
+
+    `name` becomes `--name`, or `--names` where the option takes several, and `to True` becomes `to yes`; where there is
+    no such option the aside is left out.
+    """
+
+    def told(aside: re.Match[str]) -> str:
+        option = next((name for name in (aside[1], f"{aside[1]}s") if name in options), None)
+        rest = re.sub(r"`(\w+)`", r"--\1", aside[2]).replace(" to True", " to yes")
+        return "" if option is None else f" (or set --{option}{rest})"
+
+    return _ASIDE.sub(told, message)
 
 
 def typed_value(words: Sequence[str], name: str, default: Any = None) -> Any:

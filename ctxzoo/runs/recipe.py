@@ -2,61 +2,29 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, cast
 
 from huggingface_hub.errors import StrictDataclassError
-from transformers import HfArgumentParser
 
-from ctxzoo.data.notices import line_of, say_once
-from ctxzoo.models.old_names import SETTINGS
+from ctxzoo.data.notices import line_of
 from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.command_line import ExperimentParser, with_settings_file
+from ctxzoo.runs.command_line import ExperimentParser, GroupParser, advice_for
 from ctxzoo.runs.experiment import Experiment
-from ctxzoo.runs.options import advice_for, check_settings
 from ctxzoo.runs.problem import Problem
+from ctxzoo.training.arguments import Args
 from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.libraries import check_wandb
 
-Settings = TypeVar("Settings")
+Settings = TypeVar("Settings", bound=Args)
 STOPPED = "stopped; --resume keeps what is finished and goes on with the rest"
-
-
 # Options of a study of simple models, whose identity is their data.
 OF_SIMPLE_MODELS = (
     *("dataset", "seed", "score", "tag"),
     *("data_dir", "output_dir", "results_dir", "resume", "processes", "threads", "progress"),
 )
-
-
-class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
-    """Keeps the lines of the description, and tells the default of each option."""
-
-
-def run_recipe(settings: type[Settings], main: Callable[[Settings], None], description: str | None) -> None:
-    """Call `main` with the settings of the command line.
-
-    The first argument may be a YAML file (.yaml, .yml) that holds settings by name; those that follow it win. What a
-    user can mend (bad settings, data, files, packages) is printed in one line, with exit status 1.
-
-    Args:
-        settings: a dataclass.
-        main: what the recipe does.
-        description: for `--help`.
-    """
-    names = {one.name for one in fields(cast(Any, settings))}
-    try:
-        parsed = parse_settings(settings, sys.argv[1:], description)
-        if getattr(parsed, "wandb", False):
-            check_wandb()
-        main(parsed)
-    except (OSError, ValueError, ImportError, FloatingPointError, StrictDataclassError) as error:
-        sys.exit(f"error: {advice_for(line_of(error), names)}")
-    except (TrainingInterrupted, KeyboardInterrupt):
-        sys.exit(STOPPED if "resume" in names else "stopped")
 
 
 @dataclass(frozen=True)
@@ -107,38 +75,48 @@ class Study:
 
 
 def run_study(study: Study, description: str | None) -> None:
-    """Do what the command line asks of a study; errors end it as they do in `run_recipe`."""
-    try:
-        study.run(sys.argv[1:], description)
-    except (OSError, ValueError, ImportError, FloatingPointError, StrictDataclassError) as error:
-        sys.exit(f"error: {advice_for(line_of(error), study.base.values())}")
-    except (TrainingInterrupted, KeyboardInterrupt):
-        sys.exit(STOPPED)
+    """Do what the command line asks of a study.
+
+    What a user can mend (bad settings, data, files, packages) is printed in one line, with exit status 1.
+    """
+    _end_in_a_line(lambda: study.run(sys.argv[1:], description), study.base.values())
+
+
+def run_recipe(settings: type[Settings], main: Callable[[Settings], None], description: str | None) -> None:
+    """Call the function of a script that trains nothing with the settings of the command line; errors as `run_study`.
+
+    The first argument may be a YAML file (.yaml, .yml) that holds settings by name; those that follow it win.
+
+    Args:
+        settings: Class of the settings.
+        main: What the script does.
+        description: Text for `--help`.
+    """
+    names = [one.name for one in fields(settings)]
+    _end_in_a_line(lambda: main(parse_settings(settings, sys.argv[1:], description)), names)
 
 
 def parse_settings(settings: type[Settings], arguments: Sequence[str], description: str | None = None) -> Settings:
-    """Return the settings of a command line, those of a YAML file at its head included.
+    """Return the settings of a command line.
 
     Args:
-        settings, description: see `run_recipe`.
-        arguments: what follows the name of the script.
+        settings, description: See `run_recipe`.
+        arguments: What follows the name of the script.
 
     Raises:
-        SystemExit: an unknown option, a value of another kind, or `--help`, as argparse does.
-        OSError, ValueError: the YAML file is none, or a setting is out of range.
+        SystemExit: `--help`, `--print_config`.
+        OSError, ValueError: an option or a value that cannot be, a YAML file that is none.
     """
-    parser = HfArgumentParser(settings, description=description, formatter_class=_HelpFormatter, allow_abbrev=False)
-    options = [_option_of_today(one) for one in with_settings_file(arguments)]
-    (parsed,) = parser.parse_args_into_dataclasses(options)
-    check_settings(parsed)
-    return cast(Settings, parsed)
+    usage = f"python {sys.argv[0]} [settings.yaml] [options]"
+    parser = GroupParser({"settings": settings}, usage=usage, description=description)
+    found, _ = parser.read(arguments)
+    return cast(Settings, parser.group("settings", found))
 
 
-def _option_of_today(argument: str) -> str:
-    """Return what was typed, an option of an earlier version by its name of today, which a line tells."""
-    option, equals, value = argument.partition("=")
-    today = SETTINGS.get(option[2:]) if option.startswith("--") else None
-    if today is None:
-        return argument
-    say_once(f"{option} is --{today} now")
-    return f"--{today}{equals}{value}"
+def _end_in_a_line(work: Callable[[], None], names: Container[str]) -> None:
+    try:
+        work()
+    except (OSError, ValueError, ImportError, FloatingPointError, StrictDataclassError) as error:
+        sys.exit(f"error: {advice_for(line_of(error), names)}")
+    except (TrainingInterrupted, KeyboardInterrupt):
+        sys.exit(STOPPED if "resume" in names else "stopped")

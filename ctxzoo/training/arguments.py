@@ -69,9 +69,10 @@ class Args:
                 if allowed is not None and number is not None and number not in allowed:
                     raise ValueError(f"{one.name}={number}: expected {allowed}")
 
-    def choices(self) -> dict[str, tuple[Any, ...]]:
+    @classmethod
+    def choices(cls) -> dict[str, tuple[Any, ...]]:
         """Return the names that are a choice, and what they may be."""
-        return _choices(type(self))  # type: ignore[arg-type]  # a class can be hashed
+        return _choices(cls)  # type: ignore[arg-type]  # a class can be hashed
 
     def values(self) -> dict[str, Any]:
         """Return the arguments by name."""

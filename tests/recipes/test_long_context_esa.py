@@ -52,8 +52,8 @@ def test_a_tiny_run_leaves_a_results_file_of_each_task_and_attention(tmp_path: P
     [
         (("--probes", "sort"), "probes: 'sort' is not one of copy, recall, marked_product"),
         (("--attentions", "lstm"), "attentions: 'lstm' is not one of "),
-        (("--lengths", "4"), "lengths: 4 is too short"),
-        (("--dataset", "imdb"), "dataset 'imdb': these tasks are drawn"),
+        (("--lengths", "4"), "lengths=4: expected 8 or more"),
+        (("--dataset", "imdb"), "dataset='imdb': expected one of sample"),
     ],
 )
 def test_what_is_impossible_is_told_in_one_line(tmp_path: Path, options: tuple[str, ...], message: str) -> None:

@@ -28,7 +28,8 @@ def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_sample: None) -
         tag="reader",
     )
     checkpoint = write_tiny(Path("whole"), result=result, no_answer_threshold=0.3)
-    return Settings(str(checkpoint), str(write_result(result, "whole_results")), keep_words=6, progress=False)
+    whole = str(write_result(result, "whole_results"))
+    return Settings(checkpoint=str(checkpoint), result=whole, keep_words=6, progress=False)
 
 
 def test_its_folder_and_results_tell_of_the_small_reader(whole: Settings, capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,8 +55,7 @@ def test_its_folder_and_results_tell_of_the_small_reader(whole: Settings, capsys
 
 
 def test_words_are_chosen_without_the_test_split(whole: Settings) -> None:
-    whole.score, whole.keep_words = "validation", len(WORDS)
-    main(whole)
+    main(whole.changed({"score": "validation", "keep_words": len(WORDS)}))
     (result,) = read_results(RESULTS_DIR)
     assert result.split == "validation"
     assert not [name for name in result.metrics if name.startswith("test/")]
@@ -69,9 +69,9 @@ def test_words_are_chosen_without_the_test_split(whole: Settings) -> None:
 def test_other_data_than_that_of_the_training_is_refused(whole: Settings) -> None:
     (result,) = read_results("whole_results")
     result.data["fingerprint"] = "test 00ff"
-    whole.result = str(write_result(result, "other"))
+    other = whole.changed({"result": str(write_result(result, "other"))})
     with pytest.raises(ValueError, match=r"sample has the content .* was made with test 00ff; expected the data"):
-        main(whole)
+        main(other)
     assert not Path(RESULTS_DIR).exists() or not list(Path(RESULTS_DIR).rglob("*.json"))
 
 

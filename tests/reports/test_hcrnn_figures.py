@@ -57,7 +57,7 @@ def test_the_second_half_is_that_of_the_next_session() -> None:
     [
         ((), "--checkpoint names nothing"),
         (("--checkpoint", "x", "--only", "gates"), "unknown 'gates'; known: drift, change, contexts, topics"),
-        (("--checkpoint", "x", "--half", "0"), "half=0: expected 1 or more items"),
+        (("--checkpoint", "x", "--half", "0"), "half=0: expected 1 or more"),
         (("--half", "60"), "have 120 items; choose a smaller one"),
     ],
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.cli.main import build_parser
-from ctxzoo.runs.options import advice_for
+from ctxzoo.runs.command_line import advice_for
 from tests.support.recipe_here import options_of
 from tests.support.subprocesses import REPOSITORY_ROOT
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,13 +11,24 @@ from huggingface_hub.errors import StrictDataclassError
 
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.training.arguments import SIZE, Args, number
 from ctxzoo.training.interrupted import TrainingInterrupted
 
 
-@dataclass
-class Settings:
-    epochs: int = 10
-    models: list[str] = field(default_factory=lambda: ["a"])
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is done.
+
+    Args:
+        epochs: Passes.
+        models: Models.
+        resume: Whether it goes on.
+        progress: Whether a bar is shown.
+        name: Name of the run.
+    """
+
+    epochs: int = number(10, SIZE)
+    models: tuple[str, ...] = ("a",)
     resume: bool = False
     progress: bool = True
     name: str = ""
@@ -43,8 +54,8 @@ def test_options_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_file_comes_first_and_options_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = settings_file(tmp_path, "epochs: 3\nmodels: [b, c]\nresume: true\nprogress: false\nname:\n")
-    assert parsed(monkeypatch, file) == Settings(3, ["b", "c"], resume=True, progress=False)
-    assert parsed(monkeypatch, file, "--epochs", "5", "--models", "d").models == ["d"]
+    assert parsed(monkeypatch, file) == Settings(epochs=3, models=("b", "c"), resume=True, progress=False)
+    assert parsed(monkeypatch, file, "--epochs", "5", "--models", "d").models == ("d",)
 
 
 @pytest.mark.parametrize(
@@ -113,8 +124,8 @@ def test_what_is_advised_is_an_option_of_the_recipe(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_recipe_that_cannot_resume_does_not_offer_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    @dataclass
-    class Brief:
+    @dataclass(frozen=True, kw_only=True)
+    class Brief(Args):
         name: str = ""
 
     def main(settings: Brief) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ def ask(module: Any, arguments: Sequence[str]) -> None:
 def options_of(module: Any) -> dict[str, Any]:
     """Name to default of the options of a script."""
     if not hasattr(module, "STUDY"):
-        return {one.name: None if one.default is MISSING else one.default for one in fields(module.Settings)}
+        return {one.name: one.default for one in fields(module.Settings)}
     parser = module.STUDY.parser()
     own = {name: default for name, (_, default, _) in parser.lists.items()}
     return {**{name: module.STUDY.base.values().get(name) for name in (*parser.dotted, *parser.short)}, **own}
