@@ -20,9 +20,9 @@ class Side:
     """One side of a comparison.
 
     Attributes:
-        label: how tables call it.
-        cell: one of `CELLS`, or nn.LSTM.
-        size: H.
+        label: How tables call it.
+        cell: One of `CELLS`, or nn.LSTM.
+        size: Size H.
         gates: sample: drawn in every pass; mean: their means.
     """
 

@@ -56,10 +56,10 @@ class Setting:
     """The setting in which sides run.
 
     Attributes:
-        device, threads, precision: of all.
-        rounds: timed ones of each side.
-        fitted_from: the first length that counts for the exponent.
-        extra: columns that the runner has a method for, which takes the name of the pass.
+        device, threads, precision: Device, number of threads and precision of all sides.
+        rounds: Timed ones of each side.
+        fitted_from: The first length that counts for the exponent.
+        extra: Columns that the runner has a method for, which takes the name of the pass.
     """
 
     device: str
@@ -116,8 +116,8 @@ def compare(
     """Return one row for each length, side and pass; what was not measured is empty, with a note.
 
     Args:
-        sizes: from short to long.
-        obstacles: label -> why a side cannot run here.
+        sizes: Lengths, from short to long.
+        obstacles: Label -> why a side cannot run here.
     """
     rows = empty_rows(comparison, sizes, setting)
     notes = dict(obstacles or {})
@@ -241,7 +241,7 @@ def exponent(seconds: dict[int, float]) -> float | None:
     """Return the power of the length that the seconds for a document grow with, by least squares on the logarithms.
 
     Args:
-        seconds: length -> seconds; None comes back for less than two.
+        seconds: Length -> seconds; None comes back for less than two.
     """
     if len(seconds) < 2:
         return None

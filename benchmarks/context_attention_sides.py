@@ -36,12 +36,12 @@ class Side:
     """One side of a comparison.
 
     Attributes:
-        label: how tables call it.
+        label: How tables call it.
         model: sdpa, `torch.nn.functional.scaled_dot_product_attention`; esa, that of a linear encoder; hsa, that of a
             higher-order encoder; or a kind of `KernelEncoderConfig.attention`.
-        fields: further fields of the configuration, as name=value.
-        causal: whether no token sees later ones.
-        alone: the tokens are queries, keys and values themselves; otherwise linear maps make them, and one more map
+        fields: Further fields of the configuration, as name=value.
+        causal: Whether no token sees later ones.
+        alone: The tokens are queries, keys and values themselves; otherwise linear maps make them, and one more map
             follows.
     """
 

@@ -25,11 +25,11 @@ class Side:
     """One side of a comparison.
 
     Attributes:
-        label: how tables call it.
+        label: How tables call it.
         model: LAMA, with and without W_w; SAN: `AdditiveScores`; self-attention: `nn.MultiheadAttention`; GRU:
             bidirectional, as wide as its input.
-        heads: m of the attention.
-        way: of the GRU: `MaskedBiRNN`'s, or `nn.GRU` with or without packing.
+        heads: Number of heads m of the attention.
+        way: How the GRU runs: `MaskedBiRNN`'s, or `nn.GRU` with or without packing.
     """
 
     label: str

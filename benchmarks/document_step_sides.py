@@ -31,9 +31,9 @@ class Side:
     """One side of a comparison.
 
     Attributes:
-        label: how tables call it.
+        label: How tables call it.
         model: LAMA+ctx; SAN: self_attentive, its loss with the penalty; TE: transformer_1024.
-        heads: of its attention.
+        heads: Number of heads of its attention.
     """
 
     label: str

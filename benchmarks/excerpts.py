@@ -13,7 +13,7 @@ class PrintedTable:
     """A Markdown table with the paragraph above it.
 
     Attributes:
-        title: That paragraph; empty where there is none.
+        title: Title of that paragraph; empty where there is none.
         headings: One for each column.
         rule: Cells of the line below the headings, which say how columns are aligned.
         rows: Cells of each row.

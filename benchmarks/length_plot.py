@@ -23,10 +23,10 @@ def plot_times(rows: Sequence[Row], out: str | Path, comparison: str, colours: M
     Nothing is drawn where there are no such rows with a time.
 
     Args:
-        rows: of the CSV file.
-        out: the PNG file to write.
-        comparison: its name.
-        colours: model -> colour.
+        rows: Rows of the CSV file.
+        out: The PNG file to write.
+        comparison: Name of the comparison.
+        colours: Model -> colour.
 
     Raises:
         ImportError: matplotlib is missing.

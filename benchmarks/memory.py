@@ -22,7 +22,7 @@ def allocated_peak_mb(work: Callable[[], Any], device: str) -> float:
     On the CPU the profiler counts, which takes time and memory of its own: nothing is to be timed meanwhile.
 
     Args:
-        work: called once.
+        work: Called once.
         device: cpu or cuda.
     """
     import torch  # the rest of this file serves small programs

@@ -22,7 +22,7 @@ class PassRunner:
     """A side, ready to run at one size after another.
 
     Args:
-        side: what to run.
+        side: What to run.
         device: cpu or cuda.
     """
 
@@ -39,7 +39,7 @@ class PassRunner:
         """Draw weights and tokens anew, the same for sides with the same layer.
 
         Args:
-            batch, length, width: documents, tokens in each, numbers in a token.
+            batch, length, width: Documents, tokens in each, numbers in a token.
             precision: float32 or bfloat16.
         """
         self.module = self.x = None  # the previous size, before there is another

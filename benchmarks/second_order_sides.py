@@ -27,13 +27,13 @@ class Side:
     """One side of a comparison.
 
     Attributes:
-        label: how tables call it.
+        label: How tables call it.
         model: contextualizer: `num_steps` recurrent steps; attention alone: `second_order_attention` once, its inputs
             given. The peers are `nn.TransformerEncoderLayer`, `nn.MultiheadAttention` and a bidirectional `nn.GRU`.
-        num_steps: K.
-        rank: u.
-        compiled: whether torch.compile comes first.
-        implementation: of `second_order_attention`.
+        num_steps: Number of steps K.
+        rank: Rank u.
+        compiled: Whether torch.compile comes first.
+        implementation: Implementation of `second_order_attention`.
     """
 
     label: str

@@ -35,14 +35,14 @@ class Side:
     """One side of a comparison.
 
     Attributes:
-        label: how tables call it.
+        label: How tables call it.
         model: ctxzoo; starter: `TextbookBidaf` with the course starter's similarity; textbook: with the concatenation.
-        batches: bucketed by length (ctxzoo's sampler), or shuffled.
-        keep_freed_memory: whether the C library keeps what a step frees (recipes do; CPU only).
+        batches: Bucketed by length (ctxzoo's sampler), or shuffled.
+        keep_freed_memory: Whether the C library keeps what a step frees (recipes do; CPU only).
         precision: Lightning's names.
-        recurrent: ours, `MaskedBiRNN`'s, or packed.
-        dropout: ctxzoo's cheap masks (CPU), or torch's.
-        characters: the CNN over distinct words (CPU), or over every occurrence.
+        recurrent: Ours, `MaskedBiRNN`'s, or packed.
+        dropout: Ctxzoo's cheap masks (CPU), or torch's.
+        characters: The CNN over distinct words (CPU), or over every occurrence.
     """
 
     label: str
@@ -59,8 +59,8 @@ class Runner:
     """A side with its model and data, ready to run.
 
     Args:
-        side: what to run.
-        inputs: file of `training_step.write_inputs`: config, weights, batches.
+        side: What to run.
+        inputs: File of `training_step.write_inputs`: config, weights, batches.
         device: cpu or cuda.
     """
 

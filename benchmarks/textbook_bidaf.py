@@ -48,8 +48,8 @@ class TextbookBidaf(nn.Module):
     """A model from word ids (and character ids) to log-probabilities of start and end.
 
     Args:
-        config: of the ctxzoo model whose weights are to be loaded.
-        similarity: how S is computed; see the module.
+        config: Configuration of the ctxzoo model whose weights are to be loaded.
+        similarity: How S is computed; see the module.
 
     Raises:
         ValueError: the config has something that this model lacks.

@@ -47,9 +47,9 @@ class Comparison:
     """Sides that train in turns.
 
     Attributes:
-        name: for the command line and the table.
-        sides: those of ctxzoo and of gensim.
-        fraction: of the requested words: what is slow reads less.
+        name: Name for the command line and the table.
+        sides: Sides of ctxzoo and of gensim.
+        fraction: Fraction of the requested words that is read: less for what is slow.
     """
 
     name: str

@@ -34,9 +34,9 @@ class Side:
     """One way to train.
 
     Attributes:
-        label: for the table.
-        library: whose.
-        architecture: of `WordEmbeddingConfig`; of gensim's these are cbow and skip_gram.
+        label: Label for the table.
+        library: Library that trains.
+        architecture: Value of `WordEmbeddingConfig`; of gensim's these are cbow and skip_gram.
         shared_noise: ctxzoo: 16 centres share their noise words.
         corpus_file: gensim: threads read a file; else sentences are lists of words in memory.
         learning_rate: None: what is customary.
@@ -80,10 +80,10 @@ class Runner:
     """A side with its text, ready to train.
 
     Args:
-        side: what trains.
-        folder: with `TEXT` and `KNOWN`.
-        min_count: occurrences that a word needs.
-        threads: at once.
+        side: What trains.
+        folder: Folder with `TEXT` and `KNOWN`.
+        min_count: Occurrences that a word needs.
+        threads: Number of threads at once.
     """
 
     def __init__(self, side: Side, folder: str, min_count: str, threads: str) -> None:

@@ -30,11 +30,11 @@ def whole_seconds(side: Side, folder: Path, min_count: str, threads: int, cache:
     """Return the seconds from the start of a process to its end.
 
     Args:
-        side: what trains.
-        folder: with `TEXT`.
-        min_count: occurrences that a word needs.
-        threads: at once.
-        cache: folder for compiled loops; an empty one makes it compile. Ids of the text are never kept.
+        side: What trains.
+        folder: Folder with `TEXT`.
+        min_count: Occurrences that a word needs.
+        threads: Number of threads at once.
+        cache: Folder for compiled loops; an empty one makes it compile. Ids of the text are never kept.
 
     Raises:
         subprocess.CalledProcessError: it failed.

@@ -30,10 +30,10 @@ class Worker:
     """Handle of a worker process. Use as a context manager.
 
     Args:
-        side: a dataclass with a `label`, beside a `Runner` in its module.
-        threads: of PyTorch.
-        arguments: what `Runner` takes after the side.
-        variables: of the environment of the process; None takes one away.
+        side: A dataclass with a `label`, beside a `Runner` in its module.
+        threads: Number of threads of PyTorch.
+        arguments: What `Runner` takes after the side.
+        variables: Environment variables of the process; None takes one away.
     """
 
     def __init__(

@@ -95,9 +95,9 @@ def use_attention(model: Stock, name: str, **options: Any) -> Stock:
     becomes False.
 
     Args:
-        model: an encoder or decoder of texts that dispatches through transformers' `AttentionInterface`.
-        name: one of `NAMES`.
-        options: fields of `KernelEncoderConfig`, `LinearEncoderConfig` or `HigherOrderEncoderConfig` that say what the
+        model: An encoder or decoder of texts that dispatches through transformers' `AttentionInterface`.
+        name: One of `NAMES`.
+        options: Fields of `KernelEncoderConfig`, `LinearEncoderConfig` or `HigherOrderEncoderConfig` that say what the
             mechanism is: `attention`, `feature_map`, `order_type`, `p_norm`, …
 
     Returns:
@@ -158,7 +158,7 @@ def load_with_attention(model_class: type[Model], source: str, **options: Any) -
     """Return a model that `use_attention` changed, from its checkpoint folder or Hub id.
 
     Args:
-        model_class: a class of transformers, such as `BertModel`; a head loads from a base model's checkpoint and the
+        model_class: A class of transformers, such as `BertModel`; a head loads from a base model's checkpoint and the
             other way round, as in transformers. Or `SentenceTransformer`: its first part then has the attention.
         options: Further arguments of `from_pretrained`, or of `SentenceTransformer`.
 
@@ -209,11 +209,11 @@ class _Mechanism(nn.Module):
     """The mechanism of one attention module.
 
     Args:
-        attention: the mechanism.
+        attention: The mechanism.
 
     Attributes:
         divergences: (B,) nats each, of the calls of the last pass; layers that share their weights make several.
-        tried_training: whether a pass in training has looked for frozen parameters.
+        tried_training: Whether a pass in training has looked for frozen parameters.
     """
 
     def __init__(self, attention: Attention) -> None:

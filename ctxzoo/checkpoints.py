@@ -64,8 +64,8 @@ def pipeline(checkpoint: str | Path, **options: Any) -> Any:
     Python files beside the weights are not read.
 
     Args:
-        checkpoint: folder or Hub id with model and tokenizer.
-        options: of the pipeline, such as device, batch_size and top_k.
+        checkpoint: Folder or Hub id with model and tokenizer.
+        options: Options of the pipeline, such as device, batch_size and top_k.
 
     Returns:
         A pipeline of transformers; call it with texts (of readers question=..., context=...).
@@ -92,9 +92,9 @@ def explain(
     """Tell what each word of texts adds to the score of each label of a classifier.
 
     Args:
-        checkpoint: folder or Hub id with model and tokenizer, or a model, in evaluation mode.
-        texts: one or more.
-        tokenizer: of a model; default the one of the checkpoint.
+        checkpoint: Folder or Hub id with model and tokenizer, or a model, in evaluation mode.
+        texts: One or more.
+        tokenizer: Tokenizer of a model; default: the one of the checkpoint.
 
     Returns:
         For each text an `Explanation` of `ctxzoo.tasks.text_classification`: the probability of every label, the words

@@ -16,7 +16,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     name must not be that of a file of the package: whoever imports the file would put it in the place of the name.
 
     Args:
-        package: name of the package, its `__name__`.
+        package: Name of the package, its `__name__`.
     """
     module = sys.modules[package]
     exports = _names_for_type_checkers(module.__spec__.loader.get_source(package))  # type: ignore[union-attr]

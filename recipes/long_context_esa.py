@@ -141,11 +141,11 @@ class ProbeRun(Run):
     """One training on one probe.
 
     Attributes:
-        probe: one of `PROBES`.
-        variant: the attention, a name of `LOOKUPS` or `PAIRS`.
-        length: of the sequences; of marked_product it is 17.
-        steps, batch_size, learning_rate, width, test_size: of the training and the test.
-        seed, commit, output_dir, results_dir: see `RunSpec`.
+        probe: One of `PROBES`.
+        variant: The attention, a name of `LOOKUPS` or `PAIRS`.
+        length: Length of the sequences; of marked_product it is 17.
+        steps, batch_size, learning_rate, width, test_size: Settings of the training and the test.
+        seed, commit, output_dir, results_dir: Fields of `RunSpec`.
     """
 
     probe: str

@@ -71,10 +71,10 @@ def matched_size(cell: str, reference: int, *, input_size: int, num_layers: int)
     """Return the units of a cell by which its layers have about as many weights as an lstm of `reference` units.
 
     Args:
-        cell: one of `KNOWN`.
-        reference: units of a layer of the lstm.
-        input_size: numbers of a word as the first layer reads it.
-        num_layers: of both.
+        cell: One of `KNOWN`.
+        reference: Units of a layer of the lstm.
+        input_size: Numbers of a word as the first layer reads it.
+        num_layers: Number of layers of both.
 
     Returns:
         The units of the nearest number of weights; of two that are as near the fewer.

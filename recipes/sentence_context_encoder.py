@@ -90,9 +90,9 @@ def matched_inner_size(attention: str, reference: int, fields: Mapping[str, Any]
     """Return the width by which blocks have about as many weights as those of dot with a width of `reference`.
 
     Args:
-        attention: one of `KNOWN`.
+        attention: One of `KNOWN`.
         reference: `inner_size` with dot.
-        fields: of both configs.
+        fields: Fields of both configs.
 
     Returns:
         The width of the nearest number of weights, at least 1.

@@ -37,7 +37,7 @@ def read_occurrences(model: Any, batches: Iterable[Mapping[str, torch.Tensor]]) 
     """Read texts with a model that has `token_weights`.
 
     Args:
-        model: gives (B, heads, n) weights that sum to 1 over the words of a text.
+        model: Gives (B, heads, n) weights that sum to 1 over the words of a text.
         batches: `input_ids`, `attention_mask` (B, n) and `labels` (B,).
 
     Raises:
@@ -65,11 +65,11 @@ def top_words(
     """Return the words with the most attention in the texts of a label.
 
     Args:
-        occurrences: of `read_occurrences`.
-        words: by id.
-        label: of the texts.
-        count: of words to give.
-        at_least: occurrences in these texts that a word needs.
+        occurrences: What `read_occurrences` gives.
+        words: Words by their ids.
+        label: Label of the texts.
+        count: Number of words to give.
+        at_least: Occurrences in these texts that a word needs.
 
     Returns:
         Word, mean weight (a multiple of the even weight) and number of occurrences, the highest weight first.

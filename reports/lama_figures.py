@@ -234,10 +234,10 @@ def plot_lines(
     """Draw a line for each name: values against whole numbers.
 
     Args:
-        lines: name -> number -> value.
-        out: the PNG file to write.
-        axis, title: what the numbers and the values are.
-        logarithmic: whether the values are.
+        lines: Name -> number -> value.
+        out: The PNG file to write.
+        axis, title: What the numbers and the values are.
+        logarithmic: Whether the values are.
 
     Raises:
         ValueError: a line without points, or no line.
@@ -269,9 +269,9 @@ def plot_distributions(
     """Draw a panel for each row and in it a box for each group: quartiles, and whiskers from 5 to 95 %.
 
     Args:
-        rows: name of the panel -> group -> values; a group may have none.
-        out: the PNG file to write.
-        axis, title: what the groups and the values are.
+        rows: Name of the panel -> group -> values; a group may have none.
+        out: The PNG file to write.
+        axis, title: What the groups and the values are.
 
     Raises:
         ValueError: no rows.

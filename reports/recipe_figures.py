@@ -35,11 +35,11 @@ def draw_figures(
     """Draw figures, write the numbers of each into `<name>.csv`, and how each was made into figures.json.
 
     Args:
-        figures: name -> a function that writes its pictures into a folder and returns the rows of the CSV file, the
+        figures: Name -> a function that writes its pictures into a folder and returns the rows of the CSV file, the
             first its headings.
-        settings: of the recipe, for the functions.
-        only: some of the names; none: all.
-        folder: where to write.
+        settings: Settings of the recipe, for the functions.
+        only: Some of the names; none: all.
+        folder: Where to write.
     """
     commit = git_commit()
     folder.mkdir(parents=True, exist_ok=True)

@@ -55,10 +55,10 @@ def get(entry: Entry, data_dir: str | None = None, *, raw: Path | None = None, r
     """Have a dataset in the data folder; one that is there and right is kept.
 
     Args:
-        entry: of the catalogue.
-        data_dir: see `data_folder`.
-        raw: a folder with raw files, or of the Hub's files, that were fetched by hand; default: they are downloaded.
-        replace: whether a folder with other rows is replaced.
+        entry: Entry of the catalogue.
+        data_dir: Argument of `data_folder`.
+        raw: A folder with raw files, or of the Hub's files, that were fetched by hand; default: they are downloaded.
+        replace: Whether a folder with other rows is replaced.
 
     Raises:
         RawFilesMissingError: a file cannot be downloaded, or is not in `raw`.

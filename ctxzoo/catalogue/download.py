@@ -31,7 +31,7 @@ class RawFilesMissingError(OSError):
     """Raw files could not be had.
 
     Attributes:
-        files: those that are missing.
+        files: Files that are missing.
     """
 
     def __init__(self, message: str, files: Iterable[RawFile]) -> None:
@@ -114,9 +114,9 @@ def check_digest(file: RawFile, path: Path, *, remove: bool = False) -> None:
     """Refuse a file with another digest than its entry says; if that says none, than a download had that was right.
 
     Args:
-        file: as the entry has it.
-        path: where it lies.
-        remove: whether a wrong file is removed, so that it is downloaded again.
+        file: File as the entry has it.
+        path: Where it lies.
+        remove: Whether a wrong file is removed, so that it is downloaded again.
 
     Raises:
         WrongContentError: the digest is another.

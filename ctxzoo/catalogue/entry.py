@@ -25,8 +25,8 @@ class RawFile:
 
     Attributes:
         url: Address from which it comes, or the command that a person runs to have it, which is never run here.
-        name: under which it is kept, different for all files of an entry; default: the last part of the URL.
-        sha256: of its content, in hexadecimal, where that is known.
+        name: Name under which it is kept, different for all files of an entry; default: the last part of the URL.
+        sha256: Digest of its content, in hexadecimal, where that is known.
         sha512: SHA-512 of its content, in hexadecimal, where its source publishes that.
     """
 
@@ -50,20 +50,20 @@ class Entry:
     """A dataset that ctxzoo's results name.
 
     Attributes:
-        name: by which data is loaded: a Hub id, or a name under `ctxzoo-data/`, which is on no hub.
-        description: what it is, in whole sentences.
-        licence: under which it may be used, as its source says.
-        source: where it comes from, and which commit that is, if one is named.
-        how: how rows are made of the raw files, and what differs from the dataset of this name on the Hub.
-        uses: recipes, and evaluations of word vectors, that read it.
-        megabytes: size of the built folder.
-        kinds: types of the columns; "configuration/column" where one differs from those of other configurations.
-        files: raw files; none for a dataset that is downloaded from the Hub as it is.
-        convert: makes the splits of the raw files; None where there are none.
-        differs: why `ctxzoo data get` gives other rows than those of `fingerprints`, and what that means for scores;
+        name: Name by which data is loaded: a Hub id, or a name under `ctxzoo-data/`, which is on no hub.
+        description: What it is, in whole sentences.
+        licence: Licence under which it may be used, as its source says.
+        source: Where it comes from, and which commit that is, if one is named.
+        how: How rows are made of the raw files, and what differs from the dataset of this name on the Hub.
+        uses: Recipes, and evaluations of word vectors, that read it.
+        megabytes: Size of the built folder.
+        kinds: Types of the columns; "configuration/column" where one differs from those of other configurations.
+        files: Raw files; none for a dataset that is downloaded from the Hub as it is.
+        convert: Makes the splits of the raw files; None where there are none.
+        differs: Why `ctxzoo data get` gives other rows than those of `fingerprints`, and what that means for scores;
             empty where it gives these rows or nothing.
-        checked: columns that the fingerprints are of; default: all.
-        fingerprints: split, or "configuration/split" -> `dataset_fingerprint` of the rows that results were computed
+        checked: Columns that the fingerprints are of; default: all.
+        fingerprints: Split, or "configuration/split" -> `dataset_fingerprint` of the rows that results were computed
             on.
     """
 

@@ -37,9 +37,9 @@ def arranged(rows: Sequence[dict[str, Any]], by: Sequence[str], name: str) -> Sp
     """Return the rows that a stored order names, in its order; those that are not there are left out.
 
     Args:
-        rows: all rows that the raw files give.
-        by: the columns that tell one from another; of rows that agree in these the first counts.
-        name: of the stored order, with an array of `key_of` for each split.
+        rows: All rows that the raw files give.
+        by: The columns that tell one from another; of rows that agree in these the first counts.
+        name: Name of the stored order, with an array of `key_of` for each split.
     """
     found: dict[int, dict[str, Any]] = {}
     for row in rows:
@@ -53,9 +53,9 @@ def drawn_splits(rows: Iterable[dict[str, Any]], by: str, seed: int = SPLIT_SEED
     """Return train, validation and test, drawn, the rows of each in the order of `by`.
 
     Args:
-        rows: of whom 80 %, 10 % and 10 % are drawn.
-        by: a column whose values tell rows apart.
-        seed: of the draw; default: that of all sets but one.
+        rows: Rows of which 80 %, 10 % and 10 % are drawn.
+        by: A column whose values tell rows apart.
+        seed: Seed of the draw; default: that of all sets but one.
     """
     ordered = sorted(rows, key=lambda row: row[by])
     drawn = np.random.default_rng(seed).permutation(len(ordered))

@@ -44,9 +44,9 @@ def table_rows(lines: Iterable[str], name: str, columns: Iterable[str]) -> Itera
     """Yield the rows of a table of commas whose first line names its columns.
 
     Args:
-        lines: the table, line by line.
-        name: of its file, for the message.
-        columns: those that are read.
+        lines: The table, line by line.
+        name: Name of its file, for the message.
+        columns: Columns that are read.
 
     Raises:
         RawFileError: a column is not there.
@@ -68,9 +68,9 @@ def texts_by_file(
     Empty lines are left out, and blanks around texts.
 
     Args:
-        labels: name of the file, number and name of its label, in the order of rows.
-        encoding: of the files.
-        label_text: whether there is a column with the names of labels.
+        labels: Name of the file, number and name of its label, in the order of rows.
+        encoding: Encoding of the files.
+        label_text: Whether there is a column with the names of labels.
     """
 
     def convert(files: Files) -> Splits:
@@ -90,7 +90,7 @@ def sentences_by_file(files_of_splits: Mapping[str, str]) -> Callable[[Files], S
     """Return a converter of files of one sentence a line, without the blanks around it.
 
     Args:
-        files_of_splits: name of the split -> name of its file.
+        files_of_splits: Name of the split -> name of its file.
 
     Raises:
         RawFileError: when it converts, a line is blank, which no file of the source has.
@@ -124,11 +124,11 @@ def label_before_text(
     """Return a converter of files with a label, a separator and a text in each line.
 
     Args:
-        files_of_splits: name of the split and of its file.
-        names: of the labels, in the order of their numbers; a file has either.
-        separator: the first in a line ends the label.
-        header: whether the first line is one.
-        label_text: whether there is a column with the names of labels.
+        files_of_splits: Name of the split and of its file.
+        names: Names of the labels, in the order of their numbers; a file has either.
+        separator: The first in a line ends the label.
+        header: Whether the first line is one.
+        label_text: Whether there is a column with the names of labels.
     """
     number_of = {**{str(number): number for number in range(len(names))}, **{name: n for n, name in enumerate(names)}}
 

@@ -16,9 +16,9 @@ def authors_sessions(prefix: str, *, splits: Mapping[str, str], divided: bool) -
     """Return a converter of events, one a line, to sessions, and of the table of items.
 
     Args:
-        prefix: of the names of the files.
-        splits: what the authors call a file, to the split that it is.
-        divided: the sessions of all files are divided anew, a tenth each for validation and test; `authors_split` then
+        prefix: Prefix of the names of the files.
+        splits: What the authors call a file, to the split that it is.
+        divided: The sessions of all files are divided anew, a tenth each for validation and test; `authors_split` then
             says where one came from.
     """
 

@@ -38,7 +38,7 @@ def examine(known_datasets: Iterable[str]) -> list[Finding]:
     """Return all findings.
 
     Args:
-        known_datasets: ids to look for in the data folder.
+        known_datasets: Ids to look for in the data folder.
     """
     python, requirements = _declared()
     findings = [_python(python)]

@@ -47,7 +47,7 @@ def ranked_answer(found: Sequence[tuple[str, float]], what: str, left_out: int, 
         found: Name and probability of each, the likeliest first; none where nothing of the row is known.
         what: They are, in the singular: "item".
         left_out: How many entries of the row are unknown.
-        alone: See `Answer`.
+        alone: Argument of `Answer`.
     """
     keys = (f"predicted_{what}", "probability")
     ranked = [dict(zip(keys, pair, strict=True)) for pair in found]

@@ -14,10 +14,10 @@ class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
 
     Args:
         dataset, data_dir, divide: Arguments of `CheckedDataModule`.
-        batch_size, eval_batch_size: examples in a batch of the training, and of any other loader.
-        seed: of the order of the training's batches.
-        num_workers: processes that build batches; 0 builds them in the training process.
-        pool_batches: batches whose examples are sorted by length together; 1: random batches.
+        batch_size, eval_batch_size: Examples in a batch of the training, and of any other loader.
+        seed: Seed of the order of the training's batches.
+        num_workers: Processes that build batches; 0 builds them in the training process.
+        pool_batches: Batches whose examples are sorted by length together; 1: random batches.
     """
 
     def __init__(
@@ -44,8 +44,8 @@ class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
         """Return a split as a dataset of which `batches[rows]` is a whole batch and `lengths()` forms the batches.
 
         Args:
-            split: its name.
-            training: whether the model is trained on it now.
+            split: Name of the split.
+            training: Whether the model is trained on it now.
 
         Raises:
             ValueError: there is no such split.

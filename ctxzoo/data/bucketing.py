@@ -62,11 +62,11 @@ class BucketSampler(ResumableSampler[list[int]]):
 
     Args:
         lengths: (rows,) what to sort by, in words.
-        batch_size: rows in a batch.
-        shuffle: random order for each epoch.
-        seed: of the random order.
-        pool_batches: batches whose rows are sorted together; 1 gives random batches.
-        rank, world_size: this process and their number; None: as they are when an epoch begins.
+        batch_size: Rows in a batch.
+        shuffle: Random order for each epoch.
+        seed: Seed of the random order.
+        pool_batches: Batches whose rows are sorted together; 1 gives random batches.
+        rank, world_size: Number of this process, and of all of them; None: as they are when an epoch begins.
 
     Raises:
         ValueError: batch_size or pool_batches below 1; when an epoch begins, see `check_processes`.
@@ -193,11 +193,11 @@ def bucket_loader(
     Args:
         dataset: `dataset[list of rows]` gives a whole batch.
         lengths: (rows,) by which batches are formed.
-        batch_size: rows in a batch.
-        shuffle: whether this is for training.
-        seed: of the order.
-        num_workers: processes that build batches; 0 builds them here.
-        pool_batches: as in `BucketSampler`.
+        batch_size: Rows in a batch.
+        shuffle: Whether this is for training.
+        seed: Seed of the order.
+        num_workers: Processes that build batches; 0 builds them here.
+        pool_batches: Argument of `BucketSampler`.
     """
     sampler = BucketSampler(lengths, batch_size, shuffle=shuffle, seed=seed, pool_batches=pool_batches)
     return resumable_loader(dataset, sampler, num_workers)

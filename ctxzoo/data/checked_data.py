@@ -34,7 +34,7 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
 
     Args:
         dataset: Hub id, folder, file, or "sample".
-        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
         divide: Whether data of which all rows are "train" is divided into train, validation and test, as `ctxzoo train`
             divides it; how is noted, and so is where rows are too few and stay as they are.
     """
@@ -110,8 +110,8 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
         """Return the part of a split.
 
         Args:
-            parts: name of a split to its part.
-            split: the name.
+            parts: Name of a split to its part.
+            split: The name.
 
         Raises:
             ValueError: there is no such split.

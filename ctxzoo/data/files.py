@@ -287,8 +287,8 @@ def check_writable(folder: Path, option: str = "--output_dir") -> None:
     """Make sure that a run can write into `folder` before hours are spent.
 
     Args:
-        folder: is made where it is missing.
-        option: of the command line, which leads the run elsewhere.
+        folder: Folder, made where it is missing.
+        option: Option of the command line that leads the run elsewhere.
 
     Raises:
         OSError: the folder cannot be made or written; the message says why.
@@ -350,8 +350,8 @@ def refuse_missing_path(name: str, what: str) -> None:
     """Refuse a name that can only be a path, of which nothing exists, within seconds.
 
     Args:
-        name: as a user gave it.
-        what: what it should be, as "checkpoint", for the message.
+        name: Name as a user gave it.
+        what: What it should be, as "checkpoint", for the message.
 
     Raises:
         FileNotFoundError: it neither exists as a path nor has the form of a Hub id; it is a name that is on no hub, or

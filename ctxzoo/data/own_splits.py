@@ -30,13 +30,13 @@ class RowGroups:
     """Which rows of a dataset stay on one side when it is divided.
 
     Attributes:
-        groups: name of a split to a number for each row (rows,); rows of one group are never on two sides.
-        unit: what a row is, in the plural.
-        together: what the rows of a group have in common, for the line that tells.
-        labels: a class for each row of "train" (rows,), which each drawn split has in proportion; None: no classes.
-        label_names: of the classes.
-        held_out: fraction of the rows, for each drawn split.
-        in_order: whether the rows are a text in its order, of whose end the missing splits are stretches; nothing is
+        groups: Name of a split to a number for each row (rows,); rows of one group are never on two sides.
+        unit: What a row is, in the plural.
+        together: What the rows of a group have in common, for the line that tells.
+        labels: A class for each row of "train" (rows,), which each drawn split has in proportion; None: no classes.
+        label_names: Names of the classes.
+        held_out: Fraction of the rows, for each drawn split.
+        in_order: Whether the rows are a text in its order, of whose end the missing splits are stretches; nothing is
             drawn then, and groups count for nothing.
     """
 
@@ -54,7 +54,7 @@ class OwnRows(RowGroups):
     """Checked rows, in columns that the DataModule of their problem reads.
 
     Attributes:
-        splits: name to rows; those that are missing are drawn from "train".
+        splits: Name to rows; those that are missing are drawn from "train".
     """
 
     splits: Mapping[str, datasets.Dataset]
@@ -65,10 +65,10 @@ class OwnSplits:
     """A user's rows on the disk.
 
     Attributes:
-        folder: one Parquet file for each of train, validation and test.
-        lines: sentences for the user: how many rows each has and how they were drawn, and what is odd.
-        sizes: split to number of rows.
-        drawn: the splits that were drawn from the training rows.
+        folder: One Parquet file for each of train, validation and test.
+        lines: Sentences for the user: how many rows each has and how they were drawn, and what is odd.
+        sizes: Split to number of rows.
+        drawn: The splits that were drawn from the training rows.
     """
 
     folder: Path
@@ -103,9 +103,9 @@ def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:
     """Divide rows into train, validation and test, and write them below `parent`; the same rows are written once.
 
     Args:
-        rows: of the user.
-        name: what the user calls the data, for messages.
-        parent: folder.
+        rows: Rows of the user.
+        name: What the user calls the data, for messages.
+        parent: Folder.
 
     Raises:
         TextFormatError: no rows to train on; too few to divide.
@@ -136,7 +136,7 @@ def divided_rows(rows: RowGroups, name: str) -> dict[str, Rows]:
     """Divide rows of which all are "train", as `write_own_splits` does, and note how.
 
     Args:
-        rows: of the user.
+        rows: Rows of the user.
         name: Name of the data for the notes, as the user calls it.
 
     Returns:
@@ -193,8 +193,8 @@ def draw_parts(
     Args:
         groups: (rows,) rows of one number stay together.
         labels: (rows,) class of each row; None: all are alike.
-        parts: name to fraction, together below 1.
-        seed: of the draw.
+        parts: Name to fraction, together below 1.
+        seed: Seed of the draw.
 
     Returns:
         Name to rows, ascending; the rest under "train".

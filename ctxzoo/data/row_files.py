@@ -110,7 +110,7 @@ def delimited_rows(
         stream: The bytes of the file, which is closed at its end.
         name: What messages call it.
         delimiter: Stands between the columns.
-        columns: As in `read_delimited`.
+        columns: Argument of `read_delimited`.
 
     Raises:
         DatasetFileError: As in `read_delimited`.
@@ -192,7 +192,7 @@ def load_tables(
     README.md, those with files of other kinds or Parquet, and Hub ids are read by `datasets`.
 
     Args:
-        dataset, data_dir, config: Those of `load_splits`.
+        dataset, data_dir, config: Dataset, data dir and config of `load_splits`.
         kinds: Suffixes of the files that `read` reads.
         read: Gives the rows of a file.
 

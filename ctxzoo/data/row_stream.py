@@ -43,7 +43,8 @@ class RowStream:
     Attributes:
         name: What messages call the source.
         kind: One of `KINDS`, or "dataset", a folder.
-        chunks: At most `CHUNK` rows each, name of a column to value; of a file of one text a line the column is `text`.
+        chunks: Rows in lists of at most `CHUNK`, name of a column to value; of a file of one text a line the column is
+            `text`.
     """
 
     name: str
@@ -91,7 +92,7 @@ def as_file(source: Path, *, kind: str | None = None, columns: Sequence[str] = (
 
     Args:
         source: A file, which is given as it is unless `kind` is named; or "-", or a pipe, which is written down.
-        kind, columns: See `open_rows`.
+        kind, columns: Arguments of `open_rows`.
 
     Raises:
         FileNotFoundError: There is no such file, nor such a folder among the datasets.

@@ -52,8 +52,8 @@ def resolve_dataset(name: str, data_dir: str | None = None) -> str:
     """Return the path or Hub id to load `name` from.
 
     Args:
-        name: an existing file or folder, or a Hub id such as "rajpurkar/squad_v2".
-        data_dir: folder with one sub-folder per dataset, `<namespace>/<name>`; default: see `data_folder`.
+        name: An existing file or folder, or a Hub id such as "rajpurkar/squad_v2".
+        data_dir: Folder with one sub-folder per dataset, `<namespace>/<name>`; default: see `data_folder`.
 
     Returns:
         `name` if it exists, else its folder in `data_dir` if that exists, else `name` as a Hub id.
@@ -86,11 +86,11 @@ def load_splits(
     ctxzoo's own (`is_own_name`) are never asked for on the Hub.
 
     Args:
-        name: as in `resolve_dataset`.
-        data_dir: as in `resolve_dataset`.
-        config: name of the configuration, for datasets that have several.
-        sample: whether the caller knows a generated dataset of that name, for the message where there is none.
-        cache_dir: where `datasets` keeps what it reads; default: its own cache.
+        name: Argument of `resolve_dataset`.
+        data_dir: Argument of `resolve_dataset`.
+        config: Name of the configuration, for datasets that have several.
+        sample: Whether the caller knows a generated dataset of that name, for the message where there is none.
+        cache_dir: Where `datasets` keeps what it reads; default: its own cache.
 
     Raises:
         DatasetUnavailableError: no such folder, and the Hub does not have the dataset, does not answer or is not asked.

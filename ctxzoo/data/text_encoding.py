@@ -129,10 +129,10 @@ class TextBatches(Dataset[dict[str, torch.Tensor]]):
     """A dataset of which `batches[rows]` is a whole batch of `input_ids`, `attention_mask`, `labels` and `row`.
 
     Args:
-        texts: the ids.
+        texts: The ids.
         labels: (texts,).
         rows: (n,) the texts that this dataset numbers 0..n-1.
-        pad_id: behind shorter texts of a batch.
+        pad_id: Id of padding behind shorter texts of a batch.
     """
 
     def __init__(self, texts: EncodedTexts, labels: npt.NDArray[np.int64], rows: Rows, pad_id: int) -> None:
@@ -161,8 +161,8 @@ def frequent_words_of_texts(cutter: Tokenizer, texts: list[str], min_count: int)
     """Return the words that occur at least `min_count` times, most frequent first, ties in alphabetical order.
 
     Args:
-        cutter: a pre-tokenizer, a `word_cutter`; it has these words afterwards.
-        texts: where they are counted.
+        cutter: A pre-tokenizer, a `word_cutter`; it has these words afterwards.
+        texts: Texts in which words are counted.
         min_count: 1 or more.
     """
     trainer = WordLevelTrainer(vocab_size=2**31 - 1, min_frequency=min_count, special_tokens=[], show_progress=False)
@@ -176,8 +176,8 @@ def count_words(cutter: Tokenizer, texts: list[str]) -> npt.NDArray[np.int64]:
     """Return (texts,) the number of words of each text, known or not.
 
     Args:
-        cutter: the pre-tokenizer, a `word_cutter` or the backend of a `WordTokenizer`.
-        texts: where they are counted.
+        cutter: The pre-tokenizer, a `word_cutter` or the backend of a `WordTokenizer`.
+        texts: Texts in which words are counted.
     """
     cutter.encode_special_tokens = True  # otherwise "[PAD]" inside a word would be cut out of it
     counts = [

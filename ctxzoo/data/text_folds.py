@@ -17,9 +17,9 @@ def fold_rows(labels: npt.ArrayLike, folds: int, fold: int, seed: int) -> tuple[
 
     Args:
         labels: (rows,) class of each row.
-        folds: number of folds, 2 or more.
-        fold: which one, 0..folds-1.
-        seed: of the assignment; the folds of one seed belong together.
+        folds: Number of folds, 2 or more.
+        fold: Which one, 0..folds-1.
+        seed: Seed of the assignment; the folds of one seed belong together.
 
     Returns:
         Rows of the training part and of the test part, each in ascending order.
@@ -50,9 +50,9 @@ def hold_out(labels: npt.ArrayLike, rows: npt.ArrayLike, fraction: float, seed: 
 
     Args:
         labels: (all rows,) class of each row.
-        rows: the rows to divide.
-        fraction: of `rows` to hold out, above 0 and below 1.
-        seed: of the draw.
+        rows: The rows to divide.
+        fraction: Fraction of `rows` to hold out, above 0 and below 1.
+        seed: Seed of the draw.
 
     Returns:
         The rest and the held-out rows, each in ascending order.
@@ -89,8 +89,8 @@ def hold_out_blocks(
     is drawn, one at least.
 
     Args:
-        labels, rows, fraction, seed: as in `hold_out`.
-        block: rows of one class in a block.
+        labels, rows, fraction, seed: Arguments of `hold_out`.
+        block: Rows of one class in a block.
 
     Returns:
         The rest and the held-out rows, each in ascending order.

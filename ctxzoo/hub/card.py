@@ -46,8 +46,8 @@ class CardOptions:
 
     Attributes:
         example: A text for the card's example; `OF_THE_DATA`: the first of the scored split; None: one of ours.
-        licence: Of the weights, as the Hub names it; None: the card has none.
-        language: Of the texts, codes as the Hub names them; none: the card has none.
+        licence: Licence of the weights, as the Hub names it; None: the card has none.
+        language: Languages of the texts, codes as the Hub names them; none: the card has none.
     """
 
     example: str | None = None
@@ -91,14 +91,14 @@ def build_card(
     """Return the text of README.md for the checkpoint of one run; its section on code says that there is none.
 
     Args:
-        result: of the run that trained this checkpoint.
-        config: of the checkpoint.
-        task: that the checkpoint does, as `tasks.card_of` has it.
-        example: inputs of the pipeline and what it gave for them; `task.example_keys` and more.
+        result: Results of the run that trained this checkpoint.
+        config: Configuration of the checkpoint.
+        task: Task that the checkpoint does, as `tasks.card_of` has it.
+        example: Inputs of the pipeline and what it gave for them; `task.example_keys` and more.
         around: What stands beside the run; default: nothing.
-        repo_id: what the snippets load.
-        dataset_facts: of a dataset that `DATASET_FACTS` does not know.
-        half: its weights are in half precision.
+        repo_id: What the snippets load.
+        dataset_facts: Facts of a dataset that `DATASET_FACTS` does not know.
+        half: Whether its weights are in half precision.
         options: Choices of the user; default: none, which says nothing of licence and language of data that is not
             known.
 
@@ -178,14 +178,14 @@ def card_example(
     The inputs are ours where `DATASET_FACTS` have some for the dataset or the task has some for any.
 
     Args:
-        task: of the model.
-        dataset: as results name it.
-        model, tokenizer: what gives the output; the tokenizer is None for an architecture without one.
+        task: Task of the model.
+        dataset: Dataset as results name it.
+        model, tokenizer: What gives the output; the tokenizer is None for an architecture without one.
         data: DataModule that gives the inputs, and what is right, where there are none of ours and the task takes
             some.
-        split: of that DataModule.
-        chosen: Of data that is not known: a text of the user; `OF_THE_DATA`; or None: inputs of ours, so that the card
-            holds nothing of the data.
+        split: Split of that DataModule.
+        chosen: Example for data that is not known: a text of the user; `OF_THE_DATA`; or None: inputs of ours, so that
+            the card holds nothing of the data.
 
     Raises:
         ValueError: neither inputs of ours nor of data; a text that the task cannot read.

@@ -19,11 +19,11 @@ class ArchitectureFacts:
     """Facts of one architecture.
 
     Attributes:
-        title: its name for readers.
-        summary: one paragraph: what it does and how.
-        limits: sentences on what it cannot do by construction.
+        title: Name for readers.
+        summary: One paragraph: what it does and how.
+        limits: Sentences on what it cannot do by construction.
         citation: BibTeX entries of the papers.
-        tags: for the Hub's search.
+        tags: Tags for the Hub's search.
     """
 
     title: str
@@ -38,11 +38,11 @@ class DatasetFacts:
     """Facts of one dataset.
 
     Attributes:
-        description: what is in it, in a sentence or two.
-        licence: of the texts.
-        comparable: what scores on it may be compared with.
-        language: two-letter code; None for data that are no texts.
-        example: inputs of the task's pipeline, written by us, for cards, which then hold no text of the dataset;
+        description: What is in it, in a sentence or two.
+        licence: Licence of the texts.
+        comparable: What scores on it may be compared with.
+        language: Two-letter code; None for data that are no texts.
+        example: Inputs of the task's pipeline, written by us, for cards, which then hold no text of the dataset;
             without them a card shows a test example.
         test_rows: Number of texts of the test split, of a cross-validation of its first fold, each of which is right
             or wrong; None: an interval of the score is not that of so many texts.
@@ -69,12 +69,12 @@ def _dataset_facts(
     """Return the facts of a dataset of the catalogue, which says what it is and under which licence.
 
     Args:
-        entry: of the dataset.
-        ways: sentences on what scores compare with, by name.
-        compare: name of one of these.
-        name: of the dataset within this sentence.
-        comparable: what is said behind it.
-        others: fields of `DatasetFacts`.
+        entry: Entry of the dataset.
+        ways: Sentences on what scores compare with, by name.
+        compare: Name of one of these.
+        name: Name of the dataset within this sentence.
+        comparable: What is said behind it.
+        others: Fields of `DatasetFacts`.
     """
     said = [ways[compare].format(name=name)] if compare else []
     said += [comparable] if comparable else []

@@ -28,9 +28,9 @@ class Snippets:
     """The programs of a card.
 
     Attributes:
-        example: the names that the others use, `repo` first (see `repo_line`).
-        with_package, without_package: model and tokenizer, with ctxzoo and with the code of the repository.
-        as_pipeline: transformers' pipeline, and what it printed; None where transformers has none.
+        example: The names that the others use, `repo` first (see `repo_line`).
+        with_package, without_package: Model and tokenizer, with ctxzoo and with the code of the repository.
+        as_pipeline: Transformers' pipeline, and what it printed; None where transformers has none.
     """
 
     example: str

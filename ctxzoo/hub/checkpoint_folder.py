@@ -37,12 +37,12 @@ def write_checkpoint_folder(
     before is removed only after that. The card travels as README.md.
 
     Args:
-        folder: where; it may hold an older checkpoint, nothing, or not exist.
-        model: any head of the zoo, weights as they should be published.
-        tokenizer: its tokenizer; None for a model without one.
-        card: text of the model card, from `build_card`.
-        eval_results: files of evaluation results, from `eval_results_files`.
-        half: write the weights in half precision; the model computes in single precision all the same.
+        folder: Folder to write; it may hold an older checkpoint, nothing, or not exist.
+        model: Any head of the zoo, weights as they should be published.
+        tokenizer: Tokenizer; None for a model without one.
+        card: Text of the model card, from `build_card`.
+        eval_results: Files of evaluation results, from `eval_results_files`.
+        half: Write the weights in half precision; the model computes in single precision all the same.
         code: Whether the folder holds the code that it needs to load without ctxzoo (see `packing`).
 
     Returns:

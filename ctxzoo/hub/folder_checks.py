@@ -58,8 +58,8 @@ def check_content(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
     """Check what the files of a checkpoint say, without running any code of theirs.
 
     Args:
-        folder: holds all files, maybe without the weights.
-        shapes: of the weights, by name.
+        folder: Holds all files, maybe without the weights.
+        shapes: Shapes of the weights, by name.
 
     Raises:
         CheckpointFolderError: the first of these that holds: unreadable config.json; tensors that are not those of the

@@ -24,11 +24,11 @@ class Published:
     """A published checkpoint.
 
     Attributes:
-        folder: as `model_cards/NAME`, below the root of the repository.
-        task: as the Hub calls it, from the card: `text-classification` and so on; where the Hub has no name for it as
-            the head does.
-        size: of all its files, in bytes.
-        result: the run that made it.
+        folder: Path as `model_cards/NAME`, below the root of the repository.
+        task: Name as the Hub has it, from the card: `text-classification` and so on; where the Hub has no name for it
+            as the head does.
+        size: Bytes of all its files.
+        result: The run that made it.
     """
 
     folder: Path

@@ -66,12 +66,12 @@ def push_folder(
     what they say of the code alone. Of a checkpoint of a user's own data a warning says what of the data it holds.
 
     Args:
-        folder: from `write_checkpoint_folder`.
+        folder: Folder that `write_checkpoint_folder` wrote.
         repo_id: "user-or-organisation/name".
-        private: whether a new repository is private; an old one stays what it is.
-        revision: branch, made where it is missing; default the main one.
-        message: of the commit.
-        replace: whether files of the repository that no ctxzoo wrote may be deleted.
+        private: Whether a new repository is private; an old one stays what it is.
+        revision: Branch, made where it is missing; default the main one.
+        message: Message of the commit.
+        replace: Whether files of the repository that no ctxzoo wrote may be deleted.
         licence, language: What the card is to name, of the weights and of the texts; default: what it names.
 
     Returns:

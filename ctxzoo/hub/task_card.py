@@ -20,9 +20,9 @@ class Metric:
     """One number of a run.
 
     Attributes:
-        hub_type: its metric on the Hub.
-        name: for readers.
-        is_score: whether it is a score of the model; bounds and losses stand in cards, but not in evaluation results.
+        hub_type: Metric on the Hub.
+        name: Name for readers.
+        is_score: Whether it is a score of the model; bounds and losses stand in cards, but not in evaluation results.
         decimals: Digits behind the point in cards and tables, as many as tell models apart.
     """
 
@@ -36,23 +36,23 @@ class TaskCard(ABC):
     """One problem: what is written about a model that does it, and how such a model predicts.
 
     Attributes:
-        name: of the problem, as heads say it (`zoo_task`).
-        pipeline_tag: name of the problem on the Hub and of its pipeline in transformers; None where they know none.
-        pipeline_class: the pipeline, one of transformers' or of the zoo's; None where there is none.
-        title: for readers.
-        predictions: what the model gives, in the plural.
+        name: Name of the problem, as heads say it (`zoo_task`).
+        pipeline_tag: Name of the problem on the Hub and of its pipeline in transformers; None where they know none.
+        pipeline_class: The pipeline, one of transformers' or of the zoo's; None where there is none.
+        title: Name for readers.
+        predictions: What the model gives, in the plural.
         intended, not_intended: Sentence on what a model of the problem is for, and on what it is not for.
-        metrics: by their name in a run, in the order of cards; a card's metadata names the Hub's metric of the first
-            two.
-        headline: the one or two of them that tables of many runs show; rows are compared by the first.
-        results_note: how the numbers of a card's results are to be read.
-        curves: metrics of validation that a results file keeps for every epoch.
-        drawn: the one or two of them that the learning curves show, with their names there.
-        sample: the data that this problem's DataModule generates under the name "sample".
-        own_example: inputs of ours for an example on any data; None: a dataset has its own.
-        example_keys: what a card's example must have.
-        pipeline_note: what a card says before the pipeline's snippet.
-        call: arguments of a call of the pipeline, as they are typed.
+        metrics: Metrics by their name in a run, in the order of cards; a card's metadata names the Hub's metric of the
+            first two.
+        headline: The one or two of them that tables of many runs show; rows are compared by the first.
+        results_note: How the numbers of a card's results are to be read.
+        curves: Metrics of validation that a results file keeps for every epoch.
+        drawn: The one or two of them that the learning curves show, with their names there.
+        sample: The data that this problem's DataModule generates under the name "sample".
+        own_example: Inputs of ours for an example on any data; None: a dataset has its own.
+        example_keys: What a card's example must have.
+        pipeline_note: What a card says before the pipeline's snippet.
+        call: Arguments of a call of the pipeline, as they are typed.
         trains_word_vectors: Whether its trainings always train given word vectors further; False: settings say it.
     """
 

@@ -49,8 +49,8 @@ class _RanksAtK(Metric):
 
     Args:
         top_k: k, length of the list of recommendations.
-        ties: see `target_ranks`.
-        **kwargs: the options of ``torchmetrics.Metric``.
+        ties: Argument of `target_ranks`.
+        **kwargs: The options of ``torchmetrics.Metric``.
 
     Raises:
         ValueError: top_k below 1, or another name of `ties`.
@@ -100,7 +100,7 @@ class RecallAtK(_RanksAtK):
     two numbers, and says how ties count.
 
     Args:
-        top_k, ties, **kwargs: see `_RanksAtK`; by default items that tie with the target stand before it.
+        top_k, ties, **kwargs: Arguments of `_RanksAtK`; by default items that tie with the target stand before it.
     """
 
     def worth_of(self, ranks: Tensor) -> Tensor:
@@ -111,7 +111,7 @@ class MeanReciprocalRankAtK(_RanksAtK):
     """MRR@k of the next item: the mean of 1 / rank of the target, 0 for one that is not among the k highest scores.
 
     Args:
-        top_k, ties, **kwargs: see `_RanksAtK`; by default items that tie with the target stand before it.
+        top_k, ties, **kwargs: Arguments of `_RanksAtK`; by default items that tie with the target stand before it.
     """
 
     def worth_of(self, ranks: Tensor) -> Tensor:

@@ -40,9 +40,9 @@ class SquadV2(Metric):
     a repeated id is an error.
 
     Args:
-        no_answer_threshold: the ``no_answer_probability`` above which the prediction becomes "no answer". With the
+        no_answer_threshold: The ``no_answer_probability`` above which the prediction becomes "no answer". With the
             default 1.0, probabilities never change a prediction.
-        **kwargs: the options of ``torchmetrics.Metric``, such as ``sync_on_compute``.
+        **kwargs: The options of ``torchmetrics.Metric``, such as ``sync_on_compute``.
 
     Raises:
         ValueError: ``no_answer_threshold`` is NaN.
@@ -72,9 +72,9 @@ class SquadV2(Metric):
         """Score some questions. Predictions and references are matched by id; their order may differ.
 
         Args:
-            predictions: mappings with ``id`` (str), ``prediction_text`` (str, empty for "no answer") and
+            predictions: Mappings with ``id`` (str), ``prediction_text`` (str, empty for "no answer") and
                 ``no_answer_probability`` (a finite number; any score that rises with "no answer" will do).
-            references: mappings with ``id`` (str) and ``answers``: ``{"text": [...], "answer_start": [...]}`` or a
+            references: Mappings with ``id`` (str) and ``answers``: ``{"text": [...], "answer_start": [...]}`` or a
                 list of ``{"text": ..., "answer_start": ...}``. No texts: the question is unanswerable.
 
         Raises:
@@ -194,8 +194,8 @@ def no_answer_auc(no_answer_probability: Sequence[float] | Tensor, has_answer: S
     scores count one half.
 
     Args:
-        no_answer_probability: one finite score per question, higher for "no answer"; shape (questions,).
-        has_answer: whether the question has an answer; shape (questions,).
+        no_answer_probability: One finite score per question, higher for "no answer"; shape (questions,).
+        has_answer: Whether the question has an answer; shape (questions,).
 
     Raises:
         ValueError: the shapes differ or are not one-dimensional, a score is not finite, or one of the two kinds of

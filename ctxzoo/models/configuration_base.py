@@ -43,11 +43,11 @@ class ZooConfig(PreTrainedConfig):
     precision holds them.
 
     Attributes:
-        largest: bounds of whole numbers other than `LARGEST_COUNT`, by the name of the field; those of all parent
+        largest: Bounds of whole numbers other than `LARGEST_COUNT`, by the name of the field; those of all parent
             classes hold too.
-        variants: settings of the named variants of an architecture, by name; `of_variant` makes a configuration of one.
-        nominal_sizes: fields that follow from data, with the values by which `ctxzoo list` counts parameters.
-        former_fields: fields of earlier versions, with the one value that models still have; those of all parent
+        variants: Settings of the named variants of an architecture, by name; `of_variant` makes a configuration of one.
+        nominal_sizes: Fields that follow from data, with the values by which `ctxzoo list` counts parameters.
+        former_fields: Fields of earlier versions, with the one value that models still have; those of all parent
             classes hold too. A configuration with this value is read, and has the field no more.
 
     Raises:

@@ -18,26 +18,26 @@ class BidafConfig(ZooConfig):
     `variants` names the rows of the paper's table, and three variants of ours.
 
     Args:
-        vocab_size: rows of the word table; row 0 is padding, row 1 out of vocabulary (both zero with given vectors).
-        word_embedding_size: width of the word vectors (GloVe 840B: 300).
+        vocab_size: Rows of the word table; row 0 is padding, row 1 out of vocabulary (both zero with given vectors).
+        word_embedding_size: Width of the word vectors (GloVe 840B: 300).
         train_word_embeddings: False keeps the word vectors as given; True learns them.
         hidden_size: h; width of the projection and of each LSTM direction.
-        dropout: rate, wherever the paper has dropout.
+        dropout: Rate, wherever the paper has dropout.
         position_embedding: none, sinusoidal (Vaswani et al.) or learned (a table, U(-1/sqrt(h), 1/sqrt(h))).
-        max_position_embeddings: rows of the learned table; a longer input is an error.
-        trained_positions: words of the longest training text, and one for the extra token; rows of the learned table
+        max_position_embeddings: Rows of the learned table; a longer input is an error.
+        trained_positions: Words of the longest training text, and one for the extra token; rows of the learned table
             from this one on are as they were drawn. None: not known.
         position_scale: [ours] factor of the sinusoids; 1 in the paper, 0 leaves only the dropout behind them.
-        self_attention: one head over the projected words, no residual, no norm, no output map (the paper's literal
+        self_attention: One head over the projected words, no residual, no norm, no output map (the paper's literal
             layer).
         self_attention_residual: [ours] x + attention, then LayerNorm.
-        char_vocab_size: rows of the character table (0 padding, 1 unknown); 0 leaves the character CNN out.
-        char_embedding_size, char_channels, char_kernel_size: width of a character, filters, their width w.
+        char_vocab_size: Rows of the character table (0 padding, 1 unknown); 0 leaves the character CNN out.
+        char_embedding_size, char_channels, char_kernel_size: Width of a character, filters, their width w.
         max_word_length: L; words are cut to this many characters.
-        num_highway_layers: layers of the highway network.
-        query_to_context: coattention (the paper's, after the course starter) or max (Seo et al. 2017).
+        num_highway_layers: Layers of the highway network.
+        query_to_context: Coattention (the paper's, after the course starter) or max (Seo et al. 2017).
         squad_version: "2.0" may answer "no answer" (position 0); "1.1" never does.
-        max_answer_length: longest answer in words that decoding considers.
+        max_answer_length: Longest answer in words that decoding considers.
         no_answer_threshold: "no answer" when p_na / (p_na + p_span) exceeds it, p_span being the best span's
             probability; tuned on validation by the recipe. None: 0.5, whichever of the two is more probable.
         word_features: [ours] exact match in three forms, term frequency and word shape beside each word.

@@ -14,8 +14,8 @@ class BilstmTaggerConfig(TextConfig):
     Args:
         recurrent_size: h, states of each direction.
         projection_size: d_l, width of the tanh layer that joins the two directions.
-        embedding_dropout: rate of dropout on the words [ours].
-        hidden_dropout: rate of dropout on the states of the LSTM and on the tanh layer [ours].
+        embedding_dropout: Rate of dropout on the words [ours].
+        hidden_dropout: Rate of dropout on the states of the LSTM and on the tanh layer [ours].
     """
 
     model_type = "ctxzoo_bilstm_tagger"

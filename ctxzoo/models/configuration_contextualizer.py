@@ -16,18 +16,18 @@ class ContextualizerConfig(TextClassifierConfig):
 
     Args:
         num_steps: K, how often the context is corrected.
-        recurrent: the same U, V, W in all steps; False ("regular"): K of each.
-        rank: u of the third-order tensor.
+        recurrent: The same U, V, W in all steps; False ("regular"): K of each.
+        rank: Rank u of the third-order tensor.
         initial_context: c^0: ones, a learned vector that starts at ones, or one drawn from U(-1, 1) for each document.
         eval_context: c^0 at evaluation where initial_context is random: one vector that is drawn when the model is
             made and saved with it (fixed), or a draw per document as in training (redraw).
         eval_context_samples: S starts per document at evaluation, whose class probabilities are averaged [ours].
-        variant: contextualizer (Algorithm 1) or tokenwise (Algorithm 2: every token is a context).
-        tokenwise_values: what a step of Algorithm 2 sums: the tokens of the step before (previous), or the input
+        variant: Contextualizer (Algorithm 1) or tokenwise (Algorithm 2: every token is a context).
+        tokenwise_values: What a step of Algorithm 2 sums: the tokens of the step before (previous), or the input
             (tokens).
-        concatenate_steps: the classifier reads c^1 to c^K, not c^K alone [ours].
-        dropout: rate of dropout on the tokens and on c^K [ours].
-        word_dropout: rate at which whole tokens are left out in training [ours].
+        concatenate_steps: The classifier reads c^1 to c^K, not c^K alone [ours].
+        dropout: Rate of dropout on the tokens and on c^K [ours].
+        word_dropout: Rate at which whole tokens are left out in training [ours].
     """
 
     model_type = "ctxzoo_contextualizer"

@@ -19,7 +19,7 @@ class EncoderConfig(ZooConfig):
     Args:
         vocab_size: Rows of the table of words or events; 0 is padding.
         word_dim: v, width of their vectors; other than `hidden_size`, a linear map brings them to it.
-        hidden_size: m.
+        hidden_size: Hidden size m.
         num_layers: Number of blocks.
         num_heads: h; m is a multiple of it.
         inner_size: Width of the hidden layer of a block's network; 0: 4 m.

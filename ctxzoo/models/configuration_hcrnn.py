@@ -16,11 +16,11 @@ class HcrnnConfig(SessionConfig):
 
     Args:
         num_topics: K, topics of the global context and rows of its memory.
-        version: how the interest drift enters the reset gate: 1: not at all, 2: within it, 3: as a gate of its own.
-        attention: over the states at the end: "normal" by the states, "bi" by the local contexts as well.
-        drift_constraint: how the weights of the drift are kept from being negative: "clip" after every step of an
+        version: How the interest drift enters the reset gate: 1: not at all, 2: within it, 3: as a gate of its own.
+        attention: Attention over the states at the end: "normal" by the states, "bi" by the local contexts as well.
+        drift_constraint: How the weights of the drift are kept from being negative: "clip" after every step of an
             optimizer (`project_parameters`), or "softplus" of the parameter [ours].
-        kl_lambda: weight of the divergence of the topics from N(0, I).
+        kl_lambda: Weight of the divergence of the topics from N(0, I).
 
     The item vectors and the local context have `embedding_size` numbers, the temporary context `hidden_size`.
     """

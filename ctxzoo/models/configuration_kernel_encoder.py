@@ -17,9 +17,9 @@ class KernelEncoderConfig(TextEncoderConfig):
     Args:
         attention: dot; rbf, a kernel that is given; ika (a learned kernel with L2 importance); ikan (a learned kernel
             with L^p importance); mikan (that, its heads joined by a copula).
-        kernel: Of ika and ikan, whether frequencies are parameters (direct) or drawn from a density that a network
-            gives (implicit). mikan is implicit.
-        p_norm: p of the importance of kernels other than ika, whose importance has 2.
+        kernel: Whether frequencies of ika and ikan are parameters (direct) or drawn from a density that a network gives
+            (implicit). mikan is implicit.
+        p_norm: Exponent p of the importance of kernels other than ika, whose importance has 2.
         num_features: M, frequencies of a learned kernel; None: 64.
         kernel_gate: Whether a learned kernel starts as dot products, exactly with p_norm 2: each head has a gate, 0 at
             the start, from the RBF kernel to its own; see `KernelAttention`.

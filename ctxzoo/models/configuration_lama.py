@@ -18,21 +18,21 @@ class LamaConfig(TextClassifierConfig):
     Args:
         recurrent_size: h, states of each direction; D = 2h.
         num_heads: m, number of heads.
-        rank: k of each head's bilinear form.
-        context: what words are compared with: one trained vector (learned, the paper's LAMA), the mean of the
+        rank: Rank k of each head's bilinear form.
+        context: What words are compared with: one trained vector (learned, the paper's LAMA), the mean of the
             document's word vectors (mean_embedding, its LAMA+ctx), or the mean of its states (mean_hidden).
-        word_projection: the attention reads words as tanh(W_w h + b_w); False: as the states h, as (3.13) has it.
-        l2_normalize: the m logits of a word are scaled to length 1.
-        logit_scale: factor of the logits after `l2_normalize` [ours].
-        append_pooled: the mean and the maximum of the states stand behind the heads [ours].
-        ngram_buckets: number of the last rows of the word table that belong to hashed n-grams, which the GRU does not
+        word_projection: The attention reads words as tanh(W_w h + b_w); False: as the states h, as (3.13) has it.
+        l2_normalize: The m logits of a word are scaled to length 1.
+        logit_scale: Factor of the logits after `l2_normalize` [ours].
+        append_pooled: The mean and the maximum of the states stand behind the heads [ours].
+        ngram_buckets: Number of the last rows of the word table that belong to hashed n-grams, which the GRU does not
             read; they count in the mean of `linear_mean` [ours].
-        linear_mean: the mean of all tokens stands at the end of a document's vector, and the scores have a term that is
+        linear_mean: The mean of all tokens stands at the end of a document's vector, and the scores have a term that is
             linear in it [ours].
-        embedding_dropout: rate of dropout on the words [ours].
-        hidden_dropout: rate of dropout on the states [ours].
-        classifier_size: units of the classifier's hidden layer; 0: the classifier is linear.
-        classifier_dropout: rate of dropout on these units.
+        embedding_dropout: Rate of dropout on the words [ours].
+        hidden_dropout: Rate of dropout on the states [ours].
+        classifier_size: Units of the classifier's hidden layer; 0: the classifier is linear.
+        classifier_dropout: Rate of dropout on these units.
     """
 
     model_type = "ctxzoo_lama"

@@ -19,26 +19,26 @@ class NipenConfig(VoteConfig):
     The defaults are the published settings of the probabilistic version with a variational encoder.
 
     Args:
-        num_topics: K.
+        num_topics: Number of topics K.
         version: "pgm": the topics of a bill weigh the agreement; "tensor": a small network of it does.
-        encoder: of texts: "sdae", a denoising autoencoder, or "vae", a variational one.
-        encoder_widths: of its layers between words and topics.
+        encoder: Encoder of texts: "sdae", a denoising autoencoder, or "vae", a variational one.
+        encoder_widths: Widths of the encoder's layers between words and topics.
         network_structure: "user_alpha": a pair of numbers for each legislator scales content and trust;
             "without_network": there is no trust.
         trust_rank: G, rank of the trust weights; None: a number for each pair of legislators, of 10,000 at most.
-        ntn_widths: of the hidden layers of "tensor".
-        amortized_bills: the parameters of a bill follow from its text, with a deviation for each bill of the training:
+        ntn_widths: Widths of the hidden layers of "tensor".
+        amortized_bills: The parameters of a bill follow from its text, with a deviation for each bill of the training:
             so that a bill can be new.
-        new_bill_rate: of amortised bills: the fraction of the bills of a training batch that are read as new ones,
+        new_bill_rate: Fraction, where bills are amortised, of the bills of a training batch that are read as new ones,
             without their deviation and without known votes.
         loss_type: "bernoulli": the log-likelihood; "authors": the sum of the authors' code, where a nay counts more.
         reduction: "mean": over observed votes, whatever the batch; "authors_sum": the sums of the authors' code.
         weight_lambda, topic_lambda, ideal_lambda, text_lambda, trust_lambda, vote_lambda, scale_lambda, tensor_lambda:
             lambda_w, _y, _u, _n, _tau, _f, _alpha and _ntn of the objective.
-        delta_lambda: of the deviations of amortised bills.
+        delta_lambda: Weight of the prior of the deviations of amortised bills.
         bias_lambda: Weight of the penalty on the bias of each bill; None: number of legislators, the authors' choice.
-        corruption_level: fraction of the entries of a bag of words that are 0 in training.
-        dropout: rate, behind the layers of the denoising autoencoder and of "tensor", on the matrices of the
+        corruption_level: Fraction of the entries of a bag of words that are 0 in training.
+        dropout: Rate, behind the layers of the denoising autoencoder and of "tensor", on the matrices of the
             variational one.
     """
 

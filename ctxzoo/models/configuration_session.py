@@ -12,12 +12,12 @@ class SessionConfig(ZooConfig):
     """The base of the configurations of models that read sessions and score which item comes next.
 
     Args:
-        num_items: items that there are; their ids are 1..num_items, and 0 is padding.
+        num_items: Items that there are; their ids are 1..num_items, and 0 is padding.
         item_names: The names of the items 1..num_items, in this order; None: they are called "1", "2" and so on.
         embedding_size: E, numbers of an item vector.
         hidden_size: H, units of the state.
-        embedding_dropout: rate of dropout on item vectors.
-        pooled_dropout: rate of dropout on what the scores of the items are computed from.
+        embedding_dropout: Rate of dropout on item vectors.
+        pooled_dropout: Rate of dropout on what the scores of the items are computed from.
         max_history: The last items of a session that a recommendation reads at most: as many as those of the training.
     """
 

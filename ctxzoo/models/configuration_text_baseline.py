@@ -16,21 +16,21 @@ class TextBaselineConfig(TextClassifierConfig):
     The fields of `TextClassifierConfig` come first.
 
     Args:
-        encoder: mean; attention (K steps, one weight for each token); cnn (Kim 2014); bigru (maximum over the states);
+        encoder: Mean; attention (K steps, one weight for each token); cnn (Kim 2014); bigru (maximum over the states);
             transformer (mean of the states); over the states of a bidirectional GRU also self_attentive (several heads,
             Lin et al. 2017) and bilinear_attention (one head, Mehta et al. 2019).
-        num_steps, rank, eval_context: settings of attention: K, u, and c^0 at evaluation; in training it is random.
-        kernel_sizes, num_filters: settings of cnn: words in a window of each group of filters, filters of each group.
-        recurrent_size: states of each direction of bigru, self_attentive and bilinear_attention.
-        attention_size, attention_heads: settings of self_attentive: rows of W_s1 (d_a) and of W_s2.
-        overlap_penalty: lambda, the weight in the loss of how much the heads of self_attentive look at the same words.
-        num_heads, num_layers: heads of each layer of transformer, and its layers.
-        transformer_size: width of the layers of transformer, to which a linear map brings the tokens; positions are
+        num_steps, rank, eval_context: Settings of attention: K, u, and c^0 at evaluation; in training it is random.
+        kernel_sizes, num_filters: Settings of cnn: words in a window of each group of filters, filters of each group.
+        recurrent_size: States of each direction of bigru, self_attentive and bilinear_attention.
+        attention_size, attention_heads: Settings of self_attentive: rows of W_s1 (d_a) and of W_s2.
+        overlap_penalty: Lambda, the weight in the loss of how much the heads of self_attentive look at the same words.
+        num_heads, num_layers: Heads of each layer of transformer, and its layers.
+        transformer_size: Width of the layers of transformer, to which a linear map brings the tokens; positions are
             added after it, so position_dim is best 0. 0: the layers have the width of the tokens, without a map.
-        dropout: rate of dropout on the tokens, and within the Transformer's layers.
-        pooled_dropout: rate of dropout on the vector of the text.
-        classifier_size: units of the classifier's hidden layer, ReLU; 0: the classifier is a linear layer.
-        classifier_dropout: rate of dropout on these units.
+        dropout: Rate of dropout on the tokens, and within the Transformer's layers.
+        pooled_dropout: Rate of dropout on the vector of the text.
+        classifier_size: Units of the classifier's hidden layer, ReLU; 0: the classifier is a linear layer.
+        classifier_dropout: Rate of dropout on these units.
     """
 
     model_type = "ctxzoo_text_baseline"

@@ -12,13 +12,14 @@ class VoteConfig(ZooConfig):
     """The base of the configurations of models that predict how each legislator votes on a bill.
 
     Args:
-        num_legislators: U.
+        num_legislators: Number of legislators U.
         num_bills: D, bills with votes to train on; their ids are 0..num_bills - 1.
         vocab_size: V, words of the texts of bills.
         legislator_names: The names of the legislators 0..U - 1, in this order; None: they are called "0", "1", ...
-        legislator_groups: the party, or the like, of each legislator, for pictures; no model reads it.
+        legislator_groups: The party, or the like, of each legislator, for pictures; no model reads it.
         bill_names: The names of the bills 0..D - 1, in this order; None: they are called "0", "1", ...
-        words: of the entries of a bag of words, in small letters; None: texts cannot be read, bags of words can.
+        words: Words that the entries of a bag of words stand for, in small letters; None: texts cannot be read, bags of
+            words can.
         cut_outcomes: Whether parts of a text in brackets that tell how a vote ended are cut out before words are
             counted (`without_outcomes`). Checkpoints of before November 2026 were trained without that.
     """

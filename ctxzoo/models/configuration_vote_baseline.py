@@ -17,14 +17,14 @@ class VoteBaselineConfig(VoteConfig):
         kind: ideal_point: x_u . a_d + b_d; autorec: an autoencoder of the votes on a bill; cdae: one with a vector for
             each bill, of votes that are left out in part; trust_svd: factors of legislators, of the bills that they
             voted on and of whom they trust; cdl: factors of bills that follow from their texts.
-        with_network: of ideal_point: what the others vote on the bill is added, weighed by trust.
+        with_network: Whether ideal_point adds what the others vote on the bill, weighed by trust.
         factors: K, numbers of a point, factor or code.
-        hidden_widths: of the layers of autorec and cdl between their input and the code.
-        ridge: weight of the squares of factors, points and layers.
-        trust_ridge: of the squares of the trust weights, and of TrustSVD's errors of trust.
-        text_weight: of the squared errors of texts, of cdl.
-        corruption_level: fraction of the inputs that are 0 in training, of cdae and cdl.
-        dropout: rate, behind the layers of autorec and cdl, on the bills' points of ideal_point and trust_svd.
+        hidden_widths: Widths of the layers of autorec and cdl between their input and the code.
+        ridge: Weight of the squares of factors, points and layers.
+        trust_ridge: Weight of the squares of the trust weights, and of TrustSVD's errors of trust.
+        text_weight: Weight of the squared errors of texts in cdl.
+        corruption_level: Fraction of the inputs that are 0 in training, of cdae and cdl.
+        dropout: Rate, behind the layers of autorec and cdl, on the bills' points of ideal_point and trust_svd.
     """
 
     model_type = "ctxzoo_vote_baseline"

@@ -18,7 +18,7 @@ class WordEmbeddingConfig(ZooConfig):
 
     Args:
         vocab_size: V, rows of every table of words, those of special tokens included.
-        num_special_tokens: how many of the first ids belong to padding, mask and the like: their rows are 0, and they
+        num_special_tokens: How many of the first ids belong to padding, mask and the like: their rows are 0, and they
             are neither context nor predicted.
         word_dim: d, width of a word vector.
         window: b, positions on each side: -b to -1 and 1 to b.

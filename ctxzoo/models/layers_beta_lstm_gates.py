@@ -25,14 +25,14 @@ class GateStatistics:
     """The gates of one layer and direction at every step of a sequence; 0 at padding.
 
     Attributes:
-        layer: number of the layer, from 0.
-        reverse: whether it reads from the end.
+        layer: Number of the layer, from 0.
+        reverse: Whether it reads from the end.
         input_gate, forget_gate: (B, n, H) E[i] and E[f], given what was read before; the gates, where none are drawn.
         correlation: (B, n, H) of i and f as they are drawn, an estimate; 0 where they are independent; None for a cell
             whose gates are not drawn.
         shapes: (B, n, K, H) alpha; None for a cell whose gates are not drawn.
         divergence: (B, n) of the Gamma variables from the prior, the sum over units; None without Gamma variables.
-        dead_fraction: which part of the alpha at real steps is below `DEAD_SHAPE`; None without alpha.
+        dead_fraction: Fraction of the alpha at real steps is below `DEAD_SHAPE`; None without alpha.
     """
 
     layer: int
@@ -50,12 +50,12 @@ class Encoding:
     """What a `BetaLSTM` makes of a batch.
 
     Attributes:
-        outputs: one (B, n, D) behind each layer, 0 at padding; D = H, or 2H with two directions side by side.
+        outputs: One (B, n, D) behind each layer, 0 at padding; D = H, or 2H with two directions side by side.
         state: h and c behind the last real step, (num_layers, B, H) each; with two directions (2 num_layers, B, H), in
             the order of `nn.LSTM`.
-        gates: pre-activations (n, B, K, H) of the gates of each layer and direction, in the order in which it read.
-        mask: boolean (B, n), True at real steps; None where all are.
-        cell, eps, prior: of the layer.
+        gates: Pre-activations (n, B, K, H) of the gates of each layer and direction, in the order in which it read.
+        mask: Boolean (B, n), True at real steps; None where all are.
+        cell, eps, prior: Cell, eps and prior of the layer.
         directions: 1 or 2.
     """
 
@@ -104,8 +104,9 @@ class Encoding:
         """Return the gates of each layer and direction, in the order of the state.
 
         Args:
-            samples: draws for the estimate of each correlation, whose standard error is about 1 / sqrt(samples).
-            generator: of these draws; None: one of a fixed seed, so that nothing else is drawn differently.
+            samples: Draws for the estimate of each correlation, whose standard error is about 1 / sqrt(samples).
+            generator: Generator of the random numbers of these draws; None: one of a fixed seed, so that nothing else
+                is drawn differently.
         """
         if generator is None:
             generator = torch.Generator(self.gates[0].device).manual_seed(0)

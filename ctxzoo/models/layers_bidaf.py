@@ -34,9 +34,9 @@ class PositionEmbedding(nn.Module):
 
     Args:
         kind: none, sinusoidal or learned.
-        max_positions: rows of the learned table.
-        width: d.
-        scale: factor of the sinusoids.
+        max_positions: Rows of the learned table.
+        width: Width d.
+        scale: Factor of the sinusoids.
 
     Raises:
         ValueError: in forward, when the input is longer than the learned table.
@@ -103,12 +103,12 @@ class CharCnn(nn.Module):
     batch to its longest word is allowed.
 
     Args:
-        vocab_size: characters; row 0 is padding (zero and never trained), row 1 unknown.
-        embedding_size: width of a character.
-        channels: filters.
-        kernel_size: w.
+        vocab_size: Characters; row 0 is padding (zero and never trained), row 1 unknown.
+        embedding_size: Width of a character.
+        channels: Filters.
+        kernel_size: Kernel size w.
         max_word_length: L; more characters are an error of the caller.
-        dropout: rate on the character embeddings.
+        dropout: Rate on the character embeddings.
     """
 
     def __init__(
@@ -223,9 +223,9 @@ class AttentionFlow(nn.Module):
     """BiDAF's attention flow layer: similarity of dropped-out c and q, then G from c and q themselves.
 
     Args:
-        width: d of the encoded words.
-        dropout: rate on the c and q that enter S.
-        query_to_context: see `ops_bidaf.attention_flow`.
+        width: Width d of the encoded words.
+        dropout: Rate on the c and q that enter S.
+        query_to_context: Form of the query-to-context attention, see `ops_bidaf.attention_flow`.
     """
 
     def __init__(
@@ -254,8 +254,8 @@ class SingleHeadSelfAttention(nn.Module):
     """Self-attention with one head, softmax(X W_q (X W_k)^T / sqrt(d)) X W_v, without bias and output map.
 
     Args:
-        width: d.
-        dropout: rate on the attention weights.
+        width: Width d.
+        dropout: Rate on the attention weights.
         residual: False is the paper's literal layer, which has no path around it; True adds x and a LayerNorm [ours].
     """
 
@@ -291,9 +291,9 @@ class ContextSelfAttention(nn.Module):
     x + relu(W' [r ; a ; r*a]).
 
     Args:
-        input_size: width of G.
+        input_size: Width of G.
         hidden_size: h; the output has width 2h.
-        dropout: rate on the inputs of the GRU and of the attention.
+        dropout: Rate on the inputs of the GRU and of the attention.
     """
 
     def __init__(self, input_size: int, hidden_size: int, dropout: float) -> None:

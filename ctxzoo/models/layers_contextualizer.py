@@ -19,10 +19,10 @@ class Contextualizer(nn.Module):
     """K steps of second-order attention, each from the context that the step before gave (Algorithm 1).
 
     Args:
-        width: m.
-        rank: u.
-        num_steps: K.
-        recurrent: whether all steps share one (U, V, W); otherwise each has its own.
+        width: Width m.
+        rank: Rank u.
+        num_steps: Number of steps K.
+        recurrent: Whether all steps share one (U, V, W); otherwise each has its own.
     """
 
     gradient_checkpointing = False
@@ -55,9 +55,9 @@ class Contextualizer(nn.Module):
 
         Args:
             x: (B, n, m) tokens.
-            mask: boolean (B, n).
+            mask: Boolean (B, n).
             context: c^0, (B, m), or (B, S, m) for S starts of each document.
-            with_weights: whether to return the weights.
+            with_weights: Whether to return the weights.
 
         Returns:
             c^1 to c^K, each of the shape of `context`; and a^1 to a^K, each (B, n, m) or (B, S, n, m), or nothing.
@@ -91,8 +91,8 @@ class TokenwiseContextualizer(Contextualizer):
     """Every token is a context of its own, and all of them are corrected at once (Algorithm 2).
 
     Args:
-        width, rank, num_steps, recurrent: as in `Contextualizer`.
-        values: what is summed up in a step: the tokens as the step before left them ("previous"), or x ("tokens").
+        width, rank, num_steps, recurrent: Arguments of `Contextualizer`.
+        values: What is summed up in a step: the tokens as the step before left them ("previous"), or x ("tokens").
     """
 
     def __init__(
@@ -108,8 +108,8 @@ class TokenwiseContextualizer(Contextualizer):
 
         Args:
             x: (B, n, m) tokens.
-            mask: boolean (B, n).
-            with_weights: whether to return the weights.
+            mask: Boolean (B, n).
+            with_weights: Whether to return the weights.
 
         Returns:
             y^1 to y^K, each (B, n, m), 0 at padding; and on request, for each step, the mean of the weights over the

@@ -31,7 +31,7 @@ class AttentionAux:
         context_weights: (B, h, queries, keys) weights by which a context is gathered.
         modulation: (B, h, queries, d) what a context multiplies queries by.
         divergence: (B,) nats by which what was drawn for each example departs from its prior.
-        clamped: scalar, the fraction of denominators that were clamped.
+        clamped: Scalar, the fraction of denominators that were clamped.
         state: Tensors of what the layer has read, for the next steps; None unless `use_cache` requests it.
     """
 
@@ -70,13 +70,13 @@ class Attention(nn.Module):
             query: (B, h, queries, d).
             key: (B, h, keys, d).
             value: (B, h, keys, dv).
-            mask: boolean (B, keys), True where a key is real; None: all are.
-            causal: query i, counted from the end (i + keys - queries), sees keys up to its own.
+            mask: Boolean (B, keys), True where a key is real; None: all are.
+            causal: Query i, counted from the end (i + keys - queries), sees keys up to its own.
             hidden_states: (B, keys, m) what the layer reads, for mechanisms with maps of their own.
             score_bias: (B, h or 1, queries, keys) nats that are added to the logarithm of the similarity.
             state: Tensors of earlier steps; keys, values and mask are then those of the new steps. Default: none.
-            use_cache: give the state behind the last key.
-            output_attentions: give weights, similarity and importance, where the mechanism has them.
+            use_cache: Give the state behind the last key.
+            output_attentions: Give weights, similarity and importance, where the mechanism has them.
             places: (K,) of the queries whose output is wanted, where `causal`, `score_bias`, `use_cache` and
                 `output_attentions` are not; what depends on all queries still does. None: all.
 
@@ -100,7 +100,7 @@ def with_past(
     """Return keys, values and mask of all steps, (B, h, keys, ...) and (B, keys), of a state that holds these three.
 
     Args:
-        state: keys, values and mask of the steps before; None: there are none.
+        state: Keys, values and mask of the steps before; None: there are none.
         key, value, mask: Keys, values and mask of the new steps; see `Attention.forward`.
     """
     if state is None:
@@ -132,8 +132,8 @@ class DotAttention(Attention):
     dot product consists: q.k / sqrt(d) = -||q - k||^2 / (2 sqrt d) + (||q||^2 + ||k||^2) / (2 sqrt d).
 
     Args:
-        dropout: rate of dropout on the weights.
-        memory_length: keys that a state holds at most; 0: all.
+        dropout: Rate of dropout on the weights.
+        memory_length: Keys that a state holds at most; 0: all.
     """
 
     def __init__(self, dropout: float = 0.0, memory_length: int = 0) -> None:
@@ -190,9 +190,9 @@ class MultiHeadAttention(nn.Module):
 
     Args:
         hidden_size: m, a multiple of `num_heads`.
-        num_heads: h.
+        num_heads: Number of heads h.
         attention: Module from queries, keys and values to outputs.
-        deviation: standard deviation of the start of the last map.
+        deviation: Standard deviation of the start of the last map.
     """
 
     def __init__(self, hidden_size: int, num_heads: int, attention: Attention, deviation: float = DEVIATION) -> None:
@@ -217,9 +217,9 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             x: (B, n, m).
-            mask: boolean (B, n), True at real steps.
+            mask: Boolean (B, n), True at real steps.
             rotary: Cosines and sines of `rotary_factors`; None: queries and keys are not turned.
-            causal, requests: see `Attention.forward`, whose other arguments by name the requests are.
+            causal, requests: Arguments of `Attention.forward`, whose other arguments by name the requests are.
 
         Returns:
             (B, n or K, m), and what else the attention gives.
@@ -238,11 +238,11 @@ class EncoderBlock(nn.Module):
     """A pre-norm block: x + Attention(LN x), then x + MLP(LN x) with GELU, 0 at padding.
 
     Args:
-        attention: the heads.
-        hidden_size: m.
-        inner_size: width of the hidden layer of the network.
-        dropout: rate of dropout on both terms that are added.
-        deviation: standard deviation of the start of the network's last map.
+        attention: The heads.
+        hidden_size: Hidden size m.
+        inner_size: Width of the hidden layer of the network.
+        dropout: Rate of dropout on both terms that are added.
+        deviation: Standard deviation of the start of the network's last map.
     """
 
     def __init__(

@@ -38,8 +38,8 @@ class GlobalContext(nn.Module):
 
     Args:
         size: E, numbers of an item vector.
-        num_topics: K.
-        rate: rate of dropout on s.
+        num_topics: Number of topics K.
+        rate: Rate of dropout on s.
     """
 
     def __init__(self, size: int, num_topics: int, rate: float) -> None:
@@ -62,11 +62,11 @@ class HcrnnCell(nn.Module):
     """The weights of the recurrence (`ops_hcrnn`), named after what they are for.
 
     Args:
-        item_size: E.
-        hidden_size: H.
-        num_topics: K.
+        item_size: Item size E.
+        hidden_size: Hidden size H.
+        num_topics: Number of topics K.
         version: 1, 2 or 3, which reset gate.
-        constraint: how D is kept from being negative: "clip" after each step of an optimizer, see `project`; or
+        constraint: How D is kept from being negative: "clip" after each step of an optimizer, see `project`; or
             "softplus" of the parameter.
     """
 
@@ -206,8 +206,8 @@ class Readout(nn.Module):
 
     Args:
         item_size: E, numbers of a local context.
-        hidden_size: H.
-        with_global: whether there is a global channel ("bi").
+        hidden_size: Hidden size H.
+        with_global: Whether there is a global channel ("bi").
     """
 
     def __init__(self, item_size: int, hidden_size: int, with_global: bool) -> None:
@@ -230,8 +230,8 @@ class Readout(nn.Module):
 
         Args:
             states, contexts: h and c of each step, in the shape that `predictions` says.
-            last, last_context: those at which the predictions stand, likewise.
-            predictions: which steps each sees.
+            last, last_context: States and contexts at which the predictions stand, likewise.
+            predictions: Which steps each sees.
         """
         scores = self.local.scores(states, predictions.to_steps(self.local.last(last)))
         local, weights = predictions.sums(scores, states)

@@ -52,24 +52,24 @@ class HigherOrderAttention(Attention):
 
     Args:
         num_heads: h, of both kinds.
-        head_size: d.
+        head_size: Head size d.
         hidden_size: m, width of what the layer reads, from which come second keys and values.
-        order_type: one of `ORDER_TYPES`.
+        order_type: One of `ORDER_TYPES`.
 
             trilinear, volume: all pairs of keys, `pair_attention`.
             contextual: the score of a key is modulated by a context that the query gathers, `modulated_query`.
             factorised: products of sums over keys, `factorised_attention`.
             anova: scores of higher order in the numbers of a head, `anova_scores`.
-        num_higher_heads: heads of higher order; None: all.
-        max_exact_length: the longest sequence whose pairs are formed without a window.
-        window: keys of a pair are among the last so many; None: all. No key behind the query is then seen.
-        distinct: keys of a pair differ (trilinear, volume, factorised).
+        num_higher_heads: Heads of higher order; None: all.
+        max_exact_length: The longest sequence whose pairs are formed without a window.
+        window: Keys of a pair are among the last so many; None: all. No key behind the query is then seen.
+        distinct: Keys of a pair differ (trilinear, volume, factorised).
         order: Tokens that factorised attention joins, the query included, 2 to 4; m of `anova_scores`, 1 or above;
             None: 3 and 2.
-        qk_norm: root mean square normalisation of the queries, keys and second keys of heads of higher order: products
+        qk_norm: Root mean square normalisation of the queries, keys and second keys of heads of higher order: products
             of three factors have heavy tails.
-        dropout: rate of dropout on the weights, or on the output of factorised heads.
-        memory_length: keys that a growing state holds at most; 0: all. Sums need none.
+        dropout: Rate of dropout on the weights, or on the output of factorised heads.
+        memory_length: Keys that a growing state holds at most; 0: all. Sums need none.
 
     Raises:
         ValueError: an unknown name, or a number that the kind cannot have.

@@ -11,9 +11,9 @@ class InitialContext(nn.Module):
     """The context c^0 that each document starts from.
 
     Args:
-        width: m.
-        kind: ones; learned, a vector that starts at ones; or random, drawn from U(-1, 1) for each document.
-        evaluation: what `random` does at evaluation: fixed takes vectors that are drawn when the module is made and
+        width: Width m.
+        kind: Ones; learned, a vector that starts at ones; or random, drawn from U(-1, 1) for each document.
+        evaluation: What `random` does at evaluation: fixed takes vectors that are drawn when the module is made and
             saved with it; redraw draws as in training.
         samples: S, number of starts of each document at evaluation.
     """

@@ -79,12 +79,12 @@ class SpectralDensity(nn.Module):
     products of the heads are multiplied: with C at 0 instead t would be 0, and at t = 0 the gradient of t t' is 0 too.
 
     Args:
-        num_heads: h.
-        head_size: d.
+        num_heads: Number of heads h.
+        head_size: Head size d.
         num_features: M, frequencies, an even number.
-        start_variance: mean of w^2 at the start.
-        copula: whether the noise of the heads is joined by a Gaussian copula (MIKAN); otherwise they are independent.
-        noise_seed: of the noise in evaluation.
+        start_variance: Mean of w^2 at the start.
+        copula: Whether the noise of the heads is joined by a Gaussian copula (MIKAN); otherwise they are independent.
+        noise_seed: Seed of the noise in evaluation.
 
     Raises:
         ValueError: an odd number of frequencies.
@@ -154,7 +154,7 @@ class SpectralDensity(nn.Module):
 
         Args:
             summary: m, (B, h, n, 2 d) float32 or wider, of each example (n = 1) or of each position.
-            noise: e+ and e- of `draw_noise`, shared by calls that belong together; None: drawn here.
+            noise: E+ and e- of `draw_noise`, shared by calls that belong together; None: drawn here.
         """
         u = F.leaky_relu(map_in_type(self.summary, summary), SLOPE)
         mean = map_in_type(self.mean, u)
@@ -186,7 +186,7 @@ def quasi_normal(shape: tuple[int, ...], seed: int) -> torch.Tensor:
 
     Args:
         shape: (2, h, K, d): K points of 2 d dimensions for each head.
-        seed: of the scrambling; heads have their own.
+        seed: Seed of the scrambling; heads have their own.
     """
     halves, heads, number, size = shape
     engine: Any = torch.quasirandom.SobolEngine
@@ -216,7 +216,7 @@ class Kernel(nn.Module):
 
         Args:
             importance: (B, h, keys) in nats.
-            query, key, value, mask, causal: see `Attention.forward`; query and key in float32 or wider.
+            query, key, value, mask, causal: Arguments of `Attention.forward`; query and key in float32 or wider.
         """
         return None
 
@@ -225,7 +225,7 @@ class RbfKernel(Kernel):
     """exp(-||q - k||^2 / (2 s)).
 
     Args:
-        scale: s.
+        scale: Scale s.
     """
 
     def __init__(self, scale: float) -> None:
@@ -258,10 +258,10 @@ class DirectKernel(Kernel):
     They start as a draw by which its mean over draws is the RBF kernel, so that training starts near dot products.
 
     Args:
-        num_heads: h.
-        head_size: d.
-        num_features: M.
-        scale: s.
+        num_heads: Number of heads h.
+        head_size: Head size d.
+        num_features: Number of features M.
+        scale: Scale s.
     """
 
     def __init__(self, num_heads: int, head_size: int, num_features: int, scale: float) -> None:
@@ -312,11 +312,11 @@ class KernelAttention(Attention):
     `DotAttention`.
 
     Args:
-        kernel: of queries and keys.
+        kernel: Kernel of queries and keys.
         scale: s, of the importance.
-        p_norm: p of the importance, above 0; below 1 it grows so fast with d that one key takes all.
-        dropout: rate of dropout on the weights.
-        memory_length: keys that a state holds at most; 0: all.
+        p_norm: Exponent p of the importance, above 0; below 1 it grows so fast with d that one key takes all.
+        dropout: Rate of dropout on the weights.
+        memory_length: Keys that a state holds at most; 0: all.
         gated_heads: Heads with a gate g of their own, 0 at the start: the logarithm of the similarity is then
             (1 - g) log rbf + g log kappa, which with p = 2 starts as dot products exactly; 0: no gates.
 
@@ -412,7 +412,7 @@ class KernelAttention(Attention):
         Args:
             log_similarity: (B, h, queries, keys).
             importance: (B, h, keys).
-            value, visible, score_bias: see `attend` and `Attention.forward`.
+            value, visible, score_bias: Arguments of `attend` and `Attention.forward`.
         """
         energy = log_similarity + importance.unsqueeze(-2)
         if score_bias is not None:
@@ -430,8 +430,8 @@ class ImplicitKernelAttention(KernelAttention):
     same frequencies.
 
     Args:
-        density: a summary of the example to frequencies.
-        importance: the other arguments of `KernelAttention`.
+        density: A summary of the example to frequencies.
+        importance: The other arguments of `KernelAttention`.
     """
 
     def __init__(self, density: SpectralDensity, scale: float, p_norm: float = 2.0, **importance: Any) -> None:
@@ -537,7 +537,7 @@ def masked_means(
 
     Args:
         query, key: (B, h, queries, d), (B, h, keys, d).
-        query_mask, key_mask: boolean (B, queries), (B, keys), True where one counts; None: all do.
+        query_mask, key_mask: Boolean (B, queries), (B, keys), True where one counts; None: all do.
     """
     means = []
     for x, mask in ((query, query_mask), (key, key_mask)):
@@ -560,7 +560,7 @@ def running_means(
 
     Args:
         query, key: (B, h, n, d).
-        mask: boolean (B, n), True where a position counts.
+        mask: Boolean (B, n), True where a position counts.
         sums: (B, h, 2 d), of the positions before; None: there are none.
         count: (B,), how many they are.
 
@@ -616,7 +616,7 @@ class RowContext(nn.Module):
     """Scaled features of rows, which are saved with the weights; 0 until they are given.
 
     Args:
-        number: of rows.
+        number: Number of rows.
         size: I, numbers of a row.
     """
 

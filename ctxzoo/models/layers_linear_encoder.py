@@ -33,14 +33,14 @@ class EfficientAttention(Attention):
     """Attention by features of queries and keys (ESA); see `linear_attention` and `feature_map`.
 
     Args:
-        num_heads: h.
-        head_size: d.
-        feature_map: one of `FEATURE_MAPS`.
+        num_heads: Number of heads h.
+        head_size: Head size d.
+        feature_map: One of `FEATURE_MAPS`.
         num_features: M; None: `default_num_features`. elu takes d.
-        p_norm: p of the importance; elu has none, as in Katharopoulos et al. (2020).
-        qk_norm: layer normalisation of the queries and keys of each head: the variance of random features grows like
+        p_norm: Exponent p of the importance; elu has none, as in Katharopoulos et al. (2020).
+        qk_norm: Layer normalisation of the queries and keys of each head: the variance of random features grows like
             exp(||q' + k'||^2).
-        seed: of the projections; give each layer one of its own.
+        seed: Seed of the projections; give each layer one of its own.
 
     Raises:
         ValueError: an unknown feature map, a p_norm that is none, sizes below 1, or other than d features of elu.

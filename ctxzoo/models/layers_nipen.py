@@ -36,9 +36,9 @@ class VariationalAutoencoder(nn.Module):
 
     Args:
         size: V, entries of a bag of words.
-        widths: of the hidden layers, from the words on.
-        code_size: K.
-        rate: of dropout.
+        widths: Widths of the hidden layers, from the words on.
+        code_size: Code size K.
+        rate: Rate of dropout.
     """
 
     def __init__(self, size: int, widths: list[int], code_size: int, rate: float) -> None:
@@ -78,9 +78,9 @@ class TensorAgreement(nn.Module):
     t[d, u] = x[u] * (y[d] * a[d]);  h <- dropout(tanh(W h + c)) for each hidden layer;  W_1 h + c_1
 
     Args:
-        size: K.
-        widths: of the hidden layers.
-        rate: of dropout.
+        size: Size K.
+        widths: Widths of the hidden layers.
+        rate: Rate of dropout.
     """
 
     def __init__(self, size: int, widths: list[int], rate: float) -> None:

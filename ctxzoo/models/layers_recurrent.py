@@ -24,8 +24,8 @@ class MaskedBiRNN(nn.Module):
     weights to itself, and reads packed rows.
 
     Args:
-        input_size: D.
-        hidden_size: h of each direction.
+        input_size: Input size D.
+        hidden_size: Hidden size h of each direction.
         cell: "lstm" or "gru".
     """
 

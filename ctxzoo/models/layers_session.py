@@ -35,7 +35,7 @@ class StepAttention(nn.Module):
     beta_t = v . sigmoid(W_e h_t + W_d h_T);  w = softmax over the steps that are seen;  sum_t w_t h_t
 
     Args:
-        size: H.
+        size: Size H.
     """
 
     def __init__(self, size: int) -> None:
@@ -76,8 +76,8 @@ class BilinearScores(nn.Module):
 
     Args:
         item_size: E, columns of W_emb.
-        size: numbers of a representation.
-        rate: rate of dropout on it.
+        size: Numbers of a representation.
+        rate: Rate of dropout on it.
     """
 
     def __init__(self, item_size: int, size: int, rate: float) -> None:

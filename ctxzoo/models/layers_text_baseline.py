@@ -44,10 +44,10 @@ class ScalarAttention(nn.Module):
     as in Vaswani et al. (2017), the first weights of long vectors are those of one token alone, and nothing is learned.
 
     Args:
-        width: m.
-        rank: u.
-        num_steps: K.
-        start: returns the first c.
+        width: Width m.
+        rank: Rank u.
+        num_steps: Number of steps K.
+        start: Returns the first c.
     """
 
     def __init__(self, width: int, rank: int, num_steps: int, start: InitialContext) -> None:
@@ -83,9 +83,9 @@ class ConvolutionEncoder(nn.Module):
     A text of n words has n - w + 1 windows of w words, a shorter one a single window with zeros after its words.
 
     Args:
-        width: m.
-        kernel_sizes: w of each group of filters.
-        num_filters: filters of each group.
+        width: Width m.
+        kernel_sizes: Kernel sizes w of each group of filters.
+        num_filters: Filters of each group.
     """
 
     def __init__(self, width: int, kernel_sizes: list[int], num_filters: int) -> None:
@@ -108,8 +108,8 @@ class RecurrentEncoder(nn.Module):
     """A bidirectional GRU and the maximum over its states, feature by feature; d = h = 2 * `size`.
 
     Args:
-        width: m.
-        size: states of each direction.
+        width: Width m.
+        size: States of each direction.
     """
 
     def __init__(self, width: int, size: int) -> None:
@@ -130,9 +130,9 @@ class SelfAttention(nn.Module):
     `nn.MultiheadAttention`. Weights start from the same draws, and a state with torch's names loads.
 
     Args:
-        size: h.
-        num_heads: heads, a divisor of h.
-        rate: rate of dropout on the weights of the words.
+        size: Size h.
+        num_heads: Heads, a divisor of h.
+        rate: Rate of dropout on the weights of the words.
     """
 
     def __init__(self, size: int, num_heads: int, rate: float) -> None:
@@ -170,9 +170,9 @@ class TransformerLayer(nn.Module):
     """A layer of torch's Transformer encoder: norm after each part, feed-forward 4h, ReLU.
 
     Args:
-        size: h.
-        num_heads: heads of its attention.
-        rate: rate of dropout behind the attention, on its weights, and twice in the feed-forward part.
+        size: Size h.
+        num_heads: Heads of its attention.
+        rate: Rate of dropout behind the attention, on its weights, and twice in the feed-forward part.
     """
 
     def __init__(self, size: int, num_heads: int, rate: float) -> None:
@@ -198,12 +198,12 @@ class TransformerEncoder(nn.Module):
     """A Transformer encoder and the mean of its states; d = h.
 
     Args:
-        width: m.
+        width: Width m.
         size: h, to which a linear map brings the tokens, and sinusoids of their positions are added (Vaswani et al.
             2017, section 3.5); 0: the layers read the tokens as they are, h = m.
-        num_heads: heads of each layer.
-        num_layers: number of layers.
-        dropout: rate within the layers.
+        num_heads: Heads of each layer.
+        num_layers: Number of layers.
+        dropout: Rate within the layers.
     """
 
     def __init__(self, width: int, size: int, num_heads: int, num_layers: int, dropout: float) -> None:
@@ -238,8 +238,8 @@ def spread(fractions: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tens
 
     Args:
         fractions: (B, n), of the window that begins at each word.
-        mask: boolean (B, n).
-        size: words in a window.
+        mask: Boolean (B, n).
+        size: Words in a window.
 
     Returns:
         (B, n), the sum that each word gets, 0 outside the mask.
@@ -257,9 +257,9 @@ class AttentiveRecurrentEncoder(nn.Module):
     states of a bidirectional GRU: h = 2 * `size` and d = m h, with m heads.
 
     Args:
-        width: width of the tokens.
-        size: states of each direction.
-        scores: returns (B, n, m) from the states (B, n, h).
+        width: Width of the tokens.
+        size: States of each direction.
+        scores: Returns (B, n, m) from the states (B, n, h).
     """
 
     def __init__(self, width: int, size: int, scores: nn.Module) -> None:
@@ -281,9 +281,9 @@ class AdditiveScores(nn.Module):
     """Scores of several heads, W_s2 tanh(W_s1 h_t) (Lin et al. 2017, equation 6).
 
     Args:
-        width: h.
-        attention_size: rows of W_s1.
-        num_heads: rows of W_s2.
+        width: Width h.
+        attention_size: Rows of W_s1.
+        num_heads: Rows of W_s2.
     """
 
     def __init__(self, width: int, attention_size: int, num_heads: int) -> None:
@@ -302,7 +302,7 @@ class BilinearScores(nn.Module):
     All weights start from N(0, 0.1^2), as the paper has it for W_w and b_w.
 
     Args:
-        width: h.
+        width: Width h.
     """
 
     def __init__(self, width: int) -> None:

@@ -21,10 +21,10 @@ class RandomEmbedding(nn.Embedding):
     """A table of word vectors drawn from U(-bound, bound); row 0 (padding) is zero.
 
     Args:
-        vocab_size, width: size of the table.
-        trainable: whether the rows are trained.
-        bound: bound of the distribution.
-        seed: seed of a table that is not trained: the table is a function of this number alone (`seeded_uniform`), and
+        vocab_size, width: Size of the table.
+        trainable: Whether the rows are trained.
+        bound: Bound of the distribution.
+        seed: Seed of a table that is not trained: the table is a function of this number alone (`seeded_uniform`), and
             checkpoints do not hold it. None draws the table as other weights are drawn.
     """
 
@@ -80,11 +80,11 @@ class TextInput(nn.Module):
     """The tokens x_i = [E[w_i] ; PE(i)]: sinusoids side by side with the word vectors, not added to them.
 
     Args:
-        words: the table E. Ids behind its last row, those of hashed n-grams, are read as padding.
-        num_ids: ids of the tokenizer; None: as many as the table has rows.
+        words: The table E. Ids behind its last row, those of hashed n-grams, are read as padding.
+        num_ids: Ids of the tokenizer; None: as many as the table has rows.
         position_dim: p, width of the sinusoids; 0: no positions.
-        dropout: rate of dropout on x.
-        word_dropout: rate at which whole words are left out in training.
+        dropout: Rate of dropout on x.
+        word_dropout: Rate at which whole words are left out in training.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class TextInput(nn.Module):
         Args:
             input_ids: (B, n).
             attention_mask: (B, n), 1 at words, 0 elsewhere; None: all 1. Positions count the words.
-            inputs_embeds: in place of input_ids, (B, n, v) word vectors, or (B, n, v + p) with positions; any values
+            inputs_embeds: Word vectors (B, n, v) in place of input_ids, or (B, n, v + p) with positions; any values
                 outside the mask.
 
         Returns:
@@ -195,8 +195,8 @@ class StepInput(nn.Module):
     """The steps of a sequence that is no text, as they are given.
 
     Args:
-        size: numbers of a step.
-        dropout: rate of dropout on them.
+        size: Numbers of a step.
+        dropout: Rate of dropout on them.
     """
 
     words = None  # there is no table of words

@@ -41,7 +41,7 @@ class TimeEncoding(nn.Module):
 
     Attributes:
         size: D, numbers of a feature vector.
-        kernel_scale: factor of the inner product as a kernel, so that it is of the size of 1.
+        kernel_scale: Factor of the inner product as a kernel, so that it is of the size of 1.
     """
 
     kernel_scale = 1.0
@@ -60,7 +60,7 @@ class BochnerTime(TimeEncoding):
 
     Args:
         size: D, even.
-        tied: one frequency and one beta for a sine and its cosine, so that the kernel is one of the gap alone; untied
+        tied: One frequency and one beta for a sine and its cosine, so that the kernel is one of the gap alone; untied
             as in the authors' code.
     """
 
@@ -92,7 +92,7 @@ class SampledBochnerTime(TimeEncoding):
 
     Args:
         size: D, even.
-        span: longest elapsed time, in units; frequencies start between one turn of it and one turn of a unit.
+        span: Longest elapsed time, in units; frequencies start between one turn of it and one turn of a unit.
     """
 
     def __init__(self, size: int, *, span: float) -> None:
@@ -123,7 +123,7 @@ class MercerTime(TimeEncoding):
 
     Args:
         size: D periods.
-        harmonics: J.
+        harmonics: Harmonics J.
     """
 
     def __init__(self, size: int, *, harmonics: int = 10) -> None:
@@ -147,8 +147,8 @@ class Time2VecTime(TimeEncoding):
     """One linear term and sines with learned frequency and phase (Kazemi et al. 2019): `time2vec_features`.
 
     Args:
-        size: D.
-        span: longest elapsed time, in units: the linear term starts at 1 for it.
+        size: Size D.
+        span: Longest elapsed time, in units: the linear term starts at 1 for it.
     """
 
     def __init__(self, size: int, *, span: float) -> None:
@@ -182,11 +182,11 @@ class LocallyStationaryTime(TimeEncoding):
     factors of exp(2) at most to the frequencies of a component.
 
     Args:
-        num_components: A.
+        num_components: Number of components A.
         num_frequencies: M of each.
-        span: longest elapsed time, in units. Components start evenly over it, frequencies between one turn of it and
+        span: Longest elapsed time, in units. Components start evenly over it, frequencies between one turn of it and
             one turn of a unit.
-        backwards: whether times are measured from the last event, so that they are at most 0.
+        backwards: Whether times are measured from the last event, so that they are at most 0.
         behaviour_size: E, numbers of an event's vector that summaries of behaviour are made of; None: one kernel for
             all users.
     """
@@ -254,7 +254,7 @@ class BehaviourOffsets(nn.Module):
 
     Args:
         size: E, numbers of a summary.
-        num_components: A.
+        num_components: Number of components A.
     """
 
     def __init__(self, size: int, num_components: int) -> None:
@@ -277,15 +277,15 @@ class TimePosition(nn.Module):
     """Reads timestamps once, before the first layer.
 
     Args:
-        encoding: of time.
+        encoding: Encoding of time.
         combine: "kernel" or "multiply": K for the scores of every layer, see `TimeWeight`; "add": vector +
             Linear(phi); "concat": Linear([vector; phi]).
         hidden_size: E, numbers of a vector.
-        unit: of tau, above 0, in the unit of the timestamps.
+        unit: Unit of tau, above 0, in the unit of the timestamps.
         reference: "first" or "last" event, from which tau is measured. In a causal encoder "last" is the last event
             that each position sees, which only the kernels of LSTE in scores can have.
         transform: "none" or "log", see `scaled_times`.
-        causal: whether a position sees no later ones.
+        causal: Whether a position sees no later ones.
 
     Raises:
         ValueError: a causal encoder whose times would be measured from an event that a position does not see.
@@ -358,7 +358,7 @@ class TimePosition(nn.Module):
         """Return K (B, L, L), K1 and K2 (B, L, L, A) of LSTE, those of the whole history of each row.
 
         Args:
-            vectors, timestamps, mask: see `forward`.
+            vectors, timestamps, mask: Arguments of `forward`.
 
         Raises:
             ValueError: an encoding without such factors; see also `check_timestamps`.

@@ -19,9 +19,9 @@ class Table(nn.Module):
     """A table of parameters that starts from a truncated normal distribution, or constant.
 
     Args:
-        shape: of it.
-        deviation: of the start; 0: all entries are `value`.
-        value: mean of the start.
+        shape: Shape of the table.
+        deviation: Standard deviation of the start; 0: all entries are `value`.
+        value: Mean of the start.
     """
 
     def __init__(self, *shape: int, deviation: float = 0.0, value: float = 0.0) -> None:
@@ -50,10 +50,10 @@ class DenoisingAutoencoder(nn.Module):
 
     Args:
         size: V, numbers of the input.
-        widths: of the layers between.
-        code_size: K.
-        rate: of dropout.
-        linear_output: the last layer has no relu.
+        widths: Widths of the layers between.
+        code_size: Code size K.
+        rate: Rate of dropout.
+        linear_output: The last layer has no relu.
     """
 
     def __init__(
@@ -93,7 +93,8 @@ class TrustNetwork(nn.Module):
     Args:
         size: U, legislators.
         rank: G of tau = P Q; None: tau is any matrix.
-        deviation: of the weights at the start, at most 1 / sqrt(U), so that sums over all legislators stay near 1.
+        deviation: Standard deviation of the weights at the start, at most 1 / sqrt(U), so that sums over all
+            legislators stay near 1.
     """
 
     mask: torch.Tensor

@@ -14,8 +14,8 @@ class WideScores(nn.Module):
 
     Args:
         num_ids: V, rows of the table.
-        num_labels: L.
-        group_starts: first id of each group of ids whose part of the TF-IDF has length 1; see `tfidf`.
+        num_labels: Number of labels L.
+        group_starts: First id of each group of ids whose part of the TF-IDF has length 1; see `tfidf`.
     """
 
     inverse_document_frequency: torch.Tensor
@@ -70,9 +70,9 @@ def tfidf(
 
     Args:
         input_ids: (B, n).
-        mask: boolean (B, n), true at what counts.
+        mask: Boolean (B, n), true at what counts.
         inverse_document_frequency: (V,), 0 for an id that does not count.
-        group_starts: first id of each group, ascending; the first is 0.
+        group_starts: First id of each group, ascending; the first is 0.
 
     Returns:
         (B, n) in the type of `inverse_document_frequency`, 0 outside the mask.

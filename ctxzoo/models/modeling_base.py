@@ -30,12 +30,12 @@ class ZooPreTrainedModel(PreTrainedModel):
     `follows_from_config`.
 
     Attributes:
-        zoo_task: name of the problem that a head solves, such as "question-answering"; None for a base model.
-        zoo_auto_map: a map from Auto class name to `module.Class`, of the config and of every head of the architecture.
-        zoo_pipelines: a map from task to pipeline class; a checkpoint of this head carries their code.
-        renamed_weights: a map from the end of a weight's name in checkpoints of earlier versions to that of its name
+        zoo_task: Name of the problem that a head solves, such as "question-answering"; None for a base model.
+        zoo_auto_map: A map from Auto class name to `module.Class`, of the config and of every head of the architecture.
+        zoo_pipelines: A map from task to pipeline class; a checkpoint of this head carries their code.
+        renamed_weights: A map from the end of a weight's name in checkpoints of earlier versions to that of its name
             now; `from_pretrained` reads both.
-        logged_outputs: names of scalars that the base model gives in training, for training to log.
+        logged_outputs: Names of scalars that the base model gives in training, for training to log.
     """
 
     config: ZooConfig

@@ -31,13 +31,13 @@ class BetaLstmModelOutput(ModelOutput):
     Attributes:
         last_hidden_state: (B, n, D) the states of the last layer, 0 at padding.
         pooler_output: (B, D) the state at the last real step, of a second direction at the first; 0 without a step.
-        state: where `use_cache` requests it, h and c (B, H) of each layer behind the last real step, with which the
-            next steps of the sequences can be read.
+        state: States h and c (B, H) of each layer behind the last real step, with which the next steps of the sequences
+            can be read.
         kl: (B, n) the divergence of the Gamma variables from the prior in nats, the sum over layers and units; 0 at
             padding; where there is a prior, or gate statistics are requested.
-        dead_fraction: in training, which part of the shapes of drawn gates at real steps is below `DEAD_SHAPE`.
-        gate_statistics: on request, one `GateStatistics` for each layer and direction.
-        hidden_states: on request, the steps as they enter (B, n, I) and as each layer gives them (B, n, D).
+        dead_fraction: Fraction, in training, of the shapes of drawn gates at real steps is below `DEAD_SHAPE`.
+        gate_statistics: One `GateStatistics` for each layer and direction, on request.
+        hidden_states: Steps as they enter (B, n, I) and as each layer gives them (B, n, D), on request.
         attentions: None; there is no attention.
     """
 
@@ -56,9 +56,9 @@ class BetaLstmStepsOutput(ModelOutput):
     """The output of a head that scores every step.
 
     Attributes:
-        loss: scalar in nats, when labels are given.
+        loss: Scalar in nats, when labels are given.
         logits: (B, n, L).
-        state, kl, gate_statistics, hidden_states, attentions: see `BetaLstmModelOutput`.
+        state, kl, gate_statistics, hidden_states, attentions: Fields of `BetaLstmModelOutput`.
     """
 
     loss: torch.Tensor | None = None
@@ -90,9 +90,9 @@ class BetaLstmPreTrainedModel(TextPreTrainedModel):
 
         Args:
             num_samples: S, passes; each draws its gates anew.
-            generator: of the draws, on the model's device; None: torch's own. Replicas on several devices need one
-                each.
-            inputs: of `forward`.
+            generator: Generator of the random numbers of the draws, on the model's device; None: torch's own. Replicas
+                on several devices need one each.
+            inputs: Inputs of `forward`.
 
         Returns:
             What `class_probabilities` makes of the logits, of their shape, in float32 or wider.
@@ -152,12 +152,12 @@ class BetaLstmModel(BetaLstmPreTrainedModel):
         Args:
             input_ids: (B, n) words, where the model has a table.
             attention_mask: (B, n), 1 at real steps, 0 after them; default: all 1.
-            inputs_embeds: in place of input_ids, (B, n, I) steps; with a table (B, n, v) word vectors, or (B, n, v + p)
+            inputs_embeds: Steps (B, n, I) in place of input_ids; with a table (B, n, v) word vectors, or (B, n, v + p)
                 with positions.
-            state: of the steps before, as `use_cache` returned it; default: 0.
-            use_cache: return the state; default: what the config says, otherwise False.
-            output_gate_statistics: return the statistics of the gates; costs draws for their correlation.
-            output_attentions: accepted as in other models; there are none.
+            state: State of the steps before, as `use_cache` returned it; default: 0.
+            use_cache: Return the state; default: what the config says, otherwise False.
+            output_gate_statistics: Return the statistics of the gates; costs draws for their correlation.
+            output_attentions: Accepted as in other models; there are none.
 
         Raises:
             ValueError: see `TextInput.forward`, or `StepInput.forward` without a table; a mask with a real step after
@@ -240,7 +240,7 @@ class BetaLstmStepsPreTrainedModel(BetaLstmPreTrainedModel):
         """Score each step; inputs as in `BetaLstmModel.forward`.
 
         Args:
-            labels: what the head compares its scores with; padding never counts.
+            labels: What the head compares its scores with; padding never counts.
 
         Returns:
             `logits` (B, n, L). The loss is that of the head, in nats, the mean over its targets, 0 without any; with a
@@ -353,7 +353,7 @@ def label_losses(logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor)
     Args:
         logits: (B, n, L).
         labels: (B, n, L) numbers from 0 to 1; any at padding.
-        mask: boolean (B, n), True at real steps.
+        mask: Boolean (B, n), True at real steps.
 
     Raises:
         ValueError: labels of another shape or type, or beyond 0 and 1 (read on the CPU only: on a device it would wait

@@ -38,9 +38,9 @@ class ContextQuestionModelOutput(ModelOutput):
         last_hidden_state: (B, C, d) context words after the modelling layer (M).
         attended_context: (B, C, e) context words after the attention flow (G).
         question_summary: (B, f) one vector for each question: the mean of its encoded words.
-        hidden_states: encoded context (B, C, f), encoded question (B, Q, f), attended context, on request.
-        attentions: on request, context to question S1 (B, C, Q), question to context S2 (B, C, Q), and the
-            self-attention maps that the variant has.
+        hidden_states: Encoded context (B, C, f), encoded question (B, Q, f), attended context, on request.
+        attentions: Weights, on request: of context to question S1 (B, C, Q), of question to context S2 (B, C, Q), and
+            the self-attention maps that the variant has.
     """
 
     last_hidden_state: torch.Tensor | None = None
@@ -57,9 +57,9 @@ class ExtractiveQuestionAnsweringOutput(ModelOutput):
     Position 0 of the context is the extra token that stands for "no answer".
 
     Attributes:
-        loss: scalar in nats, when labels are given.
+        loss: Scalar in nats, when labels are given.
         start_logits, end_logits: (B, C); the lowest finite value at padding.
-        hidden_states, attentions: see `ContextQuestionModelOutput`.
+        hidden_states, attentions: Fields of `ContextQuestionModelOutput`.
     """
 
     loss: torch.Tensor | None = None

@@ -49,8 +49,8 @@ class BilstmTaggerModel(BilstmTaggerPreTrainedModel):
         Args:
             input_ids: (B, n) words.
             attention_mask: (B, n), 1 at words, 0 after them; default: all 1.
-            inputs_embeds: in place of input_ids, (B, n, v) word vectors, or (B, n, v + p) with positions.
-            output_attentions: accepted as in other models; there are none.
+            inputs_embeds: Word vectors (B, n, v) in place of input_ids, or (B, n, v + p) with positions.
+            output_attentions: Accepted as in other models; there are none.
 
         Returns:
             `last_hidden_state` (B, n, d_l): l_i = tanh(L [s_i→ ; s_i←] + b), 0 at padding; on request `hidden_states`:

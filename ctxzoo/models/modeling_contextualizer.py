@@ -28,8 +28,8 @@ class ContextModelOutput(ModelOutput):
         last_hidden_state: (B, n, m) tokens that the last step summed up, or, token-wise, computed; 0 at padding.
         features: (B, S, d) what a classifier reads of each of the S starts: c^K (d = m), or c^1 to c^K side by side.
         context_history: (B, K, m) contexts after every step, on request; with several starts, their means.
-        hidden_states: tokens before the first step and, token-wise, after every step, (B, n, m) each, on request.
-        attentions: on request, one (B, n, m) for each step: the weight of each feature of each token; with several
+        hidden_states: Tokens before the first step and, token-wise, after every step, (B, n, m) each, on request.
+        attentions: Weights (B, n, m) of each step, on request: the weight of each feature of each token; with several
             starts, or token-wise over the contexts, their mean.
     """
 
@@ -46,9 +46,9 @@ class ContextClassifierOutput(ModelOutput):
     """The output of a classifier of documents.
 
     Attributes:
-        loss: scalar in nats, when labels are given.
+        loss: Scalar in nats, when labels are given.
         logits: (B, L); with several starts the logarithm of their mean probabilities.
-        context_history, hidden_states, attentions: see `ContextModelOutput`.
+        context_history, hidden_states, attentions: Fields of `ContextModelOutput`.
     """
 
     loss: torch.Tensor | None = None
@@ -98,7 +98,7 @@ class ContextualizerModel(ContextualizerPreTrainedModel):
         Args:
             input_ids: (B, n) words.
             attention_mask: (B, n), 1 at words, 0 elsewhere; default: all 1. A document without any has the context 0.
-            inputs_embeds: in place of input_ids, (B, n, v) word vectors, or (B, n, m) with positions.
+            inputs_embeds: Word vectors (B, n, v) in place of input_ids, or (B, n, m) with positions.
 
         Returns:
             `ContextModelOutput`, or a tuple of its fields.

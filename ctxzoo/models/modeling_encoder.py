@@ -41,16 +41,17 @@ class EncoderModelOutput(ModelOutput):
         pooler_output: (B, m) their mean over the real steps; 0 without any. None with `steps_to_keep`.
         kl: (B,) the divergence of the frequencies of learned kernels from their prior in nats, divided by the numbers
             of a frequency, those of all layers and heads: num_layers * hidden_size.
-        clamped: in training and with attentions, the fraction of denominators of attention in linear time that its
-            guard decides about, the mean over the layers.
-        state: where `use_cache` requests it, what was read, with which the next steps of the sequences can be read.
-        attentions: on request, (B, h, n, keys) the weights of each layer.
-        similarities: with them, (B, h, n, keys) the values of each layer's kernel, where there is one.
-        importances: with them, (B, h, keys) the magnitudes of the keys in nats, where there are any.
-        pair_attentions: with them, (B, h, n, keys, keys) the weights of pairs, where a layer forms them.
-        context_attentions: with them, (B, h, n, keys) the weights by which queries gather a context, where they do.
-        modulations: with them, (B, h, n, d) what such a context multiplies queries by.
-        hidden_states: on request, the steps as they enter the first block and behind each, (B, n, m).
+        clamped: Fraction, in training and with attentions, of denominators of attention in linear time that its guard
+            decides about, the mean over the layers.
+        state: Where `use_cache` requests it, what was read, with which the next steps of the sequences can be read.
+        attentions: Weights (B, h, n, keys) of each layer, on request.
+        similarities: Values (B, h, n, keys) of each layer's kernel, beside the attentions, where there is one.
+        importances: Magnitudes (B, h, keys) of the keys in nats, beside the attentions, where there are any.
+        pair_attentions: Weights (B, h, n, keys, keys) of pairs, beside the attentions, where a layer forms them.
+        context_attentions: Weights (B, h, n, keys), beside the attentions, by which queries gather a context, where
+            they do.
+        modulations: Factors (B, h, n, d) of the queries by such a context, beside the attentions.
+        hidden_states: Steps as they enter the first block and behind each, (B, n, m), on request.
     """
 
     last_hidden_state: torch.Tensor | None = None
@@ -72,10 +73,10 @@ class EncoderHeadOutput(ModelOutput):
     """The output of a head.
 
     Attributes:
-        loss: scalar, when labels are given; `auxiliary_loss` is part of it.
+        loss: Scalar, when labels are given; `auxiliary_loss` is part of it.
         logits: (B, n, L) of each step; of a head that scores whole texts (B, L).
-        auxiliary_loss: scalar, the weighed divergence of learned kernels, where there is one.
-        kl, state, attentions, hidden_states: see `EncoderModelOutput`.
+        auxiliary_loss: Scalar, the weighed divergence of learned kernels, where there is one.
+        kl, state, attentions, hidden_states: Fields of `EncoderModelOutput`.
     """
 
     loss: torch.Tensor | None = None
@@ -91,7 +92,7 @@ class EncoderPreTrainedModel(ZooPreTrainedModel):
     """The base of the encoders, which read words or events through a table in `embeddings`.
 
     Attributes:
-        encoder_class: class of the base model below a head.
+        encoder_class: Class of the base model below a head.
     """
 
     config: EncoderConfig
@@ -113,8 +114,8 @@ class EncoderPreTrainedModel(ZooPreTrainedModel):
         """Return what an attention adds to the loss: the sum over the batch, divided by `targets`.
 
         Args:
-            outputs: of the encoder.
-            targets: how many there are in the batch.
+            outputs: Outputs of the encoder.
+            targets: Number of targets in the batch.
 
         Returns:
             Scalar in nats; None where there is nothing to add.
@@ -132,11 +133,11 @@ class EncoderPreTrainedModel(ZooPreTrainedModel):
         """Return the output of a head.
 
         Args:
-            outputs: of the encoder.
-            logits: scores of the head.
+            outputs: Outputs of the encoder.
+            logits: Scores of the head.
             loss: Mean loss over the targets; None: there are no labels.
-            penalty: see there; it is added to a loss.
-            return_dict: see `wants_dict`.
+            penalty: Penalty, which is added to a loss.
+            return_dict: Argument of `wants_dict`.
         """
         if loss is not None and penalty is not None:
             loss = loss + penalty
@@ -317,9 +318,9 @@ class EncoderStepsPreTrainedModel(EncoderPreTrainedModel):
         """Return the scores of each step; `inputs` are further ones of the encoder.
 
         Args:
-            input_ids, attention_mask, inputs_embeds, return_dict: see the encoder's `forward`.
-            labels: what `losses` of the head compares the scores with.
-            logits_to_keep: so many of the last steps, or (K,) the places of any, that alone are scored; 0: all.
+            input_ids, attention_mask, inputs_embeds, return_dict: Arguments of the encoder's `forward`.
+            labels: What `losses` of the head compares the scores with.
+            logits_to_keep: So many of the last steps, or (K,) the places of any, that alone are scored; 0: all.
 
         Returns:
             `logits` (B, n, L), or (B, K, L) of the steps to keep. The loss is the mean over the targets, plus the

@@ -32,9 +32,9 @@ class HcrnnModelOutput(ModelOutput):
         local_context: (B, T, E) the local context c of each step, 0 at padding; None for every position.
         drift_gate: (B, T, H) the gate in which the interest drift acts, in version 2 the reset gate, 0 at padding; None
             in version 1 and for every position.
-        hidden_states: on request, the item vectors as they enter (B, T, E), and h; None for every position.
-        attentions: on request, the attention over the memory (B, T, K) of each step, 0 at padding, that over the states
-            (B, T), and with "bi" the one by local contexts (B, T); None for every position.
+        hidden_states: Item vectors as they enter (B, T, E), on request, and h; None for every position.
+        attentions: Attention over the memory (B, T, K) of each step, on request, 0 at padding, that over the states (B,
+            T), and with "bi" the one by local contexts (B, T); None for every position.
     """
 
     last_hidden_state: torch.Tensor | None = None
@@ -52,8 +52,8 @@ class HcrnnNextItemOutput(NextItemOutput):
     """The output of the head that scores the next item.
 
     Attributes:
-        loss, logits, hidden_states, attentions: see `NextItemOutput`; the loss holds `kl_lambda` times `kl`.
-        theta, kl, local_context, drift_gate: see `HcrnnModelOutput`.
+        loss, logits, hidden_states, attentions: Fields of `NextItemOutput`; the loss holds `kl_lambda` times `kl`.
+        theta, kl, local_context, drift_gate: Fields of `HcrnnModelOutput`.
     """
 
     theta: torch.Tensor | None = None
@@ -103,7 +103,7 @@ class HcrnnModel(HcrnnPreTrainedModel):
         Args:
             input_ids: (B, T) items 1..num_items, in the order of time; 0 is padding, wherever it stands.
             attention_mask: (B, T), 1 at items, 0 at padding; default: every id above 0 is an item.
-            every_position: read each session up to each of its steps, as if it had ended there; the topics of a
+            every_position: Read each session up to each of its steps, as if it had ended there; the topics of a
                 prefix are those of its own items, so that time grows with the square of the length.
 
         Raises:

@@ -36,10 +36,10 @@ class LowRankAttention(nn.Module):
 
     Args:
         width: D, of the words and the context.
-        num_heads: m.
+        num_heads: Number of heads m.
         rank: k; the columns of head i in P and Q are i k to (i + 1) k - 1.
-        l2_normalize: whether to divide by the length.
-        logit_scale: value of the factor.
+        l2_normalize: Whether to divide by the length.
+        logit_scale: Value of the factor.
     """
 
     def __init__(self, width: int, num_heads: int, rank: int, *, l2_normalize: bool, logit_scale: float) -> None:
@@ -70,7 +70,7 @@ class LowRankAttention(nn.Module):
         Args:
             words: (B, n, D), u.
             context: (B, D) or (D,), c.
-            mask: boolean (B, n). A document without words has weights 0.
+            mask: Boolean (B, n). A document without words has weights 0.
         """
         return masked_softmax(self.logits(words, context), mask.unsqueeze(1), dim=2) * mask.unsqueeze(1)
 
@@ -147,7 +147,7 @@ class LamaModel(LamaPreTrainedModel):
             input_ids: (B, n) words.
             attention_mask: (B, n), 1 at words, 0 after them; default: all 1. A document without any has the vector 0;
                 where n is 0, one position of padding is read.
-            inputs_embeds: in place of input_ids, (B, n, d) word vectors.
+            inputs_embeds: Word vectors (B, n, d) in place of input_ids.
 
         Returns:
             `last_hidden_state` (B, n, D): the states H, 0 at padding; `pooler_output` (B, m D): S = A H, head after

@@ -41,7 +41,7 @@ class NipenOutput(ModelOutput):
     """The output of NIPEN.
 
     Attributes:
-        loss: scalar, when labels are given.
+        loss: Scalar, when labels are given.
         logits: (B, U) of a yea, in float32 or wider.
         loss_terms: (5,) of which the loss is the sum: `LOSS_TERMS`, when labels are given.
         topic_weights: (B, K) y.
@@ -121,7 +121,7 @@ class NipenForVotePrediction(VotePreTrainedModel):
             votes: (B, U) what the trust network reads: 1 yea, 0 nay, NaN unknown; default: none is known.
             labels: (B, U) what is to be predicted, coded alike; NaN counts for nothing. A vote never speaks for itself,
                 so that labels may stand in `votes` too.
-            output_attentions, output_hidden_states: accepted as in other models; there are none.
+            output_attentions, output_hidden_states: Accepted as in other models; there are none.
 
         Returns:
             A `NipenOutput`, or a tuple of its fields.

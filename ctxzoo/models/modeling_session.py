@@ -23,10 +23,10 @@ class NextItemOutput(ModelOutput):
     """The output of a head that scores the next item.
 
     Attributes:
-        loss: scalar in nats, when labels are given.
+        loss: Scalar in nats, when labels are given.
         logits: (B, num_items + 1) of the item after each session, or (B, T, num_items + 1) after each step; item 0,
             which is padding, has the lowest finite number.
-        hidden_states, attentions: on request, those of the base model.
+        hidden_states, attentions: States and weights of the base model, on request.
     """
 
     loss: torch.Tensor | None = None
@@ -56,7 +56,7 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
     """The base of the heads that score which item comes next; a subclass says what `scores` are.
 
     Attributes:
-        output_class: class of what `forward` returns: it has the fields of `NextItemOutput` and of `further_outputs`.
+        output_class: Class of what `forward` returns: it has the fields of `NextItemOutput` and of `further_outputs`.
     """
 
     zoo_task = "session-recommendation"
@@ -91,7 +91,7 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
             attention_mask: (B, T), 1 at items, 0 at padding; default: every id above 0 is an item.
             labels: (B,) the item after each session; with `every_position` (B, T) the item after each step, -100 where
                 none counts; padding never does.
-            every_position: score the item after each step, as if its session had ended there.
+            every_position: Score the item after each step, as if its session had ended there.
 
         Returns:
             An `output_class`, or a tuple of its fields. The loss is the cross-entropy, plus what the model adds, the

@@ -22,8 +22,8 @@ class SessionGru(nn.Module):
     """A GRU over item vectors, with the parameters of `nn.GRU`.
 
     Args:
-        item_size: E.
-        hidden_size: H.
+        item_size: Item size E.
+        hidden_size: Hidden size H.
     """
 
     def __init__(self, item_size: int, hidden_size: int) -> None:
@@ -50,7 +50,7 @@ class RecurrentReader(nn.Module):
 
     Args:
         item_size, hidden_size: E and H.
-        weighs: whether it is NARM.
+        weighs: Whether it is NARM.
     """
 
     def __init__(self, item_size: int, hidden_size: int, weighs: bool) -> None:
@@ -77,7 +77,7 @@ class StampReader(nn.Module):
     Returned is tanh(W_s m_a + b_s) * tanh(W_t x_T + b_t), whose products with item vectors are the scores.
 
     Args:
-        item_size: E.
+        item_size: Item size E.
     """
 
     def __init__(self, item_size: int) -> None:
@@ -114,7 +114,7 @@ class SessionBaselineModelOutput(ModelOutput):
         pooler_output: (B, D) what the scores of the next item are computed from, with every position (B, T, D).
         step_weights: (B, T) the weight of each step, 0 at padding: NARM's sum to 1, STAMP's are any numbers; None for
             GRU4REC and for every position.
-        hidden_states: on request, the item vectors as they enter (B, T, E), and `last_hidden_state`.
+        hidden_states: Item vectors as they enter (B, T, E), on request, and `last_hidden_state`.
         attentions: None; the weights of STAMP are no distribution.
     """
 
@@ -159,8 +159,8 @@ class SessionBaselineModel(SessionBaselinePreTrainedModel):
         Args:
             input_ids: (B, T) items 1..num_items, in the order of time; 0 is padding, wherever it stands.
             attention_mask: (B, T), 1 at items, 0 at padding; default: every id above 0 is an item.
-            every_position: read each session up to each of its steps, as if it had ended there.
-            output_attentions: accepted as in other models; there are none.
+            every_position: Read each session up to each of its steps, as if it had ended there.
+            output_attentions: Accepted as in other models; there are none.
 
         Raises:
             ValueError: see `read_session`.

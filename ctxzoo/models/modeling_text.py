@@ -46,11 +46,11 @@ class DocumentClassifierOutput(ModelOutput):
     """The output of a classifier of documents whose attention has several heads.
 
     Attributes:
-        loss: scalar in nats, when labels are given; `auxiliary_loss` is part of it.
+        loss: Scalar in nats, when labels are given; `auxiliary_loss` is part of it.
         logits: (B, L).
-        auxiliary_loss: scalar that training adds to the loss of the classes, where the model has one.
-        hidden_states: tokens as they enter and as they are summed up, (B, n, d) each, on request.
-        attentions: on request, the weights that the model documents.
+        auxiliary_loss: Scalar that training adds to the loss of the classes, where the model has one.
+        hidden_states: Tokens as they enter and as they are summed up, (B, n, d) each, on request.
+        attentions: Weights that the model documents, on request.
     """
 
     loss: torch.Tensor | None = None
@@ -64,7 +64,7 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
     """The base of the heads that give a text one label of several; a subclass says what `scores` are.
 
     Attributes:
-        output_class: class of what `forward` returns: it has `loss`, `logits`, `hidden_states` and `attentions`, and
+        output_class: Class of what `forward` returns: it has `loss`, `logits`, `hidden_states` and `attentions`, and
             the fields of `further_outputs`.
     """
 
@@ -199,7 +199,7 @@ def start_weights(layer: nn.Linear, weights: torch.Tensor) -> None:
     """Set a linear layer so that its scores are `weights` times the first F of its inputs.
 
     Args:
-        layer: linear layer from m numbers to L scores.
+        layer: Linear layer from m numbers to L scores.
         weights: (L, F), F at most m.
 
     Raises:

@@ -63,7 +63,7 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
             input_ids: (B, n) words.
             attention_mask: (B, n), 1 at words, 0 after them; default: all 1. A text without any has the vector 0; where
                 n is 0, one position of padding is read.
-            inputs_embeds: in place of input_ids, (B, n, v) word vectors, or (B, n, m) with positions.
+            inputs_embeds: Word vectors (B, n, v) in place of input_ids, or (B, n, m) with positions.
 
         Returns:
             `last_hidden_state` (B, n, h): the tokens as they are summed up, 0 at padding; `pooler_output` (B, d): the

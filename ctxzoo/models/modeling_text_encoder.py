@@ -46,10 +46,10 @@ class TextEncoderModel(EncoderModel):
         Args:
             input_ids: (B, n) words, where the model has a table.
             attention_mask: (B, n), 1 at real steps, 0 elsewhere; default: all 1.
-            inputs_embeds: in place of input_ids, (B, n, I) steps; with a table (B, n, v) word vectors.
-            state: of the steps before, as `use_cache` returned it; the steps given are the next ones.
-            use_cache: return the state; default: what the config says, otherwise False.
-            output_attentions: return weights, similarities and importances.
+            inputs_embeds: Steps (B, n, I) in place of input_ids; with a table (B, n, v) word vectors.
+            state: State of the steps before, as `use_cache` returned it; the steps given are the next ones.
+            use_cache: Return the state; default: what the config says, otherwise False.
+            output_attentions: Return weights, similarities and importances.
             steps_to_keep: (K,) places of the steps whose `last_hidden_state` is wanted; the last block then computes no
                 others, where it is not causal and nothing else is requested. Default: all.
 

@@ -75,10 +75,10 @@ class TimeEncoderModel(TimeEncoderPreTrainedModel, EncoderModel):
         Args:
             input_ids: (B, n) events.
             attention_mask: (B, n), 1 at events, 0 elsewhere; default: all 1.
-            inputs_embeds: in place of input_ids, (B, n, v) vectors of events.
+            inputs_embeds: Vectors of events (B, n, v) in place of input_ids.
             timestamps: (B, n) float64 or integers, of each event where `position` is an encoding of time; others leave
                 them unread.
-            output_attentions: return weights, similarities and importances.
+            output_attentions: Return weights, similarities and importances.
             steps_to_keep: (K,) places of the steps whose `last_hidden_state` is wanted; default: all.
 
         Raises:
@@ -113,7 +113,7 @@ class TimeEncoderModel(TimeEncoderPreTrainedModel, EncoderModel):
         """Return K (B, n, n) of LSTE, and its factors K1 and K2, (B, n, n, A), of the whole history of each row.
 
         Args:
-            input_ids, timestamps, attention_mask: see `forward`.
+            input_ids, timestamps, attention_mask: Arguments of `forward`.
 
         Raises:
             ValueError: another position; see also `TimePosition.kernel_factors`.

@@ -18,7 +18,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
     """The base of heads that give the logit of a yea for each legislator and bill.
 
     Attributes:
-        reads_new_bills: whether the model has something to say of a bill that was not in its training.
+        reads_new_bills: Whether the model has something to say of a bill that was not in its training.
     """
 
     config: VoteConfig

@@ -32,7 +32,7 @@ class VoteBaselineOutput(ModelOutput):
     """The output of a baseline.
 
     Attributes:
-        loss: scalar, when labels are given: over the observed votes, with the penalty.
+        loss: Scalar, when labels are given: over the observed votes, with the penalty.
         logits: (B, U) of a yea, in float32 or wider.
         hidden_states, attentions: None.
     """
@@ -90,7 +90,7 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
             votes: (B, U) known votes: 1 yea, 0 nay, NaN unknown; default: none. autorec, cdae and the network read
             them.
             labels: (B, U) what is to be predicted, coded alike; NaN counts for nothing.
-            output_attentions, output_hidden_states: accepted as in other models; there are none.
+            output_attentions, output_hidden_states: Accepted as in other models; there are none.
 
         Raises:
             ValueError: see `read_bills` and `read_votes`; a new bill, but for cdl (on a device, where values are not

@@ -38,8 +38,8 @@ class WordContextOutput(ModelOutput):
         last_hidden_state: (B, n, d) the vector of each word, W[w]; 0 at padding and special tokens.
         context_state: (B, n, d) the context c of each word, from the words around it; (B, n, 2b d) where positions are
             kept apart; 0 at padding and where there is no word around.
-        hidden_states: these two, on request.
-        attentions: on request, one (B, n, 2b): the weight of each word around; 0 where there is none.
+        hidden_states: Both of them, on request.
+        attentions: Weights (B, n, 2b), on request: the weight of each word around; 0 where there is none.
     """
 
     last_hidden_state: torch.Tensor | None = None
@@ -52,9 +52,9 @@ class WordTable(nn.Embedding):
     """A table with a row for each word, from U(-bound, bound); nothing reads the rows of special tokens, which are 0.
 
     Args:
-        vocab_size, width: size of the table.
-        num_special_tokens: number of the first rows, which are 0.
-        bound: bound of the distribution; 0: the table starts at 0.
+        vocab_size, width: Size of the table.
+        num_special_tokens: Number of the first rows, which are 0.
+        bound: Bound of the distribution; 0: the table starts at 0.
     """
 
     def __init__(self, vocab_size: int, width: int, num_special_tokens: int, bound: float) -> None:
@@ -182,7 +182,7 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
 
         Args:
             contexts: (..., 2b) ids.
-            present: boolean (..., 2b), False where there is no word.
+            present: Boolean (..., 2b), False where there is no word.
             input_gradient: "word2vec" gives each word of a mean the whole gradient, see `with_word2vec_gradient`.
 
         Returns:
@@ -314,10 +314,10 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
 
         Args:
             contexts: (N, 2b) ids of words; any valid id where there is none.
-            present: boolean (N, 2b).
+            present: Boolean (N, 2b).
             centres: (N,) ids t.
             noise: (N, S) ids n; for the two skip-gram models also (N, 2b, S), its own for each context word.
-            noise_kept: boolean, as noise: False at noise that is left out, such as the centre itself.
+            noise_kept: Boolean, as noise: False at noise that is left out, such as the centre itself.
             input_gradient: "word2vec", for cbow: the gradient of word2vec in place of the exact one, see
                 `with_word2vec_gradient`.
 

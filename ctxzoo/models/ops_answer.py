@@ -66,9 +66,9 @@ def decode_answers(outputs: SpanLogits, attention_mask: torch.Tensor, max_length
     `no_answer_log_probs > span_log_probs`.
 
     Args:
-        outputs: outputs of a batch, see `span_log_probabilities`.
+        outputs: Outputs of a batch, see `span_log_probabilities`.
         attention_mask: (B, C), 1 at real words, 0 elsewhere.
-        max_length: longest answer in words.
+        max_length: Longest answer in words.
 
     Raises:
         ValueError: the mask's shape differs from the logits', it holds other numbers, or max_length is below 1.
@@ -102,8 +102,8 @@ def span_scores(
 
     Args:
         start_scores, end_scores: (B, C), log-probabilities or logits.
-        mask: boolean (B, C), True at real positions.
-        max_length: longest span in words.
+        mask: Boolean (B, C), True at real positions.
+        max_length: Longest span in words.
 
     Returns:
         (B, C, max_length), -inf for spans that leave `mask` or hold position 0.

@@ -31,10 +31,10 @@ class Cell:
 
     Attributes:
         blocks: K, blocks of pre-activations that the gates are made of; those of o and g follow them.
-        ratios: of a Beta cell, which Gamma variables are added to numerator and denominator: K numbers for each of
-            those of i, of f, of 1 / i, of 1 / f.
-        input_first: i stands before f in `gate_pair`.
-        drawn: the blocks are parameters of distributions, from which gates are drawn.
+        ratios: Gamma variables of a Beta cell that are added to numerator and denominator: K numbers for each of those
+            of i, of f, of 1 / i, of 1 / f.
+        input_first: I stands before f in `gate_pair`.
+        drawn: The blocks are parameters of distributions, from which gates are drawn.
     """
 
     blocks: int
@@ -69,10 +69,10 @@ class Gating:
     """How the gates of all steps are made.
 
     Attributes:
-        cell: name of the cell.
-        eps: see `distribution_parameters`.
+        cell: Name of the cell.
+        eps: Argument of `distribution_parameters`.
         draw_gammas: Gamma variables are drawn, not replaced by their means.
-        generator: of these draws; None: torch's own.
+        generator: Generator of the random numbers of these draws; None: torch's own.
     """
 
     cell: str
@@ -123,10 +123,10 @@ def gate_pair(name: str, blocks: torch.Tensor, eps: float, noise: torch.Tensor |
     """Return the gates (..., 2, H) of a cell, in the order that `input_first` says.
 
     Args:
-        name: one of `CELLS`.
+        name: One of `CELLS`.
         blocks: (..., K, H) pre-activations.
-        eps: see `distribution_parameters`.
-        noise: what the gates are drawn from: Gamma draws (..., K, H) for the Beta cells, log V (..., 2, H) for
+        eps: Argument of `distribution_parameters`.
+        noise: What the gates are drawn from: Gamma draws (..., K, H) for the Beta cells, log V (..., 2, H) for
             kumaraswamy; None: the means of the gates, or a cell without drawn gates.
     """
     cell = CELLS[name]
@@ -164,7 +164,7 @@ def gumbel_noise(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Ge
 
     Args:
         shape: (n, B, 2, H); steps first.
-        like: tensor whose type and device the noise has.
+        like: Tensor whose type and device the noise has.
     """
     uniform = _uniform(shape, like, generator)
     mask = _uniform(shape, like, generator) < GUMBEL_RATE
@@ -189,8 +189,8 @@ def gamma_divergence(alpha: torch.Tensor, prior: torch.Tensor) -> torch.Tensor:
     lgamma(alpha_0), in nats; at least 0, but for rounding.
 
     Args:
-        alpha: shapes of any size, float32 or wider: halves lose digits of digamma and lgamma.
-        prior: shapes alpha_0, broadcast against alpha.
+        alpha: Shapes of any size, float32 or wider: halves lose digits of digamma and lgamma.
+        prior: Shapes alpha_0, broadcast against alpha.
     """
     return (alpha - prior) * torch.digamma(alpha) - torch.lgamma(alpha) + torch.lgamma(prior)
 

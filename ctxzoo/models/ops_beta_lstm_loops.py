@@ -110,7 +110,7 @@ def draw_gammas(alphas: Any, drawn: Any, room: Any, left: Any, begin: Any, step:
     Args:
         alphas, drawn: (m,).
         room, left: (5, m) and (m,) to work in: loops that make random bits and use them are faster apart.
-        begin: number of the first variable, by which it has its own random bits.
+        begin: Number of the first variable, by which it has its own random bits.
     """
     first, second, accepting, boosting, tries = room[0], room[1], room[2], room[3], room[4]
     number = len(alphas)

@@ -23,7 +23,7 @@ def forward_steps(
     Args:
         blocks: (n, B, G, H) all pre-activations.
         states, memories: (n + 1, B, H), the initial ones first.
-        gating, noise, scale: see `ops_beta_lstm_steps.recurrent_steps`.
+        gating, noise, scale: Arguments of `ops_beta_lstm_steps.recurrent_steps`.
         draws: (n, B, K, H) into which Gamma draws are written, where they are needed again.
     """
     cell = CELLS[gating.cell]
@@ -72,8 +72,8 @@ def backward_steps(
     gradient of the pre-activations into `slopes`, and turns that of c_t into that of c_{t-1}.
 
     Args:
-        blocks, memories, gating, scale: see `forward_steps`.
-        noise: what gates were drawn from, see `gate_pair`.
+        blocks, memories, gating, scale: Arguments of `forward_steps`.
+        noise: What gates were drawn from, see `gate_pair`.
         of_memories: (n, B, H) what else c_t is used for, or None.
         of_gates: (n, B, K, H) what else the pre-activations of the gates are used for, or None.
         slopes: (n, B, G, H).

@@ -43,7 +43,7 @@ def recurrent_steps(
         inputs: (n, B, G, H) W_ih x + b, float32 or wider; G = K + 2, the blocks of o and g are the last.
         weight_hh: (G H, H).
         hidden, memory: (B, H) h_0 and c_0.
-        gating: how i and f are made.
+        gating: How i and f are made.
         noise: (n, ...) what gates are drawn from, where that does not depend on the sequence; see `gate_pair`.
         scale: (n, B, H) that states are multiplied by, or None.
 

@@ -245,8 +245,8 @@ def forward_step(
     Args:
         blocks: (B, K + 2, H) all pre-activations.
         memory: (B, H) c_(t-1).
-        gating: how i and f are made.
-        seed: of the Gamma draws of this step.
+        gating: How i and f are made.
+        seed: Seed of the Gamma draws of this step.
         noise: (B, 2, H) log V of a Kumaraswamy cell.
         scale: (B, H) that the state is multiplied by, or None.
         draws: (B, K, H) into which Gamma draws are written, or None.

@@ -18,7 +18,7 @@ def trilinear_similarity(
     """Compute S_ij = w_c.c_i + w_q.q_j + (w_cq * c_i).q_j + b as three products.
 
     Args:
-        context: c (B, C, d).
+        context: C (B, C, d).
         question: q (B, Q, d).
         context_weight, question_weight, product_weight: w_c, w_q, w_cq, each (d,).
         bias: b, scalar.
@@ -45,8 +45,8 @@ def attention_flow(
     Args:
         context, question: (B, C, d), (B, Q, d).
         similarity: S (B, C, Q).
-        context_mask, question_mask: boolean (B, C), (B, Q).
-        query_to_context: the coattention form, or Seo et al.'s max-and-softmax.
+        context_mask, question_mask: Boolean (B, C), (B, Q).
+        query_to_context: The coattention form, or Seo et al.'s max-and-softmax.
 
     Returns:
         G (B, C, 4d), S1 (B, C, Q) softmax over the question, S2: (B, C, Q) softmax over the context, or (B, C) for

@@ -22,8 +22,8 @@ def visible_keys(
     """Return which keys each query sees, boolean, broadcastable to (B, h, queries, keys).
 
     Args:
-        mask: boolean (B, keys), True where a key is real; None: all are.
-        causal: query i sees keys up to i + keys - queries.
+        mask: Boolean (B, keys), True where a key is real; None: all are.
+        causal: Query i sees keys up to i + keys - queries.
     """
     visible = torch.ones(1, 1, 1, keys, dtype=torch.bool, device=device) if mask is None else mask[:, None, None, :]
     if causal:
@@ -88,7 +88,7 @@ def rbf_log_kernel(query: torch.Tensor, key: torch.Tensor, scale: float) -> torc
 
     Args:
         query, key: (B, h, queries, d) and (B, h, keys, d) in float32 or wider.
-        scale: s.
+        scale: Scale s.
     """
     lengths = query.square().sum(dim=-1).unsqueeze(-1) + key.square().sum(dim=-1).unsqueeze(-2)
     squares = lengths - 2 * (query @ key.transpose(-1, -2))
@@ -104,9 +104,9 @@ def attend(
     Args:
         energy: (B, h, queries, keys) in nats, float32 or wider.
         value: (B, h, keys, dv).
-        visible: boolean, broadcastable to the energy.
-        rate: rate of dropout on the weights.
-        training: whether to drop.
+        visible: Boolean, broadcastable to the energy.
+        rate: Rate of dropout on the weights.
+        training: Whether to drop.
 
     Returns:
         (B, h, queries, dv) in the type of the values, and the weights (B, h, queries, keys) before dropout; both 0 for
@@ -133,8 +133,8 @@ def fused_attention(
     Args:
         query, key: (B, h, queries, d) and (B, h, keys, d).
         value: (B, h, keys, dv).
-        mask: boolean (B, keys), True where a key is real; None: all are.
-        causal: query i sees keys up to i + keys - queries.
+        mask: Boolean (B, keys), True where a key is real; None: all are.
+        causal: Query i sees keys up to i + keys - queries.
         key_bias: b, (B, h, keys), in nats; None: 0.
 
     Returns:
@@ -161,7 +161,7 @@ def step_positions(mask: torch.Tensor, read: torch.Tensor | None) -> torch.Tenso
     """Return the position of each step among the real steps of its sequence, (B, n) int64, counted from 0.
 
     Args:
-        mask: boolean (B, n), True at real steps.
+        mask: Boolean (B, n), True at real steps.
         read: (B,) real steps that were read before; None: none.
     """
     positions = (mask.long().cumsum(dim=1) - 1).clamp(min=0)
@@ -204,7 +204,7 @@ def rotate(x: torch.Tensor, factors: tuple[torch.Tensor, torch.Tensor]) -> torch
 
     Args:
         x: (B, h, n, d), d even.
-        factors: see `rotary_factors`.
+        factors: Argument of `rotary_factors`.
 
     Returns:
         (B, h, n, d), every pair as long as before.

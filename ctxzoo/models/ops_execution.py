@@ -20,9 +20,9 @@ def dropout(x: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
     rounded to a multiple of 2^-16 (and the scale with it); other devices use torch's own dropout.
 
     Args:
-        x: any shape.
-        rate: in [0, 1).
-        training: whether to drop at all.
+        x: Any shape.
+        rate: Rate, in [0, 1).
+        training: Whether to drop at all.
 
     Returns:
         A tensor of the shape of x; x itself unless in training.
@@ -69,7 +69,7 @@ def without_second_derivative(name: str) -> Callable[[Callable[..., Any]], Calla
     it takes the result for a constant, and second derivatives lack a part in silence.
 
     Args:
-        name: of the operation, for the message.
+        name: Name of the operation, for the message.
     """
 
     def decorate(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -99,7 +99,7 @@ def refuse_jit_trace(name: str) -> None:
     so that other texts would give other numbers in silence.
 
     Args:
-        name: of what is traced, for the message.
+        name: Name of what is traced, for the message.
 
     Raises:
         NotImplementedError: it does.

@@ -102,7 +102,7 @@ def whole_steps(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights) 
     Args:
         items: (T, B, E) the item vectors e, float32 or wider.
         theta: (B, K) the topics of each session.
-        weights: of the cell.
+        weights: Weights of the cell.
 
     Returns:
         The steps, (T, B, ...) each.
@@ -125,7 +125,7 @@ def prefix_steps(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights)
     Args:
         items: (T, B, E), float32 or wider.
         theta: (T, B, K) the topics of each prefix, by the step at which it ends.
-        weights: of the cell.
+        weights: Weights of the cell.
     """
     given = items @ weights.of_item + weights.bias
     going = theta.flip(0)  # the longest prefix first, so that the one that ends at a step is the last of those going
@@ -295,7 +295,7 @@ def distinct_sums(vectors: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor, 
     Args:
         vectors: (B, T, E) of each step's item.
         ids, mask: (B, T).
-        every_position: a prediction behind each step; otherwise one, behind all.
+        every_position: A prediction behind each step; otherwise one, behind all.
 
     Returns:
         (B, P, E), P = T or 1.

@@ -37,7 +37,7 @@ def pair_scores(
         query: (..., T, d).
         key: (..., T or 1, J, d): the keys of each query, or of all.
         second: (..., T or 1, L, d).
-        score: trilinear, sum_r q_r k_r c_r / sqrt(d); volume, the norm of (q.k) c - (q.c) k + (k.c) q (Clift et al.
+        score: Trilinear, sum_r q_r k_r c_r / sqrt(d); volume, the norm of (q.k) c - (q.c) k + (k.c) q (Clift et al.
             2020), whose square is (q.k)^2 c.c + (k.c)^2 q.q + (q.c)^2 k.k - 2 (q.k) (q.c) (k.c).
     """
     one = query.unsqueeze(-2)
@@ -75,12 +75,12 @@ def pair_attention(
 
     Args:
         query, key, value: (B, h, T, d), (B, h, L, d), (B, h, L, dv) in float32 or wider.
-        second_key, second_value: c and u, shaped as key and value.
-        mask: boolean (B, L), True at real keys; a pair counts where both are.
-        causal: both keys stand at or before the query.
-        score: see `pair_scores`.
-        distinct: the keys of a pair differ.
-        rate, training: of dropout on the weights.
+        second_key, second_value: C and u, shaped as key and value.
+        mask: Boolean (B, L), True at real keys; a pair counts where both are.
+        causal: Both keys stand at or before the query.
+        score: Argument of `pair_scores`.
+        distinct: The keys of a pair differ.
+        rate, training: Rate of dropout on the weights, and whether it is on.
 
     Returns:
         out (B, h, T, dv), 0 for a query without a pair, and the weights (B, h, T, L, L) before dropout.
@@ -114,8 +114,8 @@ def windowed_pair_attention(
 
     Args:
         window: w1 and w2, at least 1. No key behind the query is seen.
-        query, key, value, second_key, second_value, mask: see `pair_attention`, with as many queries as keys.
-        score, distinct, rate, training: see there.
+        query, key, value, second_key, second_value, mask: Arguments of `pair_attention`, with as many queries as keys.
+        score, distinct, rate, training: Arguments of `pair_attention`.
 
     Returns:
         out (B, h, L, dv), 0 for a query without a pair.
@@ -167,8 +167,8 @@ def context_weights(
 
     Args:
         query, summary_key: q (B, h, T, d) and a (B, h, L, d) in float32 or wider.
-        mask: boolean (B, L).
-        causal: no key behind the query counts.
+        mask: Boolean (B, L).
+        causal: No key behind the query counts.
     """
     seen = visible_keys(mask, query.size(2), summary_key.size(2), causal, query.device)
     energy = query @ summary_key.mT / math.sqrt(query.size(-1))
@@ -181,7 +181,7 @@ def modulated_query(query: torch.Tensor, modulation: torch.Tensor, strength: tor
 
     Args:
         query, modulation: (B, h, T, d).
-        strength: lambda (h,).
+        strength: Lambda (h,).
     """
     return query + strength[:, None, None] * query * modulation
 
@@ -212,15 +212,15 @@ def factorised_attention(
 
     Args:
         query: phi(q) (B, h, T, M), not negative, in float32 or wider.
-        keys: one to three of phi1(k), phi2(c), ... (B, h, L, M), not negative.
-        values: as many of v, u, ... (B, h, L, dv).
-        mask: boolean (B, L).
-        causal: all keys of a tuple stand at or before the query; sums are then prefix sums.
-        distinct: the keys of a tuple differ, for which power sums are subtracted (Newton's identities).
-        chunk_size: queries whose prefix sums (M, dv) exist at a time.
-        eps: the smallest denominator, relative to that of all tuples: what is left below it is rounding.
-        state: of earlier keys; causal only, with as many queries as keys.
-        with_state: whether to return the state after these keys; causal only.
+        keys: One to three of phi1(k), phi2(c), ... (B, h, L, M), not negative.
+        values: Values v, u, ... (B, h, L, dv), as many as there are keys.
+        mask: Boolean (B, L).
+        causal: All keys of a tuple stand at or before the query; sums are then prefix sums.
+        distinct: The keys of a tuple differ, for which power sums are subtracted (Newton's identities).
+        chunk_size: Queries whose prefix sums (M, dv) exist at a time.
+        eps: The smallest denominator, relative to that of all tuples: what is left below it is rounding.
+        state: State of earlier keys; causal only, with as many queries as keys.
+        with_state: Whether to return the state after these keys; causal only.
 
     Returns:
         out (B, h, T, dv), 0 for a query without a tuple, and the state or None. It holds M (dv + 1) numbers for each
@@ -292,8 +292,8 @@ def _causal_chunk(
 
     Args:
         keys, values: (B, h, number of sums, C, M) and (B, h, number of sums, C, dv + 1).
-        sums: before the chunk.
-        counts: real keys up to each query, (B, C).
+        sums: Sums before the chunk.
+        counts: Real keys up to each query, (B, C).
     """
     outer = keys.unsqueeze(-1) * values.unsqueeze(-2)  # (B, h, sums, C, M, dv + 1)
     prefixes = sums.unsqueeze(3) + outer.cumsum(dim=3)
@@ -309,7 +309,7 @@ def _tuple_sums(
 
     Args:
         sums: (B, h, number of sums, ..., M, dv + 1), in the order of `_subsets`.
-        count: of keys, broadcastable to (B, h, ..., M, dv + 1).
+        count: Number of keys, broadcastable to (B, h, ..., M, dv + 1).
     """
     number = count.clamp(min=1)
     p = [each / number for each in sums.unbind(2)]

@@ -75,7 +75,7 @@ def odd_network(z: torch.Tensor, maps: Iterable[nn.Module]) -> torch.Tensor:
 
     Args:
         z: (..., d).
-        maps: linear layers W4, W5 and W6, of d to d numbers.
+        maps: Linear layers W4, W5 and W6, of d to d numbers.
 
     Returns:
         (..., d).
@@ -93,7 +93,7 @@ def copula_factor(directions: torch.Tensor, strength: torch.Tensor) -> torch.Ten
     Lhat is the strictly lower triangle of t t' over heads, times the strength, plus the identity, its rows normalised.
 
     Args:
-        directions: t, (B, h, n, d).
+        directions: T, (B, h, n, d).
         strength: (d), factors of the triangle.
 
     Returns:
@@ -110,7 +110,7 @@ def join_heads(factor: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
 
     Args:
         factor: (B, n, d, h, h).
-        noise: e, (B or 1, h, 1, K, d), independent.
+        noise: E, (B or 1, h, 1, K, d), independent.
 
     Returns:
         (B, h, n, K, d).
@@ -127,7 +127,7 @@ def frequency_divergence(
     log det R = 2 sum_h log Lhat_hh.
 
     Args:
-        mean: mu, (B, h, n, d).
+        mean: Mu, (B, h, n, d).
         log_deviation: log std, likewise.
         prior_scale: s0.
         factor: Lhat, (B, n, d, h, h); None: R is the identity.
@@ -157,10 +157,10 @@ def squared_product_attention(
     sum_k (r^2 + 1e-5) e_k v_k / sum_k (r^2 + 1e-5) e_k, and the denominator is 1e-5 or more.
 
     Args:
-        query_features, key_features: phi, (B, h, queries, F) and (B, h, keys, F) in float32 or wider.
+        query_features, key_features: Phi, (B, h, queries, F) and (B, h, keys, F) in float32 or wider.
         importance: (B, h, keys) in nats.
         value: (B, h, keys, dv).
-        mask: boolean (B, keys), True where a key is real; None: all are.
+        mask: Boolean (B, keys), True where a key is real; None: all are.
 
     Returns:
         (B, h, queries, dv) in the type of the values, 0 in a row without any key.
@@ -248,7 +248,7 @@ def squared_error(
     Args:
         predicted: (B, n, T).
         labels: (B, n, T) floats, or (B, n) for one target; NaN where there is no target.
-        mask: boolean (B, n), True at real rows; others never count.
+        mask: Boolean (B, n), True at real rows; others never count.
 
     Returns:
         Scalar in the square of the targets' unit, in float32 or wider, 0 without any target; and how many there are,

@@ -32,7 +32,7 @@ class Features(NamedTuple):
         exponent: (..., L, F), or None where the features are no exponentials.
         factor: (..., L, F), or None where it is 1.
         offset: (..., L, 1), common to the features of a position: in nats.
-        signed: whether features may be negative; sums of them may then vanish.
+        signed: Whether features may be negative; sums of them may then vanish.
     """
 
     exponent: torch.Tensor | None
@@ -46,7 +46,7 @@ class LinearState(NamedTuple):
 
     Attributes:
         sums: (B, h, F, dv + 1), S and in the last column n, both times exp(-level).
-        level: r (B, h), the largest log-feature of a key so far.
+        level: R (B, h), the largest log-feature of a key so far.
     """
 
     sums: torch.Tensor
@@ -65,9 +65,9 @@ def draw_projection(num_features: int, size: int, generator: torch.Generator) ->
     2021, section 3).
 
     Args:
-        num_features: M.
-        size: d.
-        generator: of the CPU.
+        num_features: Number of features M.
+        size: Size d.
+        generator: Generator of the random numbers of the CPU.
     """
 
     def normal(*shape: int) -> torch.Tensor:
@@ -87,14 +87,14 @@ def feature_map(x: torch.Tensor, kind: str, projection: torch.Tensor | None, rel
 
     Args:
         x: (B, h, L, d) queries or keys.
-        kind: one of `FEATURE_MAPS`.
+        kind: One of `FEATURE_MAPS`.
 
             favor, learned: M^-1/2 exp(w.x' - ||x'||^2).
             hyperbolic: (2 M)^-1/2 [exp(w.x' - ||x'||^2), exp(-w.x' - ||x'||^2)].
             elu: elu(x) + 1; relu: relu(w.x') + 1e-3.
             trig: M^-1/2 [cos w.x', sin w.x'], which has signs.
-        projection: w (h, M, d) or (M, d); None for elu.
-        relative: leave out ||x'||^2 and M, which all features of a position share and those of a query need not have.
+        projection: W (h, M, d) or (M, d); None for elu.
+        relative: Leave out ||x'||^2 and M, which all features of a position share and those of a query need not have.
 
     Returns:
         features with F = M, or 2 M of hyperbolic and trig, or d of elu.
@@ -155,17 +155,17 @@ def linear_attention(
     or, causal, over those so far. So a later key changes nothing of an earlier output, not even its rounding.
 
     Args:
-        query: features of (B, h, T, .).
-        key: features of (B, h, L, .), the importance in their offset.
+        query: Features of (B, h, T, .).
+        key: Features of (B, h, L, .), the importance in their offset.
         value: (B, h, L, dv).
-        mask: boolean (B, L), True at real keys.
-        causal: query i sees keys up to i + L - T. Chunks of `chunk_size` queries attend to their own keys by a masked
+        mask: Boolean (B, L), True at real keys.
+        causal: Query i sees keys up to i + L - T. Chunks of `chunk_size` queries attend to their own keys by a masked
             matrix, to all earlier ones by the carried sums.
-        chunk_size: C.
-        eps: added to the features of queries, unless they have signs; and the smallest denominator.
-        state: of earlier keys; causal only, with as many queries as keys.
-        with_state: whether to return the state after these keys; causal only.
-        with_clamped: whether to return the fraction of clamped denominators.
+        chunk_size: Chunk size C.
+        eps: Added to the features of queries, unless they have signs; and the smallest denominator.
+        state: State of earlier keys; causal only, with as many queries as keys.
+        with_state: Whether to return the state after these keys; causal only.
+        with_clamped: Whether to return the fraction of clamped denominators.
 
     Returns:
         out (B, h, T, dv), 0 for a query without keys; the state or None; and on request the fraction of the queries

@@ -37,8 +37,8 @@ def second_order_attention(
         projected: p = x U^T, (B, n, u). Steps that share U share it too.
         gate: q = V c, (B, u).
         weight: W, (m, u).
-        mask: boolean (B, n), True at real tokens.
-        implementation: how the step is computed. plain is differentiated by autograd, also twice; the others know their
+        mask: Boolean (B, n), True at real tokens.
+        implementation: How the step is computed. plain is differentiated by autograd, also twice; the others know their
             gradient in closed form and can be differentiated once. closed_form keeps the weights; recompute keeps no
             tensor of the size of x, and computes the weights again; triton does so in fused kernels (CUDA). auto takes
             triton where it can, but closed_form for gradients in float32; and the one that keeps nothing where

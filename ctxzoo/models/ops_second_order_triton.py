@@ -351,11 +351,11 @@ def second_order_forward(
     """Compute one step of second-order attention.
 
     Args:
-        x: tokens (B, n, m).
+        x: Tokens (B, n, m).
         p: x U^T (B, n, u).
-        q: c V^T (B, u).
+        q: C V^T (B, u).
         weight: W (m, u).
-        mask: boolean (B, n), true for real tokens. Elsewhere the values of x and p do not matter, but must be finite.
+        mask: Boolean (B, n), true for real tokens. Elsewhere the values of x and p do not matter, but must be finite.
 
     x, p, q and weight are float32, bfloat16 or float16, not necessarily the same, with any strides; B, n, m and u are
     at least 1. Above u = 128 the weights are read again for every block of tokens: it works, but slower.
@@ -415,8 +415,8 @@ def second_order_backward(
 
     Args:
         grad: dL/dout (B, m).
-        x, p, q, weight, mask: the arguments of `second_order_forward`.
-        out, lse: what that returned, each (B, m).
+        x, p, q, weight, mask: The arguments of `second_order_forward`.
+        out, lse: What `second_order_forward` returned, each (B, m).
 
     Returns:
         dx (B, n, m), the direct part a * grad; dp (B, n, u); dq (B, u); dweight (m, u). Each in the dtype of its input

@@ -15,7 +15,7 @@ def read_session(
     Args:
         input_ids: (B, T) items 1..num_items; 0 is padding.
         attention_mask: (B, T), 1 at items, 0 at padding; None: every id above 0 is an item.
-        num_items: items that there are.
+        num_items: Items that there are.
 
     Returns:
         Ids (B, T) int64, 0 at padding; mask (B, T), True at items, which come first; and the position (B, T) of each
@@ -54,7 +54,7 @@ def seen_steps(mask: torch.Tensor, every_position: bool) -> torch.Tensor:
 
     Args:
         mask: (B, T), True at items, which come first.
-        every_position: a prediction behind each step, which sees the steps up to it; otherwise one, which sees all.
+        every_position: A prediction behind each step, which sees the steps up to it; otherwise one, which sees all.
 
     Returns:
         (B, P, T) booleans, P = T or 1.
@@ -78,8 +78,8 @@ def next_items(
 
     Args:
         labels: (B,) the item after each session; or (B, T) the item after each step, `IGNORED` where none counts.
-        attention_mask, input_ids: as in `read_session`; what comes after padding never counts.
-        num_items: items that there are.
+        attention_mask, input_ids: Arguments of `read_session`; what comes after padding never counts.
+        num_items: Items that there are.
 
     Returns:
         Int64 of the shape of `labels`.
@@ -109,7 +109,7 @@ def next_item_loss(logits: torch.Tensor, labels: torch.Tensor, divergence: torch
     Args:
         logits: (B, N) or (B, T, N).
         labels: (B,) or (B, T) as `next_items` gives them.
-        divergence: of each prediction, of the shape of `labels`.
+        divergence: Divergence of each prediction, of the shape of `labels`.
     """
     counts = labels != IGNORED
     summed = F.cross_entropy(

@@ -42,7 +42,7 @@ def reduced_angles(tau: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor
     """Return tau * frequencies less whole turns, in [-pi, pi]; the product and its reduction are float64.
 
     Args:
-        tau, frequencies: of shapes that broadcast.
+        tau, frequencies: Tensors of shapes that broadcast.
 
     Returns:
         In the type of the frequencies, float32 at least.
@@ -114,7 +114,7 @@ def log_envelopes(tau: torch.Tensor, parameters: LocalParameters) -> torch.Tenso
 
     Args:
         tau: (...).
-        parameters: of shapes (..., A) that broadcast against tau with one dimension more.
+        parameters: Tensors of shapes (..., A) that broadcast against tau with one dimension more.
 
     Returns:
         (..., A).
@@ -129,7 +129,7 @@ def lste_features(tau: torch.Tensor, parameters: LocalParameters) -> torch.Tenso
 
     Args:
         tau: (B, L) float64.
-        parameters: one set, or one for each row with leading dimensions (B, 1).
+        parameters: One set, or one for each row with leading dimensions (B, 1).
 
     Returns:
         (B, L, 2 A M).
@@ -150,9 +150,9 @@ def lste_kernel(
     may have a set, and times of its own.
 
     Args:
-        tau, sigma: of shapes that broadcast to (B, Q, K).
-        parameters: with leading dimensions that broadcast against it.
-        exact: reduce angles in float64. Without, angles of up to 1e4 are off by 1e-3 at most, and it is several times
+        tau, sigma: Tensors of shapes that broadcast to (B, Q, K).
+        parameters: Parameters whose leading dimensions broadcast against it.
+        exact: Reduce angles in float64. Without, angles of up to 1e4 are off by 1e-3 at most, and it is several times
             as fast.
 
     Returns:
@@ -172,7 +172,7 @@ def lste_factors(
     clipped.
 
     Args:
-        tau, sigma, parameters: see `lste_kernel`.
+        tau, sigma, parameters: Arguments of `lste_kernel`.
 
     Returns:
         (..., A) each.
@@ -234,7 +234,7 @@ def check_timestamps(timestamps: torch.Tensor, mask: torch.Tensor, *, ordered: b
     Args:
         timestamps: (B, L) float64 or integers, in any unit; what stands at padding counts for nothing.
         mask: (B, L) booleans, True at events.
-        ordered: whether times must not fall along a row, as in a causal model.
+        ordered: Whether times must not fall along a row, as in a causal model.
 
     Raises:
         ValueError: another type or shape; an event whose time is no finite number, or is before that of the event
@@ -295,8 +295,8 @@ def scaled_times(elapsed: torch.Tensor, unit: float, transform: str) -> torch.Te
     """Return elapsed times in a unit, float64, compressed where asked: sign(tau) log(1 + |tau|).
 
     Args:
-        elapsed: any shape, float64.
-        unit: above 0.
+        elapsed: Any shape, float64.
+        unit: Unit, above 0.
         transform: "none" or "log".
     """
     tau = elapsed / unit
@@ -309,10 +309,10 @@ def relative_times(
     """Return tau = (t - t_ref) / unit (time_encoding.md, 1.1), (B, L) float64, 0 at padding.
 
     Args:
-        times, mask: see `check_timestamps`, which returns the times.
-        unit: above 0, in the unit of the times.
-        reference: see `reference_times`.
-        transform: see `scaled_times`.
+        times, mask: Arguments of `check_timestamps`, which returns the times.
+        unit: Unit, above 0, in that of the times.
+        reference: Argument of `reference_times`.
+        transform: Argument of `scaled_times`.
     """
     tau = scaled_times(times - reference_times(times, mask, reference), unit, transform)
     return tau.masked_fill(~mask, 0.0)

@@ -54,8 +54,8 @@ def read_bills(
     Args:
         bag_of_words: (B, V) counts of words, floats of 0 or more.
         bill_ids: (B,) of 0..num_bills - 1, or -1 for a bill that is new; None: all are.
-        vocab_size: V.
-        num_bills: D.
+        vocab_size: Vocab size V.
+        num_bills: Number of bills D.
 
     Returns:
         Counts (B, V) and ids (B,) int64.
@@ -101,9 +101,9 @@ def refuse_new_bills(bill_ids: torch.Tensor | None, ids: torch.Tensor, knows: st
     Where values are not read, see `unanswered`.
 
     Args:
-        bill_ids: as the caller gave them; None: all are new.
+        bill_ids: Ids as the caller gave them; None: all are new.
         ids: (B,) as `read_bills` returned them.
-        knows: what of the model knows the bills of its training alone, and what to do, for the message.
+        knows: What of the model knows the bills of its training alone, and what to do, for the message.
 
     Raises:
         ValueError: there is one.
@@ -122,10 +122,10 @@ def read_votes(name: str, votes: torch.Tensor | None, rows: int, num_legislators
     """Check votes (B, U): 1 for yea, 0 for nay, NaN where none is known.
 
     Args:
-        name: of the argument, for messages.
-        votes: or None.
-        rows: B.
-        num_legislators: U.
+        name: Name of the argument, for messages.
+        votes: Votes, or None.
+        rows: Rows B.
+        num_legislators: Number of legislators U.
 
     Raises:
         ValueError: another shape, integers, or another value, such as -1 for nay (values are read on the CPU only).
@@ -154,8 +154,8 @@ def vote_log_likelihood(logits: torch.Tensor, labels: torch.Tensor) -> torch.Ten
     """Return the log-likelihood of each vote in nats, in float32 or wider, 0 where none is known.
 
     Args:
-        logits: of a yea, any shape.
-        labels: of that shape, 1, 0 or NaN.
+        logits: Logits of a yea, of any shape.
+        labels: Votes of that shape: 1, 0 or NaN.
     """
     signs = signed_votes(labels)
     return F.logsigmoid(signs * wide(logits)) * signs.abs()

@@ -19,8 +19,8 @@ def word_windows(ids: torch.Tensor, is_word: torch.Tensor, window: int) -> tuple
 
     Args:
         ids: (B, n) words.
-        is_word: boolean (B, n), False at padding and at other positions that are context of no word.
-        window: b.
+        is_word: Boolean (B, n), False at padding and at other positions that are context of no word.
+        window: Half width b of the window.
 
     Returns:
         contexts (B, n, 2b): ids in the columns of positions -b to -1 and 1 to b, 0 where there is no word; present,
@@ -37,7 +37,7 @@ def attention_weights(logits: torch.Tensor, present: torch.Tensor) -> torch.Tens
 
     Args:
         logits: (..., 2b), e.
-        present: boolean (..., 2b).
+        present: Boolean (..., 2b).
 
     Returns:
         a (..., 2b).
@@ -64,7 +64,7 @@ def with_word2vec_gradient(context: torch.Tensor, words: torch.Tensor, present: 
     Args:
         context: (..., d), the mean.
         words: (..., 2b, d).
-        present: boolean (..., 2b).
+        present: Boolean (..., 2b).
 
     Returns:
         (..., d).
@@ -81,7 +81,7 @@ def table_rows(table: torch.Tensor, *indices: torch.Tensor, sparse: bool = False
     Args:
         table: (N_1, ..., N_k, ...).
         indices: k tensors of integers whose shapes fit each other.
-        sparse: whether the gradient is sparse, so that optimizers touch only the rows that were read; they must know
+        sparse: Whether the gradient is sparse, so that optimizers touch only the rows that were read; they must know
             sparse gradients, as SGD without momentum, Adagrad and SparseAdam do.
 
     Returns:
@@ -115,7 +115,7 @@ def negative_sampling_loss(states: torch.Tensor, rows: torch.Tensor, kept: torch
     Args:
         states: (..., M, F), c: M contexts that share the rows.
         rows: (..., 1 + S, F): O[t] of the centre, then O[n] of the S noise words.
-        kept: boolean (..., S), False at noise that does not count.
+        kept: Boolean (..., S), False at noise that does not count.
 
     Returns:
         (..., M), in float32 at least, also under mixed precision.

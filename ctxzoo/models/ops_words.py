@@ -54,7 +54,7 @@ def masked_mean(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torc
 
     Args:
         x: (B, n, d) tokens.
-        mask: boolean (B, n).
+        mask: Boolean (B, n).
 
     Returns:
         (B, d), 0 for a text without tokens; and the weight of each token, (B, n), 1 / (their number).
@@ -68,7 +68,7 @@ def masked_max(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch
 
     Args:
         x: (B, n, d) tokens.
-        mask: boolean (B, n).
+        mask: Boolean (B, n).
 
     Returns:
         (B, d), 0 for a text without tokens; and the fraction of the features whose maximum each token gives, (B, n), 0
@@ -141,7 +141,7 @@ def next_word_loss(logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tenso
     Args:
         logits: (B, n, V) scores at each position.
         labels: (B, n) what stands at each, or `IGNORED`.
-        mask: boolean (B, n), True at real positions.
+        mask: Boolean (B, n), True at real positions.
 
     Returns:
         Two scalars: 0 where nothing is predicted, and 1 at least.

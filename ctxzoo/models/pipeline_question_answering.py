@@ -218,9 +218,9 @@ class WindowScores(NamedTuple):
 
     Attributes:
         start, end: (1 + n,) the extra token, then the n words of the window.
-        no_answer: scalar.
-        log_mass: scalar, log of the sum over all pairs of exp(start logit + end logit).
-        first_word: the window's first word, counted in the context.
+        no_answer: Scalar.
+        log_mass: Scalar, log of the sum over all pairs of exp(start logit + end logit).
+        first_word: The window's first word, counted in the context.
     """
 
     start: torch.Tensor
@@ -242,9 +242,9 @@ def merge_windows(
     parts; so what is the same in every window is the same in the whole, and all probabilities add up to 1 at most.
 
     Args:
-        windows: scores of the windows, in the order of the text.
-        max_length: longest span in words.
-        refusable: whether "no answer" has a meaning.
+        windows: Scores of the windows, in the order of the text.
+        max_length: Longest span in words.
+        refusable: Whether "no answer" has a meaning.
 
     Returns:
         (words, max_length) log-probability of the span of k + 1 words from word i at [i, k], -inf where there is none;

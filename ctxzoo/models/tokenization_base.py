@@ -34,9 +34,9 @@ class UnpaddedBatch:
     """A batch of encoded texts before padding.
 
     Attributes:
-        columns: a map from name to a list with one entry for each row.
-        single: whether the caller gave one text and, without tensors, gets its entries bare, not lists of one.
-        encodings: encodings of the backend, where their words are the ids of the rows; otherwise empty.
+        columns: A map from name to a list with one entry for each row.
+        single: Whether the caller gave one text and, without tensors, gets its entries bare, not lists of one.
+        encodings: Encodings of the backend, where their words are the ids of the rows; otherwise empty.
     """
 
     columns: dict[str, list[Any]]

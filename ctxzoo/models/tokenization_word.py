@@ -305,16 +305,16 @@ def build_word_tokenizer(
 
     Args:
         words: `words[0]` gets id 1, or 2 with `keep_unknown` or `mask_token`; id 0 is "[PAD]".
-        lower_case: lower-case texts; offsets still belong to the text as given.
-        fold_digits: every digit becomes 0, so that numbers of one length are one word.
-        keep_unknown: other words get id 1, "[UNK]"; without it they are removed.
+        lower_case: Lower-case texts; offsets still belong to the text as given.
+        fold_digits: Every digit becomes 0, so that numbers of one length are one word.
+        keep_unknown: Other words get id 1, "[UNK]"; without it they are removed.
         cutter: "whitespace", or "english" for the rules of `english_pre_tokenizer`.
         mask_token: "[MASK]" in a text has the id 1, for models that predict words.
-        ngram_buckets: ids that n-grams share, after those of the words.
-        ngram_order: words in the longest n-gram; 1: none.
-        char_ngrams: fewest and most characters of a character n-gram, as fastText's minn and maxn; None: none.
-        char_ngram_buckets: ids that character n-grams have for themselves; 0: they share the others.
-        kwargs: arguments of the tokenizer class, for example `model_max_length`.
+        ngram_buckets: Ids that n-grams share, after those of the words.
+        ngram_order: Words in the longest n-gram; 1: none.
+        char_ngrams: Fewest and most characters of a character n-gram, as fastText's minn and maxn; None: none.
+        char_ngram_buckets: Ids that character n-grams have for themselves; 0: they share the others.
+        kwargs: Arguments of the tokenizer class, for example `model_max_length`.
 
     Raises:
         ValueError: a word twice, or one that no text can give (empty, with whitespace, not lower-cased, with other

@@ -141,7 +141,7 @@ class WordCharTokenizer(ZooTokenizer):
         Other entries stay as they are.
 
         Args:
-            encoded_inputs: one encoding, a batch of them, or a list of encodings (as a collator gets).
+            encoded_inputs: One encoding, a batch of them, or a list of encodings (as a collator gets).
             padding: True pads contexts to the longest context, "max_length" to `max_length`, and both pad questions to
                 the longest question; False pads neither.
 
@@ -318,9 +318,9 @@ def build_word_char_tokenizer(
     Args:
         words: `words[0]` gets id 2; ids 0 and 1 are "[PAD]" and "[UNK]".
         characters: `characters[0]` gets id 2; None: the tokenizer gives no characters.
-        max_word_length: characters to which words are cut.
-        word_features: whether pairs come with word features.
-        kwargs: arguments of the tokenizer class, for example `model_max_length`.
+        max_word_length: Characters to which words are cut.
+        word_features: Whether pairs come with word features.
+        kwargs: Arguments of the tokenizer class, for example `model_max_length`.
 
     Raises:
         ValueError: a word twice (the names of ids 0 and 1 count), a character twice or of another length than 1, or a

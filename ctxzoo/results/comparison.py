@@ -71,8 +71,8 @@ class PairedTest:
     """The result of a paired test.
 
     Attributes:
-        difference: mean of first minus second, in the unit of the scores.
-        p: probability of a mean difference at least as far from 0 between models that do not differ (two-sided).
+        difference: Mean of first minus second, in the unit of the scores.
+        p: Probability of a mean difference at least as far from 0 between models that do not differ (two-sided).
     """
 
     difference: float
@@ -93,7 +93,7 @@ def paired_test(first: Mapping[Place, float], second: Mapping[Place, float], tes
     are equal, p is 1 if they are 0, else 0.
 
     Args:
-        first, second: score of each model by fold, under any key that both use, for instance (seed, fold).
+        first, second: Score of each model by fold, under any key that both use, for instance (seed, fold).
         test_to_train: n_test / n_train, rows scored to rows trained on; 1 / (k - 1) for the test part of k folds.
 
     Raises:

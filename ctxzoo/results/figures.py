@@ -134,9 +134,9 @@ def word_grid(
     Args:
         fractions: (rows, n); NaN leaves a cell empty.
         words: n words.
-        rows: the name of each row.
-        row_title, note: what the rows and the percentages are.
-        title: printed as it is, above the picture.
+        rows: The name of each row.
+        row_title, note: What the rows and the percentages are.
+        title: Printed as it is, above the picture.
 
     Raises:
         ValueError: shapes, words and rows disagree, or there is no word.

@@ -30,8 +30,9 @@ def scores_by_epoch(metrics_csv: str | Path, names: Sequence[str], split: str = 
 
     Args:
         metrics_csv: log of the training; a later row of the same epoch counts.
-        names: of the scores, as ``f1``; those the log does not have, and values that are not finite, are left out.
-        split: where they were measured.
+        names: Names of the scores, as ``f1``; those the log does not have, and values that are not finite, are left
+            out.
+        split: Split on which they were measured.
 
     Returns:
         Values by ``split/epoch<number>/name``; the first epoch is number 1.
@@ -63,10 +64,10 @@ def plot_learning_curves(metrics_csv: str | Path, out: str | Path, scores: Mappi
     """Draw loss (left) and scores of validation (right) over the training steps.
 
     Args:
-        metrics_csv: the ``metrics.csv`` of Lightning's ``CSVLogger``; cells may be empty. Read are ``step``,
+        metrics_csv: The ``metrics.csv`` of Lightning's ``CSVLogger``; cells may be empty. Read are ``step``,
             ``train/loss``, ``validation/nll`` and the scores.
-        out: the PNG file to write.
-        scores: one or two scores in percent with their names for readers, as ``{"f1": "F1"}`` for ``validation/f1``.
+        out: The PNG file to write.
+        scores: One or two scores in percent with their names for readers, as ``{"f1": "F1"}`` for ``validation/f1``.
 
     Raises:
         ValueError: the file has none of these columns with a number, or ``out`` is not a PNG file.

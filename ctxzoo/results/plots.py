@@ -23,11 +23,11 @@ def plot_scores_by(
     """Draw a line for each row: the mean score against a size of the model, with a bar of one deviation.
 
     Args:
-        rows: name of the row -> size -> scores of the runs, in percent.
-        out: the PNG file to write.
-        axis: what the size is, as "number of steps K".
-        runs: what the mean is over, as "folds".
-        score: what it is.
+        rows: Name of the row -> size -> scores of the runs, in percent.
+        out: The PNG file to write.
+        axis: What the size is, as "number of steps K".
+        runs: What the mean is over, as "folds".
+        score: Name of the score.
 
     Raises:
         ValueError: no rows, or a point without scores.

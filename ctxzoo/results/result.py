@@ -42,30 +42,30 @@ class RunResult:
     """The result of one run of a recipe, with all that is needed to judge or repeat it.
 
     Attributes:
-        schema: version of this format.
-        recipe: name of the script without its ending, as ``squad_bidaf``.
-        architecture: as ``bidaf``.
-        variant: named configuration of the architecture, as ``learned_char7``.
+        schema: Version of this format.
+        recipe: Name of the script without its ending, as ``squad_bidaf``.
+        architecture: Name, as ``bidaf``.
+        variant: Named configuration of the architecture, as ``learned_char7``.
         dataset: Hub id, as ``ctxzoo-data/squad_v1_mini``.
-        split: the split reported; ``metrics`` may hold others too, each name starting with its split.
-        fold: number of the fold in cross-validation, else None.
-        seed: seed of the run.
-        metrics: numbers by ``split/name``, percentages from 0 to 100; those after single epochs of a training by
+        split: The split reported; ``metrics`` may hold others too, each name starting with its split.
+        fold: Number of the fold in cross-validation, else None.
+        seed: Seed of the run.
+        metrics: Numbers by ``split/name``, percentages from 0 to 100; those after single epochs of a training by
             ``split/epoch3/name``, of which a file holds `LARGEST_CURVE` at most, see `thin_curves`.
-        settings: the options of the run (epochs, batch size, …), plain JSON.
+        settings: The options of the run (epochs, batch size, …), plain JSON.
         parameters: ``trainable`` and ``total`` numbers of parameters.
-        command: shell command that repeats the run (see ``environment.command_line``).
-        commit: see ``environment.git_commit``.
+        command: Shell command that repeats the run (see ``environment.command_line``).
+        commit: Commit, as ``environment.git_commit`` gives it.
         data: ``source`` of the rows and a ``fingerprint`` of their content.
-        hardware: see ``environment.hardware``.
-        versions: see ``environment.versions``.
-        wall_seconds: duration of the run.
-        peak_memory_mb: see ``environment.peak_memory_mb``.
-        created: end of the run, ISO 8601 in UTC.
-        tag: what distinguishes the run from others of its variant with different settings, as ``k5``; may be empty.
-        per_example: numbers of each example of a split, by ``split/name``, in the order of its rows, where a table
+        hardware: Hardware, as ``environment.hardware`` gives it.
+        versions: Versions, as ``environment.versions`` gives them.
+        wall_seconds: Duration of the run.
+        peak_memory_mb: Memory, as ``environment.peak_memory_mb`` gives it.
+        created: End of the run, ISO 8601 in UTC.
+        tag: What distinguishes the run from others of its variant with different settings, as ``k5``; may be empty.
+        per_example: Numbers of each example of a split, by ``split/name``, in the order of its rows, where a table
             counts over some of them. Empty where none are kept; files leave it out then.
-        reading: what was done with odd data to how many parts, see ``ReadingNotes.counts``. Empty where nothing was;
+        reading: What was done with odd data to how many parts, see ``ReadingNotes.counts``. Empty where nothing was;
             files leave it out then.
     """
 

@@ -39,7 +39,7 @@ def seeds_cell(first: Sequence[RunResult], second: Sequence[RunResult], metric: 
     """Write ``-0.20 (p = 0.031)``, ``-0.20 (one seed)`` without a test, a dash where the data are not the same.
 
     Args:
-        first, second, metric: See `compare_seeds`.
+        first, second, metric: Arguments of `compare_seeds`.
         digits: Digits of the difference behind the point.
     """
     data = {(run.dataset, run.data["fingerprint"]) for run in (*first, *second)}

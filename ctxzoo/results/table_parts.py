@@ -40,7 +40,7 @@ def changed_settings(pairs: Mapping[str, tuple[RunResult, RunResult]]) -> str:
     """Write `` (name value, …; for COLUMN: name value, …)``: the settings of the first runs that the second lack.
 
     Args:
-        pairs: by the column of a row that they stand in. What all have in common comes first.
+        pairs: Pairs by the column of a row that they stand in. What all have in common comes first.
     """
     noted = {column: _changes(ours, plain) for column, (ours, plain) in pairs.items()}
     shared = [note for note in next(iter(noted.values()), []) if all(note in notes for notes in noted.values())]
@@ -101,10 +101,10 @@ def markdown_table(headings: Sequence[str], rows: Sequence[Sequence[str]], left:
     """Return a Markdown table, its short rows filled with empty cells.
 
     Args:
-        headings: one for each column.
-        rows: cells of each row, at most one for each column.
-        left: the first columns, as many as this, are flush left, the others flush right.
-        bar: what stands for "|" in cells.
+        headings: One for each column.
+        rows: Cells of each row, at most one for each column.
+        left: The first columns, as many as this, are flush left, the others flush right.
+        bar: What stands for "|" in cells.
     """
     lines = [headings, ["---"] * left + ["---:"] * (len(headings) - left)]
     lines += [[*row, *[""] * (len(headings) - len(row))] for row in rows]
@@ -186,9 +186,9 @@ def best_epoch(run: RunResult, score: str, *, higher: bool) -> float | None:
     """Return the epoch with the best validation score, from 1; None where a run does not tell its epochs.
 
     Args:
-        run: of a training.
-        score: its name without the split.
-        higher: whether a higher one is better.
+        run: Results of a training.
+        score: Name of the score without the split.
+        higher: Whether a higher one is better.
     """
     ends = f"/{score}"
     by_epoch = {

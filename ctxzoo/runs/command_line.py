@@ -62,7 +62,7 @@ class CommandLine:
     """What was typed.
 
     Attributes:
-        experiment: With all that was typed.
+        experiment: Experiment with all that was typed.
         several: Name to value of what is no part of an experiment, such as lists of seeds.
         typed: Names of what was typed, or stands in a YAML file.
     """
@@ -82,7 +82,7 @@ class CommandLine:
         """Return it with the files of `options` in the place of what was typed, such as pipes.
 
         Args:
-            options: With `data`, `validation` and `test`.
+            options: Options with `data`, `validation` and `test`.
         """
         files = {name: None if value is None else str(value) for name, value in vars(options).items() if name in FILES}
         texts = {} if getattr(options, "texts", None) is None else {"texts": str(options.texts)}
@@ -267,7 +267,7 @@ class ExperimentParser(GroupParser):
             such as `dataset`, take their place. None: there are none.
         fixed: Names whose values the base has already, of what was typed.
         choices: Name of an argument of the function to what it, or each of its list, may be.
-        options: See `GroupParser`.
+        options: Argument of `GroupParser`.
     """
 
     def __init__(
@@ -440,7 +440,7 @@ def written_settings(experiment: Experiment, others: Mapping[str, Any], hidden: 
     """Return YAML by which the same training starts again, see `with_settings_file`.
 
     Args:
-        experiment: As it was typed, before anything was read.
+        experiment: Experiment as it was typed, before anything was read.
         others: Further groups and values by name.
         hidden: Names of values that are no options.
     """

@@ -50,11 +50,11 @@ def training_result(
     """Return the results of a finished training.
 
     Args:
-        task, data, trainer: of the run, whose log is in its folder.
-        scores: split name to metrics.
-        spec: of the run.
-        card: of the problem; of its `curves` every epoch's is told.
-        per_example: as in `RunResult`.
+        task, data, trainer: LightningModule, DataModule and Trainer of the run, whose log is in its folder.
+        scores: Split name to metrics.
+        spec: Identity of the run.
+        card: Card of the problem; of its `curves` every epoch's is told.
+        per_example: Argument of `RunResult`.
     """
     log = spec.folder / CSV_LOG
     parameters = list(task.model.parameters())
@@ -95,13 +95,13 @@ def finish_run(
     the pictures: learning_curves.png and those of the problem. Without matplotlib there are no pictures.
 
     Args:
-        task: with its final weights.
-        data, trainer: of the run.
-        scores: split name to metrics.
-        spec: of the run; the split that it reports gives the card's example where there is none of ours.
-        card: of the problem.
+        task: LightningModule with its final weights.
+        data, trainer: DataModule and Trainer of the run.
+        scores: Split name to metrics.
+        spec: Identity of the run; the split that it reports gives the card's example where there is none of ours.
+        card: Card of the problem.
         push_to: Hub repository that receives the checkpoint folder.
-        per_example: as in `RunResult`.
+        per_example: Argument of `RunResult`.
         card_options: What a user says of the card of a checkpoint; the example that is printed may still be of the
             data, that of the card is not unless it says so.
     """
@@ -134,10 +134,10 @@ def print_summary(result: RunResult, spec: RunSpec, card: TaskCard, example: Map
     """Print the scores of a finished run, where its files are, how the model is loaded, and an example.
 
     Args:
-        result: of the run.
-        spec: of the run.
-        card: of the problem.
-        example: inputs and what the model gave for them; None: none is printed.
+        result: Results of the run.
+        spec: Identity of the run.
+        card: Card of the problem.
+        example: Inputs and what the model gave for them; None: none is printed.
     """
     console = Console()
     table = Table()

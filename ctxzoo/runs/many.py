@@ -38,10 +38,10 @@ def run_folds(
     """Do the runs of every row, `processes` at a time (0: one for each core), and return the results of each row.
 
     Args:
-        runs: name of a row of the printed table to its runs.
-        work: a function of a module, or a `functools.partial` of one.
-        threads: of each process.
-        progress: show a progress bar.
+        runs: Name of a row of the printed table to its runs.
+        work: A function of a module, or a `functools.partial` of one.
+        threads: Number of threads of each process.
+        progress: Show a progress bar.
 
     Raises:
         ValueError: two runs would write the same results file.
@@ -124,9 +124,9 @@ def run_all(runs: Mapping[str, Sequence[Run]], title: str, settings: RunArgs) ->
     """Do the runs of every row, print the table, and say where checkpoints are, if any, and how one is loaded.
 
     Args:
-        runs: name of a row of the printed table to its runs.
-        title: of the table.
-        settings: which of them are kept, and how many are worked on at once.
+        runs: Name of a row of the printed table to its runs.
+        title: Title of the table.
+        settings: Which of them are kept, and how many are worked on at once.
 
     Raises:
         OSError, ValueError, TrainingInterrupted: see `run_folds` and `execute`.

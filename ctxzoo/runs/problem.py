@@ -325,7 +325,7 @@ def choose_names(problem: Any, title: str, architecture: str | None, variant: st
     """Return the architecture and variant that a user asks for, by their names of today.
 
     Args:
-        problem: With `default`, `architectures` and `variants`.
+        problem: Object with `default`, `architectures` and `variants`.
         title: Name of the problem for messages.
         architecture, variant: Names that were typed; None: the default ones.
 

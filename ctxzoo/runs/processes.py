@@ -31,10 +31,10 @@ def run_in_processes(
     killed, the others end too.
 
     Args:
-        work: a function of a module, so that another process can import it.
-        jobs: picklable.
-        processes: how many run at once.
-        threads: of torch in each process.
+        work: A function of a module, so that another process can import it.
+        jobs: Picklable.
+        processes: How many run at once.
+        threads: Number of threads of torch in each process.
 
     Raises:
         ValueError: processes or threads below 1.

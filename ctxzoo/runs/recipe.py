@@ -100,7 +100,7 @@ def parse_settings(settings: type[Settings], arguments: Sequence[str], descripti
     """Return the settings of a command line.
 
     Args:
-        settings, description: See `run_recipe`.
+        settings, description: Arguments of `run_recipe`.
         arguments: What follows the name of the script.
 
     Raises:

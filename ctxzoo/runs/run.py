@@ -21,7 +21,7 @@ class Run(ABC):
     """One training, fit or evaluation; other processes get it as a pickle.
 
     Attributes:
-        card: of the problem.
+        card: Card of the problem.
     """
 
     card: ClassVar[TaskCard]
@@ -37,7 +37,7 @@ class Run(ABC):
         """Do the work, and write the results file when all else is there.
 
         Args:
-            resume: go on where the run stopped before.
+            resume: Go on where the run stopped before.
         """
 
     def quiet(self) -> Run:
@@ -49,9 +49,9 @@ def execute(run: Run, *, resume: bool = False, quiet: bool = False) -> RunResult
     """Do the work of a run, unless it is done, and return its results.
 
     Args:
-        run: what to do.
-        resume: return the results of a finished run with the same settings; go on where an unfinished one stopped.
-        quiet: what would be printed goes to log.txt in the folder of the run, without progress bars.
+        run: What to do.
+        resume: Return the results of a finished run with the same settings; go on where an unfinished one stopped.
+        quiet: What would be printed goes to log.txt in the folder of the run, without progress bars.
 
     Raises:
         OSError: the folders cannot be written, or another process works on the run, before anything is done; the disk

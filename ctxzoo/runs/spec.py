@@ -17,17 +17,17 @@ class RunSpec:
     """The identity of a run, in values that can be sent to another process.
 
     Attributes:
-        recipe, architecture, variant, seed, fold, commit: as in `RunResult`.
+        recipe, architecture, variant, seed, fold, commit: Arguments of `RunResult`.
         dataset: Hub id, folder, file or "sample"; None: of several, which the name of the file leaves out.
-        settings: what decides the result, as the results file tells it.
+        settings: What decides the result, as the results file tells it.
         defaults: Values of settings that a results file lacks.
         implied: Values that follow from the others, which results of earlier versions told too.
-        score: the split that the results file reports: test, or validation to choose settings, and then test is not
+        score: The split that the results file reports: test, or validation to choose settings, and then test is not
             scored.
-        tag: what the names of folder and results file say beside variant, data, seed and fold.
-        content: name of the rows, last in these names, so that other rows of the same name do not take their place.
-        output_dir, results_dir: where to write.
-        folder_name: of the folder of checkpoints, logs and pictures; default: the name of the results file.
+        tag: What the names of folder and results file say beside variant, data, seed and fold.
+        content: Name of the rows, last in these names, so that other rows of the same name do not take their place.
+        output_dir, results_dir: Where to write.
+        folder_name: Folder name of the folder of checkpoints, logs and pictures; default: the name of the results file.
     """
 
     recipe: str
@@ -92,11 +92,11 @@ class RunSpec:
         """Return the content of the results file.
 
         Args:
-            metrics, parameters: as in `RunResult`.
-            fingerprint: of the content of the data.
-            seconds: duration of the run.
-            dataset, split: where the spec names none.
-            per_example: as in `RunResult`; None: none are kept.
+            metrics, parameters: Arguments of `RunResult`.
+            fingerprint: Fingerprint of the content of the data.
+            seconds: Duration of the run.
+            dataset, split: Where the spec names none.
+            per_example: Argument of `RunResult`; None: none are kept.
 
         Raises:
             ValueError: there is no dataset.

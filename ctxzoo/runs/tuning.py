@@ -113,7 +113,7 @@ def tuned_run(search: Search, *, minutes: float, seed: int, resume: bool, tell: 
         minutes: Budget, after which the running trial ends with its epoch.
         seed: Seed of what is drawn: the same trials with the same seed and scores.
         resume: Whether trials that are over count, with the time that they took, and one that was stopped goes on.
-        tell: is called with a line for the user.
+        tell: Function that is called with a line for the user.
 
     Raises:
         ValueError: no trial gave a finite loss.

@@ -29,11 +29,11 @@ class Option:
     """An option of a command that checkpoints of some problems have; it is None unless given.
 
     Attributes:
-        name: as it is typed, without the dashes.
-        help: for `--help`.
-        type: makes its value of what was typed.
-        choices: its only values.
-        many: whether it takes several values, as a list.
+        name: Name as it is typed, without the dashes.
+        help: Text for `--help`.
+        type: Makes its value of what was typed.
+        choices: Only values that it takes.
+        many: Whether it takes several values, as a list.
     """
 
     name: str
@@ -52,8 +52,8 @@ class TaskCommands:
     """What the command line does for one problem and with its checkpoints.
 
     Attributes:
-        title: of its options in `--help`.
-        evaluate_options, predict_options: the options that not every problem has.
+        title: Title of its options in `--help`.
+        evaluate_options, predict_options: The options that not every problem has.
     """
 
     title: ClassVar[str]
@@ -65,7 +65,7 @@ class TaskCommands:
 
         Args:
             options: `checkpoint`, `dataset` and `split`; `how_to_score` reads how to score.
-            own: name to value of `evaluate_options`.
+            own: Name to value of `evaluate_options`.
 
         Raises:
             OSError, ValueError: the checkpoint or the data is missing or damaged.
@@ -78,7 +78,7 @@ class TaskCommands:
         Args:
             options: `checkpoint`, `saved` (a `SavedModel`, the same one opened), `batch_size` and those of
                 `add_file_options`.
-            own: name to value of `predict_options`.
+            own: Name to value of `predict_options`.
 
         Raises:
             OSError, ValueError: the checkpoint or a file is missing or damaged; the options do not fit.
@@ -201,7 +201,7 @@ def answer_file(
     Args:
         options: `file`, `format` and `output`.
         answer: Gives the answers to some rows of a stream, in their order; None for a row that is left out.
-        rows: Those of `--file`, where the problem has a reader of its own; default: what `open_rows` reads.
+        rows: Rows of `--file`, where the problem has a reader of its own; default: what `open_rows` reads.
         columns: Names by which the header of a pipe is known.
 
     Returns:

@@ -14,8 +14,8 @@ class Range:
     """Numbers from `low` to `high`.
 
     Attributes:
-        low, high: ends; infinity: none.
-        low_is_in, high_is_in: whether an end belongs to it.
+        low, high: Ends; infinity: none.
+        low_is_in, high_is_in: Whether an end belongs to it.
     """
 
     low: float

@@ -61,7 +61,7 @@ class ExponentialMovingAverage(WeightAveraging):
     before the first step, as in the course starter.
 
     Args:
-        decay: the final decay (0.999 in the paper).
+        decay: The final decay (0.999 in the paper).
     """
 
     def __init__(self, decay: float = 0.999) -> None:
@@ -152,9 +152,9 @@ class ResumeCheckpoint(ModelCheckpoint):
     middle of an epoch, that step is written and not the end of the epoch: a longer run then reads the epoch's rest.
 
     Args:
-        path: the file.
-        every: steps.
-        seconds: between the ends of two epochs that are written, at least; 0: each is.
+        path: The file.
+        every: Steps.
+        seconds: Seconds between the ends of two epochs that are written, at least; 0: each is.
     """
 
     def __init__(self, path: Path, every: int, seconds: float = 5.0) -> None:
@@ -194,7 +194,7 @@ class KeepCsvRows(lightning.Callback):
     Create it before the training starts: Lightning removes the file then.
 
     Args:
-        path: the log.
+        path: The log.
     """
 
     def __init__(self, path: Path) -> None:
@@ -223,7 +223,7 @@ class SameSettings(lightning.Callback):
     It may become longer: `epochs` and `patience` are free.
 
     Args:
-        settings: what decides the result; must be plain enough for JSON.
+        settings: What decides the result; must be plain enough for JSON.
 
     Raises:
         ValueError: when a checkpoint of other settings is resumed from; the message names them.
@@ -275,8 +275,8 @@ class JudgeEpochs(lightning.Callback):
     """Ends a training that is not worth going on with, by the score of validation after each epoch but the last.
 
     Args:
-        score: name of the score, as it is logged; where a training logs none of this name, it is never ended.
-        judge: gives why the training is to end, from the number of epochs so far and the score; None: it goes on.
+        score: Name of the score, as it is logged; where a training logs none of this name, it is never ended.
+        judge: Gives why the training is to end, from the number of epochs so far and the score; None: it goes on.
 
     Raises:
         TrainingPruned: when it ends; the message is what `judge` gave.

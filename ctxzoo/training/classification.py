@@ -26,7 +26,7 @@ class ClassificationScores(Scores):
     right, in 15 bins of that probability) in percent; `nll` in nats.
 
     Args:
-        num_labels: L.
+        num_labels: Number of labels L.
     """
 
     def __init__(self, num_labels: int) -> None:
@@ -66,11 +66,11 @@ class ClassificationTask(ZooTask):
     Scores: those of `ClassificationScores`, without smoothing.
 
     Args:
-        model_config, pretrained, model, optimizer_args: see `ZooTask`; `label_fields` gives the config the names of the
-            labels.
-        label_names: labels of a `pretrained` model. One without a classification head gets a new one; so does one whose
+        model_config, pretrained, model, optimizer_args: Arguments of `ZooTask`; `label_fields` gives the config the
+            names of the labels.
+        label_names: Labels of a `pretrained` model. One without a classification head gets a new one; so does one whose
             head is for other labels, or for these in another order, which a warning tells.
-        label_smoothing: share of the training target that is spread evenly over all classes, in [0, 1).
+        label_smoothing: Share of the training target that is spread evenly over all classes, in [0, 1).
 
     Raises:
         ValueError: see `ZooTask`; label_smoothing out of range; label_names without pretrained; when it runs, labels of

@@ -131,11 +131,11 @@ class DivideOnRise(ReduceLROnPlateau):
     A subclass of torch's plateau schedule, so that Lightning gives it the score at the end of each epoch.
 
     Args:
-        optimizer: whose rates are divided.
-        divisor: by which, more than 1.
-        after: epochs at the beginning that never divide it.
-        window: epochs to compare with, 1 or more.
-        lower_is_better: of the score.
+        optimizer: Optimizer whose rates are divided.
+        divisor: Divisor of the rates, more than 1.
+        after: Epochs at the beginning that never divide it.
+        window: Epochs to compare with, 1 or more.
+        lower_is_better: Whether a lower score is better.
 
     Raises:
         ValueError: a number out of its range.

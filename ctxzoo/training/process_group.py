@@ -56,9 +56,9 @@ def check_batches(data: Any, splits: Sequence[str], processes: int) -> None:
     """Refuse data with too little for some of the processes, before anything is trained.
 
     Args:
-        data: a DataModule of the zoo after `setup`.
-        splits: names of the splits that are scored.
-        processes: number of processes that train together.
+        data: A DataModule of the zoo after `setup`.
+        splits: Names of the splits that are scored.
+        processes: Number of processes that train together.
 
     Raises:
         ValueError: a process would have no batch of a split, see `ResumableSampler.check_processes`.

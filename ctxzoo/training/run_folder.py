@@ -34,8 +34,8 @@ def locked_run(lock: Path, option: str) -> Iterator[None]:
     together the first holds it; the others pass.
 
     Args:
-        lock: the file of the lock, in a folder that is there; beside it a file names who has it.
-        option: of the command line, which leads a second run elsewhere.
+        lock: The file of the lock, in a folder that is there; beside it a file names who has it.
+        option: Option of the command line that leads a second run elsewhere.
 
     Raises:
         RunLockedError: another run has it.
@@ -78,7 +78,7 @@ def telling_of_full_disk(folder: Path) -> Iterator[None]:
     """Turn any error that comes from a full disk (or quota, or limit of a file's size) into a `FullDiskError`.
 
     Args:
-        folder: of the run, for the message.
+        folder: Folder of the run, for the message.
 
     Raises:
         FullDiskError: what was written before is whole, since a file gets its name when all of it is on disk.

@@ -90,11 +90,11 @@ def score_splits(
     """Score a task's model over splits of data that is already there, on one device, every row once.
 
     Args:
-        task: holds the model.
-        data: a DataModule of the task after `setup`.
-        splits: names of splits, as the DataModule has them.
+        task: Holds the model.
+        data: A DataModule of the task after `setup`.
+        splits: Names of splits, as the DataModule has them.
         precision, accelerator: Lightning's.
-        progress: show a progress bar.
+        progress: Show a progress bar.
 
     Returns:
         Split name to metrics, named as the task logs them, without the split's name in front.

@@ -31,7 +31,7 @@ class AutoHead:
     """Finds the head of an architecture by the problem that it names.
 
     Args:
-        task: the head's `zoo_task`.
+        task: The head's `zoo_task`.
     """
 
     def __init__(self, task: str) -> None:
@@ -87,8 +87,8 @@ class ZooTask(lightning.LightningModule, ABC):
     examples and predictions are told apart.
 
     Args:
-        model_config: a config as a plain dict with its `model_type`.
-        pretrained: a checkpoint folder or Hub id instead.
+        model_config: A config as a plain dict with its `model_type`.
+        pretrained: A checkpoint folder or Hub id instead.
         model: A model that is there already instead, such as one of a class of your own (docs/change_a_model.md). It is
             no hyperparameter: `load_from_checkpoint` takes it again.
         optimizer_args: `optimizer`, `learning_rate`, `weight_decay`, `momentum`, `warmup_steps`, `decay_steps` and

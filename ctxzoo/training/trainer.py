@@ -41,20 +41,20 @@ class TrainerSettings:
     """How to train, whatever the task.
 
     Attributes:
-        epochs: passes over the training data.
-        max_steps: stop earlier, after this many steps; -1 for never.
-        max_minutes: stop earlier, at the end of the epoch in which so much training time is over; None: never.
+        epochs: Passes over the training data.
+        max_steps: Stop earlier, after this many steps; -1 for never.
+        max_minutes: Stop earlier, at the end of the epoch in which so much training time is over; None: never.
         precision: Lightning's name: 32-true, bf16-mixed, 16-mixed; auto for what the device does well.
-        gradient_clip: largest norm of the gradient.
-        ema_decay: of the moving average of weights; 0 trains without one.
-        patience: epochs without a better score before stopping; 0 never stops early.
-        checkpoint_every: steps between checkpoints to resume from.
-        seed: of weights, order and dropout.
+        gradient_clip: Largest norm of the gradient.
+        ema_decay: Decay of the moving average of weights; 0 trains without one.
+        patience: Epochs without a better score before stopping; 0 never stops early.
+        checkpoint_every: Steps between checkpoints to resume from.
+        seed: Seed of weights, order and dropout.
         accelerator, devices, num_nodes, strategy: Lightning's; a number of devices may come as text.
-        tensorboard, wandb: further loggers beside CSV.
-        progress: show a progress bar.
-        tell_time: print how long the training will take, and now and then where it is.
-        limit_train_batches, limit_eval_batches: use only so many batches of each pass (None: all).
+        tensorboard, wandb: Further loggers beside CSV.
+        progress: Show a progress bar.
+        tell_time: Print how long the training will take, and now and then where it is.
+        limit_train_batches, limit_eval_batches: Use only so many batches of each pass (None: all).
     """
 
     epochs: int = 30
@@ -102,11 +102,11 @@ def build_trainer(
     Without `monitor` the last epoch is taken for the best. Logs go to `folder`/logs.
 
     Args:
-        settings: how to train.
-        folder: of the run.
-        monitor: the score by which epochs are compared.
-        lower_is_better: of that score; see `ZooTask.is_lower_better`.
-        resumed_with: what must be the same when the run is resumed; see `SameSettings`.
+        settings: How to train.
+        folder: Folder of the run.
+        monitor: The score by which epochs are compared.
+        lower_is_better: Whether a lower score is better; see `ZooTask.is_lower_better`.
+        resumed_with: What must be the same when the run is resumed; see `SameSettings`.
 
     Raises:
         ValueError: patience without a score to wait for.

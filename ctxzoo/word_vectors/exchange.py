@@ -25,11 +25,11 @@ def load_word_vectors(
     """Load word vectors.
 
     Args:
-        source: a file of GloVe text, word2vec text or binary, each also within .gz or .zip, or safetensors; a
+        source: A file of GloVe text, word2vec text or binary, each also within .gz or .zip, or safetensors; a
             checkpoint folder or Hub id of the architecture WordEmbedding; or gensim's `KeyedVectors`, from memory.
-        keep: keep the rows of these words and of their other spellings; of a large file that takes less memory.
-        limit: keep the first rows, as many as this; with `keep`, rows that meet either.
-        fold_digits: whether the words were trained with every digit as 0, and are looked up so; default: as the
+        keep: Keep the rows of these words and of their other spellings; of a large file that takes less memory.
+        limit: Keep the first rows, as many as this; with `keep`, rows that meet either.
+        fold_digits: Whether the words were trained with every digit as 0, and are looked up so; default: as the
             tokenizer of a checkpoint does, else not.
 
     Returns:

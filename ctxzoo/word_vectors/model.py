@@ -14,9 +14,9 @@ def vectors_of(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer, na
     """Return W, (words, dim) the vectors of all words of a model, special tokens left out.
 
     Args:
-        model: the base model or a head.
-        tokenizer: its tokenizer.
-        name: what the vectors are called; default: architecture and width, such as "attention_cbow.50d".
+        model: The base model or a head.
+        tokenizer: Tokenizer.
+        name: What the vectors are called; default: architecture and width, such as "attention_cbow.50d".
 
     Raises:
         ValueError: the tokenizer has another number of ids, or of special tokens, than the model.
@@ -52,8 +52,8 @@ def model_from_vectors(
     Files of word vectors hold no output vectors, so O is 0 and every word has the same score until it is trained.
 
     Args:
-        window: b.
-        lower_case, fold_digits, cutter: how texts are cut into words, `cutter` being the pre-tokenizer; see
+        window: Half width b of the window.
+        lower_case, fold_digits, cutter: How texts are cut into words, `cutter` being the pre-tokenizer; see
             `build_word_tokenizer`.
 
     Raises:

@@ -68,9 +68,9 @@ class RowStore:
     """Gathers words and vectors of kept rows.
 
     Args:
-        name: the file, as named in errors.
-        unit: what positions count: "line" or "row".
-        dim: the width of a vector.
+        name: The file, as named in errors.
+        unit: What positions count: "line" or "row".
+        dim: The width of a vector.
     """
 
     def __init__(self, name: str, unit: str, dim: int) -> None:

@@ -76,9 +76,9 @@ def load_matrix(path: Path, choose: Callable[[Sequence[str]], str | None], expec
     """Return one tensor of a safetensors file, which `choose` names.
 
     Args:
-        path: the file.
-        choose: from the sorted names to one of them, or None if the right one is not there.
-        expected: what the error says then.
+        path: The file.
+        choose: Function from the sorted names to one of them, or None if the right one is not there.
+        expected: What the error says then.
 
     Raises:
         ValueError: the file is damaged, there is no such tensor, or it is not a matrix of floats.
@@ -109,9 +109,9 @@ class VectorCheckpoint:
     """A checkpoint folder of word vectors.
 
     Attributes:
-        folder: where its files are.
-        name: of the vectors.
-        config: what config.json holds.
+        folder: Where its files are.
+        name: Name of the vectors.
+        config: What config.json holds.
     """
 
     folder: Path

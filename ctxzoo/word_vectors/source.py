@@ -96,9 +96,9 @@ class OpenVectorFile:
     """An open, unpacked file.
 
     Attributes:
-        stream: the unpacked bytes.
-        name: the file as named in errors; a member of an archive is added after an exclamation mark.
-        report: moves the progress bar to the present position.
+        stream: The unpacked bytes.
+        name: The file as named in errors; a member of an archive is added after an exclamation mark.
+        report: Moves the progress bar to the present position.
     """
 
     stream: BinaryIO

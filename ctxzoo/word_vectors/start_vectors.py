@@ -27,10 +27,10 @@ class StartVectors:
     """Which vectors the table starts from.
 
     Attributes:
-        word_vectors: file, checkpoint folder or Hub id of pretrained vectors.
-        vectors_std: standard deviation to which they are scaled, see `word_vector_table`; 0: as they are.
-        word2vec_dim: width of vectors that are trained by word2vec on the texts of `train` alone; 0: none.
-        word2vec_epochs: of this training.
+        word_vectors: File, checkpoint folder or Hub id of pretrained vectors.
+        vectors_std: Standard deviation to which they are scaled, see `word_vector_table`; 0: as they are.
+        word2vec_dim: Width of vectors that are trained by word2vec on the texts of `train` alone; 0: none.
+        word2vec_epochs: Number of epochs of this training.
 
     Raises:
         ValueError: a value out of range, or both kinds.
@@ -71,10 +71,10 @@ class StartVectors:
         """Return the table (num_ids, dim), or None without vectors; see `word_vector_table` and `word2vec_table`.
 
         Args:
-            tokenizer: whose ids are the rows.
-            vectors: what `read` returned.
-            texts: of the training rows, which word2vec reads.
-            seed: of word2vec, and of rows without a vector.
+            tokenizer: Tokenizer whose ids are the rows.
+            vectors: What `read` returned.
+            texts: Texts of the training rows, which word2vec reads.
+            seed: Seed of word2vec, and of rows without a vector.
         """
         if self.word2vec_dim:
             return word2vec_table(list(texts), tokenizer, dim=self.word2vec_dim, epochs=self.word2vec_epochs, seed=seed)
@@ -91,12 +91,12 @@ def word2vec_table(
     that are not in the texts, buckets of n-grams) are those of `table_of_known`.
 
     Args:
-        texts: those that may be learned from.
-        tokenizer: its words.
-        dim: width of a vector, 1 or more.
-        epochs: passes over the texts, 1 or more.
-        seed: of the training and of the rows without a vector.
-        cache: folder for trained vectors; default `default_cache_folder()`.
+        texts: Texts that may be learned from.
+        tokenizer: Its words.
+        dim: Width of a vector, 1 or more.
+        epochs: Passes over the texts, 1 or more.
+        seed: Seed of the training and of the rows without a vector.
+        cache: Folder for trained vectors; default `default_cache_folder()`.
 
     Raises:
         ImportError: gensim is missing.

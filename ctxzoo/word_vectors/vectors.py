@@ -30,12 +30,12 @@ class WordVectors:
     """Words and their vectors, in the order of the file.
 
     Attributes:
-        words: each word once.
+        words: Each word once.
         vectors: (words, dim), float32, finite.
-        name: the file name without the endings for packing, format and precision.
+        name: The file name without the endings for packing, format and precision.
         fingerprint: SHA-256 (hexadecimal) of the whole files as they are on disk, whichever rows were kept of them; of
             vectors from no file, of words and numbers.
-        fold_digits: every digit of the words is 0 (2015 is 0000), and so it is in a word that is looked up.
+        fold_digits: Every digit of the words is 0 (2015 is 0000), and so it is in a word that is looked up.
     """
 
     words: list[str]
@@ -151,15 +151,15 @@ def read_word_vectors(
     Vectors that `ctxzoo data get` has built are read by their name, such as "ctxzoo-data/glove.6B.100d", or folder.
 
     Args:
-        path: the file, the checkpoint folder, the name of built vectors, or a Hub id `user/name`, which is looked up
+        path: The file, the checkpoint folder, the name of built vectors, or a Hub id `user/name`, which is looked up
             only where there is no file.
-        keep: keep the rows of these words and of their lower-case, capitalised and upper-case spellings, and with
+        keep: Keep the rows of these words and of their lower-case, capitalised and upper-case spellings, and with
             `fold_digits` of all these with digits folded.
-        limit: keep the first rows of the file, as many as this. With `keep` too, rows that meet either are kept;
+        limit: Keep the first rows of the file, as many as this. With `keep` too, rows that meet either are kept;
             with neither, all are. Rows that are not kept are checked only as far as finding the next row needs.
-        fold_digits: whether the words were trained with every digit as 0, and are looked up so; default: as the
+        fold_digits: Whether the words were trained with every digit as 0, and are looked up so; default: as the
             tokenizer of a checkpoint does, not at all for other files.
-        progress: draw a progress bar on stderr, if that is a terminal.
+        progress: Draw a progress bar on stderr, if that is a terminal.
 
     Raises:
         FileNotFoundError: the file, or the list of words beside it, is missing; the Hub does not have it either.

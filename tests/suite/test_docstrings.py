@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.docstrings import fragments
+from tests.support.docstrings import argument_fragments, fragments
 
 ROOT = Path(__file__).resolve().parents[2]
 READ = ("ctxzoo", "recipes", "reports", "benchmarks", "tests/support")
@@ -17,13 +17,34 @@ def _fragments_below(path: str) -> list[str]:
     files = [start] if start.is_file() else sorted(start.rglob("*.py"))
     assert files, f"{path} has no Python file"
     return [
-        f"{file.relative_to(ROOT).as_posix()}:{line}" for file in files for line in fragments(file.read_text("utf-8"))
+        f"{file.relative_to(ROOT).as_posix()}:{line}"
+        for file in files
+        for line in (*fragments(file.read_text("utf-8")), *argument_fragments(file.read_text("utf-8")))
     ]
 
 
 @pytest.mark.parametrize("folder", READ)
-def test_docstrings_are_sentences(folder: str) -> None:
+def test_docstrings_are_sentences_and_texts_of_arguments_name_what_they_are(folder: str) -> None:
     assert _fragments_below(folder) == []
+
+
+@pytest.mark.parametrize("text", ["of the recipe.", "See `forward`.", "By which the logits are divided.", "as it is."])
+def test_a_text_of_an_argument_that_is_a_fragment_is_found(text: str) -> None:
+    source = f'''
+def scale(rate, size):
+    """Scale it.
+
+    Args:
+        rate: {text}
+        size, other: Number of rows.
+            of the table: as many as there are.
+
+    Returns:
+        of: See it.
+    """
+'''
+    assert argument_fragments(source) == [f"6 rate: {text}"]
+    assert argument_fragments(source.replace(text, "Peak learning rate, above 0.")) == []
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def check_baselines(
         command: What follows `ctxzoo`, with `--tiny`; files lie in the working folder, to which all is written.
         lines: What the lines of the baselines say, from their beginnings on, in their order.
         variants: Names of the baselines in results files.
-        capsys: Of pytest.
+        capsys: Fixture of pytest.
     """
     assert main([*command, "--baselines", "no"]) == 0
     assert "beside it" not in capsys.readouterr().out

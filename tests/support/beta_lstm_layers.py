@@ -14,9 +14,9 @@ class Case:
     """A layer of random numbers, and gradients of all that it gives.
 
     Args:
-        cell: one of `CELLS`.
+        cell: One of `CELLS`.
         length, batch, size: n, B and H.
-        device, dtype: of its tensors.
+        device, dtype: Device and type of its tensors.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class RepeatedDraws:
     """It stands in the place of `draw_gammas` and gives the draws of an earlier pass, one for each step.
 
     Args:
-        draws: of the steps.
+        draws: Draws of the steps.
     """
 
     def __init__(self, draws: Iterable[torch.Tensor]) -> None:

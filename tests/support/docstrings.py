@@ -35,3 +35,28 @@ def _public(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctio
             yield node
             if isinstance(node, ast.ClassDef):
                 yield from _public(node.body)
+
+
+# An argument's text names what it is; it does not begin where its name, or another docstring, would have to be read on.
+ARGUMENT_FRAGMENT = re.compile(
+    r"(of|in|on|at|by|for|from|to|with|without|within|as|after|before|behind|beside|between|below|above|under|until"
+    r"|since|like|about|into|see|that|those|whose|whom)\b",
+    re.IGNORECASE,
+)
+_SECTION = re.compile(r"\s*(Args|Attributes):\s*$")
+_ARGUMENT = re.compile(r"(?P<indent>\s+)(?P<names>[*\w, ]+): (?P<text>\S.*)")
+
+
+def argument_fragments(source: str) -> list[str]:
+    """Return `line names: text` of documented arguments whose text is a fragment, in their order."""
+    found = []
+    indent = None  # of the arguments of the present section; None outside of one
+    for number, line in enumerate(source.splitlines(), start=1):
+        section, argument = _SECTION.match(line), _ARGUMENT.match(line)
+        if section:
+            indent = len(line) - len(line.lstrip()) + 4
+        elif line.strip() and indent is not None and len(line) - len(line.lstrip()) < indent:
+            indent = None
+        elif argument and len(argument["indent"]) == indent and ARGUMENT_FRAGMENT.match(argument["text"]):
+            found.append(f"{number} {argument['names']}: {argument['text']}")
+    return found

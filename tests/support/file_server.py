@@ -14,13 +14,13 @@ class FileServer:
     """The server; it runs between `with FileServer(files) as server:` and the end of that block.
 
     Args:
-        files: name -> content, served at `<url>/<name>`.
-        ranges: whether it answers requests for a part of a file.
+        files: Name -> content, served at `<url>/<name>`.
+        ranges: Whether it answers requests for a part of a file.
 
     Attributes:
-        url: where it answers, without a slash at the end.
-        break_after: bytes of an answer after which the connection breaks; None: never.
-        requests: name and range (or "") of each request.
+        url: Where it answers, without a slash at the end.
+        break_after: Bytes of an answer after which the connection breaks; None: never.
+        requests: Name and range (or "") of each request.
     """
 
     def __init__(self, files: Mapping[str, bytes], *, ranges: bool = True) -> None:

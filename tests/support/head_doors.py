@@ -35,8 +35,8 @@ class HeadDoors:
     """Opens checkpoints of a head.
 
     Attributes:
-        module: of the head, below `ctxzoo.models`.
-        head: its class.
+        module: Module of the head, below `ctxzoo.models`.
+        head: Class of the head.
         found: Python, of `model`: what is asked of it, which JSON can tell.
     """
 
@@ -65,9 +65,9 @@ def check_card(folder: Path, packed: Path, without_package: str = "{program}") -
     """Assert that a card says what its programs print, and return it.
 
     Args:
-        folder: of the checkpoint.
+        folder: Folder of the checkpoint.
         packed: Folder of the same checkpoint that holds the code.
-        without_package: the card's program without the package, `{program}`, and what must follow it to print that.
+        without_package: The card's program without the package, `{program}`, and what must follow it to print that.
     """
     example, with_package, without = python_blocks((folder / "README.md").read_text(encoding="utf-8"))
     said = with_package.splitlines()[-1].removeprefix("# ")

@@ -119,12 +119,12 @@ class HubServer:
     """The server; it runs between `with HubServer() as server:` and the end of that block.
 
     Args:
-        root: folder for the contents of files (named by their hash, so that no name a client sends reaches the disk);
+        root: Folder for the contents of files (named by their hash, so that no name a client sends reaches the disk);
             None: a temporary folder, removed at the end. Repositories and commits live in memory only.
 
     Attributes:
-        url: what `HF_ENDPOINT` should be, without a slash at the end.
-        requests: every request answered so far, oldest first.
+        url: What `HF_ENDPOINT` should be, without a slash at the end.
+        requests: Every request answered so far, oldest first.
     """
 
     def __init__(self, root: Path | None = None) -> None:

@@ -157,9 +157,9 @@ def owners_of_shared_files(
     serves that one alone.
 
     Args:
-        imports: name of each file of `models/` -> the siblings that it imports.
-        architectures: name of each architecture -> the files it begins with: model, configuration, tokenizer.
-        of_problems: files that serve a problem with any architecture (pipelines); what they need is shared.
+        imports: Name of each file of `models/` -> the siblings that it imports.
+        architectures: Name of each architecture -> the files it begins with: model, configuration, tokenizer.
+        of_problems: Files that serve a problem with any architecture (pipelines); what they need is shared.
     """
 
     def reached(starts: Iterable[str]) -> set[str]:

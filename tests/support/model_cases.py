@@ -41,20 +41,20 @@ class ModelCase(ABC):
     A head is named as it is registered: by its Auto class ("AutoModel", "AutoModelForQuestionAnswering", …) or its own.
 
     Attributes:
-        sequences: mask input -> the inputs that share its second dimension (steps); empty for an architecture that
+        sequences: Mask input -> the inputs that share its second dimension (steps); empty for an architecture that
             reads no sequences, whose batches then have as many rows as lengths are requested.
-        representative: the name of the config in which most parts of the model are present; costly checks take it
+        representative: The name of the config in which most parts of the model are present; costly checks take it
             alone, the other configs are marked slow there.
-        trained_head: the head whose checkpoint is used where one must stand for all.
-        overfit: see `OverfitGoal`; for every head that takes labels.
-        loss_is_mean_over_rows: the loss of a batch is the mean of its rows' losses.
-        draws_in_training: there is dropout or the like, so that two seeds train to two results.
-        has_attentions: the model weighs its inputs, and gives the weights on request; without them it gives None.
-        has_hidden_states: the model has states between input and output, and gives them on request.
-        heads: config -> the heads that are tried with it, where not all are; every config has the trained head.
-        built: names of the modules whose kernels inductor builds, "" for the whole model; what is left out, because
+        trained_head: The head whose checkpoint is used where one must stand for all.
+        overfit: Argument of `OverfitGoal`; for every head that takes labels.
+        loss_is_mean_over_rows: The loss of a batch is the mean of its rows' losses.
+        draws_in_training: There is dropout or the like, so that two seeds train to two results.
+        has_attentions: The model weighs its inputs, and gives the weights on request; without them it gives None.
+        has_hidden_states: The model has states between input and output, and gives them on request.
+        heads: Config -> the heads that are tried with it, where not all are; every config has the trained head.
+        built: Names of the modules whose kernels inductor builds, "" for the whole model; what is left out, because
             building it takes half a minute, must be in what is built of another architecture.
-        not_applicable: check (its function name without "test_") -> why it cannot hold for this architecture.
+        not_applicable: Check (its function name without "test_") -> why it cannot hold for this architecture.
     """
 
     sequences: ClassVar[Mapping[str, Sequence[str]]] = {}

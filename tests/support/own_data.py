@@ -16,10 +16,10 @@ def write_reviews(
     """Write a CSV file of different texts, whose labels alternate and follow from their words.
 
     Args:
-        path: of the file.
-        rows: texts.
-        labels: their names.
-        words: stand in every text too.
+        path: Path of the file.
+        rows: Texts.
+        labels: Names of the labels.
+        words: Stand in every text too.
     """
     kinds = (PRAISE, COMPLAINTS)
     lines = ["text,label"]

@@ -39,8 +39,8 @@ def scores_and_rows(run: Any, trainer: lightning.Trainer) -> dict[str, Any]:
     """Score the untrained model, then predict, train and validate.
 
     Args:
-        run: of a problem.
-        trainer: a user's own.
+        run: Run of a problem.
+        trainer: A user's own.
 
     Returns:
         Test `scores` before training; the `rows` that were predicted; the scores of validation after it.

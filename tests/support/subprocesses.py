@@ -59,13 +59,13 @@ def run_python(
     """Run `code` in a new interpreter and wait for it.
 
     Args:
-        code: the program; common leading blanks are removed, so an indented triple-quoted string will do.
-        env: the whole environment of the process, as in `subprocess.run`; None: that of this process.
+        code: The program; common leading blanks are removed, so an indented triple-quoted string will do.
+        env: The whole environment of the process, as in `subprocess.run`; None: that of this process.
             `OMP_NUM_THREADS=1` is added either way.
         without_ctxzoo: `import ctxzoo` (and any `ctxzoo.…`) raises `ModuleNotFoundError` in the process.
-        cwd: where it runs, importable from there. None: the repository root, or an empty folder of its own when
+        cwd: Where it runs, importable from there. None: the repository root, or an empty folder of its own when
             ctxzoo is hidden.
-        timeout: in seconds.
+        timeout: Time limit in seconds.
 
     Returns:
         The finished process; `stdout` and `stderr` are text.

@@ -52,10 +52,10 @@ def tiny_data(
     """Return a DataModule over generated questions, written to and cached in `folder`.
 
     Args:
-        folder: for the files; those of an earlier call are used again.
-        train, validation, test: questions in each split; 0 leaves it out.
-        answerable: only questions with an answer (SQuAD 1.1).
-        options: of `SquadDataModule`.
+        folder: Folder for the files; those of an earlier call are used again.
+        train, validation, test: Questions in each split; 0 leaves it out.
+        answerable: Only questions with an answer (SQuAD 1.1).
+        options: Options of `SquadDataModule`.
     """
     sizes = {"train": train, "validation": validation, "test": test}
     files = folder / "squad"

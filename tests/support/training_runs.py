@@ -30,11 +30,11 @@ class Stop:
     """The moment at which this process sends itself a signal.
 
     Attributes:
-        signal: its number; 0 raises an error instead.
+        signal: Number of the signal; 0 raises an error instead.
         moment: "step" (a batch is done, nothing else of its end), "validation" (its first batch is done), "epoch end"
             (before anything else of it), or "writing" (half of a checkpoint is on disk).
-        step: optimizer steps done by then.
-        times: how often the signal is sent.
+        step: Optimizer steps done by then.
+        times: How often the signal is sent.
     """
 
     signal: int
@@ -100,14 +100,14 @@ def train(
     """Train from `last.ckpt` where there is one, else from the first step: dropout, EMA, schedule, validation.
 
     Args:
-        data_folder: see `tiny_data`.
-        output: of `build_trainer`.
-        stop: where to send a signal.
-        learning_rate: of AdamW.
-        eval_batch_size: of the data.
-        model: changed fields of the model's config.
-        epoch_seconds: see `ResumeCheckpoint`.
-        settings: changed fields of `TrainerSettings`.
+        data_folder: Argument of `tiny_data`.
+        output: Output of `build_trainer`.
+        stop: Where to send a signal.
+        learning_rate: Learning rate of AdamW.
+        eval_batch_size: Eval batch size of the data.
+        model: Changed fields of the model's config.
+        epoch_seconds: Argument of `ResumeCheckpoint`.
+        settings: Changed fields of `TrainerSettings`.
     """
     torch.set_num_threads(1)
     lightning.seed_everything(1, verbose=False)

@@ -60,9 +60,9 @@ class KneserNey:
 
     Args:
         tokens: (N,) ids of the training text, an end mark behind each line.
-        order: length of the longest n-grams, 1 or more; 1: how often each word occurs.
-        words: number of words that may come next.
-        end_id: of the end mark.
+        order: Length of the longest n-grams, 1 or more; 1: how often each word occurs.
+        words: Number of words that may come next.
+        end_id: Id of the end mark.
 
     Raises:
         ValueError: order below 1, or no token.

@@ -32,13 +32,13 @@ def continue_text(
     state goes on from one to the next.
 
     Args:
-        model: a language model with `generate`.
-        tokenizer: of the model.
-        prompt: the beginning of a line; empty: a new line.
-        words: to add at most, 1 or more.
-        temperature: by which the logits are divided before a word is drawn: below 1 likely words become likelier; None:
-            the likeliest word is taken, nothing is drawn.
-        seed: of the draws; None: torch's own state is used and goes on.
+        model: A language model with `generate`.
+        tokenizer: Tokenizer of the model.
+        prompt: The beginning of a line; empty: a new line.
+        words: Number of words to add at most, 1 or more.
+        temperature: Temperature by which the logits are divided before a word is drawn: below 1 likely words become
+            likelier; None: the likeliest word is taken, nothing is drawn.
+        seed: Seed of the draws; None: torch's own state is used and goes on.
 
     Returns:
         The words with blanks between them, without the prompt and the end mark.
@@ -86,12 +86,12 @@ class Continuations:
     """The answers of a language model to rows of a user's file, each the beginning of a line.
 
     Args:
-        model: With `generate`; it computes where it is.
-        tokenizer: Of the model.
+        model: Model with `generate`; it computes where it is.
+        tokenizer: Tokenizer of the model.
         text_column: The column of the texts; default: the usual names.
-        words: To add at most.
-        temperature: See `continue_text`.
-        seed: Of the draws for the first text; each has the next one, whatever is read with it.
+        words: Number of words to add at most.
+        temperature: Argument of `continue_text`.
+        seed: Seed of the draws for the first text; each has the next one, whatever is read with it.
     """
 
     def __init__(

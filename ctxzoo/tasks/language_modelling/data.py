@@ -35,8 +35,8 @@ class LineVocabulary:
     """How lines are cut into words, and which of these get an id: the most frequent have the lowest.
 
     Attributes:
-        min_word_count: occurrences in the training lines that a word needs.
-        lower_case, cutter: as in `build_word_tokenizer`.
+        min_word_count: Occurrences in the training lines that a word needs.
+        lower_case, cutter: Arguments of `build_word_tokenizer`.
 
     Raises:
         ValueError: min_word_count below 1.
@@ -120,9 +120,9 @@ class StreamWindows(Dataset[dict[str, torch.Tensor]]):
 
     Args:
         stream: Ids of the words of a split; its last words, fewer than there are parallel streams, are left out.
-        streams: number of parallel streams, as many words of each as of any other.
-        length: words of a window; the last may have fewer.
-        part: the first of the streams that this dataset has, and the number of these; default: all.
+        streams: Number of parallel streams, as many words of each as of any other.
+        length: Words of a window; the last may have fewer.
+        part: The first of the streams that this dataset has, and the number of these; default: all.
 
     Raises:
         ValueError: more streams than words.
@@ -190,16 +190,16 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
 
     Args:
         dataset: "sample" for generated text, or what `read_lines` reads: Hub id, folder or file.
-        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
-        text_column: name of the column, or of several, read one after another; default one of the usual ones.
-        min_word_count, lower_case, cutter: see `LineVocabulary`.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        text_column: Name of the column, or of several, read one after another; default one of the usual ones.
+        min_word_count, lower_case, cutter: Arguments of `LineVocabulary`.
         batch_size: B, parallel streams of the training.
-        bptt: words of a window of the training, over which gradients flow back.
-        eval_batch_size: words of a window of any other loader.
-        seed: of nothing; the order is that of the text.
-        num_workers: processes that build batches; 0 builds them in the training process.
-        tokenizer: use this one instead of building one from the training lines.
-        init_from: use the tokenizer of this checkpoint folder or Hub id.
+        bptt: Words of a window of the training, over which gradients flow back.
+        eval_batch_size: Words of a window of any other loader.
+        seed: Seed, without effect: the order is that of the text.
+        num_workers: Processes that build batches; 0 builds them in the training process.
+        tokenizer: Use this one instead of building one from the training lines.
+        init_from: Use the tokenizer of this checkpoint folder or Hub id.
         divide: Whether training rows alone are divided, see `CheckedDataModule`.
 
     Raises:

@@ -46,9 +46,9 @@ class LineSplits:
     """Checked splits.
 
     Attributes:
-        splits: per split the column `text` (str), a line in each row, none of them blank.
-        fingerprint: content hash per split, the same on every machine.
-        cut: names of the splits whose lines are pieces of one text, in its order.
+        splits: Rows of each split: the column `text` (str), a line in each row, none of them blank.
+        fingerprint: Content hash per split, the same on every machine.
+        cut: Names of the splits whose lines are pieces of one text, in its order.
     """
 
     splits: dict[str, datasets.Dataset]
@@ -66,8 +66,8 @@ def read_lines(dataset: str, data_dir: str | None = None, text_column: ColumnNam
         dataset: "sample" (generated text); a .txt file, or one without a suffix, whose lines are the rows; a .csv,
             .tsv (both with a header), .jsonl or .parquet file; all rows of a file are the split "train"; a folder or
             Hub id that `datasets` can load, of which the splits train, validation and test are read.
-        data_dir: folder searched for Hub ids; default: see `data_folder`.
-        text_column: one name, or several, whose texts are put together by `joined_text`; default the first of
+        data_dir: Folder searched for Hub ids; default: see `data_folder`.
+        text_column: One name, or several, whose texts are put together by `joined_text`; default the first of
             `TEXT_COLUMNS` that is there.
 
     Raises:
@@ -99,9 +99,9 @@ def check_lines(
     """Check splits that are already loaded and put their columns into the one form.
 
     Args:
-        splits: name to dataset.
-        text_column: as in `read_lines`.
-        origin: what error messages call a split, default `split 'name'`.
+        splits: Name to dataset.
+        text_column: Argument of `read_lines`.
+        origin: What error messages call a split, default `split 'name'`.
 
     Raises:
         TextFormatError: as in `read_lines`.
@@ -197,7 +197,7 @@ def sample_text(seed: int = 0, train: int = 600, validation: int = 100, test: in
 
     Args:
         seed: 0 or more.
-        train, validation, test: number of lines, 1 or more.
+        train, validation, test: Number of lines, 1 or more.
 
     Returns:
         Splits train, validation and test with the column `text`.

@@ -68,7 +68,7 @@ class LanguageModellingTask(ZooTask):
     of all, divided by the tokens. Scores: those of `LanguageModellingScores`, without any divergence.
 
     Args:
-        model_config, pretrained, model, optimizer_args: see `ZooTask`.
+        model_config, pretrained, model, optimizer_args: Arguments of `ZooTask`.
 
     Raises:
         ValueError: see `ZooTask`; a window in the middle of streams without the state behind the one before.
@@ -145,8 +145,8 @@ class LineScore:
 
     Attributes:
         row: Number of the line in its split.
-        tokens: its words and its end mark.
-        nll: negative log-likelihood of the line, given all lines before it, in nats, the sum over its tokens.
+        tokens: Words of the line and its end mark.
+        nll: Negative log-likelihood of the line, given all lines before it, in nats, the sum over its tokens.
     """
 
     row: int
@@ -170,14 +170,14 @@ def evaluate(
     """Score a language model on a split; of a checkpoint the same numbers that its recipe wrote.
 
     Args:
-        checkpoint: folder or Hub id, or a model.
+        checkpoint: Folder or Hub id, or a model.
         dataset: Hub id, folder, file, or "sample" for generated text.
-        split: name of a split, as the DataModule has it.
+        split: Name of a split, as the DataModule has it.
         tokenizer: Tokenizer of a model; default: that of the checkpoint.
         data_dir, text_column: Arguments of `LanguageModellingDataModule`.
-        batch_size: words that are read at once; no score depends on it.
-        precision, accelerator: how to run.
-        progress: show a progress bar.
+        batch_size: Words that are read at once; no score depends on it.
+        precision, accelerator: Precision, and device as Lightning names it.
+        progress: Show a progress bar.
 
     Returns:
         `perplexity`, `nll`, in nats of a token, and `unknown_words`, in percent; see `LanguageModellingScores`.
@@ -205,10 +205,10 @@ def line_scores(
     """Return the score of each line of a split, by row, for paired tests of two models.
 
     Args:
-        model: a language model.
-        data: after `setup`.
-        split: name of a split, as the DataModule has it.
-        accelerator: how to run.
+        model: A language model.
+        data: DataModule after `setup`.
+        split: Name of a split, as the DataModule has it.
+        accelerator: Device, as Lightning names it.
 
     Raises:
         ValueError: no such split; a model of another problem.

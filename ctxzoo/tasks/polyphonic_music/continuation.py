@@ -32,12 +32,13 @@ def continue_roll(
     before.
 
     Args:
-        model: a head of polyphonic music whose outputs have a `state`.
+        model: A head of polyphonic music whose outputs have a `state`.
         prompt: (T, 88) with T of 1 or more.
-        steps: to add, 0 or more.
-        temperature: by which the logits are divided before keys are drawn: below 1 likely keys become likelier.
-        threshold: probability from which a key sounds; nothing is drawn then. None: keys are drawn.
-        generator: of the draws, on the CPU; None: torch's own.
+        steps: Number of steps to add, 0 or more.
+        temperature: Temperature by which the logits are divided before keys are drawn: below 1 likely keys become
+            likelier.
+        threshold: Probability from which a key sounds; nothing is drawn then. None: keys are drawn.
+        generator: Generator of the random numbers of the draws, on the CPU; None: torch's own.
 
     Returns:
         (steps, 88).
@@ -73,7 +74,7 @@ def predict_roll(model: ZooPreTrainedModel, roll: Roll) -> NDArray[np.float32]:
     """Return the probability of each key at each step of a piece but the first, from the true steps before it.
 
     Args:
-        model: a head of polyphonic music; it is in evaluation mode while it reads.
+        model: A head of polyphonic music; it is in evaluation mode while it reads.
         roll: (T, 88) with T of 2 or more.
 
     Returns:
@@ -96,10 +97,10 @@ class PieceAnswers:
 
     Args:
         model: A head of polyphonic music; it computes where it is.
-        steps: To add.
-        prompt_steps: Of a piece that are read; None: all.
-        temperature, threshold: See `continue_roll`.
-        seed: Of the draws for the first piece; each has the next one, whatever is read with it.
+        steps: Number of steps to add.
+        prompt_steps: Number of steps of a piece that are read; None: all.
+        temperature, threshold: Arguments of `continue_roll`.
+        seed: Seed of the draws for the first piece; each has the next one, whatever is read with it.
     """
 
     def __init__(

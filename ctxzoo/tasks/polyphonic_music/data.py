@@ -21,7 +21,7 @@ class RollBatches(Dataset[dict[str, torch.Tensor]]):
     """A dataset of which `batches[rows]` is a whole batch, see `PolyphonicMusicDataModule`.
 
     Args:
-        rolls: of a split.
+        rolls: Piano rolls of a split.
         rows: (n,) the pieces that this dataset numbers 0..n-1.
     """
 
@@ -72,12 +72,12 @@ class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
 
     Args:
         dataset: "sample" for generated music, or what `read_music` reads: Hub id, folder or file.
-        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
-        config_name: of a dataset with several configurations; default: the one that it names.
-        steps_per_beat, step_seconds: how long a step of MIDI files is, see `Grid`.
-        batch_size, eval_batch_size: pieces in a batch; 1 of the training are the authors'.
-        seed: of the order of batches.
-        num_workers: processes that build batches; 0 builds them in the training process.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        config_name: Name of the configuration, of a dataset with several; default: the one that it names.
+        steps_per_beat, step_seconds: How long a step of MIDI files is, see `Grid`.
+        batch_size, eval_batch_size: Pieces in a batch; 1 of the training are the authors'.
+        seed: Seed of the order of batches.
+        num_workers: Processes that build batches; 0 builds them in the training process.
         divide: Whether training rows alone are divided, see `CheckedDataModule`.
 
     Raises:

@@ -27,7 +27,7 @@ def fit_floor(name: str, rolls: Rolls) -> Logits:
 
     Args:
         name: key_frequency: each key by itself; key_markov: each key by whether it sounded at the step before.
-        rolls: pieces.
+        rolls: Pieces.
 
     Returns:
         (2, 88) logits log p / (1 - p) of each key, after a step without it and after one with it.

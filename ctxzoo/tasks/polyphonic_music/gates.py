@@ -41,7 +41,7 @@ class LayerGates:
         input_gate, forget_gate: (H,) E[i] and E[f].
         input_gate_deviation, forget_gate_deviation: (H,) standard deviation over the steps of E[i] and E[f]: how far a
             gate follows what was read; 0 for one that is the same at every step.
-        dead_fraction: of the shapes, which part is so small that it has almost no gradient.
+        dead_fraction: Fraction of the shapes that are so small that it has almost no gradient.
     """
 
     correlation: torch.Tensor
@@ -76,12 +76,12 @@ def gates_of_split(
     """Read all pieces of a split with the means of the gates, and return the gates of each layer.
 
     Args:
-        model: a head of the Beta-LSTM that reads music in one direction.
-        data: after `setup`.
-        split: name of a split, as the DataModule has it.
-        samples: draws by which the correlation of each unit at each step is estimated; its mean over thousands of steps
+        model: A head of the Beta-LSTM that reads music in one direction.
+        data: DataModule after `setup`.
+        split: Name of a split, as the DataModule has it.
+        samples: Draws by which the correlation of each unit at each step is estimated; its mean over thousands of steps
             needs few.
-        generator: of the draws, on the CPU; None: one of a fixed seed for each batch.
+        generator: Generator of the random numbers of the draws, on the CPU; None: one of a fixed seed for each batch.
 
     Raises:
         ValueError: no such split; a cell whose gates are not drawn.
@@ -130,8 +130,8 @@ def start_of(model: PreTrainedModel, seed: int) -> PreTrainedModel:
     """Return the model as a run with this seed began its training.
 
     Args:
-        model: as the training left it.
-        seed: of the run; that of torch is set to it.
+        model: Model as the training left it.
+        seed: Seed of the run; that of torch is set to it.
     """
     lightning.seed_everything(seed, verbose=False)
     start: PreTrainedModel = PolyphonicMusicTask.auto_class.from_config(model.config)
@@ -170,9 +170,9 @@ class GatesRun(Run):
     of a half, ``test/even_gates/nll``.
 
     Attributes:
-        recipe, commit, results_dir: see `RunSpec`.
-        trained: the run whose checkpoint is read, and whose split is.
-        samples: see `gates_of_split`.
+        recipe, commit, results_dir: Fields of `RunSpec`.
+        trained: The run whose checkpoint is read, and whose split is.
+        samples: Argument of `gates_of_split`.
     """
 
     card: ClassVar[TaskCard] = CARD

@@ -32,8 +32,8 @@ class Grid:
     """How long a step is.
 
     Attributes:
-        steps_per_beat: steps of a beat, a quarter note in most files: 1 are quarters, 2 eighths.
-        step_seconds: seconds of a step instead, by the file's tempo; None: steps are parts of a beat.
+        steps_per_beat: Steps of a beat, a quarter note in most files: 1 are quarters, 2 eighths.
+        step_seconds: Seconds of a step instead, by the file's tempo; None: steps are parts of a beat.
 
     Raises:
         ValueError: one of them is out of range.
@@ -80,8 +80,8 @@ def read_midi(path: Path, grid: Grid) -> list[list[int]]:
     sounds are not kept.
 
     Args:
-        path: the file.
-        grid: how long a step is.
+        path: The file.
+        grid: How long a step is.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -119,9 +119,9 @@ def write_midi(notes: Sequence[Sequence[int]], path: Path, grid: Grid) -> None:
     A key that sounds at several steps in a row is one long note: a roll does not tell whether it was struck again.
 
     Args:
-        notes: for each step the keys that sound, 0..87.
-        path: the file.
-        grid: how long a step is.
+        notes: Keys that sound, 0..87, of each step.
+        path: The file.
+        grid: How long a step is.
 
     Raises:
         OSError: it cannot be written.
@@ -196,7 +196,7 @@ class _Clock:
     """Turns ticks of a file into steps, fractions of them too; a tempo counts from its tick on, whichever track has it.
 
     Args:
-        file: mido's, with a number of ticks in each beat.
+        file: Mido's, with a number of ticks in each beat.
         grid: How long a step is.
         path: The file, for messages.
     """

@@ -32,8 +32,8 @@ def draw_roll(prompt: Roll, continuation: Roll, out: str | Path, *, title: str |
     Args:
         prompt: (T, 88).
         continuation: (n, 88); T + n must be 1 or more.
-        out: the PNG file to write.
-        title: printed as it is, above the picture.
+        out: The PNG file to write.
+        title: Printed as it is, above the picture.
 
     Raises:
         ValueError: no step; the name of the file does not end in .png.
@@ -74,8 +74,8 @@ def draw_prediction(
     Args:
         roll: (T, 88), the piece with its first step.
         probabilities: (T - 1, 88), see `predict_roll`.
-        out: the PNG file to write.
-        title: printed as it is, above the picture.
+        out: The PNG file to write.
+        title: Printed as it is, above the picture.
 
     Raises:
         ValueError: shapes that do not fit; the name of the file does not end in .png.
@@ -142,11 +142,11 @@ def gate_draws(
     The steps before are read with the means of the gates.
 
     Args:
-        model: a head of the Beta-LSTM that reads music in one direction, on the CPU.
+        model: A head of the Beta-LSTM that reads music in one direction, on the CPU.
         roll: (T, 88), the piece.
-        layer, unit: numbers from 0.
-        samples: draws for each step.
-        generator: of the draws; None: torch's own.
+        layer, unit: Numbers from 0.
+        samples: Draws for each step.
+        generator: Generator of the random numbers of the draws; None: torch's own.
 
     Returns:
         (samples T, 2), i and f.
@@ -174,9 +174,9 @@ def draw_gate_densities(draws: Mapping[str, NDArray[np.float32]], out: str | Pat
     """Draw the joint density of the input gate and the forget gate, a panel for each set of draws.
 
     Args:
-        draws: name -> (N, 2), see `gate_draws`; for instance before training and after.
-        out: the PNG file to write.
-        title: printed as it is, above the picture.
+        draws: Name -> (N, 2), see `gate_draws`; for instance before training and after.
+        out: The PNG file to write.
+        title: Printed as it is, above the picture.
 
     Raises:
         ValueError: no draws; the name of the file does not end in .png.

@@ -39,9 +39,9 @@ class MusicSplits:
     """Checked splits.
 
     Attributes:
-        splits: per split the columns `piece_id` (str) and `notes` (lists of lists of int64): for each step the keys
-            that sound, 0..87, ascending.
-        fingerprint: content hash per split, the same on every machine.
+        splits: Rows of each split, with the columns `piece_id` (str) and `notes` (lists of lists of int64): for each
+            step the keys that sound, 0..87, ascending.
+        fingerprint: Content hash per split, the same on every machine.
     """
 
     splits: dict[str, datasets.Dataset]
@@ -57,9 +57,10 @@ def read_music(
         dataset: "sample" (generated music); a .mid, .jsonl or .parquet file, whose pieces are the split "train"; a
             folder of MIDI files, which are the split "train" unless they lie below folders named after splits; a folder
             or Hub id that `datasets` can load. Rows have a column `notes`: for each step the keys that sound.
-        data_dir: folder searched for Hub ids; default: see `data_folder`.
-        config_name: of a dataset with several, such as "jsb_chorales"; default: the one that the dataset names.
-        grid: how long a step of MIDI files is; default: `Grid()`.
+        data_dir: Folder searched for Hub ids; default: see `data_folder`.
+        config_name: Name of the configuration, of a dataset with several, such as "jsb_chorales"; default: the one that
+            the dataset names.
+        grid: How long a step of MIDI files is; default: `Grid()`.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -91,8 +92,8 @@ def check_music(splits: Mapping[str, datasets.Dataset], *, origin: str = "the da
     """Check splits that are already loaded and put their columns into the one form.
 
     Args:
-        splits: name to dataset.
-        origin: what error messages call the data.
+        splits: Name to dataset.
+        origin: What error messages call the data.
 
     Raises:
         TextFormatError: as in `read_music`.
@@ -258,7 +259,7 @@ def sample_music(seed: int = 0, train: int = 100, validation: int = 20, test: in
 
     Args:
         seed: 0 or more.
-        train, validation, test: number of pieces, 1 or more.
+        train, validation, test: Number of pieces, 1 or more.
 
     Returns:
         Splits train, validation and test with the columns piece_id (str) and notes: for each of 24 to 48 steps the keys

@@ -56,8 +56,8 @@ def annealed_weight(kind: Annealing, epoch: int, epochs: int) -> float:
 
     Args:
         kind: constant: 1. linear: epoch / epochs, at most 1. logistic: 1 / (1 + exp(-0.2 (epoch - epochs))).
-        epoch: from 0.
-        epochs: where the linear rise ends and the logistic one is at a half.
+        epoch: Number of the epoch, from 0.
+        epochs: Where the linear rise ends and the logistic one is at a half.
     """
     if kind == "constant":
         return 1.0
@@ -72,12 +72,12 @@ class PolyphonicMusicTask(ZooTask):
     `gradient_clip` means what it means there. Scores: those of `MusicScores`, without any divergence.
 
     Args:
-        model_config, pretrained, model, optimizer_args: see `ZooTask`.
-        divide_by: the rate is divided by it after each epoch whose validation is worse than that of each of the three
+        model_config, pretrained, model, optimizer_args: Arguments of `ZooTask`.
+        divide_by: The rate is divided by it after each epoch whose validation is worse than that of each of the three
             before, see `DivideOnRise`; 1: never.
-        divide_after: epochs at the beginning that never divide it.
-        kl_annealing: how the weight of the prior rises to its `kl_lambda`, see `annealed_weight`.
-        kl_annealing_epochs: of it.
+        divide_after: Epochs at the beginning that never divide it.
+        kl_annealing: How the weight of the prior rises to its `kl_lambda`, see `annealed_weight`.
+        kl_annealing_epochs: Number of its epochs.
 
     Raises:
         ValueError: see `ZooTask` and `DivideOnRise`; two schedules; another kind of annealing.
@@ -163,9 +163,9 @@ class PieceScore:
     """The score of one piece.
 
     Attributes:
-        row: of the piece in its split.
-        steps: that are predicted.
-        nll: negative log-likelihood of the piece, in nats, the sum over its steps.
+        row: Number of the piece in its split.
+        steps: Number of steps that are predicted.
+        nll: Negative log-likelihood of the piece, in nats, the sum over its steps.
     """
 
     row: int
@@ -191,13 +191,13 @@ def evaluate(
     """Score a model of polyphonic music on a split; of a checkpoint the same numbers that its recipe wrote.
 
     Args:
-        checkpoint: folder or Hub id, or a model.
+        checkpoint: Folder or Hub id, or a model.
         dataset: Hub id, folder, file, or "sample" for generated music.
-        split: name of a split, as the DataModule has it.
+        split: Name of a split, as the DataModule has it.
         tokenizer: none; music is no text.
-        data_dir, config_name, steps_per_beat, step_seconds: of `PolyphonicMusicDataModule`.
-        batch_size, precision, accelerator: how to run.
-        progress: show a progress bar.
+        data_dir, config_name, steps_per_beat, step_seconds: Arguments of `PolyphonicMusicDataModule`.
+        batch_size, precision, accelerator: How to run.
+        progress: Show a progress bar.
 
     Returns:
         `nll`, in nats of a step, and `frame_accuracy`, in percent; see `MusicScores`.
@@ -226,10 +226,10 @@ def piece_scores(
     """Return the score of each piece of a split, by row, for paired tests of two models.
 
     Args:
-        model: a head of polyphonic music.
-        data: after `setup`.
-        split: name of a split, as the DataModule has it.
-        accelerator: how to run.
+        model: A head of polyphonic music.
+        data: DataModule after `setup`.
+        split: Name of a split, as the DataModule has it.
+        accelerator: Device, as Lightning names it.
 
     Raises:
         ValueError: no such split; a model of another problem.

@@ -127,10 +127,10 @@ class SquadBatches(Dataset[dict[str, torch.Tensor]]):
     Contexts and questions beyond the limits are cut; an answer that is cut off counts as "no answer" in the labels.
 
     Args:
-        split: the words.
-        tables: what each word is.
+        split: The words.
+        tables: What each word is.
         rows: (n,) rows of the split that this dataset numbers 0..n-1.
-        limits: where to cut.
+        limits: Where to cut.
     """
 
     def __init__(

@@ -24,10 +24,10 @@ class BidafCheckpoint:
     """What results say of a reader.
 
     Attributes:
-        variant: its name in `BidafConfig.variants`; empty: it has none, and needed none.
-        levers: names of options in `LEVERS`, sorted.
-        query_to_context, squad_version, hidden_size, dropout: as in its config.
-        word_vectors: the name of those that it keeps as they were given, "of the checkpoint" where its card does not
+        variant: Its name in `BidafConfig.variants`; empty: it has none, and needed none.
+        levers: Names of options in `LEVERS`, sorted.
+        query_to_context, squad_version, hidden_size, dropout: Arguments as in its config.
+        word_vectors: The name of those that it keeps as they were given, "of the checkpoint" where its card does not
             say it, or "learned".
     """
 

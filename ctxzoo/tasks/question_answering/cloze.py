@@ -75,8 +75,8 @@ def without_shared_text(articles: Iterable[Article], texts: Iterable[str]) -> tu
     """Leave out articles that have eight words in a row of any of `texts`, in lower case.
 
     Args:
-        articles: to choose from.
-        texts: what a later test is made of.
+        articles: Articles to choose from.
+        texts: What a later test is made of.
 
     Returns:
         The articles that are left, and how many are not.
@@ -103,9 +103,9 @@ def cloze_questions(
     often as one word, and names and numbers three times as often as others, so that fewer answers are one plain word.
 
     Args:
-        articles: paragraphs of 40 to 300 words are read.
+        articles: Paragraphs of 40 to 300 words are read.
         min_overlap: nats that sentence and context share at least.
-        seed: of the draw.
+        seed: Seed of the draw.
 
     Yields:
         SQuAD's columns: id, title, context, question, answers.

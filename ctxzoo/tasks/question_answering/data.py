@@ -45,27 +45,27 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
 
     Args:
         dataset: Hub id, folder, JSON file, or "sample" for the generated corpus.
-        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
         squad_version: "1.1", "2.0", or "auto" (2.0 when a question has no answer).
-        fix_answer_start: where an answer is not at its offset, move the offset to its nearest occurrence, and count it.
-        word_vectors: file of pretrained vectors, kept as they are; None learns vectors for the training words.
-        vector_limit: read this many rows of the file, beside those of the dataset's own words.
-        word_embedding_size: width of learned vectors.
-        min_word_count: a training word needs this many occurrences for a learned vector.
-        characters: give `char_ids`.
-        min_char_count: a character needs this many occurrences in the training split.
-        max_word_length: L.
-        word_features: give word features (the option `word_features` of BiDAF).
-        batch_size, eval_batch_size: questions in a batch.
-        train_source: keep only training rows with this value in the column `source`.
-        left_out_source: train on no row with this value in the column `source`; these rows are a split of their own,
+        fix_answer_start: Where an answer is not at its offset, move the offset to its nearest occurrence, and count it.
+        word_vectors: File of pretrained vectors, kept as they are; None learns vectors for the training words.
+        vector_limit: Read this many rows of the file, beside those of the dataset's own words.
+        word_embedding_size: Width of learned vectors.
+        min_word_count: A training word needs this many occurrences for a learned vector.
+        characters: Give `char_ids`.
+        min_char_count: A character needs this many occurrences in the training split.
+        max_word_length: Max word length L.
+        word_features: Give word features (the option `word_features` of BiDAF).
+        batch_size, eval_batch_size: Questions in a batch.
+        train_source: Keep only training rows with this value in the column `source`.
+        left_out_source: Train on no row with this value in the column `source`; these rows are a split of their own,
             `left_out`, for scores on texts of a kind that training has not seen. The vocabulary counts all rows.
-        pool_batches: training batches whose rows are sorted by length together; 1 gives random batches.
-        seed: of the order of batches and of the held-out fraction.
-        num_workers: processes that build batches; 0 builds them in the training process.
-        cache_dir: folder of prepared data.
-        tokenizer: use this one instead of building one from the data.
-        init_from: use the tokenizer of this checkpoint folder or Hub id.
+        pool_batches: Training batches whose rows are sorted by length together; 1 gives random batches.
+        seed: Seed of the order of batches and of the held-out fraction.
+        num_workers: Processes that build batches; 0 builds them in the training process.
+        cache_dir: Folder of prepared data.
+        tokenizer: Use this one instead of building one from the data.
+        init_from: Use the tokenizer of this checkpoint folder or Hub id.
         divide: Whether training rows alone are divided, see `CheckedDataModule`.
     """
 
@@ -202,10 +202,10 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         1.1: it always does).
 
         Args:
-            split: the split whose rows are meant.
+            split: The split whose rows are meant.
             rows: (B,) rows of the split.
-            spans: of the batch, positions with the extra token.
-            may_refuse: whether "no answer" is possible.
+            spans: Spans of the batch, positions with the extra token.
+            may_refuse: Whether "no answer" is possible.
         """
         prepared, texts = self.prepared(split), self.texts(split)
         scores = no_answer_score(spans).tolist() if may_refuse else [0.0] * len(rows)

@@ -33,9 +33,9 @@ def plot_similarity(
             taken here; padding left out.
         context_words: C words.
         question_words: Q words.
-        out: the PNG file to write.
-        title: printed as it is, above the picture.
-        highlight: first and last context word of the predicted answer. The picture shows at most 40 context words, in
+        out: The PNG file to write.
+        title: Printed as it is, above the picture.
+        highlight: First and last context word of the predicted answer. The picture shows at most 40 context words, in
             whose middle the answer stands; without it, the first 40.
 
     Raises:

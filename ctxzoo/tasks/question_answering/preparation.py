@@ -53,7 +53,7 @@ class PreparedSplit:
     """One split. Row r asks `questions` text r of `contexts` text `context_of[r]`.
 
     Attributes:
-        contexts, questions: the words; a context that several questions share is kept once.
+        contexts, questions: The words; a context that several questions share is kept once.
         context_of: (rows,).
         spans: (rows, 2) first and last word of the first answer, counted from 0; (-1, -1) without an answer.
         exact: (rows,) whether that answer begins and ends where words do; elsewhere the span covers it.
@@ -74,9 +74,9 @@ class PreparedSquad:
     """All splits of a dataset over one list of types.
 
     Attributes:
-        words: the types, most frequent first.
-        counts: split name to (types,) occurrences in contexts and questions.
-        splits: split name to its arrays.
+        words: The types, most frequent first.
+        counts: Split name to (types,) occurrences in contexts and questions.
+        splits: Split name to its arrays.
     """
 
     words: list[str]
@@ -90,9 +90,9 @@ def prepare_squad(
     """Cut every context and question into words, find the answers' words, and keep the result under its content hash.
 
     Args:
-        splits: split name to rows with SQuAD's columns (id, context, question, answers).
-        fingerprints: split name to a hash of its content; equal hashes share one preparation.
-        cache: folder of prepared data; default `default_cache_folder()`.
+        splits: Split name to rows with SQuAD's columns (id, context, question, answers).
+        fingerprints: Split name to a hash of its content; equal hashes share one preparation.
+        cache: Folder of prepared data; default `default_cache_folder()`.
 
     Raises:
         ValueError: a question or context without any word, by split and id.

@@ -38,11 +38,11 @@ class SquadSplits:
     """Checked splits.
 
     Attributes:
-        splits: per split the columns id, title, context, question (text) and answers (`text`: list of text,
-            `answer_start`: list of int32, character offsets), then any further columns of the source.
+        splits: Rows of each split, with the columns id, title, context, question (text) and answers (`text`: list of
+            text, `answer_start`: list of int32, character offsets), then any further columns of the source.
         squad_version: "2.0" if questions may be unanswerable, else "1.1".
-        fingerprint: content hash per split, the same on every machine.
-        fixed_answer_starts: per split, how many answer offsets were moved (all 0 unless requested).
+        fingerprint: Content hash per split, the same on every machine.
+        fixed_answer_starts: Number of answer offsets that were moved, by split (all 0 unless requested).
     """
 
     splits: dict[str, datasets.Dataset]
@@ -65,10 +65,10 @@ def read_squad(
         source: "sample" (the generated corpus); an official SQuAD JSON file (one split, named by "train",
             "validation", "dev" or "test" in the file name, else test); a folder of such files; a folder or Hub id
             that `datasets` can load.
-        data_dir: folder searched for Hub ids; default: see `data_folder`.
+        data_dir: Folder searched for Hub ids; default: see `data_folder`.
         squad_version: "auto" says 2.0 if a question of any split is unanswerable or a JSON file says so.
-        config: name of the configuration, for datasets that have several.
-        fix_answer_start: where an answer is not at its offset, move the offset to its nearest occurrence.
+        config: Name of the configuration, for datasets that have several.
+        fix_answer_start: Where an answer is not at its offset, move the offset to its nearest occurrence.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -92,7 +92,7 @@ def load_squad(
     """Return the splits of a dataset as they are, what messages call each, and the version that the data says it is.
 
     Args:
-        source, data_dir, config: as in `read_squad`.
+        source, data_dir, config: Arguments of `read_squad`.
 
     Raises:
         DatasetUnavailableError, DatasetFileError, SquadFormatError: see `read_squad`.
@@ -130,11 +130,11 @@ def check_squad(
     """Check splits that are already loaded and put their columns into the one form.
 
     Args:
-        splits: name to dataset.
-        squad_version: as in `read_squad`.
-        fix_answer_start: as in `read_squad`.
-        origin: what error messages call a split, default `split 'name'`.
-        declared_version: what the data says of itself; counts under "auto" and permits 2.0 data in which every
+        splits: Name to dataset.
+        squad_version: Argument of `read_squad`.
+        fix_answer_start: Argument of `read_squad`.
+        origin: What error messages call a split, default `split 'name'`.
+        declared_version: What the data says of itself; counts under "auto" and permits 2.0 data in which every
             question happens to be answerable.
 
     Raises:

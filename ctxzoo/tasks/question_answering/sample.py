@@ -248,9 +248,9 @@ def sample_squad(seed: int = 0, train: int = 6000, validation: int = 400, test: 
 
     Args:
         seed: 0 or more.
-        train: number of training questions.
-        validation: number of validation questions.
-        test: number of test questions.
+        train: Number of training questions.
+        validation: Number of validation questions.
+        test: Number of test questions.
 
     Returns:
         Splits train, validation and test with the columns id, title, context, question and answers of SQuAD 2.0.

@@ -10,11 +10,11 @@ class Relation:
     """What can be said and asked about entities of one type.
 
     Attributes:
-        subject: entity type the relation belongs to.
-        name: name of the relation, unique within the type.
-        kind: kind of its values, a key of `NAME_KINDS`, `THINGS`, `NUMBERS`, or "year".
-        statements: clauses with {v} (value) and {s} (entity as subject) or {o} (entity in any other position).
-        questions: questions with {s}; they share no content word with the statements.
+        subject: Entity type the relation belongs to.
+        name: Name of the relation, unique within the type.
+        kind: Kind of its values, a key of `NAME_KINDS`, `THINGS`, `NUMBERS`, or "year".
+        statements: Clauses with {v} (value) and {s} (entity as subject) or {o} (entity in any other position).
+        questions: Questions with {s}; they share no content word with the statements.
     """
 
     subject: str
@@ -29,10 +29,10 @@ class NameWords:
     """Words that names of one kind are made of.
 
     Attributes:
-        common: few words that many names share ("Port", "Works").
-        proper: the other words.
-        unseen: further such words, which no training name has.
-        common_first: whether the common word comes first.
+        common: Few words that many names share ("Port", "Works").
+        proper: The other words.
+        unseen: Further such words, which no training name has.
+        common_first: Whether the common word comes first.
     """
 
     common: list[str]

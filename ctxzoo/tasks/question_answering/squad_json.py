@@ -22,8 +22,8 @@ def read_squad_json(file: Path, *, answers: bool = True) -> tuple[list[dict[str,
     """Return the questions of one file, and the version that the file names, if it does.
 
     Args:
-        file: in the official form.
-        answers: whether answers are needed; if not, they are not read.
+        file: File in the official form.
+        answers: Whether answers are needed; if not, they are not read.
 
     Returns:
         One row for each question, in order: title ("" where there is none), context, id, question, and, on request,

@@ -33,7 +33,7 @@ class QuestionAnsweringTask(ZooTask):
     they are scored by `nll` alone.
 
     Args:
-        model_config, pretrained, model, optimizer_args: see `ZooTask`.
+        model_config, pretrained, model, optimizer_args: Arguments of `ZooTask`.
 
     Raises:
         ValueError, NonFiniteLossError: see `ZooTask`; the latter names the questions of the batch.
@@ -137,15 +137,15 @@ def evaluate(
     """Score a reader on a split; of a checkpoint the same numbers that its recipe wrote.
 
     Args:
-        checkpoint: folder or Hub id with model and tokenizer, or a model.
+        checkpoint: Folder or Hub id with model and tokenizer, or a model.
         dataset: Hub id, folder, SQuAD JSON file, or "sample" for the generated corpus.
-        split: name of a split, as the DataModule has it.
+        split: Name of a split, as the DataModule has it.
         tokenizer: Tokenizer of a model; default: that of the checkpoint.
-        data_dir, squad_version, fix_answer_start, cache_dir: see `SquadDataModule`.
-        no_answer_threshold: score above which "no answer" is given; default the one in the model's config, tuned on
+        data_dir, squad_version, fix_answer_start, cache_dir: Arguments of `SquadDataModule`.
+        no_answer_threshold: Score above which "no answer" is given; default the one in the model's config, tuned on
             validation, if any.
-        batch_size, precision, accelerator: how to run.
-        progress: show a progress bar.
+        batch_size, precision, accelerator: How to run.
+        progress: Show a progress bar.
 
     Returns:
         Name to score, named as in `QuestionAnsweringTask` without the split's name in front; percentages but for `nll`

@@ -36,8 +36,8 @@ def random_parts(groups: npt.NDArray[np.int64], seed: int, protocol: str) -> dic
 
     Args:
         groups: (n,) rows of one number stay together; `arange(n)`: each is alone.
-        seed: of the draw.
-        protocol: one of `PROTOCOLS`.
+        seed: Seed of the draw.
+        protocol: One of `PROTOCOLS`.
 
     Returns:
         Name to rows, ascending.
@@ -57,7 +57,7 @@ class Scaling:
     """Linear maps of features and target: scaled = (value - offset) / scale.
 
     Attributes:
-        offsets, scales: of the features, and of the target behind them.
+        offsets, scales: Offsets and scales of the features, and of the target behind them.
     """
 
     offsets: list[float]
@@ -132,15 +132,15 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
     NaN outside the split, and `row` (1,).
 
     Args:
-        dataset, data_dir, config_name, target_column, feature_columns, group_column: see `read_rows`. Rows of one group
-            are in one part of a random split.
-        split_number: which random split of all rows, from 0, see `random_parts`; None: the splits of the dataset.
+        dataset, data_dir, config_name, target_column, feature_columns, group_column: Arguments of `read_rows`. Rows of
+            one group are in one part of a random split.
+        split_number: Which random split of all rows, from 0, see `random_parts`; None: the splits of the dataset.
         protocol: "validation", or "best_test" with a random split.
-        rows_per_step: where there are more training rows, an epoch takes several steps over parts of them, drawn anew
+        rows_per_step: Where there are more training rows, an epoch takes several steps over parts of them, drawn anew
             each time, and no part is larger; None: a step takes all rows, whose pairs are as many as their square.
-        seed: of the parts.
-        scaling: that of a model that is there, in place of that of the training rows.
-        divide: see `CheckedDataModule`; with a `split_number` that says how rows are divided.
+        seed: Seed of the parts.
+        scaling: Scaling of a model that is there, in place of that of the training rows.
+        divide: Argument of `CheckedDataModule`; with a `split_number` that says how rows are divided.
 
     Raises:
         ValueError: an unknown protocol, "best_test" without a `split_number`, or parts of less than two rows.

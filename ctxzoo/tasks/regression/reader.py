@@ -69,10 +69,10 @@ class RegressionSplits:
     """Checked splits.
 
     Attributes:
-        splits: name to rows.
+        splits: Name to rows.
         feature_names: I names.
-        target_name: of the target.
-        fingerprint: content hash per split, the same on every machine.
+        target_name: Name of the target.
+        fingerprint: Content hash per split, the same on every machine.
     """
 
     splits: dict[str, RegressionRows]
@@ -94,12 +94,13 @@ def read_rows(
     Args:
         dataset: "sample" (generated rows); a .csv, .tsv, .jsonl or .parquet file of columns of numbers, which is the
             split "train"; a folder or Hub id that `datasets` can load, of such columns, or of lists `x` with `y`.
-        data_dir: folder searched for Hub ids; default: see `data_folder`.
-        config_name: of a dataset with several, such as "airline"; default: the one that it names.
-        target_column: what is predicted; default: `y` where there is one, else the last column.
-        feature_columns: what it is predicted from; default: all columns but the target and that of groups. The numbers
+        data_dir: Folder searched for Hub ids; default: see `data_folder`.
+        config_name: Name of the configuration, of a dataset with several, such as "airline"; default: the one that it
+            names.
+        target_column: What is predicted; default: `y` where there is one, else the last column.
+        feature_columns: What it is predicted from; default: all columns but the target and that of groups. The numbers
             of a list `x` are `x0`, `x1`, ….
-        group_column: tells which rows belong together, as those of one person do, by numbers or words.
+        group_column: Tells which rows belong together, as those of one person do, by numbers or words.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -165,9 +166,9 @@ def check_rows(
     """Check splits that are already loaded.
 
     Args:
-        splits: name to dataset, all of the same columns.
-        target_column, feature_columns, group_column: see `read_rows`.
-        origin: what error messages call the data.
+        splits: Name to dataset, all of the same columns.
+        target_column, feature_columns, group_column: Arguments of `read_rows`.
+        origin: What error messages call the data.
 
     Raises:
         TextFormatError: as in `read_rows`.
@@ -217,8 +218,8 @@ def feature_groups(checked: RegressionSplits, group_column: str | None = None) -
     """Say that rows of equal features, and of one value in the column of groups, stay on one side.
 
     Args:
-        checked: the rows.
-        group_column: name of the column that told their groups.
+        checked: The rows.
+        group_column: Name of the column that told their groups.
     """
     keys = {split: [row.tobytes() for row in rows.features] for split, rows in checked.splits.items()}
     groups, together = group_numbers(keys), "rows of equal features"
@@ -289,7 +290,7 @@ def _columns(where: str, table: pa.Table, target: str, width: int) -> pa.Table:
     """Return the columns that can be features: one for each number of a list `x`, or all but the target.
 
     Args:
-        width: how many numbers a list has in the splits before; 0: this is the first.
+        width: How many numbers a list has in the splits before; 0: this is the first.
     """
     if VECTOR not in table.column_names or not pa.types.is_list(plain_column(table.column(VECTOR)).type):
         return table.drop_columns([target])
@@ -324,7 +325,7 @@ def sample_rows(seed: int = 0, train: int = 120, validation: int = 20, test: int
 
     Args:
         seed: 0 or more.
-        train, validation, test: number of rows, 1 or more.
+        train, validation, test: Number of rows, 1 or more.
 
     Returns:
         Splits train, validation and test with the columns day, height and noise, and level, the target. A larger split

@@ -25,7 +25,7 @@ class SpectralMixture(StationaryKernelMixin, Kernel):
         weights: (Q,) w, above 0.
         means: (Q, D) m, frequencies of the components, flattened.
         deviations: (Q, D) v, of the frequencies around them, flattened.
-        parameter_bounds: of each of these numbers.
+        parameter_bounds: Bounds of each of these numbers.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ class SpectralMixture(StationaryKernelMixin, Kernel):
         """Return a kernel whose frequencies are drawn up to one of `reach`.
 
         Args:
-            components: Q.
+            components: Components Q.
             x: (n, D) of the training rows, at least two different ones.
-            variance: of the target, which the weights share.
-            seed: of the draw.
+            variance: Variance of the target, which the weights share.
+            seed: Seed of the draw.
             reach: 0: half a turn over the span of a feature; 1: half a turn between neighbouring values, from where a
                 search in several dimensions seldom finds a smooth function; between, as powers.
         """

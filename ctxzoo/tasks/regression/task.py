@@ -48,7 +48,7 @@ class RegressionTask(ZooTask):
     squared error of the scaled target over the rows that have one; scores are in its unit.
 
     Args:
-        model_config, pretrained, model, optimizer_args: see `ZooTask`.
+        model_config, pretrained, model, optimizer_args: Arguments of `ZooTask`.
 
     Raises:
         ValueError: see `ZooTask`.
@@ -117,15 +117,15 @@ def evaluate(
     All rows of the dataset are read as one sequence, as in training; give the splits that it had then.
 
     Args:
-        checkpoint: folder or Hub id, or a model.
+        checkpoint: Folder or Hub id, or a model.
         dataset: Hub id, folder, file, or "sample" for generated rows.
-        split: name of a split, as the DataModule has it.
+        split: Name of a split, as the DataModule has it.
         tokenizer: none; numbers are no text.
-        data_dir, config_name, group_column, split_number: of `RegressionDataModule`.
-        target_column: what is scored against; default: the column that the model was trained to predict.
-        batch_size: there is one sequence.
-        precision, accelerator: how to run.
-        progress: show a progress bar.
+        data_dir, config_name, group_column, split_number: Arguments of `RegressionDataModule`.
+        target_column: What is scored against; default: the column that the model was trained to predict.
+        batch_size: There is one sequence.
+        precision, accelerator: Precision, and device as Lightning names it.
+        progress: Show a progress bar.
 
     Returns:
         `rmse` and `mae` in the unit of the target, and `r2`.

@@ -93,9 +93,9 @@ def score_baseline(
     """Return scores over all predictions of sequences, but for nats, which counts have not.
 
     Args:
-        scorer: gives the scores of all items after a history.
-        sequences: two items or more each; every item but the first is predicted.
-        scores: nothing was added to them before.
+        scorer: Gives the scores of all items after a history.
+        sequences: Two items or more each; every item but the first is predicted.
+        scores: Nothing was added to them before.
         remaining: Tells how long it takes; None: nothing does.
     """
     for done, sequence in enumerate(sequences, start=1):

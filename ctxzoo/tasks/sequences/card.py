@@ -39,9 +39,9 @@ class SequenceCard(TaskCard):
     """What is written about a model of sequences.
 
     Attributes:
-        kind: Of the sequences.
+        kind: Kind of the sequences.
         function: What predicts, a function of the problem's package and a method of the model.
-        package: Of the problem.
+        package: Package of the problem.
         head: How the name of the head ends.
     """
 

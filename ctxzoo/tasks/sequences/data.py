@@ -138,13 +138,13 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
 
     Args:
         dataset: "sample" for generated sequences, or what `read_sequences` reads: Hub id, folder or file.
-        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
-        user_column, item_column, time_column: of a file of events, see `EventColumns`.
-        max_length: things that a prediction sees at most.
-        names: in the order of their ids, which begin with 1; default: those of the training split, sorted.
-        batch_size, eval_batch_size: sequences in a batch.
-        seed: of the order of batches.
-        num_workers: processes that build batches; 0 builds them in the training process.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        user_column, item_column, time_column: Columns of a file of events, see `EventColumns`.
+        max_length: Things that a prediction sees at most.
+        names: Names in the order of their ids, which begin with 1; default: those of the training split, sorted.
+        batch_size, eval_batch_size: Sequences in a batch.
+        seed: Seed of the order of batches.
+        num_workers: Processes that build batches; 0 builds them in the training process.
         divide: Whether training rows alone are divided, see `CheckedDataModule`.
 
     Raises:
@@ -263,9 +263,9 @@ class SessionDataModule(SequencesDataModule[Session]):
     A batch is a dict of what `session_inputs` gives and `row` (B,) int64, rows of `sequences(split)`.
 
     Args:
-        dataset, further: those of `SequencesDataModule`; things are items, and sequences are sessions.
-        item_names: the items, in the order of their ids; default: those of the training split, sorted by name.
-        batch_size, eval_batch_size: sessions in a batch.
+        dataset, further: Arguments of `SequencesDataModule`; things are items, and sequences are sessions.
+        item_names: The items, in the order of their ids; default: those of the training split, sorted by name.
+        batch_size, eval_batch_size: Sessions in a batch.
 
     Raises:
         ValueError: max_length below 1.
@@ -298,9 +298,9 @@ class HistoryDataModule(SequencesDataModule[History]):
     A batch is a dict of what `history_inputs` gives and `row` (B,) int64, rows of `sequences(split)`.
 
     Args:
-        dataset, further: those of `SequencesDataModule`; things are events, and sequences are histories.
-        event_names: the kinds of events, in the order of their ids; default: those of the training split, sorted.
-        batch_size, eval_batch_size: histories in a batch.
+        dataset, further: Arguments of `SequencesDataModule`; things are events, and sequences are histories.
+        event_names: The kinds of events, in the order of their ids; default: those of the training split, sorted.
+        batch_size, eval_batch_size: Histories in a batch.
 
     Raises:
         ValueError: max_length below 1.

@@ -15,8 +15,8 @@ class EventColumns:
     """The columns of a file of events, one row for each item of a user at a time.
 
     Attributes:
-        user, item: any values, which are read as text.
-        time: numbers, dates or times; events of one user at the same time stay in the order of the file.
+        user, item: Any values, which are read as text.
+        time: Numbers, dates or times; events of one user at the same time stay in the order of the file.
     """
 
     user: str = "user"

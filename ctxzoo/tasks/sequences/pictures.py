@@ -24,7 +24,7 @@ def drift_gates(model: ZooPreTrainedModel, history: Sequence[str | int]) -> NDAr
     """Return the drift gate of HCRNN at each step and unit of a history: how much of the state it keeps there.
 
     Args:
-        model: an HCRNN of version 2, whose reset gate it is, or 3.
+        model: An HCRNN of version 2, whose reset gate it is, or 3.
         history: Names of items in the order of time, as in the data of the training; 10 and "10" are one name.
 
     Returns:
@@ -51,9 +51,9 @@ def draw_drift(
     """Draw the drift gate along a history as a PNG file: at each item the median over units, and the middle half.
 
     Args:
-        model, history: See `drift_gates`.
-        out: file to write.
-        title: printed as it is, above the picture.
+        model, history: Arguments of `drift_gates`.
+        out: File to write.
+        title: Printed as it is, above the picture.
 
     Raises:
         ImportError: matplotlib is missing.
@@ -79,8 +79,8 @@ def topic_items(model: ZooPreTrainedModel, k: int = 5) -> list[list[tuple[str, f
     The global context θ of a session of one item is softmax(μ); an item stands with a topic by its θ there.
 
     Args:
-        model: an HCRNN.
-        k: items of a topic.
+        model: An HCRNN.
+        k: Items of a topic.
 
     Returns:
         For each topic the names of k items with θ, the highest first.
@@ -111,7 +111,7 @@ def time_kernel(
     """Return K of the times of a history, how alike two of them are to LSTE, and its factors.
 
     Args:
-        model: a time encoder with position="lste" that predicts events.
+        model: A time encoder with position="lste" that predicts events.
         history: Names of events in the order of time, as in the data of the training; 10 and "10" are one name.
         timestamps: A number for each, in the unit of the training data, or a date or time where those were dates.
 
@@ -147,9 +147,9 @@ def draw_time_kernel(
     """Draw K over a history as a PNG file, and beside it K(t, t), the local power, over time.
 
     Args:
-        model, history, timestamps: see `time_kernel`.
-        out: file to write.
-        title: printed as it is, above the picture.
+        model, history, timestamps: Arguments of `time_kernel`.
+        out: File to write.
+        title: Printed as it is, above the picture.
 
     Raises:
         ImportError: matplotlib is missing.

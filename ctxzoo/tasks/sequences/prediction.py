@@ -26,7 +26,7 @@ def recommend(
     """Return the k items that are likeliest to come after a history, the likeliest first.
 
     Args:
-        checkpoint: folder or Hub id, or a model, whose method `recommend` does the same.
+        checkpoint: Folder or Hub id, or a model, whose method `recommend` does the same.
         history: Names of items in the order of time, as in the data of the training: the whole number 10 and the text
             "10" are the item called "10". The last ones are read, as many as predictions of the training saw at most.
         k: Number of items; default: 10, or all that can be recommended where they are fewer.
@@ -55,7 +55,7 @@ def next_events(
     """Return the k events that are likeliest to come after a history, the likeliest first.
 
     Args:
-        checkpoint: folder or Hub id, or a model, whose method `next_events` does the same.
+        checkpoint: Folder or Hub id, or a model, whose method `next_events` does the same.
         history: Names of events in the order of time, as those of items in `recommend`.
         timestamps: A number for each, in the unit of the training data, or a date or time where those were dates; see
             `ctxzoo.tasks.sequences.reader.seconds_of`.
@@ -80,8 +80,8 @@ class SequenceAnswers:
     """The answers of a model to sequences, of which it reads the things that it knows; `note` counts the others.
 
     Args:
-        kind: Of the sequences.
-        model: With `recommend` or `next_events`; it computes where it is.
+        kind: Kind of the sequences.
+        model: Model with `recommend` or `next_events`; it computes where it is.
         k: Number of things, fewer where `only_new` leaves fewer; None: the model's.
         only_new: Whether to leave out the items of a session.
     """
@@ -127,8 +127,8 @@ def sequence_rows(kind: SequenceKind, source: Path, columns: Mapping[str, str | 
     """Return the sequences of a file, folder or Hub id: the user, under the name of its column, things and times.
 
     Args:
-        kind: Of the sequences.
-        source: See `read_sequences`.
+        kind: Kind of the sequences.
+        source: Argument of `read_sequences`.
         columns: Fields of `EventColumns` to names; None: the usual one.
 
     Raises:

@@ -47,9 +47,9 @@ class SequenceSplits:
     """Checked splits.
 
     Attributes:
-        splits: by name; the columns are `ids[0]` (str) and `columns` of their kind: lists of str, and of float64 which
-            do not fall.
-        fingerprint: content hash per split, the same on every machine.
+        splits: Splits by name; the columns are `ids[0]` (str) and `columns` of their kind: lists of str, and of float64
+            which do not fall.
+        fingerprint: Content hash per split, the same on every machine.
     """
 
     splits: dict[str, datasets.Dataset]
@@ -68,8 +68,8 @@ def read_sequences(
             rows that are lists in order: a column `items` or, of histories, `events`, and with these `timestamps`, a
             number or date for each. A configuration `items` of a folder with `item_id` and `title`, `name` or
             `item_key` names them, and `events` with `event_id` and `badge`, `title` or `name`.
-        data_dir: folder searched for Hub ids; default: see `data_folder`.
-        columns: of rows of events; default: user, item and time.
+        data_dir: Folder searched for Hub ids; default: see `data_folder`.
+        columns: Columns of rows of events; default: user, item and time.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -120,8 +120,8 @@ def check_sequences(
 
     Args:
         kind: `SESSIONS` or `HISTORIES`.
-        splits: name to dataset.
-        origin: what error messages call the data.
+        splits: Name to dataset.
+        origin: What error messages call the data.
 
     Raises:
         TextFormatError: as in `read_sequences`.

@@ -33,7 +33,7 @@ def sample_sessions(
 
     Args:
         seed: 0 or more.
-        train, validation, test: number of sessions, 1 or more.
+        train, validation, test: Number of sessions, 1 or more.
 
     Returns:
         Splits train, validation and test with the columns session_id (str) and items: 5 to 16 names, in order.
@@ -54,7 +54,7 @@ def sample_histories(
     one's rows.
 
     Args:
-        seed, train, validation, test: as of `sample_sessions`, with its errors.
+        seed, train, validation, test: Arguments as of `sample_sessions`, with its errors.
 
     Returns:
         Splits train, validation and test with the columns history_id (str), events: 8 to 23 names in the order of

@@ -29,7 +29,7 @@ class SequenceScores(Scores):
     log-likelihood of the item that came. Each prediction counts alike, however long its sequence.
 
     Args:
-        ties: where items stand that have the score of the right one, see `ctxzoo.metrics.target_ranks`.
+        ties: Where items stand that have the score of the right one, see `ctxzoo.metrics.target_ranks`.
 
     Raises:
         ValueError: another name of `ties`.
@@ -64,7 +64,7 @@ class SessionScores(SequenceScores):
     """Recall@k and MRR@k in percent, k = 10 and 20, and nats of a prediction, over all predictions of a split.
 
     Args:
-        ties: where items stand that have the score of the right one, see `ctxzoo.metrics.target_ranks`.
+        ties: Where items stand that have the score of the right one, see `ctxzoo.metrics.target_ranks`.
     """
 
     recalls = reciprocal_ranks = (10, 20)
@@ -76,7 +76,7 @@ class EventScores(SequenceScores):
     Recall@1 is the accuracy. Where there are 20 kinds of events or fewer, recall@20 is 100, and MRR@20 is the MRR.
 
     Args:
-        ties: where events stand that have the score of the right one, see `ctxzoo.metrics.target_ranks`.
+        ties: Where events stand that have the score of the right one, see `ctxzoo.metrics.target_ranks`.
     """
 
     recalls, reciprocal_ranks = (1, 5, 20), (20,)
@@ -86,8 +86,8 @@ class SequenceTask(ZooTask):
     """Trains and scores a model that predicts each thing of a sequence from those before it, all of them in one pass.
 
     Args:
-        model_config, pretrained, model, optimizer_args: see `ZooTask`.
-        ties: where things stand that have the score of the right one, see `ctxzoo.metrics.target_ranks`.
+        model_config, pretrained, model, optimizer_args: Arguments of `ZooTask`.
+        ties: Where things stand that have the score of the right one, see `ctxzoo.metrics.target_ranks`.
 
     Raises:
         ValueError: see `ZooTask`; another name of `ties`.
@@ -123,7 +123,7 @@ class SequenceTask(ZooTask):
         """Return the scores of all things (B, T, N) and the things that came (B, T), -100 where nothing is predicted.
 
         Args:
-            inputs: of the model, and the `labels` of the batch.
+            inputs: Inputs of the model, and the `labels` of the batch.
         """
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
@@ -212,15 +212,15 @@ def evaluate_sessions(
     Results of recipes are over known targets alone: `recall_at_20_known` and so on.
 
     Args:
-        checkpoint: folder or Hub id, or a model.
+        checkpoint: Folder or Hub id, or a model.
         dataset: Hub id, folder, file, or "sample" for generated sessions.
-        split: name of a split, as the DataModule has it.
+        split: Name of a split, as the DataModule has it.
         tokenizer: none; sessions are no text.
-        data_dir, user_column, item_column, time_column: of `SessionDataModule`.
+        data_dir, user_column, item_column, time_column: Arguments of `SessionDataModule`.
         max_length: Items that a prediction sees at most; default: as in the training.
         ties: "pessimistic": items with the score of the right one stand before it; "optimistic": behind it.
-        batch_size, precision, accelerator: how to run.
-        progress: show a progress bar.
+        batch_size, precision, accelerator: How to run.
+        progress: Show a progress bar.
 
     Returns:
         `recall_at_10`, `mrr_at_10`, `recall_at_20` and `mrr_at_20` in percent, and `nll`; see `SessionScores`. The
@@ -326,10 +326,10 @@ class SessionScore:
     """The score of one session.
 
     Attributes:
-        row: of the session in `SessionDataModule.sequences`.
-        predictions: how many items were predicted.
-        recall_at_20: how many of them were among the 20 highest scores.
-        mrr_at_20: the sum of 1 / rank of these.
+        row: Number of the session in `SessionDataModule.sequences`.
+        predictions: How many items were predicted.
+        recall_at_20: How many of them were among the 20 highest scores.
+        mrr_at_20: The sum of 1 / rank of these.
     """
 
     row: int
@@ -344,10 +344,10 @@ def session_scores(
     """Return the score of each session of a split, by row, for paired tests of two models; ties are pessimistic.
 
     Args:
-        model: a recommender.
-        data: after `setup`.
-        split: name of a split, as the DataModule has it.
-        accelerator: how to run.
+        model: A recommender.
+        data: DataModule after `setup`.
+        split: Name of a split, as the DataModule has it.
+        accelerator: Device, as Lightning names it.
 
     Raises:
         ValueError: no such split; a model of another problem.

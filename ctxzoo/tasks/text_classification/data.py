@@ -49,27 +49,28 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
 
     Args:
         dataset: "sample" for the generated corpus, or what `read_texts` reads: Hub id, folder, or file.
-        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
-        text_column, label_column: names of columns, of texts one or several; default the usual ones.
-        splitting: which rows `train`, `validation` and `test` have.
-        vocabulary: which words have an id; of a given tokenizer `cutter` alone is read, which counts the words for
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        text_column, label_column: Names of columns, of texts one or several; default the usual ones.
+        splitting: Which rows `train`, `validation` and `test` have.
+        vocabulary: Which words have an id; of a given tokenizer `cutter` alone is read, which counts the words for
             `min_words`.
-        start_vectors: what `vector_table` gives.
-        wide: whether the n-grams of the tokenizer are for the wide part of a classifier, which starts from what
+        start_vectors: What `vector_table` gives.
+        wide: Whether the n-grams of the tokenizer are for the wide part of a classifier, which starts from what
             `wide_start` gives; `model_sizes` tells the model so.
-        wide_rows: rows that `wide_start` reads at most, drawn, with one of each label; None: all.
+        wide_rows: Rows that `wide_start` reads at most, drawn, with one of each label; None: all.
         wide_cost: C of the linear SVMs of `wide_start`; None: the best of a few on held-out training rows.
-        max_length: known words, or tokens of a tokenizer that is not ours, to which texts are cut; None: no limit, or
+        max_length: Known words, or tokens of a tokenizer that is not ours, to which texts are cut; None: no limit, or
             that of the given `WordTokenizer`. `truncated` tells how many were cut. A tokenizer that is built here, or
             comes from `init_from`, keeps it as its `model_max_length`, so that the model is used as it was trained.
-        batch_size, eval_batch_size: texts in a batch.
-        seed: of the order of batches, of word2vec, and of the table's rows without a vector.
-        num_workers: processes that build batches; 0 builds them in the training process.
-        tokenizer: use this one instead of building one from the data: a `WordTokenizer`, or any fast tokenizer of
+        batch_size, eval_batch_size: Texts in a batch.
+        seed: Seed of the order of batches, of word2vec, and of the table's rows without a vector.
+        num_workers: Processes that build batches; 0 builds them in the training process.
+        tokenizer: Use this one instead of building one from the data: a `WordTokenizer`, or any fast tokenizer of
             Hugging Face.
-        init_from: use the tokenizer of this checkpoint folder or Hub id.
-        known_labels: names of the labels of a model that is scored, see `read_texts`.
-        divide: see `CheckedDataModule`; where `splitting` says how to divide (`TextSplitting.divides`), that counts.
+        init_from: Use the tokenizer of this checkpoint folder or Hub id.
+        known_labels: Names of the labels of a model that is scored, see `read_texts`.
+        divide: Argument of `CheckedDataModule`; where `splitting` says how to divide (`TextSplitting.divides`), that
+            counts.
 
     Raises:
         ValueError: max_length below 1; a wide_cost that is not above 0; both `tokenizer` and `init_from`; a tokenizer
@@ -145,8 +146,9 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         """Build it from options side by side, as command lines and results files have them.
 
         Args:
-            dataset: as in the class.
-            options: of the class, and in place of `splitting`, `vocabulary` and `start_vectors` their fields by name.
+            dataset: Dataset as in the class.
+            options: Arguments of the class, and in place of `splitting`, `vocabulary` and `start_vectors` their fields
+                by name.
 
         Raises:
             TypeError: an option that none of them has.
@@ -214,9 +216,9 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         """Return the linear classifier of the TF-IDF of ids over these splits from which a wide part starts.
 
         Args:
-            splits: whose rows it is fitted to.
+            splits: Splits whose rows it is fitted to.
             group_starts: `wide_groups` of the model's config.
-            tell: as in `ctxzoo.tasks.text_classification.wide_start.wide_start`.
+            tell: Argument of `ctxzoo.tasks.text_classification.wide_start.wide_start`.
         """
         tokenizer = _of_words(self.tokenizer, "wide_start")
         parts = [(self._encoded_texts(split), self.rows(split)) for split in splits]

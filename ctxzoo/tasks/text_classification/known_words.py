@@ -78,8 +78,9 @@ class TextVocabulary:
     """How texts are cut into words, and which of these get an id: the most frequent have the lowest.
 
     Attributes:
-        min_word_count: occurrences in the training texts that a word needs.
-        lower_case, cutter, ngram_order, char_ngrams, ngram_buckets, char_ngram_buckets: as in `build_word_tokenizer`.
+        min_word_count: Occurrences in the training texts that a word needs.
+        lower_case, cutter, ngram_order, char_ngrams, ngram_buckets, char_ngram_buckets: Arguments of
+            `build_word_tokenizer`.
 
     Raises:
         ValueError: min_word_count below 1.
@@ -101,8 +102,8 @@ class TextVocabulary:
         """Return a tokenizer that knows the words of the training texts.
 
         Args:
-            texts: of the training rows.
-            max_length: known words to which the tokenizer cuts a text; None: no limit.
+            texts: Texts of the training rows.
+            max_length: Known words to which the tokenizer cuts a text; None: no limit.
 
         Raises:
             ValueError: no word is frequent enough.

@@ -70,8 +70,8 @@ class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, 
     are its weights times r, for x itself.
 
     Args:
-        C: of the linear SVM that is the classifier if none is given.
-        classifier: another linear classifier of two classes, not fitted.
+        C: Inverse strength of the regularisation of the linear SVM that is the classifier if none is given.
+        classifier: Another linear classifier of two classes, not fitted.
     """
 
     def __init__(self, C: float = 1.0, classifier: Any = None) -> None:
@@ -283,10 +283,10 @@ class FastText(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ign
     """fastText's supervised classifier on texts that are lower-cased and cut into words.
 
     Args:
-        autotune_seconds: how long it searches its settings, on a stratified tenth of the texts that it is then not
+        autotune_seconds: How long it searches its settings, on a stratified tenth of the texts that it is then not
             fitted on; 0: its defaults.
-        threads: of its training; with more than one no two fits are the same.
-        cutter: the pre-tokenizer, see `build_word_tokenizer`.
+        threads: Number of threads of its training; with more than one no two fits are the same.
+        cutter: The pre-tokenizer, see `build_word_tokenizer`.
     """
 
     def __init__(self, autotune_seconds: int = 0, threads: int = 1, cutter: Cutter = "whitespace") -> None:

@@ -51,8 +51,8 @@ def naive_bayes_of_means(
     Args:
         counts: (rows, features) sparse, how often a feature is in a row.
         labels: (rows,) class of each row, 0..num_labels-1.
-        num_labels: L.
-        groups: features of each group.
+        num_labels: Number of labels L.
+        groups: Features of each group.
 
     Returns:
         Ratios (features, columns) and weights (L, columns); columns are C for each group, C = 1 for two labels, else L.
@@ -94,10 +94,10 @@ def naive_bayes_of_texts(
     `naive_bayes_of_means`.
 
     Args:
-        texts: among which the training texts are.
-        rows, labels: of the training texts.
-        num_labels: L.
-        tokenizer: whose ids the texts are.
+        texts: Among which the training texts are.
+        rows, labels: Ids and labels of the training texts.
+        num_labels: Number of labels L.
+        tokenizer: Tokenizer whose ids the texts are.
     """
     size = tokenizer.num_ids
     counts = id_counts([(texts, rows)], size)

@@ -49,7 +49,7 @@ class KernelDensity:
 
     Attributes:
         frequencies: (h, K, d) those of each head.
-        start_deviation: standard deviation of each number of a frequency where the kernel is that of dot products.
+        start_deviation: Standard deviation of each number of a frequency where the kernel is that of dot products.
     """
 
     frequencies: NDArray[np.float64]
@@ -60,10 +60,10 @@ def word_kernels(model: ZooPreTrainedModel, tokenizer: Any, text: str, *, layer:
     """Return similarity and importance of the words of a text, apart.
 
     Args:
-        model: a kernel encoder that reads words, the base or with a head; it is in evaluation mode while it reads.
-        tokenizer: its tokenizer.
-        text: one text.
-        layer: number from 0.
+        model: A kernel encoder that reads words, the base or with a head; it is in evaluation mode while it reads.
+        tokenizer: Tokenizer.
+        text: One text.
+        layer: Number from 0.
 
     Raises:
         ValueError: a model of another architecture; attention that has no such parts; no such layer; no word of the
@@ -87,8 +87,8 @@ def kernel_density(model: ZooPreTrainedModel, tokenizer: Any, text: str, *, laye
     """Return the frequencies that a learned kernel has for a text; those that are parameters are the same for all.
 
     Args:
-        model, tokenizer, text, layer: see `word_kernels`; the text has one density, so the model must not be causal
-            where frequencies are drawn.
+        model, tokenizer, text, layer: Arguments of `word_kernels`; the text has one density, so the model must not be
+            causal where frequencies are drawn.
 
     Raises:
         ValueError: see `word_kernels`; a kernel that is given, or drawn for each position by itself.
@@ -119,9 +119,9 @@ def draw_word_kernels(kernels: WordKernels, out: str | Path, *, title: str | Non
     """Draw similarity and importance side by side, and the weights that they make: the mean over the heads of each.
 
     Args:
-        kernels: of a text.
-        out: the PNG file to write.
-        title: printed as it is, above the picture.
+        kernels: Kernels of a text.
+        out: The PNG file to write.
+        title: Printed as it is, above the picture.
 
     Raises:
         ValueError: the name of the file does not end in .png.
@@ -149,9 +149,9 @@ def draw_kernel_density(density: KernelDensity, out: str | Path, *, title: str |
     """Draw how the frequencies of each head are spread, beside the normal density of dot products.
 
     Args:
-        density: of a text.
-        out: the PNG file to write.
-        title: printed as it is, above the picture.
+        density: Density of a text.
+        out: The PNG file to write.
+        title: Printed as it is, above the picture.
 
     Raises:
         ValueError: the name of the file does not end in .png.
@@ -237,11 +237,11 @@ def word_gates(
     """Return the gates of a layer at each word of a text.
 
     Args:
-        model: a Beta-LSTM that reads words, the base or with a head; it is in evaluation mode while it reads.
-        tokenizer: its tokenizer.
-        text: one text.
-        layer: number from 0.
-        reverse: the layer that reads from the end, of a model with two directions.
+        model: A Beta-LSTM that reads words, the base or with a head; it is in evaluation mode while it reads.
+        tokenizer: Tokenizer.
+        text: One text.
+        layer: Number from 0.
+        reverse: The layer that reads from the end, of a model with two directions.
 
     Raises:
         ValueError: a model of another architecture; no such layer; no word of the text is known.
@@ -270,9 +270,9 @@ def draw_word_gates(gates: WordGates, out: str | Path, *, title: str | None = No
     Bands hold the middle 80 % of the units. Cells that draw no gates have no correlation to draw.
 
     Args:
-        gates: of a text.
-        out: the PNG file to write.
-        title: printed as it is, above the picture.
+        gates: Gates of a text.
+        out: The PNG file to write.
+        title: Printed as it is, above the picture.
 
     Raises:
         ValueError: the name of the file does not end in .png.

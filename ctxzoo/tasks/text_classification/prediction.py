@@ -28,8 +28,8 @@ class TextAnswers:
     """The answers of a classifier to rows of a user's file.
 
     Args:
-        model: With a classification head; it computes where it is.
-        tokenizer: Of the model.
+        model: Model with a classification head; it computes where it is.
+        tokenizer: Tokenizer of the model.
         text_column: One or several columns of the texts; default: the usual names.
         batch_size: Texts that are read at once.
         keeps_texts: Whether `texts` holds all of them, for a page.

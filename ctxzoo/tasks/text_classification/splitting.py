@@ -21,8 +21,8 @@ class SplitTexts(NamedTuple):
     """The splits of a dataset.
 
     Attributes:
-        texts: split to the rows with `text` and `label` among which it has its own.
-        rows: split to its rows in there, ascending.
+        texts: Split to the rows with `text` and `label` among which it has its own.
+        rows: Split to its rows in there, ascending.
     """
 
     texts: dict[str, datasets.Dataset]
@@ -40,13 +40,13 @@ class TextSplitting:
     defaults, a DataModule divides rows that are all `train` by its own rule, see `CheckedDataModule`.
 
     Attributes:
-        folds: number of folds of the cross-validation; None reads the dataset's own splits.
-        fold: which fold is `test`, 0..folds-1.
-        fold_seed: of the folds and of the drawn validation rows.
-        dev_share: fraction of the rows that are not `test`; 0 or more, below 1.
-        dev_block: rows of one class, neighbours in `train`, that `validation` is drawn in, so that what stands side by
+        folds: Number of folds of the cross-validation; None reads the dataset's own splits.
+        fold: Which fold is `test`, 0..folds-1.
+        fold_seed: Seed of the folds and of the drawn validation rows.
+        dev_share: Fraction of the rows that are not `test`; 0 or more, below 1.
+        dev_block: Rows of one class, neighbours in `train`, that `validation` is drawn in, so that what stands side by
             side there (reviews of one film) is on one side; 1: each row by itself. Not with `folds`.
-        min_words: texts with fewer words, known or not, are left out of every split before all this.
+        min_words: Texts with fewer words, known or not, are left out of every split before all this.
 
     Raises:
         ValueError: a value out of range.
@@ -80,8 +80,8 @@ class TextSplitting:
         """Return the splits without the texts that have fewer than `min_words` words.
 
         Args:
-            splits: those of the dataset.
-            pre_tokenizer: counts the words.
+            splits: Splits of the dataset.
+            pre_tokenizer: Counts the words.
 
         Raises:
             ValueError: none is left of a split.

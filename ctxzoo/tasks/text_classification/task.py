@@ -26,7 +26,7 @@ class TextScores(ClassificationScores):
     `known_accuracy`, over the texts with a known word, and `known_share`, how many of all these are, in percent.
 
     Args:
-        num_labels: L.
+        num_labels: Number of labels L.
     """
 
     def __init__(self, num_labels: int) -> None:
@@ -86,16 +86,16 @@ def evaluate(
     """Score a classifier on a split; of a checkpoint the same numbers that its recipe wrote.
 
     Args:
-        checkpoint: folder or Hub id with model and tokenizer, or a model.
+        checkpoint: Folder or Hub id with model and tokenizer, or a model.
         dataset: Hub id, folder, file, or "sample" for the generated corpus. All rows of a file are its split "train",
             unless `dev_share` says how many of them are "validation".
-        split: name of a split, as the DataModule has it.
+        split: Name of a split, as the DataModule has it.
         tokenizer: Tokenizer of a model; default: that of the checkpoint.
-        batch_size, precision, accelerator: how to run.
-        progress: show a progress bar.
-        data_options: of `TextClassificationDataModule`, such as data_dir and text_column; of a checkpoint from a
-            cross-validation folds, fold and fold_seed as in its training, since other folds hold texts that it was
-            trained on.
+        batch_size, precision, accelerator: How to run.
+        progress: Show a progress bar.
+        data_options: Arguments of `TextClassificationDataModule`, such as data_dir and text_column; of a checkpoint
+            from a cross-validation folds, fold and fold_seed as in its training, since other folds hold texts that it
+            was trained on.
 
     Returns:
         Name to score, named as in `SequenceClassificationTask` without the split's name in front; percentages but for
@@ -141,9 +141,9 @@ def evaluate_ensemble(
     They may differ in anything but their labels; each reads the texts with its own tokenizer.
 
     Args:
-        checkpoints: folders or Hub ids with model and tokenizer.
-        dataset, batch_size, precision, accelerator, progress, data_options: as in `evaluation.evaluate`.
-        splits: names of splits, as the DataModule has them.
+        checkpoints: Folders or Hub ids with model and tokenizer.
+        dataset, batch_size, precision, accelerator, progress, data_options: Arguments of `evaluation.evaluate`.
+        splits: Names of splits, as the DataModule has them.
 
     Returns:
         Split name to metrics, named as in `SequenceClassificationTask` without the split's name in front.

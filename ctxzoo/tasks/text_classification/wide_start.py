@@ -67,11 +67,11 @@ def wide_start(
     Args:
         counts: (rows, V) sparse, how often an id is in a training text.
         labels: (rows,) class of each row, 0..num_labels-1.
-        num_labels: L.
-        group_starts: first id of each group whose part of the TF-IDF has length 1; see `layers_wide.tfidf`.
-        seed: of the folds.
-        costs: values of C to choose from.
-        tell: gets how many fits of a C are done, and how many there are.
+        num_labels: Number of labels L.
+        group_starts: First id of each group whose part of the TF-IDF has length 1; see `layers_wide.tfidf`.
+        seed: Seed of the folds.
+        costs: Values of C to choose from.
+        tell: Gets how many fits of a C are done, and how many there are.
 
     Raises:
         ValueError: all rows have one label.

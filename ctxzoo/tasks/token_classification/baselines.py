@@ -48,7 +48,7 @@ class FrequentTags:
     Of tags that are as frequent it is the first.
 
     Args:
-        sentences, labels: Those that are counted.
+        sentences, labels: Sentences that are counted, and their labels.
     """
 
     def __init__(self, sentences: Sentences, labels: Labels) -> None:
@@ -95,8 +95,8 @@ class LinearTagger:
     """A linear model of the features of each word, hashed: averaged SGD on the hinge loss of each tag against the rest.
 
     Args:
-        sentences, labels: Those that it is fitted to.
-        seed: Of the order.
+        sentences, labels: Sentences that it is fitted to, and their labels.
+        seed: Seed of the order.
 
     Raises:
         ValueError: there are fewer than two tags.

@@ -44,9 +44,9 @@ def read_tag_file(path: Path, kind: str | None = None, *, of_folder: bool = Fals
     others hold the columns themselves, with lists in them.
 
     Args:
-        path: the file.
-        kind: one of `KINDS`; default: by the name.
-        of_folder: whether it is one of several, so that `file` is always there and begins with its name.
+        path: The file.
+        kind: One of `KINDS`; default: by the name.
+        of_folder: Whether it is one of several, so that `file` is always there and begins with its name.
 
     Raises:
         DatasetFileError: a file of another kind; not UTF-8; empty; a line with another number of columns than most,
@@ -197,7 +197,7 @@ def sample_tags(seed: int = 0, train: int = 1000, validation: int = 200, test: i
 
     Args:
         seed: 0 or more.
-        train, validation, test: number of sentences, 1 or more.
+        train, validation, test: Number of sentences, 1 or more.
 
     Returns:
         Splits train, validation and test with the columns tokens, pos_tags (as in the Penn Treebank) and upos (coarse

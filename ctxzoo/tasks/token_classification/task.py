@@ -56,13 +56,13 @@ def evaluate(
     """Score a tagger on a split; of a checkpoint the same numbers that its recipe wrote.
 
     Args:
-        checkpoint: folder or Hub id with model and tokenizer, or a model.
+        checkpoint: Folder or Hub id with model and tokenizer, or a model.
         dataset: Hub id, folder, or "sample" for the generated corpus.
-        split: name of a split, as the DataModule has it.
+        split: Name of a split, as the DataModule has it.
         tokenizer: Tokenizer of a model; default: that of the checkpoint.
-        data_dir, tag_column: of `TokenClassificationDataModule`.
-        batch_size, precision, accelerator: how to run.
-        progress: show a progress bar.
+        data_dir, tag_column: Arguments of `TokenClassificationDataModule`.
+        batch_size, precision, accelerator: How to run.
+        progress: Show a progress bar.
 
     Returns:
         Name to score, named as in `TokenClassificationTask` without the split's name in front; percentages but for
@@ -91,8 +91,8 @@ class TagAnswers:
     """The answers of a tagger to rows of a user's file: lists `tokens`, or texts whose words blanks set apart.
 
     Args:
-        model: With a tagging head; it computes where it is.
-        tokenizer: Of the model.
+        model: Model with a tagging head; it computes where it is.
+        tokenizer: Tokenizer of the model.
         batch_size: Sentences that are read at once.
     """
 

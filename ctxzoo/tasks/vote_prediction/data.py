@@ -112,16 +112,18 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
 
     Args:
         dataset: "sample" for generated votes, or what `read_votes` reads: Hub id, folder or file.
-        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
-        configuration: of a dataset with several.
-        legislator_column, bill_column, vote_column, text_column, party_column: of long tables, see `VoteColumns`.
-        texts: file with the texts of bills, where the votes have none.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        configuration: Name of the configuration, of a dataset with several.
+        legislator_column, bill_column, vote_column, text_column, party_column: Columns of long tables, see
+            `VoteColumns`.
+        texts: File with the texts of bills, where the votes have none.
         cut_outcomes: Whether parts of texts in brackets that tell how a vote ended are cut out, see `without_outcomes`.
-        min_bills, max_fraction, max_words: see `vocabulary_of`; texts of bills of the training alone are counted.
-        legislator_names, known_bills, words: those of a model; default: those of the training split.
-        batch_size, eval_batch_size: bills in a batch.
-        seed: of the order of batches.
-        num_workers: processes that build batches; 0 builds them in the training process.
+        min_bills, max_fraction, max_words: Arguments of `vocabulary_of`; texts of bills of the training alone are
+            counted.
+        legislator_names, known_bills, words: Names, bills and words of a model; default: those of the training split.
+        batch_size, eval_batch_size: Bills in a batch.
+        seed: Seed of the order of batches.
+        num_workers: Processes that build batches; 0 builds them in the training process.
         divide: Whether training rows alone are divided, see `CheckedDataModule`.
     """
 

@@ -51,7 +51,7 @@ def topic_words(model: ZooPreTrainedModel, k: int = 8) -> list[list[str]]:
 
     Args:
         model: NIPEN, whose config has words.
-        k: words of a topic.
+        k: Words of a topic.
 
     Raises:
         ValueError: another model, or a config without words.
@@ -77,9 +77,9 @@ def draw_ideal_points(
 
     Args:
         model: NIPEN or an ideal point; see `ideal_points`.
-        out: file to write.
-        others: name of a legislator to a number, such as NOMINATE's first dimension; it is drawn, and no input.
-        called: how the others are called.
+        out: File to write.
+        others: Name of a legislator to a number, such as NOMINATE's first dimension; it is drawn, and no input.
+        called: How the others are called.
 
     Returns:
         |r| of both, or None without others.
@@ -132,8 +132,8 @@ def draw_votes(model: ZooPreTrainedModel, text: str, out: str | Path, *, bill: s
 
     Args:
         model: NIPEN.
-        text, bill: see `predict_votes` of the model.
-        out: file to write.
+        text, bill: Arguments of `predict_votes` of the model.
+        out: File to write.
 
     Raises:
         ImportError: matplotlib is missing.

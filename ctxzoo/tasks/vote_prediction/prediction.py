@@ -42,7 +42,7 @@ def predict_votes(
     """Return (name, probability of a yea) of each legislator for a bill.
 
     Args:
-        checkpoint: folder or Hub id, or a model, whose method `predict_votes` does the same.
+        checkpoint: Folder or Hub id, or a model, whose method `predict_votes` does the same.
         text: What the bill says. A model that reads new bills needs it of a bill of its training too.
         bill: The name of one of the training, where 10 and "10" are one name; -1: it is new.
         known: The votes on it that are known, name of a legislator to 1 yea or 0 nay, or booleans; default: none. What
@@ -70,8 +70,8 @@ def known_votes(source: str, votes: VoteSplits, model: Any) -> dict[str, dict[st
 
     Args:
         source: What messages call the data.
-        votes: Of whose splits "train" counts, or the only one.
-        model: Whose legislators count.
+        votes: Votes; of their splits "train" counts, or the only one.
+        model: Model whose legislators count.
 
     Raises:
         TextFormatError: It knows none of them.
@@ -102,8 +102,8 @@ class VoteAnswers:
     as that one; others are new.
 
     Args:
-        model: Of votes.
-        columns: Of the file.
+        model: Model of votes.
+        columns: Columns of the file.
         texts: Name of a bill to its text, where the file has none; None: no texts but those of the file.
         known: Votes that are known.
     """

@@ -78,10 +78,10 @@ class VoteSplits:
     """Checked votes.
 
     Attributes:
-        legislators, groups: name of each, and its party, or "".
-        bills, texts: name of each, and its text, or "".
-        splits: name to votes.
-        fingerprint: content hash per split, the same on every machine.
+        legislators, groups: Name of each, and its party, or "".
+        bills, texts: Name of each, and its text, or "".
+        splits: Name to votes.
+        fingerprint: Content hash per split, the same on every machine.
     """
 
     legislators: list[str]
@@ -122,9 +122,9 @@ def read_votes(
         dataset: "sample" (generated votes); a .csv, .tsv, .jsonl or .parquet file, a row for each vote, which is the
             split "train"; a folder or Hub id that `datasets` can load, whose rows are such, or have `legislator_id`,
             `bill_id` and `vote`, with the configurations `bills` and `legislators` that name them.
-        data_dir: folder searched for Hub ids; default: see `data_folder`.
-        configuration: of a dataset with several; default: its first.
-        columns: of long tables.
+        data_dir: Folder searched for Hub ids; default: see `data_folder`.
+        configuration: Name of the configuration, of a dataset with several; default: its first.
+        columns: Columns of long tables.
         texts: A file with the text of each bill, in the columns of that name; where it has none, the text of the votes
             stays. How many it did not match, either way, is noted.
 
@@ -168,8 +168,8 @@ def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> 
     """Check tables of `COLUMNS`, and number their legislators and bills, in the order of their names.
 
     Args:
-        splits: name to table.
-        origin: what error messages call the data.
+        splits: Name to table.
+        origin: What error messages call the data.
 
     Raises:
         TextFormatError: as in `read_votes`.

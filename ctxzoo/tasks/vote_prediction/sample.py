@@ -29,7 +29,7 @@ def sample_votes(seed: int = 0, legislators: int = 24, bills: int = 120) -> dict
 
     Args:
         seed: 0 or more.
-        legislators, bills: how many, 4 or more of each.
+        legislators, bills: How many, 4 or more of each.
 
     Returns:
         Splits train, validation and test of the votes, drawn vote by vote, with the columns legislator, bill, vote (1

@@ -64,9 +64,9 @@ class VotePredictionTask(ZooTask):
     A batch holds what `VoteDataModule` gives. What the trust network reads are votes of the training, in every split.
 
     Args:
-        model_config, pretrained, model, optimizer_args: see `ZooTask`.
-        text_learning_rate: of what reads texts, where that is to have another rate; points of single bills, which are
-            in one batch of an epoch each, need higher ones.
+        model_config, pretrained, model, optimizer_args: Arguments of `ZooTask`.
+        text_learning_rate: Learning rate of what reads texts, where that is to have another rate; points of single
+            bills, which are in one batch of an epoch each, need higher ones.
 
     Raises:
         ValueError: see `ZooTask`.
@@ -151,17 +151,17 @@ def evaluate(
     noted, see `ctxzoo.data.reading_notes`, as is what did not match.
 
     Args:
-        checkpoint: folder or Hub id, or a model.
+        checkpoint: Folder or Hub id, or a model.
         dataset: Hub id, folder, file, or "sample" for generated votes.
-        split: name of a split, as the DataModule has it.
+        split: Name of a split, as the DataModule has it.
         tokenizer: none; words are counted.
-        data_dir, configuration, legislator_column, bill_column, vote_column, text_column, party_column, texts: of
-            `VoteDataModule`.
+        data_dir, configuration, legislator_column, bill_column, vote_column, text_column, party_column, texts:
+            Arguments of `VoteDataModule`.
         known: Votes that are known when the scored ones are predicted: a file, folder or Hub id as `dataset`, of whose
             splits "train" counts, or "none". Default: those of the split "train" of `dataset` where another split is
             scored; none of a single file, or where "train" itself is scored.
-        batch_size, precision, accelerator: how to run.
-        progress: show a progress bar.
+        batch_size, precision, accelerator: How to run.
+        progress: Show a progress bar.
 
     Returns:
         `accuracy` in percent, `log_likelihood`, `rmse`, `mae` and `calibration_error`; see `VoteScores`.

@@ -23,7 +23,7 @@ class Analogies:
 
     Attributes:
         words: words[i] is (a, b, c, d), and d the answer.
-        dataset: the set that the category is of.
+        dataset: The set that the category is of.
         kind: "semantic" or "syntactic"; None where that is not known of the set.
     """
 
@@ -37,9 +37,9 @@ class AnalogyScore:
     """The score on the questions of a category, or of several.
 
     Attributes:
-        correct: questions whose answer is the nearest word.
-        known: questions of which all four words have a vector; the others are left out.
-        questions: all.
+        correct: Questions whose answer is the nearest word.
+        known: Questions of which all four words have a vector; the others are left out.
+        questions: All.
     """
 
     correct: int
@@ -64,7 +64,7 @@ def read_analogies(dataset: str = DATASET, data_dir: str | None = None) -> tuple
 
     Args:
         dataset: Hub id or folder; its split `test` has the columns dataset, category, a, b, c and d.
-        data_dir: as in `resolve_dataset`.
+        data_dir: Argument of `resolve_dataset`.
 
     Raises:
         DatasetUnavailableError: it is not there.
@@ -91,9 +91,9 @@ def evaluate_analogies(
     All vectors are brought to length 1 first.
 
     Args:
-        vectors: the most frequent words first, if the vocabulary is restricted.
-        categories: questions.
-        restrict_vocabulary: look only at the first words, as many as this; None: at all.
+        vectors: The most frequent words first, if the vocabulary is restricted.
+        categories: Questions.
+        restrict_vocabulary: Look only at the first words, as many as this; None: at all.
 
     Raises:
         ValueError: `restrict_vocabulary` below 1.

@@ -30,12 +30,12 @@ class Corpus:
     """Sentences without their unknown words.
 
     Attributes:
-        folder: where the arrays are; they are mapped, not read.
+        folder: Where the arrays are; they are mapped, not read.
         words: (V,) by count, the most frequent first; words of one count in the order of their first appearance. Where
             they were given, in that order.
         counts: (V,).
-        raw_words: all words of the text, unknown ones too.
-        fingerprint: of the text.
+        raw_words: All words of the text, unknown ones too.
+        fingerprint: Fingerprint of the text.
     """
 
     folder: Path
@@ -88,11 +88,11 @@ def load_corpus(
     Windows are laid over what is written here, so unknown words leave no gap; nor do they in `WordTokenizer`.
 
     Args:
-        source: the text; it is read line by line.
-        cutter: the pre-tokenizer, a `word_cutter`.
-        min_count: a word is known that occurs so often, 1 or more.
-        words: the known words, in this order, whether they occur or not; None: all that occur `min_count` times.
-        cache: folder for the result; default `default_cache_folder()`.
+        source: The text; it is read line by line.
+        cutter: The pre-tokenizer, a `word_cutter`.
+        min_count: A word is known that occurs so often, 1 or more.
+        words: The known words, in this order, whether they occur or not; None: all that occur `min_count` times.
+        cache: Folder for the result; default `default_cache_folder()`.
 
     Raises:
         OSError, ValueError: see `CorpusSource.lines`; an empty text; no word that occurs so often, or none of `words`.

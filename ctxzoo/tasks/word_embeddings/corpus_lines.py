@@ -32,9 +32,9 @@ class CorpusSource:
     Attributes:
         name: "sample" (generated), a text file in UTF-8 (.gz, .zst and .bz2 are unpacked while they are read), or a
             dataset: folder or Hub id.
-        column: of a dataset; several are read one after another.
-        split: of a dataset.
-        data_dir: see `resolve_dataset`.
+        column: Column of a dataset; several are read one after another.
+        split: Split of a dataset.
+        data_dir: Argument of `resolve_dataset`.
     """
 
     name: str

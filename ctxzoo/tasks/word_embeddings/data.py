@@ -21,7 +21,7 @@ class SentenceBlock(NamedTuple):
 
     Attributes:
         sentences: (n,) rows of the corpus.
-        key: seed, epoch and number of the batch in it, from 1 on; what is drawn for the batch follows from these.
+        key: Seed, epoch and number of the batch in it, from 1 on; what is drawn for the batch follows from these.
     """
 
     sentences: npt.NDArray[np.int64]
@@ -35,10 +35,10 @@ class SentenceSampler(ResumableSampler[SentenceBlock]):
     one are left out, since every process must take the same number of steps.
 
     Args:
-        sentences: how many there are.
-        block_size: sentences in a block, 1 or more; the last block may have fewer.
-        seed: of the order.
-        rank, world_size: this process and their number.
+        sentences: How many there are.
+        block_size: Sentences in a block, 1 or more; the last block may have fewer.
+        seed: Seed of the order.
+        rank, world_size: Number of this process, and of all of them.
 
     Raises:
         ValueError: fewer blocks than processes.
@@ -81,13 +81,13 @@ class WindowBatches(Dataset[dict[str, torch.Tensor]]):
     `num_special_tokens` + r, and 0 stands where there is no word. A word that nothing is left around is no centre.
 
     Args:
-        corpus: the text.
-        window: b.
-        negative_samples: S.
-        subsampling: see `keep_probabilities`; windows are laid over the words that are kept.
-        random_window: whether the half width is drawn from 1..b for each centre.
-        noise_for_each_word: whether every context word has noise words of its own.
-        num_special_tokens: ids before those of words.
+        corpus: The text.
+        window: Half width b of the window.
+        negative_samples: Negative samples S.
+        subsampling: Argument of `keep_probabilities`; windows are laid over the words that are kept.
+        random_window: Whether the half width is drawn from 1..b for each centre.
+        noise_for_each_word: Whether every context word has noise words of its own.
+        num_special_tokens: Ids before those of words.
 
     Raises:
         ValueError: window below 1, a negative threshold, or a vocabulary of one word where noise is drawn.
@@ -164,7 +164,7 @@ def sentence_windows(
         words: (M,).
         sentence_of: (M,) ascending: which sentence each word is of.
         widths: (M,) how far the window of each reaches, at most `window`.
-        window: b.
+        window: Half width b of the window.
 
     Returns:
         (M, 2b) words at positions -b to -1 and 1 to b, and where there are any; elsewhere some word of `words` stands.
@@ -183,11 +183,11 @@ class WindowDataModule(lightning.LightningDataModule):
     an uninterrupted one does. Among several processes each has batches of its own.
 
     Args:
-        batches: makes them.
-        batch_size: words of the text in a batch on average; those that subsampling leaves out count. A batch is made
+        batches: Makes them.
+        batch_size: Words of the text in a batch on average; those that subsampling leaves out count. A batch is made
             of whole sentences, the same number of them in all batches.
-        seed: of everything that is drawn.
-        num_workers: processes that build batches; 0 builds them in the training process.
+        seed: Seed of everything that is drawn.
+        num_workers: Processes that build batches; 0 builds them in the training process.
 
     Raises:
         ValueError: batch_size below 1; when it loads, fewer batches than processes.

@@ -65,14 +65,14 @@ def evaluate(
     themselves: `ctxzoo evaluate-embeddings`.
 
     Args:
-        checkpoint: folder or Hub id with model and tokenizer, or a model, in evaluation mode.
+        checkpoint: Folder or Hub id with model and tokenizer, or a model, in evaluation mode.
         dataset: Hub id or folder; file of text, which is its own split "train"; or "sample" for generated sentences, of
             which "train" is what recipes train on, and "test" others.
-        split: name of a split.
+        split: Name of a split.
         tokenizer: Tokenizer of a model; default: that of the checkpoint.
-        data_dir: folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
-        text_column: of a dataset, one or several, read one after another; default: text.
-        words: about as many of the split's known words are predicted, from its beginning.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        text_column: Columns of a dataset, one or several, read one after another; default: text.
+        words: Number, roughly, of the split's known words that are predicted, from its beginning.
 
     Returns:
         `perplexity`, and `nll` in nats: means over the predicted words.

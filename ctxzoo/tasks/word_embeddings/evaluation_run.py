@@ -30,10 +30,10 @@ class EmbeddingSource:
     """Word vectors and what results are told of them.
 
     Attributes:
-        path: file, checkpoint folder or Hub id.
-        seed: of the training that made them.
-        name: tells them from others of the same architecture, window and seed; may be empty.
-        fold_digits: as in `read_word_vectors`.
+        path: File, checkpoint folder or Hub id.
+        seed: Seed of the training that made them.
+        name: Tells them from others of the same architecture, window and seed; may be empty.
+        fold_digits: Argument of `read_word_vectors`.
     """
 
     path: str
@@ -73,12 +73,12 @@ class EmbeddingRun(Run):
     """All that decides one results file.
 
     Attributes:
-        source: the vectors.
-        task, evaluation: name of a task, and what it does.
-        options: of the evaluation.
-        recipe, commit, results_dir: for the results file.
-        show: called with what the task gave, when the file is written.
-        output_dir: for the lock that keeps a second evaluation of the same out.
+        source: The vectors.
+        task, evaluation: Name of a task, and what it does.
+        options: Options of the evaluation.
+        recipe, commit, results_dir: Values for the results file.
+        show: Called with what the task gave, when the file is written.
+        output_dir: Folder of the lock that keeps a second evaluation of the same out.
     """
 
     card: ClassVar[TaskCard] = CARD
@@ -139,7 +139,7 @@ class EmbeddingTaggerRun(ExperimentRun):
     """The training of a tagger from word vectors, whose settings also tell, as all evaluations do, which these are.
 
     Attributes:
-        source: the vectors.
+        source: The vectors.
     """
 
     source: EmbeddingSource
@@ -157,7 +157,7 @@ def embedding_tagging_run(source: EmbeddingSource, experiment: Experiment) -> Em
     Its results file is that of the tagger, with `<architecture>-b<window>[-<name>]` as variant.
 
     Args:
-        source: the vectors.
+        source: The vectors.
         experiment: How all taggers are trained.
     """
     row = "-".join(part for part in (source.variant, source.name) if part)

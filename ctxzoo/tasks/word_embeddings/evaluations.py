@@ -22,11 +22,11 @@ class EvaluationOptions:
     """The options of evaluations.
 
     Attributes:
-        data_dir: folder of datasets, as in `resolve_dataset`.
-        pos_dataset, pos_tags: of POS induction: Hub id or folder, and columns of tags; each is an evaluation.
-        restarts: of POS induction.
-        seed: of what is drawn.
-        threads: at once; 0: one for each core.
+        data_dir: Folder of datasets, as in `resolve_dataset`.
+        pos_dataset, pos_tags: Data of POS induction: Hub id or folder, and columns of tags; each is an evaluation.
+        restarts: Number of restarts of POS induction.
+        seed: Seed of what is drawn.
+        threads: Number of threads at once; 0: one for each core.
     """
 
     data_dir: str | None = None
@@ -42,10 +42,10 @@ class Score:
     """A line of the printed table.
 
     Attributes:
-        name: of the test set or part.
-        value: percent; None where it is not defined.
-        coverage: percentage of what was scored.
-        detail: what else is worth reading.
+        name: Name of the test set or part.
+        value: Percent; None where it is not defined.
+        coverage: Percentage of what was scored.
+        detail: What else is worth reading.
     """
 
     name: str
@@ -59,10 +59,10 @@ class Evaluation:
     """The result of an evaluation.
 
     Attributes:
-        dataset, split: what was scored.
-        fingerprint: of its content.
-        scores: for reading.
-        metrics: every number, named as in `RunResult`.
+        dataset, split: What was scored.
+        fingerprint: Fingerprint of its content.
+        scores: Scores, for reading.
+        metrics: Every number, named as in `RunResult`.
     """
 
     dataset: str
@@ -77,8 +77,8 @@ class EmbeddingTask:
     """An evaluation by name.
 
     Attributes:
-        run: scores word vectors.
-        settings: what decides the numbers beside the vectors, known before it runs.
+        run: Scores word vectors.
+        settings: What decides the numbers beside the vectors, known before it runs.
     """
 
     run: Callable[[WordVectors, EvaluationOptions], Evaluation]

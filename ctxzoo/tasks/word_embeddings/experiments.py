@@ -31,7 +31,7 @@ class WordData(DataArgs):
         text_column: Columns of the text, read one after another; empty: text.
         split: Split of a dataset that is trained on.
         test_split: Split of a dataset that is scored at the end; empty, and of the sample: none.
-        test_words: About how many words of each scored split are predicted.
+        test_words: Number, roughly, of the words of each scored split that are predicted.
         cutter: How texts are cut into words, by blanks or by rules for English.
         lower_case: Whether words are read in small letters.
         fold_digits: Whether every digit becomes 0.

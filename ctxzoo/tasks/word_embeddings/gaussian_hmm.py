@@ -35,7 +35,7 @@ class VectorSequences:
     Attributes:
         vectors: (types, d), finite.
         words: (tokens,) the row of each token's vector, in running text.
-        lengths: tokens of each sequence.
+        lengths: Tokens of each sequence.
 
     Raises:
         ValueError: no token, lengths that are not those of `words`, a row that `vectors` lacks, a vector that is not
@@ -122,8 +122,8 @@ class FittedHmm:
     """A model after training.
 
     Attributes:
-        model: with the last parameters.
-        log_likelihoods: before the first iteration, and after each; in nats.
+        model: Model with the last parameters.
+        log_likelihoods: Log-likelihoods before the first iteration, and after each; in nats.
     """
 
     model: GaussianHmm
@@ -145,12 +145,12 @@ def fit_gaussian_hmm(
     alike; start and transition probabilities start uniform. A state that no token comes to keeps its parameters.
 
     Args:
-        sequences: to train on.
+        sequences: Sequences to train on.
         states: K, 1 or more.
         variance: sigma^2, above 0; not trained.
-        seed: of the draw.
-        max_iterations: of updates.
-        tolerance: stop when the log-likelihood gains less than this part of itself.
+        seed: Seed of the draw.
+        max_iterations: Number of updates at most.
+        tolerance: Stop when the log-likelihood gains less than this part of itself.
 
     Raises:
         ValueError: `states` below 1 or above the number of word types that occur; `variance` not above 0.

@@ -17,7 +17,7 @@ class PackedSequences:
 
     Attributes:
         positions: (tokens,) where each packed token stands in the running text of all sequences.
-        steps: the packed tokens of step 0, 1, …: one of each sequence that is so long, in the same order.
+        steps: The packed tokens of step 0, 1, …: one of each sequence that is so long, in the same order.
     """
 
     positions: npt.NDArray[np.int64]
@@ -28,8 +28,8 @@ def pack_sequences(lengths: Sequence[int], most_tokens: int = MOST_TOKENS) -> It
     """Sort sequences of like length into packs, which together hold every token once.
 
     Args:
-        lengths: of each sequence in the running text; sequences of length 0 are in no pack.
-        most_tokens: of a pack; a longer sequence has a pack of its own.
+        lengths: Length of each sequence in the running text; sequences of length 0 are in no pack.
+        most_tokens: Number of tokens of a pack at most; a longer sequence has a pack of its own.
     """
     sizes = np.asarray(lengths, np.int64)
     begins = np.cumsum(sizes) - sizes
@@ -70,7 +70,7 @@ class Expectations:
     """Sums over sequences under the posterior of the states.
 
     Attributes:
-        log_likelihood: of the sequences, in nats.
+        log_likelihood: Log-likelihood of the sequences, in nats.
         first: (K,) expected sequences that begin in a state.
         pairs: (K, K) expected steps from a state to a state.
         posteriors: (tokens, K) p(state | sequence).
@@ -95,7 +95,7 @@ def expectations(
         transitions: (K, K) A, rows sum to 1.
         log_emissions: (types, K) log densities of each word type in each state, finite.
         words: (tokens,) the type of each packed token.
-        packed: the sequences.
+        packed: The sequences.
     """
     highest = log_emissions.max(axis=1)
     scaled = np.exp(log_emissions - highest[:, None])[words]
@@ -141,7 +141,7 @@ def best_paths(
     Of equally probable paths it is the one with the lowest states.
 
     Args:
-        start, transitions, log_emissions, words, packed: as in `expectations`.
+        start, transitions, log_emissions, words, packed: Arguments of `expectations`.
     """
     with np.errstate(divide="ignore"):
         log_start, log_transitions = np.log(start), np.log(transitions)

@@ -58,14 +58,14 @@ class HogwildTrainer:
     (fastmath). Several threads do not.
 
     Args:
-        model: its weights are the start and, after `fit`, the result. Row `num_special_tokens` + r of its tables is
+        model: Its weights are the start and, after `fit`, the result. Row `num_special_tokens` + r of its tables is
             word r of the corpus.
-        corpus: the text.
-        training: how.
+        corpus: The text.
+        training: How.
         threads: 1 or more.
-        checkpoint: a file for resuming; None: none is written.
-        checkpoint_seconds: time between two writings.
-        report: called with the progress about twice a second and after each pass.
+        checkpoint: A file for resuming; None: none is written.
+        checkpoint_seconds: Time between two writings.
+        report: Called with the progress about twice a second and after each pass.
 
     Raises:
         ValueError: no thread; a model of another vocabulary size; a vocabulary of one word where noise is drawn.
@@ -121,7 +121,7 @@ class HogwildTrainer:
         """Train to the end, and write the weights into the model.
 
         Args:
-            resume: go on from the checkpoint if there is one.
+            resume: Go on from the checkpoint if there is one.
 
         Raises:
             TrainingInterrupted: Ctrl-C; the checkpoint is written.

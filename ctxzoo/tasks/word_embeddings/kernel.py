@@ -91,12 +91,12 @@ class Workspace(NamedTuple):
     B, s and d are in every step: threads that changed the shared ones would wait for each other's lines of the cache.
 
     Attributes:
-        sentence: the word at each position.
-        slots: the row of the block that is the word's at that position, the same wherever the word stands.
-        words: the word of each row of the block.
+        sentence: The word at each position.
+        slots: The row of the block that is the word's at that position, the same wherever the word stands.
+        words: The word of each row of the block.
         slot_of: (V,), for each word where `words` may hold it; what is left from other sentences is not there.
-        rows: of W.
-        logits: rows of K, or of A where K is a product.
+        rows: Rows of W.
+        logits: Rows of K, or of A where K is a product.
         position_factors: (2b + 1, r), B transposed.
     """
 
@@ -121,16 +121,16 @@ class KernelPlan:
     """The settings that are compiled into a kernel.
 
     Attributes:
-        architecture: of `WordEmbeddingConfig`.
+        architecture: Value of `WordEmbeddingConfig`.
         width: D, a multiple of 16.
-        window: b.
+        window: Half width b of the window.
         noise: N, noise words of a step.
-        word_logits, position_logits: whether K and s are trained.
-        logit_rank: r of K, 0: K is no product.
-        exact_gradient: of CBOW: whether each word gets its part of the gradient, or all of it as in word2vec.
-        random_window: whether the half width is drawn from 1..b for each centre.
-        subsampling: whether words are left out.
-        shared_noise: whether 16 centres share their noise words.
+        word_logits, position_logits: Whether K and s are trained.
+        logit_rank: Logit rank r of K, 0: K is no product.
+        exact_gradient: Whether each word of CBOW gets its part of the gradient, or all of it as in word2vec.
+        random_window: Whether the half width is drawn from 1..b for each centre.
+        subsampling: Whether words are left out.
+        shared_noise: Whether 16 centres share their noise words.
     """
 
     architecture: str

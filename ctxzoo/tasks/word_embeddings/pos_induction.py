@@ -47,9 +47,9 @@ class PosInduction:
     """The results of the trainings from all starts.
 
     Attributes:
-        restarts: in the order of their seeds.
-        states: of the model.
-        coverage: percentage of tokens whose word has a vector.
+        restarts: Restarts in the order of their seeds.
+        states: Number of states of the model.
+        coverage: Percentage of tokens whose word has a vector.
     """
 
     restarts: tuple[Restart, ...]
@@ -79,9 +79,9 @@ def read_tagged_sentences(
     """Return the sentences of all splits, since nothing is taught, and a hash of their content.
 
     Args:
-        tags: columns of tags.
+        tags: Columns of tags.
         dataset: Hub id or folder, with a column `tokens`.
-        data_dir: as in `resolve_dataset`.
+        data_dir: Argument of `resolve_dataset`.
 
     Raises:
         DatasetUnavailableError: it is not there.
@@ -121,13 +121,13 @@ def induce_pos(
     all numbers of all tokens' vectors is 1.
 
     Args:
-        vectors: all of them, since their mean stands for unknown words.
-        sentences: empty ones are passed over.
-        tags: which of the sets of tags.
-        states: default the number of different tags.
-        restarts: trainings from different draws.
-        seed: of the first draw; the others follow.
-        threads: trainings at once; 0: one for each core.
+        vectors: All of them, since their mean stands for unknown words.
+        sentences: Empty ones are passed over.
+        tags: Which of the sets of tags.
+        states: Default the number of different tags.
+        restarts: Trainings from different draws.
+        seed: Seed of the first draw; the others follow.
+        threads: Trainings at once; 0: one for each core.
 
     Raises:
         ValueError: no such tags, no token, no word with a vector, vectors that are all equal, or `restarts` below 1.

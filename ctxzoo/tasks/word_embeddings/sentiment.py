@@ -26,8 +26,8 @@ class KnownWords:
     Attributes:
         rows: (words,) of the vectors.
         texts: (words,) which text each stands in.
-        number: of texts.
-        coverage: percentage of all words.
+        number: Number of texts.
+        coverage: Percentage of all words.
     """
 
     rows: npt.NDArray[np.int64]
@@ -66,10 +66,10 @@ class SentimentScore:
     """The scores of the chosen classifier.
 
     Attributes:
-        accuracy: on test, in percent.
-        validation_accuracy: by which C was chosen.
+        accuracy: Accuracy on test, in percent.
+        validation_accuracy: Accuracy on validation, by which C was chosen.
         strength: C, of equals the smallest.
-        coverage: percentage of the words of test that have a vector.
+        coverage: Percentage of the words of test that have a vector.
     """
 
     accuracy: float
@@ -85,8 +85,8 @@ def evaluate_sentiment(vectors: WordVectors, texts: TextSplits) -> SentimentScor
     word is a vector of zeros.
 
     Args:
-        vectors: as they are, neither scaled nor trained.
-        texts: with splits train, validation and test.
+        vectors: Vectors as they are, neither scaled nor trained.
+        texts: Texts with the splits train, validation and test.
 
     Raises:
         ValueError: a split is missing.
@@ -128,11 +128,11 @@ class MeanScore:
     """The scores of the classifier of one mean, in percent.
 
     Attributes:
-        accuracy: on test.
-        validation_accuracy: on validation, which decides nothing.
-        fold_accuracy: mean over the folds of the training part, by which C was chosen.
+        accuracy: Accuracy on test.
+        validation_accuracy: Accuracy on validation, which decides nothing.
+        fold_accuracy: Mean over the folds of the training part, by which C was chosen.
         strength: C, of equals the smallest.
-        coverage: percentage of the words of test that have a vector.
+        coverage: Percentage of the words of test that have a vector.
     """
 
     accuracy: float

@@ -39,17 +39,17 @@ class WordEmbeddingTraining:
     """Settings of a training by negative sampling.
 
     Attributes:
-        epochs: passes over the text.
+        epochs: Passes over the text.
         negative_samples: N, noise words of a step.
-        subsampling: fraction of the text above which words are thinned, see `keep_probabilities`; 0: none.
-        learning_rate: of all vectors at the beginning.
-        logit_learning_rate: of K and s; None: the same; 0: they stay 0, and the weights even.
+        subsampling: Fraction of the text above which words are thinned, see `keep_probabilities`; 0: none.
+        learning_rate: Learning rate of all vectors at the beginning.
+        logit_learning_rate: Learning rate of K and s; None: the same; 0: they stay 0, and the weights even.
         schedule: "linear" falls with the words read to 1e-4 of the rate, "constant" stays.
-        random_window: whether the half width is drawn from 1..b for each centre.
-        input_gradient: of cbow: "word2vec" gives each word of the mean the whole gradient.
-        shared_noise: whether 16 centres share their noise words.
-        seed: of everything that is drawn.
-        max_minutes: end earlier, after the pass in which so much time is over; None: never. It decides nothing of what
+        random_window: Whether the half width is drawn from 1..b for each centre.
+        input_gradient: Gradient of the words of cbow: "word2vec" gives each word of the mean the whole gradient.
+        shared_noise: Whether 16 centres share their noise words.
+        seed: Seed of everything that is drawn.
+        max_minutes: End earlier, after the pass in which so much time is over; None: never. It decides nothing of what
             is trained until then, and results files do not tell it.
 
     Raises:

@@ -29,10 +29,10 @@ class SimilarityScore:
     """The score on one test set.
 
     Attributes:
-        spearman: rank correlation times 100 over the pairs of which both words have a vector; None where it is not
+        spearman: Rank correlation times 100 over the pairs of which both words have a vector; None where it is not
             defined: fewer than two such pairs, or all of one score.
-        known: such pairs.
-        pairs: all.
+        known: Number of such pairs.
+        pairs: All.
     """
 
     spearman: float | None
@@ -50,7 +50,7 @@ def read_word_pairs(dataset: str = DATASET, data_dir: str | None = None) -> tupl
 
     Args:
         dataset: Hub id or folder; its split `test` has the columns dataset, word1, word2 and score.
-        data_dir: as in `resolve_dataset`.
+        data_dir: Argument of `resolve_dataset`.
 
     Raises:
         DatasetUnavailableError: it is not there.

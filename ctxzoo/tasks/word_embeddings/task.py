@@ -40,14 +40,14 @@ class WordPredictionTask(lightning.LightningModule):
     Logged: train/loss, nats for each centre, the mean of each epoch.
 
     Args:
-        model_config: a config as a plain dict with its `model_type`.
-        pretrained: a checkpoint folder or Hub id instead.
-        training: fields of `WordEmbeddingTraining`.
-        data: what else must be the same when a training is resumed, such as a fingerprint of the text.
-        total_words: of all passes, for `progress`.
+        model_config: A config as a plain dict with its `model_type`.
+        pretrained: A checkpoint folder or Hub id instead.
+        training: Fields of `WordEmbeddingTraining`.
+        data: What else must be the same when a training is resumed, such as a fingerprint of the text.
+        total_words: Number of words of all passes, for `progress`.
 
     Attributes:
-        progress: where the training is; its seconds are not counted here.
+        progress: Where the training is; its seconds are not counted here.
 
     Raises:
         ValueError: not exactly one of model_config and pretrained; a value out of range; when it is resumed, from a

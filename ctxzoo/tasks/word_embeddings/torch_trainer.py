@@ -34,14 +34,15 @@ class TorchEmbeddingTrainer:
     libraries, also over interruptions.
 
     Args:
-        model: its weights are the start and, after `fit`, the result; see `HogwildTrainer`.
-        corpus: the text.
-        training: how; noise words are not shared.
-        folder: of checkpoints and logs.
-        batch_size, num_workers: see `WindowDataModule`; every process has batches of its own, whose sum makes a step.
+        model: Its weights are the start and, after `fit`, the result; see `HogwildTrainer`.
+        corpus: The text.
+        training: How; noise words are not shared.
+        folder: Folder of checkpoints and logs.
+        batch_size, num_workers: Arguments of `WindowDataModule`; every process has batches of its own, whose sum makes
+            a step.
         accelerator, devices: Lightning's.
         precision: 32-true or bf16-mixed.
-        report: called with the progress about twice a second and after each pass.
+        report: Called with the progress about twice a second and after each pass.
 
     Raises:
         ValueError: an option out of range; a model of another vocabulary size; a vocabulary of one word where noise is
@@ -105,7 +106,7 @@ class TorchEmbeddingTrainer:
         """Train to the end, and write the weights into the model.
 
         Args:
-            resume: go on from the checkpoint if there is one.
+            resume: Go on from the checkpoint if there is one.
 
         Raises:
             TrainingInterrupted: Ctrl-C; the checkpoint is written.

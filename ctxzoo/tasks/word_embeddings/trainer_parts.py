@@ -18,13 +18,13 @@ class EmbeddingProgress:
     """The progress that a trainer reports.
 
     Attributes:
-        epoch: passes that are finished.
-        words: words read, of all passes; those that subsampling leaves out count, unknown ones do not.
-        total_words: of the whole training.
-        seconds: spent in training, over all resumptions.
-        rate: learning rate now.
-        loss: of the present pass, nats for each centre, from every 16th centre.
-        epoch_losses: of the finished passes.
+        epoch: Passes that are finished.
+        words: Words read, of all passes; those that subsampling leaves out count, unknown ones do not.
+        total_words: Number of words of the whole training.
+        seconds: Spent in training, over all resumptions.
+        rate: Learning rate now.
+        loss: Loss of the present pass, nats for each centre, from every 16th centre.
+        epoch_losses: Losses of the finished passes.
     """
 
     epoch: int = 0
@@ -52,9 +52,9 @@ def check_loss(loss: float, untrained: float, progress: str) -> None:
     """Raise where training has gone astray.
 
     Args:
-        loss: the mean of the centres of this pass until now.
-        untrained: see `untrained_loss`.
-        progress: where training is, with the learning rate there and what to do, for the message.
+        loss: The mean of the centres of this pass until now.
+        untrained: Argument of `untrained_loss`.
+        progress: Where training is, with the learning rate there and what to do, for the message.
 
     Raises:
         FloatingPointError: the loss is not finite, or more than `FAR_ABOVE` times that of a model that knows nothing.

@@ -13,7 +13,7 @@ def keep_probabilities(counts: npt.NDArray[np.int64], threshold: float) -> npt.N
 
     Args:
         counts: (V,) occurrences.
-        threshold: fraction of the text above which words become rarer; 0: every word is kept.
+        threshold: Fraction of the text above which words become rarer; 0: every word is kept.
 
     Raises:
         ValueError: a negative threshold.

@@ -27,7 +27,7 @@ class WordAttention:
     Attributes:
         words: n words, as the tokenizer has them; unknown ones are left out.
         weights: (n, n), a: row t holds the weights of the words around word t, which sum to 1.
-        is_context: boolean (n, n), whether a word is in the window of another; no word is in its own.
+        is_context: Boolean (n, n), whether a word is in the window of another; no word is in its own.
     """
 
     words: list[str]
@@ -65,9 +65,9 @@ def word_attention(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer
     """Return the weights (3) of all words of a sentence; even weights for models without attention.
 
     Args:
-        model: the base model or a head.
-        tokenizer: its tokenizer.
-        text: one sentence.
+        model: The base model or a head.
+        tokenizer: Tokenizer.
+        text: One sentence.
 
     Raises:
         ValueError: fewer than two words of the text are known.
@@ -120,10 +120,10 @@ def plot_word_attention(
     Figure 1 of Ling et al. (2015) is such a row.
 
     Args:
-        attention: of a sentence.
-        centres: positions of the words that are predicted.
-        out: the PNG file to write.
-        title: printed as it is, above the picture.
+        attention: Attention of a sentence.
+        centres: Positions of the words that are predicted.
+        out: The PNG file to write.
+        title: Printed as it is, above the picture.
 
     Raises:
         ValueError: no centre, or one that is no position in the sentence.
@@ -152,8 +152,8 @@ def plot_position_curves(curves: Mapping[str, PositionCurve], out: str | Path) -
     """Draw for one or several models the softmax of s over positions, and s itself beside it.
 
     Args:
-        curves: name -> curve; windows may differ.
-        out: the PNG file to write.
+        curves: Name -> curve; windows may differ.
+        out: The PNG file to write.
 
     Raises:
         ValueError: no curve.

@@ -75,7 +75,7 @@ class RatingDataModule(lightning.LightningDataModule):
     """Batches of ratings: `users`, `items` (B,), int64, `labels` (B,) and `row` (B,), rows of the split.
 
     Args:
-        dataset, data_dir, users, items: See `read_ratings`.
+        dataset, data_dir, users, items: Arguments of `read_ratings`.
         batch_size: Ratings of a step.
     """
 

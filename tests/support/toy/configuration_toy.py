@@ -14,8 +14,8 @@ class ToyConfig(TextClassifierConfig):
     The fields of `TextClassifierConfig` come first.
 
     Args:
-        gate_size: g, units of the hidden layer of the gates.
-        dropout: rate of dropout on the tokens.
+        gate_size: G, units of the hidden layer of the gates.
+        dropout: Rate of dropout on the tokens.
     """
 
     model_type = "ctxzoo_toy"

@@ -20,7 +20,7 @@ class ToyGates(nn.Module):
 
     Args:
         width: m, width of a word.
-        hidden: g, units of the hidden layer.
+        hidden: G, units of the hidden layer.
     """
 
     scale: torch.Tensor
@@ -72,7 +72,7 @@ class ToyModel(ToyPreTrainedModel):
         Args:
             input_ids: (B, n) words.
             attention_mask: (B, n), 1 at words, 0 after them; default: all 1.
-            inputs_embeds: in place of input_ids, (B, n, v) word vectors.
+            inputs_embeds: Word vectors (B, n, v) in place of input_ids.
 
         Returns:
             `last_hidden_state` (B, n, m): the words, 0 at padding; `pooler_output` (B, m): the text; on request
