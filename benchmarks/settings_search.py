@@ -29,7 +29,7 @@ from ctxzoo.runs.own_data import write_rows as write_own_rows
 from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.runs.tuning import Ended, Search, Trial, carried_out
+from ctxzoo.runs.tuning import Ended, Search, Trial, run_trials
 from ctxzoo.tasks import commands_named
 
 NAME = "settings_search"
@@ -64,7 +64,7 @@ def searched(problem: Problem, words: Sequence[str], trials: int) -> dict[str, V
     experiment = problem.resolve(with_rows(experiment, write_own_rows(problem, experiment, OwnArgs())))
     search = search_of(problem, experiment, line.typed, lambda one: ExperimentRun(problem, one))
     ended = []
-    for one in islice(carried_out(search, minutes=MINUTES, seed=experiment.seed, resume=False), trials):
+    for one in islice(run_trials(search, minutes=MINUTES, seed=experiment.seed, resume=False), trials):
         print(f"{problem.name}: trial {one.number}: {one.said if one.score is None else one.score}", flush=True)
         ended.append(one)
     whole = [one for one in ended if one.score is not None]

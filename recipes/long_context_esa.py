@@ -86,7 +86,7 @@ def recalls(count: int, length: int, generator: torch.Generator) -> tuple[torch.
     return torch.cat((given, questions), dim=1), labels
 
 
-def marked_products(count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def draw_marked_products(count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     """Return 16 tokens of -1 or 1, two of them marked, behind a token that asks, (count, 17, 3); and the class, 0 or 1.
 
     The class is 1 where the product of the two marked tokens is.
@@ -218,7 +218,7 @@ class ProbeRun(Run):
     def scored(self, model: nn.Module, count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the scores and classes of what is to be told in `count` drawn sequences."""
         if self.probe == "marked_product":
-            steps, labels = marked_products(count, generator)
+            steps, labels = draw_marked_products(count, generator)
             return model(steps), labels
         if self.probe == "recall":
             steps, labels = recalls(count, self.length, generator)

@@ -20,8 +20,8 @@ from ctxzoo.results.seed_comparison import seeds_cell
 from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
-    changed_settings,
     commands_not_run,
+    format_changes,
     markdown_table,
     mean_and_deviation,
     refuse_mixtures,
@@ -306,7 +306,7 @@ class _Cells:
                 plain = self._find(row.source, column, row.beside) if column.show and runs else []
                 if plain:
                     pairs[column.heading] = runs[0], plain[0]
-            label[-1] += changed_settings(pairs)
+            label[-1] += format_changes(pairs)
         return label
 
     def _note_missing(self, row: Row, found: Sequence[Runs]) -> None:

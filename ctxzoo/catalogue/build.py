@@ -11,7 +11,7 @@ import yaml
 from huggingface_hub import snapshot_download
 
 from ctxzoo.catalogue.check import Finding, check, is_same
-from ctxzoo.catalogue.download import RawFilesMissingError, WrongContentError, fetch, forget, handed_over, remember
+from ctxzoo.catalogue.download import RawFilesMissingError, WrongContentError, fetch, find_raw_files, forget, remember
 from ctxzoo.catalogue.entry import Entry, Kind, Kinds, RawFile, RawFileError, Rows
 from ctxzoo.data.files import atomic_folder, is_there
 from ctxzoo.data.notices import on_one_line
@@ -106,7 +106,7 @@ def _what_differs(findings: list[Finding]) -> str:
 
 def _convert(entry: Entry, folder: Path, raw: Path | None) -> None:
     assert entry.convert is not None
-    files = fetch(entry.files) if raw is None else handed_over(entry.files, raw)
+    files = fetch(entry.files) if raw is None else find_raw_files(entry.files, raw)
     try:
         splits = entry.convert(files)
     except Exception as error:

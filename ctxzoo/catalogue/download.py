@@ -74,7 +74,7 @@ def fetch(files: Iterable[RawFile]) -> Files:
     return found
 
 
-def handed_over(files: Iterable[RawFile], folder: Path) -> Files:
+def find_raw_files(files: Iterable[RawFile], folder: Path) -> Files:
     """Return where raw files lie in a folder that a person filled.
 
     Raises:
@@ -100,7 +100,7 @@ def forget(files: Iterable[RawFile]) -> None:
 def remember(files: Iterable[RawFile]) -> None:
     """Keep the sha256 of downloads that proved right and whose entry says none: they are compared from now on."""
     for file in files:
-        kept = _remembered(cached_path(file))
+        kept = _remember_source(cached_path(file))
         if file.sha256 is None and file.sha512 is None and not kept.is_file():
             write_atomically(kept, _digest(cached_path(file), "sha256").encode())
 
@@ -121,7 +121,7 @@ def check_digest(file: RawFile, path: Path, *, remove: bool = False) -> None:
     Raises:
         WrongContentError: the digest is another.
     """
-    kept = _remembered(cached_path(file))
+    kept = _remember_source(cached_path(file))
     algorithm, expected = ("sha256", file.sha256) if file.sha512 is None else ("sha512", file.sha512)
     remembered = expected is None and kept.is_file()
     if remembered:
@@ -147,7 +147,7 @@ def _digest(path: Path, algorithm: str) -> str:
     return digest.hexdigest()
 
 
-def _remembered(target: Path) -> Path:
+def _remember_source(target: Path) -> Path:
     return target.with_name(f"{target.name}.sha256")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ctxzoo.catalogue.entry import Entry, Files, RawFile, RawFileError, Rows, Splits
-from ctxzoo.catalogue.order import columns_of, drawn_splits
+from ctxzoo.catalogue.order import columns_of, draw_splits
 from ctxzoo.catalogue.read_lines import lines_of
 
 FOLDS = range(1, 6)
@@ -31,7 +31,7 @@ def badges(files: Files) -> Splits:
         {"sequence_id": number, "events": list(events), "timestamps": list(times)}
         for number, (events, times) in enumerate(ordered)
     ]
-    splits = {f"sequences/{split}": columns_of(found) for split, found in drawn_splits(rows, "sequence_id").items()}
+    splits = {f"sequences/{split}": columns_of(found) for split, found in draw_splits(rows, "sequence_id").items()}
     return {**splits, "events/train": names}
 
 

@@ -33,7 +33,7 @@ def stored(name: str) -> dict[str, npt.NDArray[Any]]:
         return dict(arrays)
 
 
-def arranged(rows: Sequence[dict[str, Any]], by: Sequence[str], name: str) -> Splits:
+def apply_order(rows: Sequence[dict[str, Any]], by: Sequence[str], name: str) -> Splits:
     """Return the rows that a stored order names, in its order; those that are not there are left out.
 
     Args:
@@ -49,7 +49,7 @@ def arranged(rows: Sequence[dict[str, Any]], by: Sequence[str], name: str) -> Sp
     }
 
 
-def drawn_splits(rows: Iterable[dict[str, Any]], by: str, seed: int = SPLIT_SEED) -> dict[str, list[dict[str, Any]]]:
+def draw_splits(rows: Iterable[dict[str, Any]], by: str, seed: int = SPLIT_SEED) -> dict[str, list[dict[str, Any]]]:
     """Return train, validation and test, drawn, the rows of each in the order of `by`.
 
     Args:

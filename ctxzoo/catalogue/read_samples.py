@@ -13,7 +13,7 @@ from typing import Any
 
 from ctxzoo.catalogue.archives import zip_texts
 from ctxzoo.catalogue.entry import Files, RawFileError, Splits
-from ctxzoo.catalogue.order import arranged, columns_of
+from ctxzoo.catalogue.order import apply_order, columns_of
 from ctxzoo.catalogue.read_lines import lines_of, table_rows, text_of
 
 Row = dict[str, Any]
@@ -30,7 +30,7 @@ _ARTICLE = re.compile(r'<doc id="(\d+)"[^>]*title="([^"]*)">\n')
 
 def yelp_sample(files: Files) -> Splits:
     """Return reviews of three selections, line breaks and quotes written as in the set on the Hub."""
-    return arranged(list(_reviews(files)), ("text", "label"), "yelp")
+    return apply_order(list(_reviews(files)), ("text", "label"), "yelp")
 
 
 def _reviews(files: Files) -> Iterator[Row]:
@@ -41,11 +41,11 @@ def _reviews(files: Files) -> Iterator[Row]:
         raise RawFileError(f"train.json has another form: {error!r}; expected the file of the source") from error
     for name in ("dev.csv", "test.csv"):
         for row in table_rows(io.StringIO(text_of(files[name]), newline=""), name, ("text", "label2")):
-            yield {"label": _stars(row["label2"].rpartition(" ")[2], name), "text": _escaped(row["text"])}
+            yield {"label": _stars(row["label2"].rpartition(" ")[2], name), "text": _escape(row["text"])}
     with zip_texts(files["yelp.csv.zip"]) as member:
         text = member("yelp.csv")
     for row in table_rows(io.StringIO(text, newline=""), "yelp.csv", ("text", "stars")):
-        yield {"label": _stars(row["stars"], "yelp.csv"), "text": _escaped(row["text"])}
+        yield {"label": _stars(row["stars"], "yelp.csv"), "text": _escape(row["text"])}
 
 
 def _stars(value: str, name: str) -> int:
@@ -54,13 +54,13 @@ def _stars(value: str, name: str) -> int:
     return int(value[0]) - 1
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.strip().replace("\r\n", "\n").replace("\n", "\\n").replace('"', '\\"')
 
 
 def headlines(files: Files) -> Splits:
     """Return headlines with their category and publisher, of two excerpts of the UCI News Aggregator."""
-    return arranged(list(_headlines(files)), ("title", "label"), "news_aggregator")
+    return apply_order(list(_headlines(files)), ("title", "label"), "news_aggregator")
 
 
 def _headlines(files: Files) -> Iterator[Row]:
@@ -100,10 +100,10 @@ def _title(cell: str) -> str:
 
 def repaired(text: str) -> str:
     """Return a text with the characters that UTF-8 means by bytes that were read as Windows-1252."""
-    return _NOT_ASCII.sub(_repaired_run, text)
+    return _NOT_ASCII.sub(_repair_run, text)
 
 
-def _repaired_run(match: re.Match[str]) -> str:
+def _repair_run(match: re.Match[str]) -> str:
     try:
         # What Windows-1252 leaves undefined was kept as the control character of that number.
         return b"".join(sign.encode("latin-1") if sign < "\xa0" else sign.encode("cp1252") for sign in match[0]).decode(
@@ -127,7 +127,7 @@ def wikipedia_sample(files: Files) -> Splits:
             if (split := _split_of(number)) is not None:
                 paragraphs = _paragraphs(text[match.end() : end], title)
                 if sum(map(len, paragraphs)) + len(paragraphs) > SHORTEST:
-                    rows[split] += [{"curid": number, "title": title, "text": row} for row in _joined(paragraphs)]
+                    rows[split] += [{"curid": number, "title": title, "text": row} for row in _join(paragraphs)]
     ordered = {split: sorted(found, key=lambda row: row["curid"]) for split, found in rows.items()}
     return {split: columns_of(found) for split, found in ordered.items()}
 
@@ -149,7 +149,7 @@ def _paragraphs(text: str, title: str) -> list[str]:
     return lines[1:] if lines and lines[0].strip() == " ".join(title.split()) else lines
 
 
-def _joined(paragraphs: Iterable[str]) -> Iterator[str]:
+def _join(paragraphs: Iterable[str]) -> Iterator[str]:
     row: list[str] = []
     words = 0
     for paragraph in paragraphs:

@@ -34,7 +34,7 @@ def universal_tags(path: Path, name: str) -> dict[str, str]:
     return {pair[0]: pair[-1] for pair in pairs}
 
 
-def _mapped(tags: Iterable[str], universal: Mapping[str, str]) -> list[str]:
+def _map_tags(tags: Iterable[str], universal: Mapping[str, str]) -> list[str]:
     return [universal.get(tag, UNKNOWN_TAG) for tag in tags]
 
 
@@ -65,7 +65,7 @@ def brown_corpus(files: Files) -> Splits:
                 rows["category"].append(categories[file].strip())
                 rows["tokens"].append([word for word, _, _ in pairs])
                 rows["pos_tags"].append(tags)
-                rows["upos"].append(_mapped(tags, universal))
+                rows["upos"].append(_map_tags(tags, universal))
     return {"train": rows}
 
 
@@ -81,7 +81,7 @@ def conll_2000(files: Files) -> Splits:
                 rows["tokens"].append(list(words))
                 rows["pos_tags"].append(list(tags))
                 rows["chunk_tags"].append(list(chunks))
-                rows["upos"].append(_mapped(tags, universal))
+                rows["upos"].append(_map_tags(tags, universal))
             splits[split] = rows
     return splits
 
@@ -99,7 +99,7 @@ def treebank_sample(files: Files) -> Splits:
                 rows["file"].append(file)
                 rows["tokens"].append(words)
                 rows["pos_tags"].append(tags)
-                rows["upos"].append(_mapped(tags, universal))
+                rows["upos"].append(_map_tags(tags, universal))
     return splits
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxzoo.catalogue.entry import Entry, Files, RawFile, RawFileError, Splits
-from ctxzoo.catalogue.order import columns_of, drawn_splits
+from ctxzoo.catalogue.order import columns_of, draw_splits
 from ctxzoo.catalogue.read_lines import table_rows
 
 SPLIT_SEED = 1000
@@ -40,7 +40,7 @@ def number_tables(tables: Mapping[str, NumberTable]) -> Callable[[Files], Splits
         return {
             f"{name}/{split}": columns_of(rows)
             for name, table in tables.items()
-            for split, rows in drawn_splits(_rows(files[table.file], table), "row", SPLIT_SEED).items()
+            for split, rows in draw_splits(_rows(files[table.file], table), "row", SPLIT_SEED).items()
         }
 
     return convert

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ctxzoo.catalogue.entry import Entry, Files, Kinds, RawFile, RawFileError, Rows, Splits
-from ctxzoo.catalogue.order import columns_of, drawn_splits
+from ctxzoo.catalogue.order import columns_of, draw_splits
 from ctxzoo.catalogue.read_lines import lines_of
 
 EVENT = ("ItemId", "Time", "SessionId", "item_idx", "sess_idx")
@@ -28,9 +28,7 @@ def authors_sessions(prefix: str, *, splits: Mapping[str, str], divided: bool) -
             path = files[f"{prefix}{name}.txt"]
             found = _sessions(path.name, lines_of(path))
             sessions[split] = [{**row, "authors_split": name} for row in found] if divided else found
-        rows = (
-            drawn_splits([row for found in sessions.values() for row in found], "session_id") if divided else sessions
-        )
+        rows = draw_splits([row for found in sessions.values() for row in found], "session_id") if divided else sessions
         named = {f"sessions/{split}": columns_of(found) for split, found in rows.items()}
         return {**named, "items/train": _items(files, prefix)}
 
@@ -53,7 +51,7 @@ def movielens_100k(files: Files) -> Splits:
     films = [_cells("u.item", n, line, "|", 24) for n, line in enumerate(lines_of(files["u.item"], "latin-1"), start=1)]
     people = [_cells("u.user", n, line, "|", 5) for n, line in enumerate(lines_of(files["u.user"]), start=1)]
     return {
-        **{f"sessions/{split}": columns_of(found) for split, found in drawn_splits(rows, "user_id").items()},
+        **{f"sessions/{split}": columns_of(found) for split, found in draw_splits(rows, "user_id").items()},
         "items/train": {
             "item_id": [int(cells[0]) for cells in films],
             "title": [cells[1] for cells in films],

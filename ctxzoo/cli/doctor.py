@@ -40,7 +40,7 @@ def examine(known_datasets: Iterable[str]) -> list[Finding]:
     Args:
         known_datasets: Ids to look for in the data folder.
     """
-    python, requirements = _declared()
+    python, requirements = _read_requirements()
     findings = [_python(python)]
     findings += [_library(requirement) for requirement in requirements if requirement.marker is None]
     findings += [_extra(name, requirements) for name in EXTRAS]
@@ -48,7 +48,7 @@ def examine(known_datasets: Iterable[str]) -> list[Finding]:
     return findings
 
 
-def _declared() -> tuple[str, list[Requirement]]:
+def _read_requirements() -> tuple[str, list[Requirement]]:
     """Return the range of Python and the requirements, from the installed metadata or a checkout's pyproject.toml."""
     try:
         python = metadata.metadata(PACKAGE)["Requires-Python"]

@@ -40,7 +40,7 @@ class Answer:
     replaced: frozenset[str] = frozenset()
 
 
-def ranked_answer(found: Sequence[tuple[str, float]], what: str, left_out: int, alone: Any) -> Answer:
+def rank_answer(found: Sequence[tuple[str, float]], what: str, left_out: int, alone: Any) -> Answer:
     """Return as an answer the likeliest of many, a line of a CSV file for each.
 
     Args:
@@ -82,7 +82,7 @@ def write_answers(
     """
     kind = (output and check_answer_file(output)) or kind
     progress = _Progress()
-    with _opened(output) as file:
+    with _open_output(output) as file:
         write = _WRITERS[kind](file)
         for rows in chunks:
             found = [(row, one) for row, one in zip(rows, answer(rows), strict=True) if one is not None]
@@ -109,7 +109,7 @@ def check_answer_file(output: Path) -> str:
 
 
 @contextmanager
-def _opened(output: Path | None) -> Iterator[IO[str]]:
+def _open_output(output: Path | None) -> Iterator[IO[str]]:
     if output is None:
         yield sys.stdout
         return

@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import lightning
 
 from ctxzoo.data.bucketing import ResumableLoader
-from ctxzoo.data.own_splits import LEAST_ROWS, RowGroups, divided_rows
+from ctxzoo.data.own_splits import LEAST_ROWS, RowGroups, divide_rows
 
 
 class CheckedSplits(Protocol):
@@ -64,7 +64,7 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
         if self._checked is None:
             checked: Any = self.read()
             if self.divide and list(checked.splits) == ["train"]:
-                parts = divided_rows(self.row_groups(checked), self.dataset)
+                parts = divide_rows(self.row_groups(checked), self.dataset)
                 train = checked.splits["train"]
                 checked = replace(checked, splits={split: train.select(rows) for split, rows in parts.items()})
             self._checked = checked

@@ -33,7 +33,7 @@ class Draws(random.Random):
         """Return whether something of this probability happens."""
         return self.random() < probability
 
-    def shuffled(self, items: Sequence[T]) -> list[T]:
+    def draw_order(self, items: Sequence[T]) -> list[T]:
         """Return the items in another order."""
         result = list(items)
         for i in range(len(result) - 1, 0, -1):

@@ -132,7 +132,7 @@ def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:
     return OwnSplits(folder, tuple(_lines(rows, name, parts, drawn)), sizes, tuple(drawn))
 
 
-def divided_rows(rows: RowGroups, name: str) -> dict[str, Rows]:
+def divide_rows(rows: RowGroups, name: str) -> dict[str, Rows]:
     """Divide rows of which all are "train", as `write_own_splits` does, and note how.
 
     Args:
@@ -150,7 +150,7 @@ def divided_rows(rows: RowGroups, name: str) -> dict[str, Rows]:
         needed = f"{LEAST_ROWS} or more are needed, and {rows.together} stay on one side"
         note(name, f"{rows.unit}, all of them in train, too few to draw validation and test from: {needed}", number)
         return {"train": np.arange(number)}
-    note(name, _told_sizes(rows, parts, drawn), number)
+    note(name, _describe_sizes(rows, parts, drawn), number)
     for label, count, where in _rare_labels(rows, {split: parts[split] for split in drawn}):
         note(f"{name}, label {label!r}", f"{rows.unit}, {where}", count)
     return parts
@@ -228,7 +228,7 @@ def group_numbers(keys: Mapping[str, Iterable[Hashable]]) -> dict[str, npt.NDArr
     }
 
 
-def joined_groups(
+def join_groups(
     one: Mapping[str, npt.NDArray[np.int64]], other: Mapping[str, npt.NDArray[np.int64]]
 ) -> dict[str, npt.NDArray[np.int64]]:
     """Join two groupings of the same rows: rows that share a group of either have one number, and so on in chains."""
@@ -246,7 +246,7 @@ def text_key(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(plain, digest_size=8).digest(), "little")
 
 
-def _told_sizes(rows: RowGroups, parts: Mapping[str, Rows], drawn: Sequence[str]) -> str:
+def _describe_sizes(rows: RowGroups, parts: Mapping[str, Rows], drawn: Sequence[str]) -> str:
     """Say behind the number of all rows how many each split has, and how those that were drawn were."""
     sizes = ", ".join(f"{len(parts[split]):,} {split}" for split in SPLITS)
     if not drawn:
@@ -259,7 +259,7 @@ def _told_sizes(rows: RowGroups, parts: Mapping[str, Rows], drawn: Sequence[str]
 
 
 def _lines(rows: OwnRows, name: str, parts: Mapping[str, Rows], drawn: Sequence[str]) -> Iterable[str]:
-    yield f"{name}: {count_of(sum(map(len, parts.values())), _told_sizes(rows, parts, drawn))}"
+    yield f"{name}: {count_of(sum(map(len, parts.values())), _describe_sizes(rows, parts, drawn))}"
     for split in ("validation", "test"):
         if split in rows.splits and (both := int(np.isin(rows.groups[split], rows.groups["train"]).sum())):
             all_rows = count_of(len(parts[split]), rows.unit)

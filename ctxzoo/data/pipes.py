@@ -35,7 +35,7 @@ def pipes_as_files(options: argparse.Namespace) -> Iterator[None]:
             value = getattr(options, option, None)
             if isinstance(value, (str, Path)) and _is_pipe(value):
                 kind = "" if option == BY_CONTENT else getattr(options, "format", None)
-                setattr(options, option, str(_written_down(Path(value), Path(folder) / option, kind)))
+                setattr(options, option, str(_write_down(Path(value), Path(folder) / option, kind)))
         yield
 
 
@@ -47,7 +47,7 @@ def _is_pipe(value: str | Path) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
-def _written_down(pipe: Path, folder: Path, kind: str | None) -> Path:
+def _write_down(pipe: Path, folder: Path, kind: str | None) -> Path:
     folder.mkdir()
     whole = folder / "pipe"
     with pipe.open("rb") as content, whole.open("wb") as file:

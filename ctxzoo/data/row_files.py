@@ -90,7 +90,7 @@ def read_delimited(path: Path, columns: Sequence[str] = ()) -> pa.Table:
     """
     try:
         with _peekable(open_unpacked(path)) as stream:
-            names, rows = delimited_rows(stream, str(path), "," if file_kind(path) == ".csv" else "\t", columns)
+            names, rows = read_delimited_rows(stream, str(path), "," if file_kind(path) == ".csv" else "\t", columns)
             chunks: list[list[pa.Array]] = []
             while chunk := list(islice(rows, CHUNK)):
                 chunks.append([pa.array(column, pa.string()) for column in zip(*chunk, strict=True)])
@@ -101,7 +101,7 @@ def read_delimited(path: Path, columns: Sequence[str] = ()) -> pa.Table:
     return pa.Table.from_arrays(found or [pa.chunked_array([], pa.string())] * len(names), names=names)
 
 
-def delimited_rows(
+def read_delimited_rows(
     stream: io.BufferedReader, name: str, delimiter: str, columns: Sequence[str] = ()
 ) -> tuple[list[str], Iterator[list[str]]]:
     """Return the names of columns, and the fields of each row, read while they are used; see `read_delimited`.
@@ -157,7 +157,7 @@ def with_numbers(table: pa.Table, names: Iterable[str]) -> pa.Table:
     for name in names:
         if name in table.column_names and pa.types.is_string(table.schema.field(name).type):
             place = table.column_names.index(name)
-            table = table.set_column(place, name, _typed(table.column(name)))
+            table = table.set_column(place, name, _parse_column(table.column(name)))
     return table
 
 
@@ -258,7 +258,7 @@ def refuse_repeated(file: Path | str, names: Sequence[str]) -> None:
         raise DatasetFileError(f"{file}: several columns are called {repeated[0]!r}; give each a name of its own")
 
 
-def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _parse_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     plain = pc.utf8_trim_whitespace(column)
     for kind in (pa.int64(), pa.bool_(), pa.float64()):
         try:

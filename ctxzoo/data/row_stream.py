@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from ctxzoo.data.reading_notes import leave_out
-from ctxzoo.data.row_files import PEEK, delimited_rows, files_of_splits, in_order, refuse_repeated
+from ctxzoo.data.row_files import PEEK, files_of_splits, in_order, read_delimited_rows, refuse_repeated
 from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
 from ctxzoo.data.text_columns import TEXT_COLUMNS
 from ctxzoo.data.text_files import json_object
@@ -115,7 +115,7 @@ def as_file(source: Path, *, kind: str | None = None, columns: Sequence[str] = (
                 shutil.copyfileobj(stream, written)
         else:
             whole.symlink_to(source.resolve())
-        with _unpacked(whole) as unpacked:
+        with _unpack(whole) as unpacked:
             is_packed, begin = not unpacked.seekable(), unpacked.read(PEEK)
         if kind is None:
             kind = _kind_of_content(begin, columns)
@@ -132,7 +132,7 @@ def _is_pipe(source: Path) -> bool:
 
 
 @contextmanager
-def _unpacked(file: Path) -> Iterator[IO[bytes]]:
+def _unpack(file: Path) -> Iterator[IO[bytes]]:
     with file.open("rb") as stream:
         if stream.peek(len(GZIP))[: len(GZIP)] != GZIP:
             yield stream
@@ -179,11 +179,11 @@ def _not_empty(name: str, rows: Iterator[Row]) -> Iterator[Row]:
 
 def _rows(file: Path, name: str, kind: str, columns: Sequence[str]) -> Iterator[Row]:
     try:
-        with _unpacked(file) as stream:
+        with _unpack(file) as stream:
             if kind == "parquet":
                 yield from _parquet_rows(stream, name)
             elif kind in SEPARATORS:
-                names, rows = delimited_rows(io.BufferedReader(stream, PEEK), name, SEPARATORS[kind], columns)  # type: ignore[arg-type, unused-ignore]
+                names, rows = read_delimited_rows(io.BufferedReader(stream, PEEK), name, SEPARATORS[kind], columns)  # type: ignore[arg-type, unused-ignore]
                 yield from (dict(zip(names, row, strict=True)) for row in rows)
             else:
                 # Lines end with a line feed alone: a lone carriage return belongs to its text.

@@ -76,7 +76,7 @@ class TextsOfRows:
         self.rows = 0
 
     def __call__(self, rows: Sequence[Mapping[str, Any]], where: str, are_lines: bool) -> list[str | None]:
-        """Return the texts of the next rows; those of several columns are put together by `joined_text`.
+        """Return the texts of the next rows; those of several columns are put together by `join_text`.
 
         A row that holds something else than a text, or a blank one, is left out as None where `leave_out` allows it.
 
@@ -103,18 +103,18 @@ class TextsOfRows:
                 leave_out(place, TextFormatError(f"{place}: {shown}; expected a text, or leave the row out"))
                 texts.append(None)
             else:
-                texts.append(joined_text(told) if len(told) > 1 else told[0])
+                texts.append(join_text(told) if len(told) > 1 else told[0])
             self.rows += 1
         return texts
 
 
-def joined_text(parts: Iterable[str]) -> str:
+def join_text(parts: Iterable[str]) -> str:
     """Return the text of several columns: theirs in order, each on a line of its own; blank ones are left out."""
     return "\n".join(part for part in parts if part.strip())
 
 
-def joined_texts_of(checks: RowChecks, table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
-    """Return (rows,) strings: a column of texts, or several, each row's put together by `joined_text`.
+def join_text_columns(checks: RowChecks, table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
+    """Return (rows,) strings: a column of texts, or several, each row's put together by `join_text`.
 
     Raises:
         TextFormatError: see `texts_of`; of several columns a row may have nothing in some.
@@ -124,7 +124,7 @@ def joined_texts_of(checks: RowChecks, table: pa.Table, names: Sequence[str]) ->
     plain = {name: plain_column(table.column(name)) for name in names}
     filled = {name: pc.fill_null(one, "") if one.type == pa.string() else one for name, one in plain.items()}
     columns = [texts_of(checks, pa.table(filled), name).to_pylist() for name in names]
-    return pa.chunked_array([pa.array(map(joined_text, zip(*columns, strict=True)), pa.string())])
+    return pa.chunked_array([pa.array(map(join_text, zip(*columns, strict=True)), pa.string())])
 
 
 class RowChecks:

@@ -115,7 +115,7 @@ def build_card(
     architecture = as_saved(ARCHITECTURES[result.architecture], vars(config))
     facts = architecture_facts(architecture)
     options = options or CardOptions()
-    known = dataset_facts or known_facts(result.dataset, task)
+    known = dataset_facts or find_facts(result.dataset, task)
     about = known or _unknown_dataset(result.dataset)
     licence = options.licence or (None if known is None else LICENCE)
     template = Template(files("ctxzoo.hub").joinpath("card_template.md").read_text(encoding="utf-8"))
@@ -134,7 +134,7 @@ def build_card(
         limits=_bullets(_limits(result, config, facts, task, around)),
         data=_data(result, config, about, task, licence),
         settings=card_table(
-            ["setting", "value"], [[name, _shown(value)] for name, value in sorted(result.settings.items())]
+            ["setting", "value"], [[name, _format_value(value)] for name, value in sorted(result.settings.items())]
         ),
         environment=_environment(result),
         install=how_to_install(),
@@ -147,7 +147,7 @@ def build_card(
     return f"---\n{_metadata(result, facts, language, licence, task).to_yaml()}\n---\n\n{body}"
 
 
-def known_facts(dataset: str, task: TaskCard) -> DatasetFacts | None:
+def find_facts(dataset: str, task: TaskCard) -> DatasetFacts | None:
     """Return what is written about a dataset, as results name it; None for a user's own data."""
     return {**DATASET_FACTS, "sample": task.sample}.get(dataset)
 
@@ -190,10 +190,10 @@ def card_example(
     Raises:
         ValueError: neither inputs of ours nor of data; a text that the task cannot read.
     """
-    known = known_facts(dataset, task)
+    known = find_facts(dataset, task)
     ours = task.own_example if known is None or known.example is None else known.example
     if known is None and chosen:
-        ours = task.typed_example(chosen)
+        ours = task.parse_example(chosen)
     elif known is None and chosen is None and ours is None:
         ours = task.neutral_example(model, tokenizer)
     inputs = dict(ours or {})
@@ -397,7 +397,7 @@ OTHER_DATA = (
 )
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     if value is None or value == []:
         return "–"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

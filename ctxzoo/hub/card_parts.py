@@ -50,7 +50,7 @@ def text_assignment(name: str, text: str) -> str:
     return f"{name} = (\n{pieces}\n)"
 
 
-def shown_prediction(prediction: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def format_prediction(prediction: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Return the named entries that are there, numbers with four significant digits."""
     shown = {name: prediction[name] for name in names if name in prediction}
     return {name: float(f"{value:.4g}") if isinstance(value, float) else value for name, value in shown.items()}
@@ -108,7 +108,7 @@ def card_settings(card: str) -> dict[str, str]:
     return {name: value.replace(BAR, "|") for name, value in cells}
 
 
-def saved_with() -> str:
+def describe_release() -> str:
     """Return the sentence that names the release, for cards."""
     return f"Saved with ctxzoo {version()}."
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxzoo.data.files import atomic_folder, is_there
-from ctxzoo.hub.card_parts import card_table, saved_with
+from ctxzoo.hub.card_parts import card_table, describe_release
 from ctxzoo.hub.folder_checks import check_checkpoint_folder, code_references, head_class, read_architecture
 from ctxzoo.hub.folder_files import (
     CARD,
@@ -132,7 +132,7 @@ def card_with_code(card: str, files: Mapping[str, Path]) -> str:
         files: Name to path of the code, as `travelling_files` has them.
     """
     table = card_table(["file", "sha256"], [[name, f"`{sha256(path)[:16]}`"] for name, path in files.items()])
-    return _with_section(card, f"{saved_with()} {PACKED}\n\n{table}")
+    return _with_section(card, f"{describe_release()} {PACKED}\n\n{table}")
 
 
 def card_without_code(card: str) -> str:

@@ -85,7 +85,7 @@ def push_folder(
     """
     folder = Path(folder)
     packed = is_packed(folder)
-    with _packed_copy(folder) as (copy, files):
+    with _pack_copy(folder) as (copy, files):
         if not _REPO_ID.fullmatch(repo_id):
             raise ValueError(f"{repo_id!r} is no repository; expected user-or-organisation/name")
         if get_token() is None:
@@ -98,7 +98,7 @@ def push_folder(
         for note in private_parts(copy, card):
             logger.warning("before %s is pushed to %s: %s", folder, repo_id, note)
         api = HfApi()
-        with _explained(repo_id):
+        with _explain_refusal(repo_id):
             api.create_repo(repo_id, private=private, exist_ok=True)
             if revision is not None:
                 api.create_branch(repo_id, branch=revision, exist_ok=True)
@@ -125,7 +125,7 @@ def push_folder(
 
 
 @contextmanager
-def _packed_copy(folder: Path) -> Iterator[tuple[Path, list[str]]]:
+def _pack_copy(folder: Path) -> Iterator[tuple[Path, list[str]]]:
     """Give a copy, with code, of a checkpoint folder that is fit to be published, and the names of its files.
 
     Raises:
@@ -204,7 +204,7 @@ def _is_ours(repo_id: str, revision: str | None, files: Collection[str]) -> bool
 
 
 @contextmanager
-def _explained(repo_id: str) -> Iterator[None]:
+def _explain_refusal(repo_id: str) -> Iterator[None]:
     """Turn refusals of an upload into one line that says what to do."""
     try:
         with reaching(repo_id):

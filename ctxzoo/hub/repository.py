@@ -66,7 +66,7 @@ def verify(checkpoint: str) -> Verified:
         refuse_missing_path(checkpoint, "checkpoint")
     if named is None or is_there(Path(checkpoint)):
         check_checkpoint_folder(checkpoint)
-        return _verified(checkpoint, Path(checkpoint))
+        return _verify(checkpoint, Path(checkpoint))
     return check_repository(named["repo_id"], named["revision"])
 
 
@@ -95,10 +95,10 @@ def check_repository(repo_id: str, revision: str | None = None) -> Verified:
             check_content(folder, read_shapes(folder / WEIGHTS))
         except CheckpointFolderError as error:
             raise CheckpointFolderError(str(error).replace(str(folder), where)) from error
-        return _verified(where, folder)
+        return _verify(where, folder)
 
 
-def _verified(name: str, folder: Path) -> Verified:
+def _verify(name: str, folder: Path) -> Verified:
     return Verified(name, is_packed(folder), release_of((folder / CARD).read_text(encoding="utf-8")))
 
 

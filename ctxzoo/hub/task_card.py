@@ -141,7 +141,7 @@ class TaskCard(ABC):
     def example_lines(self, example: Mapping[str, Any]) -> list[str]:
         """Return the example with what the model gave for it, for the terminal."""
 
-    def typed_example(self, text: str) -> dict[str, Any]:
+    def parse_example(self, text: str) -> dict[str, Any]:
         """Return inputs for `predict` from a text that a user typed for the card.
 
         Raises:

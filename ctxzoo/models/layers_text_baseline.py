@@ -186,11 +186,11 @@ class TransformerLayer(nn.Module):
 
     def forward(self, x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
         """Return (B, n, h) from x (B, n, h); `seen` is that of `SelfAttention`."""
-        x = self.norm1(x + self._dropped(self.self_attn(x, seen)))
-        x = self.norm2(x + self._dropped(self.linear2(self._dropped(torch.relu(self.linear1(x))))))
+        x = self.norm1(x + self._drop_words(self.self_attn(x, seen)))
+        x = self.norm2(x + self._drop_words(self.linear2(self._drop_words(torch.relu(self.linear1(x))))))
         return x
 
-    def _dropped(self, x: torch.Tensor) -> torch.Tensor:
+    def _drop_words(self, x: torch.Tensor) -> torch.Tensor:
         return F.dropout(x, self.rate, self.training)
 
 

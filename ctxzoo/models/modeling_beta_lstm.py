@@ -165,7 +165,7 @@ class BetaLstmModel(BetaLstmPreTrainedModel):
         """
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
         refuse_gaps(mask)
-        encoding = self.rnn.encode(x, None if state is None else _stacked(state), mask)
+        encoding = self.rnn.encode(x, None if state is None else _stack_states(state), mask)
         states = encoding.outputs[-1]
         statistics = tuple(encoding.statistics()) if output_gate_statistics else None
         has_divergence = bool(self.config.gamma_prior) and (self.config.kl_lambda > 0 or output_gate_statistics)
@@ -332,7 +332,7 @@ class BetaLstmForCausalLM(BetaLstmStepsPreTrainedModel, StreamingLanguageModel):
         return loss if penalty is None else loss + penalty / predicted
 
 
-def _stacked(state: LayerStates) -> tuple[torch.Tensor, torch.Tensor]:
+def _stack_states(state: LayerStates) -> tuple[torch.Tensor, torch.Tensor]:
     """Return h and c of all layers, (layers, B, H) each."""
     hidden, memory = zip(*state, strict=True)
     return torch.stack(hidden), torch.stack(memory)

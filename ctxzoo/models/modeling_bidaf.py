@@ -322,7 +322,7 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
         if (start_positions is None) != (end_positions is None):
             raise ValueError("start_positions and end_positions belong together; only one of them was given")
         if start_positions is not None and end_positions is not None:
-            starts, ends = _checked_labels(start_positions, end_positions, mask)
+            starts, ends = _check_labels(start_positions, end_positions, mask)
             loss = F.cross_entropy(start_logits, starts) + F.cross_entropy(end_logits, ends)
         output = ExtractiveQuestionAnsweringOutput(
             loss=loss,
@@ -356,7 +356,7 @@ def _mask_of(ids: torch.Tensor, attention_mask: torch.Tensor | None, name: str) 
     return mask
 
 
-def _checked_labels(start: torch.Tensor, end: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _check_labels(start: torch.Tensor, end: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the labels (B,) as int64, checked; their values are only read on the CPU."""
     start, end = as_integers("start_positions", start), as_integers("end_positions", end)
     for name, values in (("start_positions", start), ("end_positions", end)):

@@ -23,7 +23,7 @@ from .layers_encoder import (
 )
 from .layers_text_input import RandomEmbedding, TextInput
 from .modeling_base import ZooPreTrainedModel
-from .ops_encoder import kept_places, rotary_factors, sinusoids_at, step_positions
+from .ops_encoder import places_to_keep, rotary_factors, sinusoids_at, step_positions
 from .ops_execution import call_checkpointed
 from .ops_inputs import word_mask
 from .ops_words import masked_mean, next_word_loss
@@ -335,7 +335,7 @@ class EncoderStepsPreTrainedModel(EncoderPreTrainedModel):
             if labels is not None:
                 raise ValueError("labels are compared with the scores of all steps; expected no logits_to_keep beside")
             steps = inputs_embeds if input_ids is None else input_ids
-            kept = None if steps is None else kept_places(logits_to_keep, steps.size(1), steps.device)
+            kept = None if steps is None else places_to_keep(logits_to_keep, steps.size(1), steps.device)
         outputs = self.encoder(
             input_ids,
             attention_mask=attention_mask,

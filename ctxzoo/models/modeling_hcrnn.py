@@ -15,7 +15,7 @@ from .layers_session import BilinearScores, ItemTable
 from .modeling_session import NextItemOutput, NextItemPreTrainedModel, SessionPreTrainedModel
 from .ops_execution import dropout, without_autocast
 from .ops_hcrnn import CellWeights, distinct_sums, prefix_rows, prefix_steps, whole_steps
-from .ops_session import last_steps, put_back, read_session, seen_steps
+from .ops_session import last_steps, put_back, read_session, visible_steps
 
 
 @dataclass
@@ -155,7 +155,7 @@ class HcrnnModel(HcrnnPreTrainedModel):
             weights = self.cell.weights()
             theta = topics.theta.transpose(0, 1).to(weights.memory.dtype)
             steps = prefix_steps(_time_first(items, weights), theta, weights)
-        seen = seen_steps(mask, every_position=True)
+        seen = visible_steps(mask, every_position=True)
         prefixes = EveryPrefix(seen, *prefix_rows(mask.size(1), mask.device))
         pooled, _ = self.readout(*(each.to(items.dtype) for each in steps), prefixes)
         return HcrnnModelOutput(

@@ -15,7 +15,7 @@ from .layers_session import BilinearScores, ItemTable, StepAttention, glorot_lin
 from .modeling_session import NextItemPreTrainedModel, SessionPreTrainedModel
 from .ops_execution import dropout, is_exporting
 from .ops_recurrent import gru_steps, recurrent_scan
-from .ops_session import last_steps, put_back, read_session, seen_steps
+from .ops_session import last_steps, put_back, read_session, visible_steps
 
 
 class SessionGru(nn.Module):
@@ -67,7 +67,7 @@ class RecurrentReader(nn.Module):
         last = states if every_position else last_steps(states, mask)
         if self.attention is None:
             return last, None, states
-        summed, weights = self.attention(states.unsqueeze(1), last, seen_steps(mask, every_position))
+        summed, weights = self.attention(states.unsqueeze(1), last, visible_steps(mask, every_position))
         return torch.cat([summed, last], dim=2), weights, states
 
 
@@ -95,7 +95,7 @@ class StampReader(nn.Module):
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return what predictions are made from (B, P, E), a (B, P, T), and the item vectors (B, T, E)."""
         items = items * mask.unsqueeze(2)
-        seen = seen_steps(mask, every_position)
+        seen = visible_steps(mask, every_position)
         last = items if every_position else last_steps(items, mask)
         sees = seen.to(items.dtype)
         mean = (sees @ items) / sees.sum(dim=2, keepdim=True).clamp(min=1)

@@ -132,7 +132,7 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         )
         logits = self.scores(outputs)
         if wide is not None:
-            logits = self._added(logits, wide)
+            logits = self._add_scores(logits, wide)
         further = self.further_outputs(outputs)
         loss = None
         if labels is not None:
@@ -174,7 +174,7 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         scores: torch.Tensor = self.wide(ids, word_mask(ids, attention_mask))
         return scores
 
-    def _added(self, scores: torch.Tensor, wide: torch.Tensor) -> torch.Tensor:
+    def _add_scores(self, scores: torch.Tensor, wide: torch.Tensor) -> torch.Tensor:
         """Return the sum (B, L) of the network's scores, times `deep_scale`, and those of the wide part.
 
         In training those of the network alone, unscaled, for the texts whose wide part is left out.

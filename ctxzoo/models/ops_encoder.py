@@ -168,7 +168,7 @@ def step_positions(mask: torch.Tensor, read: torch.Tensor | None) -> torch.Tenso
     return positions if read is None else positions + read.unsqueeze(1)
 
 
-def kept_places(kept: int | torch.Tensor, number: int, device: torch.device) -> torch.Tensor:
+def places_to_keep(kept: int | torch.Tensor, number: int, device: torch.device) -> torch.Tensor:
     """Return the places (K,) int64 of the steps to keep among `number`: the last so many, or any that are given.
 
     Raises:

@@ -326,7 +326,7 @@ class _Tiles:
     num_stages: int
 
 
-def _interpreted() -> bool:
+def _is_interpreted() -> bool:
     """Return whether the kernels were defined under TRITON_INTERPRET=1, so that they run on the CPU."""
     return not isinstance(_forward_kernel, triton.runtime.JITFunction)
 
@@ -339,7 +339,7 @@ def available(x: torch.Tensor) -> bool:
     """
     if triton is None or x.dtype not in _DTYPES:
         return False
-    if _interpreted():
+    if _is_interpreted():
         return x.device.type == "cpu"
     # ROCm also calls its devices cuda; the tiles are not made for them.
     return x.is_cuda and torch.version.hip is None and torch.cuda.get_device_capability(x.device) >= (8, 0)
@@ -567,7 +567,7 @@ def _launch(tiles: _Tiles, x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
         "ROUND": tl.bfloat16 if low else tl.float32,
         # The interpreter multiplies the bits of bfloat16 operands as if they were integers; widened after rounding,
         # they give what a tensor core gives.
-        "DOT": tl.bfloat16 if low and not _interpreted() else tl.float32,
+        "DOT": tl.bfloat16 if low and not _is_interpreted() else tl.float32,
         "PRECISION": "tf32" if product_precision(p.dtype) == "tf32" else "ieee",
         "num_warps": tiles.num_warps,
         "num_stages": tiles.num_stages,

@@ -49,7 +49,7 @@ def put_back(steps: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
     return torch.zeros_like(steps).scatter(1, index, steps)
 
 
-def seen_steps(mask: torch.Tensor, every_position: bool) -> torch.Tensor:
+def visible_steps(mask: torch.Tensor, every_position: bool) -> torch.Tensor:
     """Return which steps each prediction of a session sees.
 
     Args:

@@ -112,7 +112,7 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
         max_question_len: int = 100,
     ) -> Iterator[dict[str, Any]]:
         """Yield the windows of one example, each a batch of one."""
-        question, context = _checked(input_, "question"), _checked(input_, "context")
+        question, context = _check_example(input_, "question"), _check_example(input_, "context")
         config = self.model.config
         if getattr(config, "position_embedding", None) == "learned":
             # One position is that of the extra token.
@@ -294,7 +294,7 @@ def _examples(question: Any, context: Any) -> Any:
     return {"question": question, "context": context}
 
 
-def _checked(example: Any, name: str) -> str:
+def _check_example(example: Any, name: str) -> str:
     if not isinstance(example, Mapping):
         raise TypeError(f"an example must be a dict with question and context, got {type(example).__name__}")
     text = example.get(name)

@@ -20,12 +20,12 @@ Place = TypeVar("Place", bound=Hashable)
 def score_cell(runs: Sequence[RunResult], metric: str) -> str:
     """Write ``mean ± sd`` over folds and seeds, with a note where folds are missing."""
     shown = mean_and_deviation([run.metrics.get(metric) for run in runs])
-    return shown if is_complete(runs) else f"{shown} ({len(runs)} of {_expected(runs)} folds)"
+    return shown if is_complete(runs) else f"{shown} ({len(runs)} of {_expected_runs(runs)} folds)"
 
 
 def is_complete(runs: Sequence[RunResult]) -> bool:
     """Return whether every fold of every seed is there; False for none."""
-    return bool(runs) and len(runs) == _expected(runs)
+    return bool(runs) and len(runs) == _expected_runs(runs)
 
 
 def are_comparable(first: Sequence[RunResult], second: Sequence[RunResult]) -> bool:
@@ -62,7 +62,7 @@ def difference_cell(first: Sequence[RunResult], second: Sequence[RunResult], met
     return compare(first, second, metric).cell()
 
 
-def _expected(runs: Sequence[RunResult]) -> int:
+def _expected_runs(runs: Sequence[RunResult]) -> int:
     return int(runs[0].settings["folds"]) * len({run.seed for run in runs})
 
 

@@ -79,10 +79,10 @@ def command_line() -> str:
     script = _script()
     if script.suffix == ".py":
         root = git(script.parent, "rev-parse", "--show-toplevel")
-        words = ["python", shlex.quote(os.path.relpath(script, root)) if root else _shown(str(script))]
+        words = ["python", shlex.quote(os.path.relpath(script, root)) if root else _quote_part(str(script))]
     else:
         words = [shlex.quote(script.name)]  # an installed console script
-    words += ["".join(map(_shown, re.split(r"([=,])", argument))) or "''" for argument in sys.argv[1:]]
+    words += ["".join(map(_quote_part, re.split(r"([=,])", argument))) or "''" for argument in sys.argv[1:]]
     return " ".join(words)
 
 
@@ -102,7 +102,7 @@ def _script() -> Path:
     return Path(sys.argv[0]).resolve()
 
 
-def _shown(part: str) -> str:
+def _quote_part(part: str) -> str:
     """Quote one part of an argument for the shell, an absolute path in its public form."""
     if not part:
         return ""

@@ -80,7 +80,7 @@ def fonts() -> list[str]:
     return [name for name in FONTS if name in installed] or ["sans-serif"]
 
 
-def shown_word(word: str) -> str:
+def format_word(word: str) -> str:
     """Return a word as a label: no line breaks or control characters, at most 18 characters, never empty."""
     plain = "".join(" " if unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") else letter for letter in word)
     plain = plain.strip() or "␣"
@@ -114,7 +114,7 @@ def draw_lists(lists: Sequence[Sequence[str]], headings: Sequence[str], out: str
     for column, (heading, words) in enumerate(zip(headings, lists, strict=True)):
         axes.text(column, 0, heading, fontsize=9, weight="bold", parse_math=False)
         for row, word in enumerate(words, start=1):
-            axes.text(column, -row, shown_word(word), fontsize=8, parse_math=False)
+            axes.text(column, -row, format_word(word), fontsize=8, parse_math=False)
     axes.set_xlim(-0.05, len(lists))
     axes.set_ylim(-longest - 0.5, 0.8)
     save_figure(figure, out)
@@ -155,8 +155,8 @@ def word_grid(
         colour = "white" if fraction > 0.6 * np.nanmax(values) else "black"
         axes.text(column, row, f"{100 * fraction:.0f}", ha="center", va="center", fontsize=8, color=colour)
     text: dict[str, Any] = {"fontsize": 10, "parse_math": False, "fontfamily": fonts()}
-    axes.set_xticks(range(len(words)), [shown_word(word) for word in words], rotation=60, ha="right", **text)
-    axes.set_yticks(range(len(rows)), [shown_word(row) for row in rows], **text)
+    axes.set_xticks(range(len(words)), [format_word(word) for word in words], rotation=60, ha="right", **text)
+    axes.set_yticks(range(len(rows)), [format_word(row) for row in rows], **text)
     axes.set_ylabel(row_title)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)

@@ -13,7 +13,7 @@ _LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory
 
 def resident_bytes() -> int:
     """Return the bytes in memory now; 0 where the system does not say."""
-    return _accounted("VmRSS") or 0
+    return _read_account("VmRSS") or 0
 
 
 def peak_resident_bytes() -> int:
@@ -22,7 +22,7 @@ def peak_resident_bytes() -> int:
     Linux hands the peak that getrusage reports on to the programs that a process starts: a small one would show its
     large parent's. The figure in /proc begins anew with each program.
     """
-    peak = _accounted("VmHWM")
+    peak = _read_account("VmHWM")
     if peak is not None:
         return peak
     import resource  # only on Unix, and only needed here
@@ -52,7 +52,7 @@ def allowed_bytes() -> int:
     return min(sizes)
 
 
-def _accounted(name: str) -> int | None:
+def _read_account(name: str) -> int | None:
     """Return the bytes of a line of the system's account; None where there is no such line."""
     try:
         text = _STATUS.read_text(encoding="utf-8", errors="replace")

@@ -103,7 +103,7 @@ def write_result(result: RunResult, folder: str | Path) -> Path:
         ValueError: a number is not finite, a string holds an absolute path, or a value is not what its field asks for.
         TypeError: a value is not plain JSON. Both name the key.
     """
-    content = _encoded(result)
+    content = _encode(result)
     path = result_path(
         folder,
         recipe=result.recipe,
@@ -120,7 +120,7 @@ def write_result(result: RunResult, folder: str | Path) -> Path:
 
 def write_result_file(result: RunResult, path: Path) -> None:
     """Write a results file under a name of another pattern; errors are those of `write_result`."""
-    write_atomically(path, _encoded(result))
+    write_atomically(path, _encode(result))
 
 
 def result_path(
@@ -241,10 +241,10 @@ def thin_curves(metrics: Mapping[str, float]) -> dict[str, float]:
     return {key: value for key, value in metrics.items() if key not in dropped}
 
 
-def _encoded(result: RunResult) -> bytes:
+def _encode(result: RunResult) -> bytes:
     """Return the content of the file, checked."""
     # Settings are compared by `--resume`: of these no digit is lost.
-    content = {name: value if name == "settings" else _rounded(value) for name, value in asdict(result).items()}
+    content = {name: value if name == "settings" else _round_values(value) for name, value in asdict(result).items()}
     for name in ("per_example", "reading"):
         if not content[name]:
             del content[name]
@@ -254,13 +254,13 @@ def _encoded(result: RunResult) -> bytes:
     return text.encode()
 
 
-def _rounded(value: Any) -> Any:
+def _round_values(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
+        return {key: _round_values(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_rounded(item) for item in value]
+        return [_round_values(item) for item in value]
     return value
 
 

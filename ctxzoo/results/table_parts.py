@@ -36,7 +36,7 @@ def mean_difference(ours: Iterable[RunResult], base: Iterable[RunResult], metric
     return signed(f"{statistics.fmean(gains):.2f}") if gains else NOTHING
 
 
-def changed_settings(pairs: Mapping[str, tuple[RunResult, RunResult]]) -> str:
+def format_changes(pairs: Mapping[str, tuple[RunResult, RunResult]]) -> str:
     """Write `` (name value, …; for COLUMN: name value, …)``: the settings of the first runs that the second lack.
 
     Args:

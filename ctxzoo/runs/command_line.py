@@ -144,7 +144,7 @@ class GroupParser:
         if any(one in ("-h", "--help") for one in arguments):
             self._print_help(everything="all" in arguments)
         typed: dict[str, None] = {}
-        options = self._dotted(with_settings_file(arguments), typed)
+        options = self._name_groups(with_settings_file(arguments), typed)
         for name in self.needed:
             if name not in typed:
                 shown = next((short for short, whole in self.short.items() if whole == name), name)
@@ -178,7 +178,7 @@ class GroupParser:
                 self.dotted[name], self.kinds[name] = f"{group}.{name}", hints[name]
                 self.parser.set_defaults({f"{group}.{name}": value})
 
-    def _dotted(self, arguments: Iterable[str], typed: dict[str, None]) -> list[str]:
+    def _name_groups(self, arguments: Iterable[str], typed: dict[str, None]) -> list[str]:
         """Return what was typed with the group before each name, and with a value behind each.
 
         Args:
@@ -346,7 +346,7 @@ def advice_for(message: str, options: Container[str]) -> str:
     return _ASIDE.sub(told, message)
 
 
-def typed_value(words: Sequence[str], name: str, default: Any = None) -> Any:
+def find_typed(words: Sequence[str], name: str, default: Any = None) -> Any:
     """Return what was typed for a name before anything is read; the last one wins.
 
     Args:
@@ -436,7 +436,7 @@ def _without_options(text: str, shown: Iterable[str]) -> str:
     return "".join(kept)
 
 
-def written_settings(experiment: Experiment, others: Mapping[str, Any], hidden: Sequence[str] = ()) -> str:
+def format_settings(experiment: Experiment, others: Mapping[str, Any], hidden: Sequence[str] = ()) -> str:
     """Return YAML by which the same training starts again, see `with_settings_file`.
 
     Args:

@@ -137,9 +137,9 @@ class StartArgs(Args):
 
     init_from: str | None = None
 
-    def reported(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         start = self.init_from
-        return {**super().reported(), "init_from": None if start is None else checkpoint_name(start)}
+        return {**super().report(), "init_from": None if start is None else checkpoint_name(start)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,9 +165,9 @@ class VectorStart(StartArgs):
                 "its own; leave one of them out"
             )
 
-    def reported(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         vectors = self.word_vectors
-        return {**super().reported(), "word_vectors": None if vectors is None else public_name(vectors)}
+        return {**super().report(), "word_vectors": None if vectors is None else public_name(vectors)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +216,7 @@ class RunArgs(Args):
     replace: bool = False
     baselines: bool = True
 
-    def reported(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         """Return those arguments that decide the result after all, which a problem's own may be."""
         return {}
 
@@ -299,13 +299,13 @@ class Experiment:
 
     def settings(self) -> dict[str, Any]:
         """Return what decides the result, complete and flat, as a results file reports it."""
-        found = {name: value for group in GROUPS for name, value in getattr(self, group).reported().items()}
+        found = {name: value for group in GROUPS for name, value in getattr(self, group).report().items()}
         return {name: _plain(value) for name, value in found.items() if name not in OF_THE_FILE}
 
     def class_defaults(self) -> dict[str, Any]:
         """Return what stands for a name that the settings of a results file lack: the defaults of the classes."""
         groups = [getattr(self, group) for group in GROUPS]
-        told = {name for group in groups for name in group.reported() if name not in OF_THE_FILE}
+        told = {name for group in groups for name in group.report() if name not in OF_THE_FILE}
         return {one.name: _plain(one.default) for group in groups for one in fields(group) if one.name in told}
 
     @property

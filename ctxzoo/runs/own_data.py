@@ -29,16 +29,16 @@ from ctxzoo.runs.command_line import (
     OWN,
     CommandLine,
     ExperimentParser,
-    typed_value,
+    find_typed,
+    format_settings,
     with_settings_file,
-    written_settings,
 )
 from ctxzoo.runs.experiment import Experiment, told
 from ctxzoo.runs.finish import print_summary
 from ctxzoo.runs.problem import CONTINUED, OF_A_CONTINUATION, Problem, choose_names, open_start
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.runs.tuning import Search, Trial, tuned_run
+from ctxzoo.runs.tuning import Search, Trial, search_run
 from ctxzoo.training.arguments import POSITIVE, Args, number
 from ctxzoo.training.libraries import check_optuna
 from ctxzoo.training.task import NonFiniteLossError
@@ -95,7 +95,7 @@ def parse_own(problem: Problem, arguments: Sequence[str]) -> CommandLine:
         OSError, ValueError: there is no such option, setting, architecture, variant or checkpoint.
     """
     words = with_settings_file(arguments)  # read once: it may be a pipe
-    chosen = {name: typed_value(words, name) for name in ("settings", "architecture", "variant", "init_from")}
+    chosen = {name: find_typed(words, name) for name in ("settings", "architecture", "variant", "init_from")}
     base = choose(problem, **{name: value for name, value in chosen.items() if value not in (None, "null")})
     parser = ExperimentParser(
         base,
@@ -190,7 +190,7 @@ def train_own(problem: Problem, line: CommandLine) -> Trained:
         check_optuna()
     card = CardOptions(example=own.example, licence=own.license, language=own.language)
     if card.example:
-        problem.card.typed_example(card.example)  # an error now, not when the training is over
+        problem.card.parse_example(card.example)  # an error now, not when the training is over
     if line.experiment.run.threads is not None:
         torch.set_num_threads(line.experiment.run.threads)
     datasets.disable_progress_bars()
@@ -206,7 +206,7 @@ def train_own(problem: Problem, line: CommandLine) -> Trained:
             run, resume = _plain_run(experiment, run_of), experiment.run.resume
             if own.tune is not None:
                 search = search_of(problem, experiment, line.typed, run_of)
-                found = tuned_run(search, minutes=own.tune, seed=experiment.seed, resume=resume, tell=say)
+                found = search_run(search, minutes=own.tune, seed=experiment.seed, resume=resume, tell=say)
                 assert isinstance(found, ExperimentRun)
                 run, resume = found, True
             elif resume and not run.spec.folder.is_dir():
@@ -256,7 +256,7 @@ def with_rows(experiment: Experiment, splits: OwnSplits) -> Experiment:
 
 def _run_of(problem: Problem, card: CardOptions, own: OwnArgs, experiment: Experiment) -> ExperimentRun:
     """Return one training, which keeps the settings by which it starts again."""
-    typed = written_settings(experiment, {OWN: replace(own, tune=None)}, problem.of_recipes)
+    typed = format_settings(experiment, {OWN: replace(own, tune=None)}, problem.of_recipes)
     return ExperimentRun(problem, experiment, card, typed)
 
 

@@ -12,7 +12,7 @@ from ctxzoo.data.files import check_writable
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.result import RunResult, read_result
 from ctxzoo.runs.spec import RunSpec
-from ctxzoo.training.run_folder import LOCK, locked_run, telling_of_full_disk
+from ctxzoo.training.run_folder import LOCK, lock_run, telling_of_full_disk
 
 LOG = "log.txt"
 
@@ -66,7 +66,7 @@ def execute(run: Run, *, resume: bool = False, quiet: bool = False) -> RunResult
     check_writable(Path(spec.results_dir), "--results_dir")
     with (
         telling_of_full_disk(spec.folder),
-        locked_run(spec.folder / LOCK, "--output_dir"),
+        lock_run(spec.folder / LOCK, "--output_dir"),
         _printing_to(spec.folder / LOG if quiet else None),
     ):
         (run.quiet() if quiet else run).work(resume=resume)

@@ -11,7 +11,7 @@ import lightning
 from ctxzoo.data.files import write_atomically
 from ctxzoo.hub.card import CardOptions
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.runs.command_line import written_settings
+from ctxzoo.runs.command_line import format_settings
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.run import Run
@@ -83,7 +83,7 @@ class ExperimentRun(Run):
         Raises:
             OSError, ValueError, FloatingPointError, TrainingInterrupted: see `Problem.train`.
         """
-        text = written_settings(self.experiment, {}) if self.typed is None else self.typed
+        text = format_settings(self.experiment, {}) if self.typed is None else self.typed
         write_atomically(self.spec.folder / SETTINGS_FILE, text.encode())
         self.problem.train(self, resume=resume)
 
@@ -121,7 +121,7 @@ class ExperimentRun(Run):
         in_first_process(lambda: self.finish(task, data, trainer, scores))
 
     def quiet(self) -> ExperimentRun:
-        typed = written_settings(self.experiment, {}) if self.typed is None else self.typed
+        typed = format_settings(self.experiment, {}) if self.typed is None else self.typed
         return replace(self, experiment=self.experiment.changed(progress=False), typed=typed)
 
     def build_data(self) -> Any:

@@ -17,7 +17,7 @@ from ctxzoo.data.notices import count_of, on_one_line
 from ctxzoo.runs.experiment import told
 from ctxzoo.runs.run import Run, execute
 from ctxzoo.runs.spaces import Between, Space, number_of_points, widened
-from ctxzoo.training.callbacks import watched_epochs
+from ctxzoo.training.callbacks import watch_epochs
 from ctxzoo.training.interrupted import TrainingPruned
 from ctxzoo.training.task import NonFiniteLossError
 
@@ -102,7 +102,7 @@ class Ended:
         return Trial(name=f"trial{self.number}", minutes=LEAST_SECONDS / 60)
 
 
-def tuned_run(search: Search, *, minutes: float, seed: int, resume: bool, tell: Callable[[str], None]) -> Run:
+def search_run(search: Search, *, minutes: float, seed: int, resume: bool, tell: Callable[[str], None]) -> Run:
     """Search for settings, and return the run of the best: executed with `resume`, it goes on where its trial ended.
 
     Each whole trial leaves a results file with the scores of validation in the folder of trials, and the best one its
@@ -121,7 +121,7 @@ def tuned_run(search: Search, *, minutes: float, seed: int, resume: bool, tell: 
     """
     spent, number = 0.0, 0
     best: Ended | None = None
-    for ended in carried_out(search, minutes=minutes, seed=seed, resume=resume):
+    for ended in run_trials(search, minutes=minutes, seed=seed, resume=resume):
         number, spent = ended.number + 1, spent + ended.seconds
         changes = _changes(ended.settings, search.start)
         if ended.score is None:
@@ -149,10 +149,10 @@ def tuned_run(search: Search, *, minutes: float, seed: int, resume: bool, tell: 
     return run
 
 
-def carried_out(search: Search, *, minutes: float, seed: int, resume: bool) -> Iterator[Ended]:
+def run_trials(search: Search, *, minutes: float, seed: int, resume: bool) -> Iterator[Ended]:
     """Yield the trials that are over, and then new ones as long as their time lasts, each when it is over.
 
-    Arguments and errors are those of `tuned_run`.
+    Arguments and errors are those of `search_run`.
     """
     study = Study(search, seed=seed, minutes=minutes, resume=resume)
     budget, spent, number = 60 * minutes, 0.0, 0
@@ -174,7 +174,7 @@ def _try(study: Study, drawn: Any, search: Search, number: int, seconds: float, 
     run = search.run_of(settings, Trial(name=f"trial{number}", minutes=max(seconds, LEAST_SECONDS) / 60))
     began = time.monotonic()
     try:
-        with watched_epochs(f"validation/{search.objective}", study.judge(drawn)):
+        with watch_epochs(f"validation/{search.objective}", study.judge(drawn)):
             result = execute(run, resume=resume, quiet=True)
     except TrainingPruned as error:
         shutil.rmtree(run.spec.folder, ignore_errors=True)

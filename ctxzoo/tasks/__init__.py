@@ -41,7 +41,7 @@ def commands_named(name: str) -> Any:
         ValueError: none of `PROBLEMS`; the message names them.
     """
     if name not in PROBLEMS:
-        raise ValueError(f"unknown task {name!r}; ctxzoo knows {_known()}")
+        raise ValueError(f"unknown task {name!r}; ctxzoo knows {_list_problems()}")
     module, problem = PROBLEMS[name]
     return getattr(import_module(module), problem)
 
@@ -54,10 +54,10 @@ def card_of(model_class: type[ZooPreTrainedModel]) -> TaskCard:
     """
     if model_class.zoo_task is None:
         raise ValueError(
-            f"a {model_class.__name__} does no task that ctxzoo can score and describe; it knows {_known()}"
+            f"a {model_class.__name__} does no task that ctxzoo can score and describe; it knows {_list_problems()}"
         )
     return card_named(model_class.zoo_task)
 
 
-def _known() -> str:
+def _list_problems() -> str:
     return ", ".join(PROBLEMS)

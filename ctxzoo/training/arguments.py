@@ -78,7 +78,7 @@ class Args:
         """Return the arguments by name."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
-    def reported(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         """Return the arguments by name as results tell them; paths of this machine, for example, are no part of one."""
         return self.values()
 

@@ -298,7 +298,7 @@ _JUDGES: ContextVar[tuple[JudgeEpochs, ...]] = ContextVar("judges of the trainin
 
 
 @contextmanager
-def watched_epochs(score: str, judge: Callable[[int, float], str | None]) -> Iterator[None]:
+def watch_epochs(score: str, judge: Callable[[int, float], str | None]) -> Iterator[None]:
     """Have the trainings of a block judged; see `JudgeEpochs`."""
     token = _JUDGES.set((JudgeEpochs(score, judge),))
     try:
@@ -308,7 +308,7 @@ def watched_epochs(score: str, judge: Callable[[int, float], str | None]) -> Ite
 
 
 def judges() -> tuple[JudgeEpochs, ...]:
-    """Return the callbacks of the `watched_epochs` around; none outside of it."""
+    """Return the callbacks of the `watch_epochs` around; none outside of it."""
     return _JUDGES.get()
 
 

@@ -121,7 +121,7 @@ class ClassificationTask(ZooTask):
         return model
 
     @abstractmethod
-    def classified(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def select_classified(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits (N, L) and labels (N,) of what a batch classifies, from the model's logits and the batch's labels."""
 
     def setup(self, stage: str) -> None:
@@ -143,7 +143,7 @@ class ClassificationTask(ZooTask):
 
     def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         output = self._output(batch)
-        logits, labels = self.classified(output.logits.float(), batch["labels"])
+        logits, labels = self.select_classified(output.logits.float(), batch["labels"])
         loss = F.cross_entropy(logits, labels, label_smoothing=self.hparams["label_smoothing"])
         auxiliary_loss = output.get("auxiliary_loss")
         return loss if auxiliary_loss is None else loss + auxiliary_loss
@@ -153,7 +153,7 @@ class ClassificationTask(ZooTask):
 
     def update_scores(self, scores: ClassificationScores, batch: dict[str, torch.Tensor], split: str) -> None:
         # In float32 also under mixed precision.
-        scores.update(*self.classified(self._output(batch).logits.float(), batch["labels"]))
+        scores.update(*self.select_classified(self._output(batch).logits.float(), batch["labels"]))
 
     def compute_scores(self, scores: ClassificationScores) -> dict[str, float]:
         return scores.compute()

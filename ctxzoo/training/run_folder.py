@@ -27,7 +27,7 @@ class RunLockedError(OSError):
 
 
 @contextmanager
-def locked_run(lock: Path, option: str) -> Iterator[None]:
+def lock_run(lock: Path, option: str) -> Iterator[None]:
     """Keep other runs out of the files of this one while the block lasts.
 
     The operating system gives the lock back when the process ends, however it ends. Of the processes that train
@@ -49,7 +49,8 @@ def locked_run(lock: Path, option: str) -> Iterator[None]:
         held.acquire(timeout=0)
     except Timeout:
         raise RunLockedError(
-            f"{lock.parent} belongs to another run, {_told(owner)}; wait for it, end it, or choose another {option}"
+            f"{lock.parent} belongs to another run, {_name_owner(owner)}; "
+            f"wait for it, end it, or choose another {option}"
         ) from None
     try:
         since = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -61,7 +62,7 @@ def locked_run(lock: Path, option: str) -> Iterator[None]:
         held.release()
 
 
-def _told(owner: Path) -> str:
+def _name_owner(owner: Path) -> str:
     try:
         owner_facts = json.loads(owner.read_text(encoding="utf-8"))
         return f"process {owner_facts['pid']} on {owner_facts['host']} since {owner_facts['since']}"

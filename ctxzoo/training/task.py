@@ -181,7 +181,7 @@ class ZooTask(lightning.LightningModule, ABC):
         )
 
     def training_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> torch.Tensor:
-        with noted_outputs(self.model) as noted:
+        with note_outputs(self.model) as noted:
             loss = self.training_loss(batch)
         if not torch.isfinite(loss):
             self._refuse_loss(loss, batch)
@@ -261,7 +261,7 @@ def build_model(
 
 
 @contextmanager
-def noted_outputs(model: Any) -> Iterator[dict[str, torch.Tensor]]:
+def note_outputs(model: Any) -> Iterator[dict[str, torch.Tensor]]:
     """Yield a dict that gets the `logged_outputs` of the base model, by name, of the last pass within the block."""
     noted: dict[str, torch.Tensor] = {}
 

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ctxzoo.data.notices import count_of
-from ctxzoo.word_vectors.rows import RowSelection, RowStore, quoted
-from ctxzoo.word_vectors.source import UTF8_MARK, checked_header, open_vector_file
+from ctxzoo.word_vectors.rows import RowSelection, RowStore, as_text
+from ctxzoo.word_vectors.source import UTF8_MARK, check_header, open_vector_file
 
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|nan|inf|infinity)", re.IGNORECASE)
 _LINES_FOR_WIDTH = 100
@@ -61,7 +61,7 @@ def _read_rows(
         name = file.name
         promised: int | None = None
         if glove_head is None:
-            promised, width = checked_header(name, file.stream.readline())
+            promised, width = check_header(name, file.stream.readline())
             width_from = "the header"
         else:
             width, width_from = _common_width(name, glove_head), "most of the first lines"
@@ -117,7 +117,7 @@ def _common_width(name: str, head: bytes) -> int:
     width = max(widths, key=lambda width: (widths[width], width), default=0)
     if width == 0:
         raise ValueError(
-            f"{name}: line 1: {quoted(lines[0].rstrip())} does not end in numbers; expected a word and its vector, "
+            f"{name}: line 1: {as_text(lines[0].rstrip())} does not end in numbers; expected a word and its vector, "
             "separated by single blanks, or a word2vec header, or a safetensors file"
         )
     return width
@@ -143,7 +143,7 @@ def _split_odd_line(here: str, line: bytes, width: int, width_from: str) -> tupl
         # A word with blanks may end in a number, but one number too many is by far the likelier reading.
         found = _trailing_numbers(line)
     if found is not None:
-        word = quoted(line.partition(b" ")[0])
+        word = as_text(line.partition(b" ")[0])
         raise ValueError(
             f"{here}: {count_of(found, 'numbers')} after the word {word}, expected {width} as in {width_from}"
         )
@@ -173,11 +173,11 @@ def _parse_carefully(here: str, numbers: bytes) -> list[float]:
     values = []
     for position, field in enumerate(numbers.split(b" "), start=1):
         if not _NUMBER.fullmatch(field):
-            raise ValueError(f"{here}: value {position} is {quoted(field)}, expected a number")
+            raise ValueError(f"{here}: value {position} is {as_text(field)}, expected a number")
         value = float(field)
         with np.errstate(over="ignore"):
             if not np.isfinite(np.float32(value)):
-                raise ValueError(f"{here}: value {position} is {quoted(field)}, expected a finite 32-bit number")
+                raise ValueError(f"{here}: value {position} is {as_text(field)}, expected a finite 32-bit number")
         values.append(value)
     return values
 
@@ -195,7 +195,7 @@ def read_word2vec_binary(
     with open_vector_file(path, progress) as file:
         name = file.name
         header = file.stream.readline()
-        rows, dim = checked_header(name, header)
+        rows, dim = check_header(name, header)
         store = RowStore(name, "row", dim)
         pending: list[tuple[int, int, bytes]] = []
         block = b""
@@ -230,7 +230,7 @@ def read_word2vec_binary(
                     found = len(block) - position - length
                     raise ValueError(
                         f"{name}: row {row} (byte {block_start + position}): the file ends after {found} bytes of "
-                        f"the vector of {quoted(word)}, expected {4 * dim}; it may be cut short"
+                        f"the vector of {as_text(word)}, expected {4 * dim}; it may be cut short"
                     )
             if selection.keeps(row, word):
                 store.add_word(word, row)

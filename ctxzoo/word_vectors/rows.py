@@ -23,7 +23,7 @@ def spellings(word: str, fold_digits: bool = False) -> tuple[str, ...]:
     return variants if folded == word else (*variants, *case_variants(folded))
 
 
-def quoted(raw: bytes, longest: int = 60) -> str:
+def as_text(raw: bytes, longest: int = 60) -> str:
     """Return bytes of a file as they are shown in an error: readable, on one line, cut when long."""
     text = raw[:longest].decode("utf-8", errors="backslashreplace")
     return repr(text) + ("…" if len(raw) > longest else "")

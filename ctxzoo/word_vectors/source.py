@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ctxzoo.data.unpacking import bounded, refuse_large_members
-from ctxzoo.word_vectors.rows import quoted
+from ctxzoo.word_vectors.rows import as_text
 
 VectorFormat = Literal["glove", "word2vec text", "word2vec binary", "safetensors"]
 
@@ -194,7 +194,7 @@ def recognise_format(name: str, head: bytes) -> VectorFormat:
     first, line_end, rest = head.partition(b"\n")
     if not line_end and len(head) == HEAD_BYTES:
         raise ValueError(
-            f"{name}: no line end in the first {HEAD_BYTES:,} bytes, which start with {quoted(head)}; expected "
+            f"{name}: no line end in the first {HEAD_BYTES:,} bytes, which start with {as_text(head)}; expected "
             "GloVe text, word2vec text or binary, or safetensors"
         )
     if parse_header(first) is None:
@@ -210,7 +210,7 @@ def parse_header(line: bytes) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def checked_header(name: str, line: bytes) -> tuple[int, int]:
+def check_header(name: str, line: bytes) -> tuple[int, int]:
     """Return (rows, dim), as the first line of a word2vec file gives them.
 
     Raises:
@@ -219,12 +219,12 @@ def checked_header(name: str, line: bytes) -> tuple[int, int]:
     header = parse_header(line)
     if header is None or 0 in header:
         raise ValueError(
-            f"{name}: line 1: the header is {quoted(line.strip())}, expected the number of rows and the dimension, "
+            f"{name}: line 1: the header is {as_text(line.strip())}, expected the number of rows and the dimension, "
             "both above 0"
         )
     if header[1] > _LARGEST_DIM:
         raise ValueError(
-            f"{name}: line 1: the header is {quoted(line.strip())}, expected a dimension of at most {_LARGEST_DIM:,}; "
+            f"{name}: line 1: the header is {as_text(line.strip())}, expected a dimension of at most {_LARGEST_DIM:,}; "
             "correct the header, or get the file again"
         )
     return header

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.catalogue.download import RawFilesMissingError, WrongContentError, cached_path, fetch, handed_over
+from ctxzoo.catalogue.download import RawFilesMissingError, WrongContentError, cached_path, fetch, find_raw_files
 from ctxzoo.catalogue.entry import RawFile
 from tests.support.file_server import FileServer
 
@@ -107,11 +107,11 @@ def test_files_of_one_name_do_not_meet() -> None:
 def test_files_that_were_fetched_by_hand(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(CONTENT)
     file, other = RawFile("https://x.org/a.bin", sha256=SHA256), RawFile("https://x.org/z", "b.bin")
-    assert handed_over([file], tmp_path) == {"a.bin": tmp_path / "a.bin"}
+    assert find_raw_files([file], tmp_path) == {"a.bin": tmp_path / "a.bin"}
     with pytest.raises(RawFilesMissingError, match=r"lacks 1 of 2 files: b\.bin") as caught:
-        handed_over([file, other], tmp_path)
+        find_raw_files([file, other], tmp_path)
     assert caught.value.files == (other,)
     (tmp_path / "a.bin").write_bytes(b"other")
     with pytest.raises(WrongContentError, match=r"fetch it again from https://x\.org/a\.bin"):
-        handed_over([file], tmp_path)
+        find_raw_files([file], tmp_path)
     assert (tmp_path / "a.bin").exists(), "a person's file is not removed"

@@ -9,7 +9,7 @@ import pytest
 
 from ctxzoo.catalogue import order
 from ctxzoo.catalogue.entry import RawFileError
-from ctxzoo.catalogue.order import arranged, key_of
+from ctxzoo.catalogue.order import apply_order, key_of
 from ctxzoo.catalogue.read_samples import headlines, repaired, wikipedia_sample, yelp_sample
 
 
@@ -26,7 +26,7 @@ def test_rows_are_arranged_and_absent_ones_left_out(monkeypatch: pytest.MonkeyPa
         {"t": "b", "n": 1, "x": 3},
         {"t": "a", "n": 0, "x": 4},
     ]
-    assert arranged(rows, ("t", "n"), "any") == {
+    assert apply_order(rows, ("t", "n"), "any") == {
         "train": {"t": ["b", "a"], "n": [1, 0], "x": [3, 1]},
         "test": {"t": ["a"], "n": [1], "x": [2]},
     }

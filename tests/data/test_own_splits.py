@@ -15,7 +15,7 @@ from ctxzoo.data.own_splits import (
     OwnRows,
     draw_parts,
     group_numbers,
-    joined_groups,
+    join_groups,
     text_key,
     write_own_splits,
 )
@@ -90,7 +90,7 @@ def test_a_class_with_too_few_groups_is_in_the_rest() -> None:
 def test_groups_that_share_a_row_are_one() -> None:
     first = {"train": numbers(0, 0, 1, 2), "test": numbers(3, 2)}
     second = {"train": numbers(0, 1, 1, 2), "test": numbers(3, 4)}
-    joined = joined_groups(first, second)
+    joined = join_groups(first, second)
     train, test = joined["train"], joined["test"]
     assert train[0] == train[1] == train[2]  # 0 and 1 by the first, 1 and 2 by the second
     assert len({int(train[0]), int(train[3]), int(test[0])}) == 3

@@ -8,7 +8,7 @@ import pytest
 
 from ctxzoo.hub import card_parts
 from ctxzoo.hub.card import build_card
-from ctxzoo.hub.card_parts import how_to_install, release_of, saved_with
+from ctxzoo.hub.card_parts import describe_release, how_to_install, release_of
 from ctxzoo.hub.packing import card_with_code
 from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING
 from ctxzoo.version import version
@@ -50,7 +50,7 @@ def test_a_card_names_release_and_source(monkeypatch: pytest.MonkeyPatch) -> Non
     assert release_of(card) is None
     packed = card_with_code(card, {})
     assert release_of(packed) == version()
-    assert saved_with() in packed
+    assert describe_release() in packed
     assert re.findall(r"pip install [^`]*", card) == ["pip install ."]
     monkeypatch.setenv("CTXZOO_URL", URL)
     card = build_card(tiny_result(), model.config, task=QUESTION_ANSWERING, example=example)

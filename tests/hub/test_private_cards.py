@@ -85,12 +85,12 @@ def test_an_example_of_private_data_is_ours(task: Any, model: Any, tokenizer: An
 def test_a_text_for_the_example_is_the_users() -> None:
     options: Any = {"model": toy_model(), "tokenizer": toy_tokenizer(), "data": NoData()}
     assert card_example(TEXT_CLASSIFICATION, PRIVATE, **options, chosen="w1 w2")["text"] == "w1 w2"
-    asked = QUESTION_ANSWERING.typed_example("Who came? | Anna came.")
+    asked = QUESTION_ANSWERING.parse_example("Who came? | Anna came.")
     assert asked == {"question": "Who came?", "context": "Anna came."}
     with pytest.raises(ValueError, match=r'expected a question and its context, as "Who came\? \| Anna came\."'):
-        QUESTION_ANSWERING.typed_example("Who came?")
+        QUESTION_ANSWERING.parse_example("Who came?")
     with pytest.raises(ValueError, match="the example in a card of regression is no text"):
-        REGRESSION.typed_example("1, 2")
+        REGRESSION.parse_example("1, 2")
 
 
 def card(dataset: str = PRIVATE, config: Any = None, **options: Any) -> str:

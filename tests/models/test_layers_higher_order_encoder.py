@@ -18,7 +18,7 @@ from ctxzoo.models.layers_higher_order_encoder import (
     build_higher_order_attention,
 )
 from ctxzoo.models.modeling_higher_order_encoder import HigherOrderEncoderForCausalLM, HigherOrderEncoderModel
-from recipes.long_context_esa import PAIRS, OneLayer, marked_products
+from recipes.long_context_esa import PAIRS, OneLayer, draw_marked_products
 from tests.support.result_shapes import ResultShapes
 
 SIZES: dict[str, Any] = {"vocab_size": 20, "word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_layers": 2}
@@ -350,7 +350,7 @@ def accuracy_on_marked_products(kind: str, steps: int = 2000) -> float:
     generator = torch.Generator().manual_seed(0)
     right = 0
     for _ in range(steps):
-        tokens, labels = marked_products(64, generator)
+        tokens, labels = draw_marked_products(64, generator)
         found = model(tokens)
         optimizer.zero_grad()
         F.cross_entropy(found, labels).backward()
@@ -358,7 +358,7 @@ def accuracy_on_marked_products(kind: str, steps: int = 2000) -> float:
         right = right + 1 if bool((found.argmax(dim=1) == labels).all()) else 0
         if right == 20:
             break
-    tokens, labels = marked_products(2000, generator)
+    tokens, labels = draw_marked_products(2000, generator)
     with torch.no_grad():
         return float((model(tokens).argmax(dim=1) == labels).float().mean())
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from recipes.long_context_esa import IGNORED, WORDS, copies, marked_products, recalls
+from recipes.long_context_esa import IGNORED, WORDS, copies, draw_marked_products, recalls
 from tests.support.recipe_here import recipe_here
 
 
@@ -32,7 +32,7 @@ def test_recalls_ask_for_the_value_that_a_key_had() -> None:
 
 
 def test_the_product_is_that_of_the_two_marked_signs() -> None:
-    steps, labels = marked_products(50, torch.Generator().manual_seed(0))
+    steps, labels = draw_marked_products(50, torch.Generator().manual_seed(0))
     for tokens, label in zip(steps, labels, strict=True):
         marked = tokens[tokens[:, 1] == 1, 0]
         assert len(marked) == 2

@@ -7,7 +7,7 @@ import pytest
 from ctxzoo.results.table_parts import (
     best_epoch,
     best_epoch_column,
-    changed_settings,
+    format_changes,
     markdown_table,
     mean_and_deviation,
     minutes,
@@ -63,11 +63,11 @@ def test_a_run_is_counted_once() -> None:
 def test_changed_settings_of_several_columns_say_to_which_they_belong() -> None:
     plain = make_run(settings={"dropout": 0.0, "bound": 1.0})
     narrow, wide = (make_run(settings={"dropout": 0.5, "bound": bound}) for bound in (0.1, 0.5))
-    assert changed_settings({"MR": (narrow, plain), "CR": (narrow, plain)}) == " (bound 0.1, dropout 0.5)"
-    found = changed_settings({"MR": (narrow, plain), "CR": (narrow, plain), "MPQA": (wide, plain)})
+    assert format_changes({"MR": (narrow, plain), "CR": (narrow, plain)}) == " (bound 0.1, dropout 0.5)"
+    found = format_changes({"MR": (narrow, plain), "CR": (narrow, plain), "MPQA": (wide, plain)})
     assert found == " (dropout 0.5; for MR, CR: bound 0.1; for MPQA: bound 0.5)"
-    assert changed_settings({"MR": (narrow, plain), "CR": (plain, plain)}) == " (for MR: bound 0.1, dropout 0.5)"
-    assert changed_settings({"MR": (plain, plain)}) == ""
+    assert format_changes({"MR": (narrow, plain), "CR": (plain, plain)}) == " (for MR: bound 0.1, dropout 0.5)"
+    assert format_changes({"MR": (plain, plain)}) == ""
 
 
 def test_a_mean_is_of_runs_that_were_made_alike() -> None:

@@ -21,7 +21,7 @@ from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 from ctxzoo.training.callbacks import SameSettings, StepSeed
 from ctxzoo.training.process_group import check_batches
-from ctxzoo.training.run_folder import LOCK, RunLockedError, locked_run
+from ctxzoo.training.run_folder import LOCK, RunLockedError, lock_run
 from recipes import squad_bidaf, wikipedia_attention_cbow
 from tests.support.classifier_runs import classifier_run
 from tests.support.subprocesses import REPOSITORY_ROOT
@@ -61,7 +61,7 @@ def test_a_second_run_of_one_name_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = classifier_run(tmp_path)
     run.spec.folder.mkdir(parents=True)
-    with locked_run(run.spec.folder / LOCK, "--output_dir"), pytest.raises(RunLockedError, match="--output_dir"):
+    with lock_run(run.spec.folder / LOCK, "--output_dir"), pytest.raises(RunLockedError, match="--output_dir"):
         execute(run)
 
 
@@ -105,7 +105,7 @@ def test_a_second_linear_run_of_one_name_is_refused(tmp_path, monkeypatch):
     of_sample = LinearRun.of(linear_base("r").changed(results_dir=str(tmp_path)), "bigram_nbsvm")
     run = LinearRun(TEXT_CLASSIFICATION, of_sample)
     run.spec.folder.mkdir(parents=True)
-    with locked_run(run.spec.folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
+    with lock_run(run.spec.folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
         execute(run)
 
 
@@ -114,14 +114,14 @@ def test_a_second_training_of_word_vectors_is_refused(tmp_path, monkeypatch):
     folder = tmp_path / "wikipedia_attention_cbow" / "attention_cbow-sample-train-seed0-b20"
     folder.mkdir(parents=True)
     options = ["--dataset", "sample", "--output_dir", str(tmp_path), "--results_dir", str(tmp_path)]
-    with locked_run(folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
+    with lock_run(folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
         wikipedia_attention_cbow.STUDY.run(options)
 
 
 def test_a_second_reader_of_one_name_is_refused(tmp_path):
     folder = tmp_path / "squad_bidaf" / "learned_char7-sample-seed224"
     folder.mkdir(parents=True)
-    with locked_run(folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
+    with lock_run(folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
         squad_bidaf.STUDY.run(["--dataset", "sample", "--output_dir", str(tmp_path), "--results_dir", str(tmp_path)])
 
 

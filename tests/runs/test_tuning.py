@@ -18,7 +18,7 @@ from ctxzoo.runs import tuning
 from ctxzoo.runs.experiment import Experiment, OptimizerArgs, TrainerArgs
 from ctxzoo.runs.spaces import Between, widened
 from ctxzoo.runs.spec import RunSpec
-from ctxzoo.runs.tuning import TUNED, Search, Study, Trial, tuned_run
+from ctxzoo.runs.tuning import TUNED, Search, Study, Trial, search_run
 from ctxzoo.tasks.text_classification.experiments import TextData, TextModel
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 from ctxzoo.training.callbacks import judges
@@ -118,7 +118,7 @@ class Planted:
 def carry_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, list[str]]]:
     """A function that searches among planted trainings, and gives the run that is kept, and what was said."""
 
-    def carried_out(
+    def run_trials(
         planted: Planted,
         space: Mapping[str, Any],
         *,
@@ -132,10 +132,10 @@ def carry_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
         said: list[str] = []
         search = search_for(tmp_path, space, start)
         # None is begun with less than half a second left.
-        run = tuned_run(search, minutes=(trials - 0.4) / 60, seed=seed, resume=resume, tell=said.append)
+        run = search_run(search, minutes=(trials - 0.4) / 60, seed=seed, resume=resume, tell=said.append)
         return run, said
 
-    return carried_out
+    return run_trials
 
 
 def peak(settings: Mapping[str, Any]) -> list[float]:

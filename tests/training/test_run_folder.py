@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
-from ctxzoo.training.run_folder import FullDiskError, RunLockedError, locked_run, telling_of_full_disk
+from ctxzoo.training.run_folder import FullDiskError, RunLockedError, lock_run, telling_of_full_disk
 from tests.support.doors import offline
 from tests.support.warm_python import run_warm
 
@@ -26,18 +26,18 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
 def test_the_second_is_told_who_has_it_and_the_third_comes_in(tmp_path):
     lock = tmp_path / "lock"
-    with locked_run(lock, "--output_dir"):
+    with lock_run(lock, "--output_dir"):
         told = rf"belongs to another run, process {os.getpid()} on \S+ since 20\d\d-.*choose another --output_dir"
-        with pytest.raises(RunLockedError, match=told), locked_run(lock, "--output_dir"):
+        with pytest.raises(RunLockedError, match=told), lock_run(lock, "--output_dir"):
             pass
-        with pytest.raises(RunLockedError, match=re.escape(str(tmp_path))), locked_run(lock, "--output_dir"):
+        with pytest.raises(RunLockedError, match=re.escape(str(tmp_path))), lock_run(lock, "--output_dir"):
             pass
-    with locked_run(lock, "--output_dir"):
+    with lock_run(lock, "--output_dir"):
         pass
 
 
 def hold(lock: Path, ready: Connection) -> None:
-    with locked_run(lock, "--output_dir"):
+    with lock_run(lock, "--output_dir"):
         ready.send("locked")
         time.sleep(600)
 
@@ -49,18 +49,18 @@ def test_a_process_that_is_killed_gives_it_back(tmp_path):
     other = fork.Process(target=hold, args=(lock, there), daemon=True)
     other.start()
     assert here.recv() == "locked"
-    with pytest.raises(RunLockedError, match=f"process {other.pid} on "), locked_run(lock, "--output_dir"):
+    with pytest.raises(RunLockedError, match=f"process {other.pid} on "), lock_run(lock, "--output_dir"):
         pass
     other.kill()
     other.join()
-    with locked_run(lock, "--output_dir"):
+    with lock_run(lock, "--output_dir"):
         assert f'"pid": {os.getpid()}' in lock.with_name("lock.owner").read_text()
 
 
 def test_other_processes_of_one_training_pass(tmp_path, monkeypatch):
-    with locked_run(tmp_path / "lock", "--output_dir"):
+    with lock_run(tmp_path / "lock", "--output_dir"):
         monkeypatch.setattr(rank_zero_only, "rank", 1)
-        with locked_run(tmp_path / "lock", "--output_dir"):
+        with lock_run(tmp_path / "lock", "--output_dir"):
             pass
         monkeypatch.undo()
 

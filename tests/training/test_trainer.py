@@ -14,7 +14,7 @@ from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger
 
 from ctxzoo.data.files import check_writable
-from ctxzoo.training.callbacks import ExponentialMovingAverage, StepSeed, judges, watched_epochs
+from ctxzoo.training.callbacks import ExponentialMovingAverage, StepSeed, judges, watch_epochs
 from ctxzoo.training.classification import ClassificationTask
 from ctxzoo.training.interrupted import TrainingPruned
 from ctxzoo.training.trainer import (
@@ -249,7 +249,7 @@ def test_a_training_is_judged_after_each_epoch_but_the_last_and_may_be_ended(tmp
         return "worse than most" if len(asked) > 2 else None
 
     handler = signal.getsignal(signal.SIGINT)
-    with watched_epochs("validation/f1", judge):
+    with watch_epochs("validation/f1", judge):
         trainer = train(tmp_path / "data", tmp_path / "whole")
         assert trainer.current_epoch == 3
         assert [epochs for epochs, _ in asked] == [1, 2]
@@ -258,6 +258,6 @@ def test_a_training_is_judged_after_each_epoch_but_the_last_and_may_be_ended(tmp
     assert asked[2] == asked[0]  # the same training
     assert judges() == ()
     assert signal.getsignal(signal.SIGINT) is handler
-    with watched_epochs("validation/no_such_score", judge):
+    with watch_epochs("validation/no_such_score", judge):
         train(tmp_path / "data", tmp_path / "other")
     assert len(asked) == 3

@@ -75,7 +75,7 @@ class KneserNey:
         self.words = words
         self.end_id = end_id
         self._base = int(max(tokens.max(), end_id)) + 1  # above all ids, for keys
-        text, at = _padded(tokens, order, end_id)
+        text, at = _pad_lines(tokens, order, end_id)
         self._orders: list[_Order] = []
         # Of each position of the text, of the padding too, the number of the n-gram that ends there.
         ending = np.zeros((order + 1, len(text)), np.int64)
@@ -112,7 +112,7 @@ class KneserNey:
         Args:
             tokens: (N,) ids; one that the training text does not have is a word like any other.
         """
-        text, at = _padded(tokens, self.order, self.end_id)
+        text, at = _pad_lines(tokens, self.order, self.end_id)
         known = np.where(text < self._base, text, 0)
         ending = np.zeros(len(text), np.int64)
         found = np.full(len(text), 1.0 / self.words)
@@ -144,7 +144,7 @@ def discounts_of(counts: Ids) -> Floats:
     return np.array([0.0, *modified]) if min(modified) > 0 else alike
 
 
-def _padded(tokens: Ids, order: int, end_id: int) -> tuple[Ids, Ids]:
+def _pad_lines(tokens: Ids, order: int, end_id: int) -> tuple[Ids, Ids]:
     """Return the text with `order` - 1 end marks before each line, and (N,) where the tokens stand there."""
     before = np.zeros(len(tokens), np.int64)
     before[1:] = tokens[:-1] == end_id

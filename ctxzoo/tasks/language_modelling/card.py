@@ -81,7 +81,7 @@ class LanguageModellingCard(TaskCard):
             without_package=WITHOUT_PACKAGE,
         )
 
-    def typed_example(self, text: str) -> dict[str, Any]:
+    def parse_example(self, text: str) -> dict[str, Any]:
         return {"prompt": text}
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, str]:

@@ -28,7 +28,7 @@ from ctxzoo.data.text_columns import (
     RowChecks,
     are_blank,
     find_columns,
-    joined_texts_of,
+    join_text_columns,
     names_of,
 )
 from ctxzoo.data.text_files import file_kind, file_lines
@@ -67,7 +67,7 @@ def read_lines(dataset: str, data_dir: str | None = None, text_column: ColumnNam
             .tsv (both with a header), .jsonl or .parquet file; all rows of a file are the split "train"; a folder or
             Hub id that `datasets` can load, of which the splits train, validation and test are read.
         data_dir: Folder searched for Hub ids; default: see `data_folder`.
-        text_column: One name, or several, whose texts are put together by `joined_text`; default the first of
+        text_column: One name, or several, whose texts are put together by `join_text`; default the first of
             `TEXT_COLUMNS` that is there.
 
     Raises:
@@ -107,7 +107,7 @@ def check_lines(
         TextFormatError: as in `read_lines`.
     """
     where = {name: (origin or {}).get(name, f"split {name!r}") for name in splits}
-    lines = {name: _checked(where[name], split, text_column) for name, split in splits.items()}
+    lines = {name: _check_split(where[name], split, text_column) for name, split in splits.items()}
     cut = {name: pieces for name, texts in lines.items() if len(pieces := _pieces(texts)) > 1}
     for name, pieces in cut.items():
         note(
@@ -159,11 +159,11 @@ def _dataset_of(texts: pa.ChunkedArray | list[str]) -> datasets.Dataset:
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table({TEXT: column})))
 
 
-def _checked(where: str, split: datasets.Dataset, text_column: ColumnNames) -> pa.ChunkedArray:
+def _check_split(where: str, split: datasets.Dataset, text_column: ColumnNames) -> pa.ChunkedArray:
     table: pa.Table = split.with_format("arrow")[:]
     checks = RowChecks(where, len(split))
     names = find_columns(where, split.column_names, {TEXT: (text_column, TEXT_COLUMNS)})[0]
-    texts = joined_texts_of(checks, table, names)
+    texts = join_text_columns(checks, table, names)
     checks.refuse(
         pc.fill_null(pc.match_substring(texts, END_MARK), False),
         texts,

@@ -98,7 +98,7 @@ def gates_of_split(
                 raise ValueError(f"cell {encoder.config.cell!r} draws no gates, so that none are correlated")
             weight = float(mask.sum())
             of_batch = [_sums(one) for one in found]
-            sums = of_batch if not sums else [_added(*pair) for pair in zip(sums, of_batch, strict=True)]
+            sums = of_batch if not sums else [_add_values(*pair) for pair in zip(sums, of_batch, strict=True)]
             dead.append([one.dead_fraction * weight for one in found])
             steps += weight
     return [
@@ -122,7 +122,7 @@ def _layer_gates(means: dict[str, torch.Tensor], dead_fraction: float) -> LayerG
     return LayerGates(**means, **deviations, dead_fraction=dead_fraction)
 
 
-def _added(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def _add_values(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name: value + second[name] for name, value in first.items()}
 
 

@@ -98,7 +98,7 @@ def check_music(splits: Mapping[str, datasets.Dataset], *, origin: str = "the da
     Raises:
         TextFormatError: as in `read_music`.
     """
-    checked = {name: _checked(f"{origin}, split {name!r}", split) for name, split in splits.items()}
+    checked = {name: _check_split(f"{origin}, split {name!r}", split) for name, split in splits.items()}
     return MusicSplits(checked, {name: dataset_fingerprint(split) for name, split in checked.items()})
 
 
@@ -161,13 +161,13 @@ def _of_midi(files: list[Path], folder: Path, grid: Grid) -> datasets.Dataset:
     return datasets.Dataset.from_dict(pieces)
 
 
-def _checked(where: str, split: datasets.Dataset) -> datasets.Dataset:
+def _check_split(where: str, split: datasets.Dataset) -> datasets.Dataset:
     if len(split) == 0:
         raise TextFormatError(f"{where}: no rows; expected at least one piece")
     table: pa.Table = split.with_format("arrow")[:]
     if NOTES not in table.column_names:
         raise TextFormatError(f"{where}: no column {NOTES!r}; there are {table.column_names}")
-    notes = _nested(where, plain_column(table.column(NOTES)).combine_chunks())
+    notes = _read_keys(where, plain_column(table.column(NOTES)).combine_chunks())
     lengths = notes.value_lengths().to_numpy(zero_copy_only=False)
     _refuse_row(where, lengths == 0, "the piece has no step; leave the row out")
     if NUM_STEPS in table.column_names:
@@ -183,7 +183,7 @@ def _checked(where: str, split: datasets.Dataset) -> datasets.Dataset:
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table(content)))
 
 
-def _nested(where: str, notes: pa.Array) -> pa.ListArray:
+def _read_keys(where: str, notes: pa.Array) -> pa.ListArray:
     """Return the column with 64-bit keys; pieces and steps that are missing, and other types, are refused."""
     kind = notes.type
     inner = kind.value_type if pa.types.is_list(kind) else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 
 from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_parts import Snippets, card_table, repo_line, shown_prediction, text_assignment
+from ctxzoo.hub.card_parts import Snippets, card_table, format_prediction, repo_line, text_assignment
 from ctxzoo.hub.task_card import Metric, TaskCard, vocabulary_lines
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
@@ -175,7 +175,7 @@ class QuestionAnsweringCard(TaskCard):
 
     def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
         context = text_assignment("context", example["context"])
-        shown = shown_prediction(example, ("score", "start", "end", "answer", "no_answer_score"))
+        shown = format_prediction(example, ("score", "start", "end", "answer", "no_answer_score"))
         return Snippets(
             example=f"{repo_line(repo_id)}\nquestion = {example['question']!r}\n{context}",
             with_package=WITH_PACKAGE,
@@ -188,7 +188,7 @@ class QuestionAnsweringCard(TaskCard):
         answer: dict[str, Any] = reader(question=inputs["question"], context=inputs["context"])
         return answer
 
-    def typed_example(self, text: str) -> dict[str, Any]:
+    def parse_example(self, text: str) -> dict[str, Any]:
         question, between, context = text.partition("|")
         if not (between and question.strip() and context.strip()):
             raise ValueError(f'--example {text!r}: expected a question and its context, as "Who came? | Anna came."')

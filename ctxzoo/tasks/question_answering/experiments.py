@@ -53,8 +53,8 @@ class QuestionData(DataArgs):
     min_word_count: int | None = number(None, SIZE)
     pool_batches: int = number(POOL_BATCHES, SIZE)
 
-    def reported(self) -> dict[str, Any]:
-        return {**super().reported(), "train_source": None if self.finish_source else self.train_source}
+    def report(self) -> dict[str, Any]:
+        return {**super().report(), "train_source": None if self.finish_source else self.train_source}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,8 +119,8 @@ class ReaderStart(VectorStart):
     vectors_name: str | None = None
     product_start: float | None = number(None, COUNT)
 
-    def reported(self) -> dict[str, Any]:
-        told = {**super().reported(), "word_vectors": self.vectors_name}
+    def report(self) -> dict[str, Any]:
+        told = {**super().report(), "word_vectors": self.vectors_name}
         del told["vectors_name"]
         return told
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ctxzoo.results.figures import SMALL_PRINT, fonts, new_figure, save_figure, shown_word
+from ctxzoo.results.figures import SMALL_PRINT, fonts, format_word, new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +42,7 @@ def plot_similarity(
         ValueError: shapes and words disagree, the values are no similarities, or ``highlight`` is outside the context.
         ImportError: matplotlib is missing.
     """
-    scores = _checked_scores(similarity, len(context_words), len(question_words))
+    scores = _check_scores(similarity, len(context_words), len(question_words))
     if highlight is not None and not 0 <= highlight[0] <= highlight[1] < len(context_words):
         raise ValueError(f"highlight {highlight} is no (first, last) within {len(context_words)} context words")
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -53,8 +53,8 @@ def plot_similarity(
     axes = figure.subplots()
     image = axes.imshow(weights[first:stop].T, cmap="Blues", vmin=0.0, aspect="auto", interpolation="nearest")
     text: dict[str, Any] = {"fontsize": 9, "parse_math": False, "fontfamily": fonts()}
-    axes.set_xticks(range(stop - first), [shown_word(word) for word in context_words[first:stop]], rotation=90, **text)
-    axes.set_yticks(range(len(question_words)), [shown_word(word) for word in question_words], **text)
+    axes.set_xticks(range(stop - first), [format_word(word) for word in context_words[first:stop]], rotation=90, **text)
+    axes.set_yticks(range(len(question_words)), [format_word(word) for word in question_words], **text)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_xticks(np.arange(0.5, stop - first - 1), minor=True)
@@ -89,7 +89,7 @@ def _mark_answer(axes: Axes, first: int, last: int, rows: int) -> None:
         label.set_fontweight("bold")
 
 
-def _checked_scores(similarity: NDArray[Any], context: int, question: int) -> NDArray[np.float64]:
+def _check_scores(similarity: NDArray[Any], context: int, question: int) -> NDArray[np.float64]:
     scores = np.asarray(similarity, dtype=np.float64)
     if not context or not question or scores.shape != (context, question):
         raise ValueError(

@@ -52,7 +52,7 @@ class QuestionAnswers:
         if missing:
             told = f"no column {', '.join(map(repr, missing))}; there are {list(rows[0])}, expected {list(COLUMNS)}"
             raise SquadFormatError(f"{stream.name}: {told}")
-        identifiers = [self._checked(row, stream.name) for row in rows]
+        identifiers = [self._check_row(row, stream.name) for row in rows]
         asked = [
             {name: row[name] for name in COLUMNS}
             for row, identifier in zip(rows, identifiers, strict=True)
@@ -61,7 +61,7 @@ class QuestionAnswers:
         found = iter(self.reader(asked, batch_size=self.batch_size, **self.options))
         return [None if identifier is None else self._answer(identifier, next(found)) for identifier in identifiers]
 
-    def _checked(self, row: Row, name: str) -> str | None:
+    def _check_row(self, row: Row, name: str) -> str | None:
         where = f"{name}, row {self.rows}"
         identifier = str(row.get(ID, self.rows))
         self.rows += 1

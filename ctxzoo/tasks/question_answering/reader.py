@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE
-from ctxzoo.data.own_splits import RowGroups, group_numbers, joined_groups, text_key
+from ctxzoo.data.own_splits import RowGroups, group_numbers, join_groups, text_key
 from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.sources import (
     DatasetFileError,
@@ -149,7 +149,7 @@ def check_squad(
     unanswerable: str | None = None
     for name, dataset in splits.items():
         where = (origin or {}).get(name, f"split {name!r}")
-        rows = _Rows(where, _normalised(where, dataset))
+        rows = _Rows(where, _normalize_columns(where, dataset))
         rows.check()
         rows = rows.kept()
         rows.check_answers()
@@ -177,7 +177,7 @@ def question_groups(checked: SquadSplits) -> RowGroups:
             for name, split in splits.items()
         }
     )
-    groups = joined_groups(contexts, titles)
+    groups = join_groups(contexts, titles)
     return RowGroups(groups=groups, unit="questions", together="questions on one article")
 
 
@@ -198,7 +198,7 @@ def _version(
     return version or ("1.1" if unanswerable is None else "2.0")
 
 
-def _normalised(where: str, dataset: datasets.Dataset) -> datasets.Dataset:
+def _normalize_columns(where: str, dataset: datasets.Dataset) -> datasets.Dataset:
     """Return the dataset with the five columns in order and in their types; a copy only where a type differs."""
     missing = [column for column in COLUMNS if column not in dataset.column_names]
     if missing:
@@ -328,7 +328,7 @@ class _Rows:
                 continue
             nearest = _nearest(context, text, start)
             if nearest is None or not fix:
-                self._leave_out(row, _misplaced(context, text, start, nearest))
+                self._leave_out(row, _find_nearest(context, text, start, nearest))
             else:
                 flat_starts[position] = nearest
                 moved += 1
@@ -391,7 +391,7 @@ def _nearest(context: str, text: str, start: int) -> int | None:
     return best
 
 
-def _misplaced(context: str, text: str, start: int, nearest: int | None) -> str:
+def _find_nearest(context: str, text: str, start: int, nearest: int | None) -> str:
     if start < 0:
         problem = f"answer_start is {start}; expected 0 or more"
     else:

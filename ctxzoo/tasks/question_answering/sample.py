@@ -136,17 +136,17 @@ class _Writer:
     def _paragraph(self, title: str) -> Paragraph:
         draws = self._draws
         used: set[str] = set()
-        main, side = draws.shuffled(list(ARTICLES))[:2]
+        main, side = draws.draw_order(list(ARTICLES))[:2]
         counts = {main: 3, side: 1} if draws.chance(0.5) else {main: 3}
         holders: dict[Relation, list[Entity]] = {}
         present: dict[str, list[Entity]] = {}
         for entity_type, count in counts.items():
             present[entity_type] = entities = [self._entity(entity_type, used) for _ in range(count)]
-            own = draws.shuffled(self._relations[entity_type])[: 2 + draws.below(2)]
+            own = draws.draw_order(self._relations[entity_type])[: 2 + draws.below(2)]
             for relation in own:
                 # Mostly all entities but one have it: values to confuse, and one entity whose question has no answer.
                 have = max(1, count - 1) if draws.chance(0.8) else 1 + draws.below(count)
-                holders[relation] = draws.shuffled(entities)[:have]
+                holders[relation] = draws.draw_order(entities)[:have]
             for entity in entities:
                 if all(entity not in holders[relation] for relation in own):
                     holders[draws.pick(own)].append(entity)
@@ -159,14 +159,14 @@ class _Writer:
         runs: list[list[tuple[Entity, Relation]]] = []
         entities = [entity for owners in holders.values() for entity in owners]
         for entity in dict.fromkeys(entities):
-            own = draws.shuffled([(entity, relation) for relation, owners in holders.items() if entity in owners])
+            own = draws.draw_order([(entity, relation) for relation, owners in holders.items() if entity in owners])
             while own:
                 length = 1 if draws.chance(0.4) else 2
                 runs.append(own[:length])
                 own = own[length:]
         context = ""
         facts: list[Fact] = []
-        for run in draws.shuffled(runs):
+        for run in draws.draw_order(runs):
             for position, (entity, relation) in enumerate(run):
                 value = self._value(relation.kind, used)
                 continued = position > 0 and draws.chance(0.8)

@@ -43,7 +43,7 @@ def read_squad_json(file: Path, *, answers: bool = True) -> tuple[list[dict[str,
     except RecursionError as error:
         raise DatasetFileError(f"{file}: nested too deeply to be of SQuAD's form") from error
     rows = list(_rows(str(file), content, answers))
-    return rows, _declared_version(content.get("version"))
+    return rows, _read_version(content.get("version"))
 
 
 def read_questions(file: Path) -> list[dict[str, str]]:
@@ -75,7 +75,7 @@ def read_questions(file: Path) -> list[dict[str, str]]:
     return kept
 
 
-def _declared_version(value: object) -> SquadVersion | None:
+def _read_version(value: object) -> SquadVersion | None:
     number = value.lower().lstrip("v") if isinstance(value, str) else ""
     if number.startswith("2"):
         return "2.0"

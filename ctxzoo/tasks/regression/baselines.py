@@ -41,7 +41,7 @@ def _search(objective: Any, start: Numbers, bounds: Numbers) -> tuple[Numbers, f
     return found.x, float(found.fun)
 
 
-def _searched(
+def _search_parameters(
     kernel: Any,
     x: Numbers,
     y: Numbers,
@@ -74,7 +74,7 @@ def _rows_to_search(number: int, seed: int) -> npt.NDArray[np.int64]:
 def _rbf(x: Numbers, y: Numbers, seed: int) -> Any:
     kernel = ConstantKernel(1.0) * RBF(np.full(x.shape[1], LENGTH), (1e-3, 1e3)) + WhiteKernel(NOISE, (1e-6, 10.0))
     rows = _rows_to_search(len(x), seed)
-    return _of_all_rows(_searched(kernel, x, y, rows, seed, STARTS - 1), x, y, rows)
+    return _of_all_rows(_search_parameters(kernel, x, y, rows, seed, STARTS - 1), x, y, rows)
 
 
 def _spectral_mixture(x: Numbers, y: Numbers, seed: int) -> Any:
@@ -88,7 +88,7 @@ def _spectral_mixture(x: Numbers, y: Numbers, seed: int) -> Any:
         reach = 1 - start / (STARTS - 1)  # time series have fast waves, rows of several features hardly any
         mixture = SpectralMixture.drawn(COMPONENTS, x, 1.0, seed * STARTS + start, reach)
         kernel = mixture + WhiteKernel(NOISE, (1e-6, 10.0))
-        model = _searched(kernel, x, y, rows, seed, search=search)
+        model = _search_parameters(kernel, x, y, rows, seed, search=search)
         if best is None or model.log_marginal_likelihood_value_ > best.log_marginal_likelihood_value_:
             best = model
     return _of_all_rows(best, x, y, rows)

@@ -158,7 +158,7 @@ class Regression(Problem, TaskCommands):
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         check_input(options, "numbers", own["numbers"])
-        row = None if own["numbers"] is None else parsed_row(own["numbers"])
+        row = None if own["numbers"] is None else parse_row(own["numbers"])
 
         from ctxzoo.tasks.regression.prediction import NumberAnswers, predict_rows
 
@@ -171,7 +171,7 @@ class Regression(Problem, TaskCommands):
         say_written(options, count_of(number, "rows"))
 
 
-def parsed_row(text: str) -> list[float]:
+def parse_row(text: str) -> list[float]:
     """Return the numbers of a row as it is typed.
 
     Raises:

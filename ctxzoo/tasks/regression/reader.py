@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from ctxzoo.data.formats import SAMPLE, Rows, TextFormatError
 from ctxzoo.data.generated import Draws, generated_splits
 from ctxzoo.data.notices import count_of
-from ctxzoo.data.own_splits import RowGroups, group_numbers, joined_groups
+from ctxzoo.data.own_splits import RowGroups, group_numbers, join_groups
 from ctxzoo.data.reading_notes import note
 from ctxzoo.data.row_files import (
     NUMBER,
@@ -225,7 +225,7 @@ def feature_groups(checked: RegressionSplits, group_column: str | None = None) -
     groups, together = group_numbers(keys), "rows of equal features"
     named = {split: rows.groups for split, rows in checked.splits.items() if rows.groups is not None}
     if named:
-        groups, together = joined_groups(groups, named), f"rows of one {group_column} or of equal features"
+        groups, together = join_groups(groups, named), f"rows of one {group_column} or of equal features"
     return RowGroups(groups=groups, unit="rows", together=together)
 
 

@@ -67,7 +67,7 @@ def session_inputs(sessions: Sequence[Session]) -> dict[str, torch.Tensor]:
         `input_ids` (B, T), all items of a session but its last, 0 at padding; `attention_mask` (B, T), 1 at items;
         `labels` (B, T), all items but the first, -100 at padding. All int64; T is one less than the longest session.
     """
-    whole = _padded(sessions, torch.int64)
+    whole = _pad_rows(sessions, torch.int64)
     labels = whole[:, 1:].masked_fill(whole[:, 1:] == 0, IGNORED)
     ids = whole[:, :-1].masked_fill(labels == IGNORED, 0)
     return {"input_ids": ids, "attention_mask": (ids > 0).long(), "labels": labels}
@@ -83,13 +83,13 @@ def history_inputs(histories: Sequence[History]) -> dict[str, torch.Tensor]:
         `input_ids` (B, T) int64, 0 at padding; `timestamps` (B, T) float64; `attention_mask` (B, T), 1 at events;
         `labels` (B, T), the events themselves, of which a model predicts each from those before it, -100 at padding.
     """
-    ids = _padded([history.events for history in histories], torch.int64)
-    times = _padded([history.times for history in histories], torch.float64)
+    ids = _pad_rows([history.events for history in histories], torch.int64)
+    times = _pad_rows([history.times for history in histories], torch.float64)
     labels = ids.masked_fill(ids == 0, IGNORED)
     return {"input_ids": ids, "timestamps": times, "attention_mask": (ids > 0).long(), "labels": labels}
 
 
-def _padded(rows: Sequence[npt.NDArray[Any]], dtype: torch.dtype) -> torch.Tensor:
+def _pad_rows(rows: Sequence[npt.NDArray[Any]], dtype: torch.dtype) -> torch.Tensor:
     padded = torch.zeros((len(rows), max(map(len, rows))), dtype=dtype)
     for number, row in enumerate(rows):
         padded[number, : len(row)] = torch.from_numpy(row)

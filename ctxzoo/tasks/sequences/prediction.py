@@ -8,7 +8,7 @@ from typing import Any
 
 from transformers import PreTrainedModel
 
-from ctxzoo.data.answer_files import Answer, ranked_answer
+from ctxzoo.data.answer_files import Answer, rank_answer
 from ctxzoo.data.reading_notes import note
 from ctxzoo.data.row_stream import Row, RowStream, stream_of
 from ctxzoo.hub.saved_model import load_saved_model
@@ -120,7 +120,7 @@ class SequenceAnswers:
             found = self.model.next_events(*read, self.k)
         told = "recommended" if self.kind is SESSIONS else "next"
         alone = {self.kind.ids[0]: name, "left_out": left_out, told: [list(pair) for pair in found]}
-        return ranked_answer(found, self.kind.thing, left_out, alone)
+        return rank_answer(found, self.kind.thing, left_out, alone)
 
 
 def sequence_rows(kind: SequenceKind, source: Path, columns: Mapping[str, str | None]) -> RowStream:

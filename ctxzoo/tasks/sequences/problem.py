@@ -149,7 +149,7 @@ class SequenceProblem(Problem, TaskCommands):
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         check_input(options, "history", own["history"])
-        history = None if own["history"] is None else self.typed_history(own["history"])
+        history = None if own["history"] is None else self.parse_history(own["history"])
 
         from ctxzoo.data.row_stream import as_file
         from ctxzoo.tasks.sequences.prediction import SequenceAnswers, sequence_rows
@@ -169,7 +169,7 @@ class SequenceProblem(Problem, TaskCommands):
             number = answer_file(options, answers, rows=sequence_rows(self.kind, file, columns))
         say_written(options, count_of(number, self.kind.several))
 
-    def typed_history(self, text: str) -> tuple[Any, ...]:
+    def parse_history(self, text: str) -> tuple[Any, ...]:
         """Return the things of a history as it is typed, and their times where the problem has any."""
         return ([name.strip() for name in text.split(BETWEEN)],)
 
@@ -249,7 +249,7 @@ class NextEvent(SequenceProblem):
         make = experiments.event_paper if name == "paper" else experiments.event_default
         return make(architecture, variant)
 
-    def typed_history(self, text: str) -> tuple[Any, ...]:
+    def parse_history(self, text: str) -> tuple[Any, ...]:
         """Return events and times of a history as it is typed; times are read as those of a file of events.
 
         Raises:

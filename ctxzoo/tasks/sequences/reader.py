@@ -105,7 +105,7 @@ def load_sequences(
         lists = rows[column]
         if names is not None:
             of_table = where if has_times else f"split {split!r}"
-            lists = [_named(f"{of_table}, row {row}", ids, names, column) for row, ids in enumerate(lists)]
+            lists = [_name_ids(f"{of_table}, row {row}", ids, names, column) for row, ids in enumerate(lists)]
         times = {TIMES: rows[TIMES]} if has_times else {}
         found[split] = datasets.Dataset.from_dict(
             {kind.ids[0]: _row_names(rows, kind), kind.columns[0]: lists, **times}
@@ -126,7 +126,7 @@ def check_sequences(
     Raises:
         TextFormatError: as in `read_sequences`.
     """
-    checked = {name: _checked(kind, f"{origin}, split {name!r}", split) for name, split in splits.items()}
+    checked = {name: _check_split(kind, f"{origin}, split {name!r}", split) for name, split in splits.items()}
     return SequenceSplits(checked, {name: dataset_fingerprint(split) for name, split in checked.items()})
 
 
@@ -293,14 +293,14 @@ def _names_of_ids(
     return {item: name if count[name] == 1 else f"{name} [{item}]" for item, name in zip(ids, names, strict=True)}
 
 
-def _named(where: str, ids: Sequence[int], names: Mapping[int, str], table: str) -> list[str]:
+def _name_ids(where: str, ids: Sequence[int], names: Mapping[int, str], table: str) -> list[str]:
     unknown = next((item for item in ids if item not in names), None)
     if unknown is not None:
         raise TextFormatError(f"{where}: item {unknown!r} is not in the table of {table}")
     return [names[item] for item in ids]
 
 
-def _checked(kind: SequenceKind, where: str, split: datasets.Dataset) -> datasets.Dataset:
+def _check_split(kind: SequenceKind, where: str, split: datasets.Dataset) -> datasets.Dataset:
     if len(split) == 0:
         raise TextFormatError(f"{where}: no rows; expected at least one {kind.one}")
     table: pa.Table = split.with_format("arrow")[:]
@@ -315,7 +315,7 @@ def _checked(kind: SequenceKind, where: str, split: datasets.Dataset) -> dataset
     offsets = pa.array(np.concatenate([[0], ends]), pa.int32())
     content = {kind.columns[0]: pa.ListArray.from_arrays(offsets, values)}
     if TIMES in kind.columns:
-        times = pa.array(_checked_times(where, table, lengths), pa.float64())
+        times = pa.array(_check_times(where, table, lengths), pa.float64())
         content[TIMES] = pa.ListArray.from_arrays(offsets, times)
     names = pa.array(_row_names(split, kind), pa.string())
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table({kind.ids[0]: names, **content})))
@@ -334,7 +334,7 @@ def _lists(where: str, table: pa.Table, name: str, what: str) -> tuple[npt.NDArr
     return column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False), column.flatten()
 
 
-def _checked_times(where: str, table: pa.Table, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def _check_times(where: str, table: pa.Table, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     found, flat = _lists(where, table, TIMES, "numbers or dates")
     if (found != lengths).any():
         row = int((found != lengths).argmax())

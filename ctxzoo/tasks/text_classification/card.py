@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_parts import Snippets, code_span, repo_line, shown_prediction, text_assignment
+from ctxzoo.hub.card_parts import Snippets, code_span, format_prediction, repo_line, text_assignment
 from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, calibration_limits, label_names
 from ctxzoo.hub.task_card import TaskCard, vocabulary_lines
 from ctxzoo.models.configuration_base import ZooConfig
@@ -123,7 +123,7 @@ class TextClassificationCard(TaskCard):
             example=f"{repo_line(repo_id)}\n{text_assignment('text', example['text'])}",
             with_package=WITH_PACKAGE,
             without_package=WITHOUT_PACKAGE,
-            as_pipeline=f"{AS_PIPELINE}\n# {[shown_prediction(example, ('label', 'score'))]!r}",
+            as_pipeline=f"{AS_PIPELINE}\n# {[format_prediction(example, ('label', 'score'))]!r}",
         )
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class TextClassificationCard(TaskCard):
     def explain(self, model: Any, tokenizer: Any, texts: Sequence[str]) -> list[Explanation]:
         return [explain_text(model, tokenizer, text) for text in texts]
 
-    def typed_example(self, text: str) -> dict[str, Any]:
+    def parse_example(self, text: str) -> dict[str, Any]:
         return {"text": text}
 
     def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def _network_part(model: Any, tensors: Any) -> tuple[Array, Array]:
         for first in range(0, len(factors), at_once):
             some, their_weights = (values[first : first + at_once] for values in (factors, weights))
             rows = {name: value.expand(len(some), -1) for name, value in tensors.items()}
-            with _scaled_words(model, some) as entered:
+            with _scale_words(model, some) as entered:
                 logits = model(**rows).logits
             ((vectors, scaled),) = entered
             of_labels = []
@@ -122,7 +122,7 @@ def _network_part(model: Any, tensors: Any) -> tuple[Array, Array]:
 
 
 @contextmanager
-def _scaled_words(model: Any, factors: torch.Tensor) -> Iterator[list[tuple[torch.Tensor, torch.Tensor]]]:
+def _scale_words(model: Any, factors: torch.Tensor) -> Iterator[list[tuple[torch.Tensor, torch.Tensor]]]:
     """Let the word vectors of row i enter `factors[i]` times; yield a list of the vectors, as they are and scaled."""
     entered: list[tuple[torch.Tensor, torch.Tensor]] = []
 

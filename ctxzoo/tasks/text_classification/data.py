@@ -205,7 +205,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         """Return features (num_ids, F) and weights (L, F) of their means over `train`; see `naive_bayes_of_texts`."""
         tokenizer = _of_words(self.tokenizer, "naive_bayes")
         rows, labels = self.rows("train"), self.labels("train")
-        return naive_bayes_of_texts(self._encoded_texts("train"), rows, labels, self.num_labels, tokenizer)
+        return naive_bayes_of_texts(self._encode_texts("train"), rows, labels, self.num_labels, tokenizer)
 
     def wide_start(
         self,
@@ -221,7 +221,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             tell: Argument of `ctxzoo.tasks.text_classification.wide_start.wide_start`.
         """
         tokenizer = _of_words(self.tokenizer, "wide_start")
-        parts = [(self._encoded_texts(split), self.rows(split)) for split in splits]
+        parts = [(self._encode_texts(split), self.rows(split)) for split in splits]
         labels = np.concatenate([self.labels(split) for split in splits])
         costs = C_VALUES if self.wide_cost is None else (self.wide_cost,)
         counts = id_counts(parts, tokenizer.num_ids)
@@ -256,7 +256,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
 
     def truncated(self, split: str) -> int:
         """Count the texts of a split that are longer than `max_length`."""
-        return int(self._encoded_texts(split).truncated[self.rows(split)].sum())
+        return int(self._encode_texts(split).truncated[self.rows(split)].sum())
 
     # -- Lightning ---------------------------------------------------------------------------------------------------
 
@@ -281,7 +281,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
     def batches(self, split: str, *, training: bool) -> TextBatches:
         self._tell_of_truncated(split)
         labels, rows = labels_of(self.texts(split)), self.rows(split)
-        return TextBatches(self._encoded_texts(split), labels, rows, self.tokenizer.pad_token_id)
+        return TextBatches(self._encode_texts(split), labels, rows, self.tokenizer.pad_token_id)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
@@ -339,7 +339,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
                 unit = "known words" if isinstance(self.tokenizer, WordTokenizer) else "tokens"
                 logger.info("%d %r texts cut to max_length=%d %s", number, split, self.max_length, unit)
 
-    def _encoded_texts(self, split: str) -> EncodedTexts:
+    def _encode_texts(self, split: str) -> EncodedTexts:
         texts = self.texts(split)
         # The splits of a cross-validation share their texts, which are encoded once.
         source = next(name for name, other in self._ready().texts.items() if other is texts)

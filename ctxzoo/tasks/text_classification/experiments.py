@@ -85,10 +85,10 @@ class TextData(DataArgs):
     char_ngram_buckets: int = number(0, COUNT)
     max_length: int | None = number(None, SIZE)
 
-    def reported(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         columns = self.text_column
         one = columns[0] if columns is not None and len(columns) == 1 else columns
-        return {**super().reported(), "text_column": one}
+        return {**super().report(), "text_column": one}
 
 
 @dataclass(frozen=True, kw_only=True)

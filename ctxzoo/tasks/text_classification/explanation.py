@@ -320,7 +320,7 @@ def _top(explanation: Explanation, values: Array, written: Callable[[float], str
 
 
 def _signed_scale(contributions: Array) -> str:
-    if not signed_intensities(contributions).any():
+    if not intensities_of(contributions).any():
         return '<div class="scale">no word adds anything</div>'
     most = float(np.abs(contributions).max())
     ramp = '<span class="ramp signed" aria-hidden="true"></span>'
@@ -336,7 +336,7 @@ def _scale(weights: Array) -> str:
 
 def _contributions(explanation: Explanation, label: str, *, unread: bool = True) -> str:
     values = explanation.contributions_to(label)
-    colours = signed_intensities(values)
+    colours = intensities_of(values)
     marks = [
         f'<mark class="{"against" if colour < 0 else "for"}" style="--w:{abs(colour):.2f}" title="{signed(value)}">'
         for colour, value in zip(colours, values, strict=True)
@@ -382,7 +382,7 @@ def intensities(weights: Array) -> Array:
     return scaled
 
 
-def signed_intensities(contributions: Array) -> Array:
+def intensities_of(contributions: Array) -> Array:
     """Return (words,) from -1 to 1: fractions of the greatest contribution, whatever its sign; 0 where all are 0."""
     most = np.abs(contributions).max(initial=0.0)
     scaled: Array = contributions / most if most > 1e-6 else np.zeros_like(contributions)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctxzoo.data.notices import count_of
-from ctxzoo.results.figures import SMALL_PRINT, fonts, new_figure, save_figure, shown_word, word_grid
-from ctxzoo.tasks.text_classification.explanation import Array, Explanation, signed, signed_intensities
+from ctxzoo.results.figures import SMALL_PRINT, fonts, format_word, new_figure, save_figure, word_grid
+from ctxzoo.tasks.text_classification.explanation import Array, Explanation, intensities_of, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,7 @@ def draw_explanation(explanation: Explanation, out: str | Path, most_labels: int
     labels = sorted(explanation.probabilities.items(), key=lambda item: -item[1])[:MOST_LABELS]
     blocks: list[tuple[str, Array | None]] = [("the model knows no word of this text", None)]
     if not explanation.no_known_word:
-        blocks = [(f"for {shown_word(one)}", explanation.contributions_to(one)) for one, _ in labels[:most_labels]]
+        blocks = [(f"for {format_word(one)}", explanation.contributions_to(one)) for one, _ in labels[:most_labels]]
     block_height = (pieces[-1].line + 2.8) * LINE
     top = 2 * MARGIN + (len(labels) + 1.6) * LINE
     height = top + len(blocks) * block_height + MARGIN
@@ -71,13 +71,13 @@ def draw_explanation(explanation: Explanation, out: str | Path, most_labels: int
     axes.set(xlim=(0, WIDTH), ylim=(height, 0))
     axes.axis("off")
     _write(
-        axes, MARGIN, 1.4 * MARGIN, f"{shown_word(explanation.label)} {explanation.score:.1%}", size=15, weight="bold"
+        axes, MARGIN, 1.4 * MARGIN, f"{format_word(explanation.label)} {explanation.score:.1%}", size=15, weight="bold"
     )
     for number, note in enumerate(_notes(explanation)):
         _write(axes, WIDTH - MARGIN, 1.4 * MARGIN + number * LINE, note, size=9, color=SMALL_PRINT, ha="right")
     for number, (label, probability) in enumerate(labels):
         y = 2 * MARGIN + (number + 0.9) * LINE
-        _write(axes, MARGIN, y, shown_word(label))
+        _write(axes, MARGIN, y, format_word(label))
         for width, colour in ((BAR_WIDTH, TRACK), (probability * BAR_WIDTH, BAR)):
             _fill(axes, BAR_LEFT, y - 0.06, width, 0.12, colour)
         _write(axes, BAR_LEFT + BAR_WIDTH + 0.1, y, f"{probability:.1%}")
@@ -105,7 +105,7 @@ def _pieces(explanation: Explanation) -> Iterator[Piece]:
                 blank, breaks = True, min(2, len(part.splitlines()) - 1 + part.endswith(("\n", "\r")))
                 continue
             count += 1
-            yield Piece(shown_word(part) if count <= MOST_PIECES else "…", word, blank, breaks if count > 1 else 0)
+            yield Piece(format_word(part) if count <= MOST_PIECES else "…", word, blank, breaks if count > 1 else 0)
             if count > MOST_PIECES:
                 return
             blank, breaks = False, 0
@@ -136,7 +136,7 @@ def _set_lines(pieces: list[Piece]) -> None:
 def _draw_block(axes: Axes, top: float, title: str, contributions: Array | None, pieces: list[Piece]) -> None:
     """Draw the text once, coloured where there are contributions."""
     _write(axes, MARGIN, top, title, weight="bold")
-    colours = None if contributions is None else signed_intensities(contributions)
+    colours = None if contributions is None else intensities_of(contributions)
     if contributions is not None:
         most = float(np.abs(contributions).max())
         _write(

@@ -19,7 +19,7 @@ from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.modeling_beta_lstm import BetaLstmModel
 from ctxzoo.models.modeling_kernel_encoder import KernelEncoderModel
 from ctxzoo.models.ops_execution import in_evaluation_mode
-from ctxzoo.results.figures import fonts, new_figure, save_figure, shown_word
+from ctxzoo.results.figures import fonts, format_word, new_figure, save_figure
 from ctxzoo.results.plots import COLOURS, lighten
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def draw_word_kernels(kernels: WordKernels, out: str | Path, *, title: str | Non
         ValueError: the name of the file does not end in .png.
         ImportError: matplotlib is missing.
     """
-    words = [shown_word(word) for word in kernels.words]
+    words = [format_word(word) for word in kernels.words]
     side = 1.2 + 0.32 * max(len(words), 6)
     figure = new_figure(2.6 * side, side + 0.6)
     axes = figure.subplots(1, 3, width_ratios=[1, 0.6, 1])
@@ -293,7 +293,7 @@ def draw_word_gates(gates: WordGates, out: str | Path, *, title: str | None = No
         axes[1].set_ylabel("correlation of i and f")
     for panel in axes:
         lighten(panel)
-    words = [shown_word(word) for word in gates.words]
+    words = [format_word(word) for word in gates.words]
     axes[-1].set_xticks(
         range(len(words)), words, rotation=60, ha="right", fontsize=10, parse_math=False, fontfamily=fonts()
     )

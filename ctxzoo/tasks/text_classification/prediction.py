@@ -133,7 +133,7 @@ def without_probabilities(answer: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in answer.items() if name != "probabilities"}
 
 
-def recorded_text_columns(checkpoint: str) -> list[str] | None:
+def read_text_columns(checkpoint: str) -> list[str] | None:
     """Return the columns of texts that the training of a checkpoint was told to read; None: the usual one.
 
     Raises:

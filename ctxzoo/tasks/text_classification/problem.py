@@ -168,7 +168,7 @@ class TextClassification(Classification, TaskCommands):
             kept = {name: value for name, value in data.values().items() if name in OF_A_CONTINUATION}
             return {**found, **kept, "init_from": start["init_from"]}
         if not data.rows:
-            columns = data.reported()["text_column"]
+            columns = data.report()["text_column"]
             found |= {"text_column": columns, "label_column": data.label_column}
         if experiment.fold is not None:
             found |= {"folds": data.folds, "fold": experiment.fold}
@@ -238,12 +238,12 @@ class TextClassification(Classification, TaskCommands):
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.data.formats import SAMPLE
-        from ctxzoo.tasks.text_classification.prediction import recorded_text_columns
+        from ctxzoo.tasks.text_classification.prediction import read_text_columns
         from ctxzoo.tasks.text_classification.task import evaluate
 
         own = {name: value for name, value in own.items() if value is not None}
         if options.dataset != SAMPLE:
-            own.setdefault("text_column", recorded_text_columns(options.checkpoint))
+            own.setdefault("text_column", read_text_columns(options.checkpoint))
         return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **own)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
@@ -256,11 +256,11 @@ class TextClassification(Classification, TaskCommands):
         from ctxzoo.data.text_columns import TEXT_COLUMNS
         from ctxzoo.tasks.text_classification.prediction import (
             TextAnswers,
-            recorded_text_columns,
+            read_text_columns,
             without_probabilities,
         )
 
-        columns = own["text_column"] or recorded_text_columns(options.checkpoint)
+        columns = own["text_column"] or read_text_columns(options.checkpoint)
         model, tokenizer = options.saved.load()
         model.to(device_of(options))
         answers = TextAnswers(

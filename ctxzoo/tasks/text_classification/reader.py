@@ -24,7 +24,7 @@ from ctxzoo.data.text_columns import (
     RowChecks,
     are_blank,
     find_columns,
-    joined_texts_of,
+    join_text_columns,
     names_of,
 )
 from ctxzoo.data.text_files import file_kind
@@ -73,7 +73,7 @@ def read_texts(
             are the split "train"; a folder or Hub id that `datasets` can load, of which the splits train, validation
             and test are read.
         data_dir: Folder searched for Hub ids; default: see `data_folder`.
-        text_column: One name, or several, whose texts are put together by `joined_text`; default the first of
+        text_column: One name, or several, whose texts are put together by `join_text`; default the first of
             `TEXT_COLUMNS` that is there.
         label_column: Default the first of `LABEL_COLUMNS` that is there.
         known_labels: Names of the labels of a model, in its order; labels of the data are looked up among them by name,
@@ -169,7 +169,7 @@ class _Columns:
         wanted = {"text": (text_column, TEXT_COLUMNS), "label": (label_column, LABEL_COLUMNS)}
         text_names, (label_name,) = find_columns(where, split.column_names, wanted)
         checks = RowChecks(where, len(split))
-        texts = joined_texts_of(checks, table, text_names)
+        texts = join_text_columns(checks, table, text_names)
         blank = f"the text in column {', '.join(map(repr, text_names))} is empty: {{value!r}}; leave the row out"
         checks.refuse(are_blank(texts), texts, blank)
         labels = plain_column(table.column(label_name))

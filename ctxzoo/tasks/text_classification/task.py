@@ -67,7 +67,7 @@ class SequenceClassificationTask(ClassificationTask):
         # In float32 also under mixed precision.
         scores.update_texts(self._output(batch).logits.float(), batch["labels"], batch["attention_mask"].any(dim=1))
 
-    def classified(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def select_classified(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return logits, labels
 
 

@@ -81,7 +81,7 @@ def wide_start(
         raise ValueError(f"every training row has the label {present.tolist()}; a classifier needs two or more")
     idf = inverse_document_frequency(counts)
     features = tfidf_matrix(counts, idf, group_starts)
-    cost, factor = _chosen(features, labels, num_labels, seed, costs, tell)
+    cost, factor = _choose_cost(features, labels, num_labels, seed, costs, tell)
     weight, bias = _fit(features, labels, num_labels, cost, _scales(features, labels))
     return WideStart(
         inverse_document_frequency=torch.from_numpy(idf).float(),
@@ -120,7 +120,7 @@ def _with_entries(matrix: Matrix, entries: Scores) -> Matrix:
     return sparse.csr_matrix((entries, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _chosen(
+def _choose_cost(
     features: Matrix,
     labels: Labels,
     num_labels: int,
@@ -149,7 +149,7 @@ def _chosen(
     return best, _factor(scores[best][held_out], labels[held_out])
 
 
-def _fitted_classes(labels: Labels) -> npt.NDArray[np.int64]:
+def _classes_to_fit(labels: Labels) -> npt.NDArray[np.int64]:
     """Return the classes that have an SVM: of two the second alone, whose margin is against the first."""
     classes = np.unique(labels)
     return classes[1:] if len(classes) == 2 else classes
@@ -158,13 +158,13 @@ def _fitted_classes(labels: Labels) -> npt.NDArray[np.int64]:
 def _scales(features: Matrix, labels: Labels) -> Scores:
     """Return (fitted classes, V) the square root of |r| of `log_count_ratios`."""
     present = _with_entries(features, np.ones(features.nnz))
-    scales: Scores = np.sqrt(np.abs(log_count_ratios(present, labels, _fitted_classes(labels))))
+    scales: Scores = np.sqrt(np.abs(log_count_ratios(present, labels, _classes_to_fit(labels))))
     return scales
 
 
 def _fit(features: Matrix, labels: Labels, num_labels: int, cost: float, scales: Scores) -> tuple[Scores, Scores]:
     """Return weights (V, L) and biases (L,) of linear SVMs; a class without a row never wins."""
-    classes, fitted = np.unique(labels), _fitted_classes(labels)
+    classes, fitted = np.unique(labels), _classes_to_fit(labels)
     columns, intercepts = [], []
     for label, scale in zip(fitted, scales, strict=True):
         with warnings.catch_warnings():

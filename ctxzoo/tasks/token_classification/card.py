@@ -95,7 +95,7 @@ class TokenClassificationCard(TaskCard):
         (words,) = tag_texts(TokenClassificationPipeline(model=model, tokenizer=tokenizer), [inputs["text"]])
         return {"tags": " ".join(word["tag"] for word in words)}
 
-    def typed_example(self, text: str) -> dict[str, Any]:
+    def parse_example(self, text: str) -> dict[str, Any]:
         return {"text": text}
 
     def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:

@@ -184,7 +184,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
     def batches(self, split: str, *, training: bool) -> TokenBatches:
         source, rows = self._source_rows(split)
         labels = self.loaded().splits[source].with_format("arrow")[:]["labels"].combine_chunks().flatten().to_numpy()
-        return TokenBatches(self._encoded_sentences(source), labels, rows, self.tokenizer.pad_token_id)
+        return TokenBatches(self._encode_sentences(source), labels, rows, self.tokenizer.pad_token_id)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
@@ -220,7 +220,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
             list(words), lower_case=self.lower_case, fold_digits=self.fold_digits, keep_unknown=True
         )
 
-    def _encoded_sentences(self, source: str) -> EncodedTexts:
+    def _encode_sentences(self, source: str) -> EncodedTexts:
         """Return the sentences of a split of the dataset; those of splits that were cut out of it are encoded once."""
         if source not in self._encoded:
             sentences = self.loaded().splits[source][TOKENS][:]

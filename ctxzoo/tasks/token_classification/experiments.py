@@ -87,10 +87,10 @@ class TagStart(VectorStart):
         word_vectors: Word vectors that its table starts from: file, checkpoint folder or Hub id; null: drawn ones.
     """
 
-    def reported(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         drawn = LEARNED if self.init_from is None else None
         vectors = drawn if self.word_vectors is None else plain_name(Path(self.word_vectors))
-        return {**super().reported(), "word_vectors": vectors}
+        return {**super().report(), "word_vectors": vectors}
 
 
 def paper(architecture: str = ARCHITECTURE, variant: str = ARCHITECTURE) -> Experiment:

@@ -107,7 +107,7 @@ def check_tokens(
         columns = {
             name: _of_known(f"{origin}, split {name!r}", tables, label_names) for name, tables in columns.items()
         }
-    checked = {name: _numbered(tables, label_names) for name, tables in columns.items()}
+    checked = {name: _number_tags(tables, label_names) for name, tables in columns.items()}
     return TokenSplits(checked, label_names, {name: dataset_fingerprint(split) for name, split in checked.items()})
 
 
@@ -177,7 +177,7 @@ def _columns(where: str, split: datasets.Dataset, tag_column: str | None) -> _Co
     tokens, tags = (_list_column(checks, name, table) for name in (TOKENS, tag_name))
     class_names = _class_names(split.features[tag_name])
     if class_names is not None:
-        tags = _named(where, tag_name, tags, class_names)
+        tags = _name_tags(where, tag_name, tags, class_names)
     for name, column in ((TOKENS, tokens), (tag_name, tags)):
         if column.type.value_type != pa.string():
             raise TextFormatError(f"{where}: column {name!r} holds {column.type.value_type}; expected text")
@@ -214,7 +214,7 @@ def _class_names(feature: object) -> list[str] | None:
     return list(inner.names) if isinstance(inner, datasets.ClassLabel) else None
 
 
-def _named(where: str, column: str, tags: pa.Array, names: Sequence[str]) -> pa.Array:
+def _name_tags(where: str, column: str, tags: pa.Array, names: Sequence[str]) -> pa.Array:
     values = tags.flatten()
     odd = pc.index(pc.or_kleene(pc.less(values, 0), pc.greater_equal(values, len(names))), True).as_py()
     if odd >= 0:
@@ -255,7 +255,7 @@ def _label_names(origin: str, splits: Mapping[str, datasets.Dataset], columns: M
     return names
 
 
-def _numbered(columns: _Columns, names: Sequence[str]) -> datasets.Dataset:
+def _number_tags(columns: _Columns, names: Sequence[str]) -> datasets.Dataset:
     labels = pc.index_in(columns.tags.flatten(), pa.array(names)).cast(pa.int64())
     content = {TOKENS: columns.tokens, "labels": _with_values(columns.tags, labels)}
     if columns.files is not None:

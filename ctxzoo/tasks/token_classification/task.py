@@ -35,7 +35,7 @@ class TokenClassificationTask(ClassificationTask):
 
     auto_class = AutoModelForTokenClassification
 
-    def classified(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def select_classified(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         counts = labels != IGNORED
         return logits[counts], labels[counts]
 

@@ -83,11 +83,11 @@ class VotePredictionCard(TaskCard):
         text = text_assignment("text", example["text"])
         return Snippets(
             example=f"{repo_line(repo_id)}\n{text}\nbill = {bill!r}  # {of}",
-            with_package=f"{WITH_PACKAGE}\n# {_shown(example['votes'])}",
+            with_package=f"{WITH_PACKAGE}\n# {_format_votes(example['votes'])}",
             without_package=WITHOUT_PACKAGE,
         )
 
-    def typed_example(self, text: str) -> dict[str, Any]:
+    def parse_example(self, text: str) -> dict[str, Any]:
         return {"text": text}
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class VotePredictionCard(TaskCard):
         )
 
 
-def _shown(votes: Any) -> str:
+def _format_votes(votes: Any) -> str:
     return str([tuple(vote) for vote in votes])
 
 

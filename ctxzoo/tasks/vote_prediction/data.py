@@ -238,11 +238,11 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
             of_training = [text for text, number in zip(texts, self.bill_ids, strict=True) if number >= 0]
             self.words = vocabulary_of(of_training, **self.word_limits) or NO_WORDS  # type: ignore[arg-type]
         self.bags = bags_of_words(texts, self.words)
-        self._cells = {split: self.laid_out(data, split) for split in data.splits}
+        self._cells = {split: self.arrange(data, split) for split in data.splits}
         shape = (len(data.bills), len(self.legislator_names))
         self.observed = self._cells.get("train", np.full(shape, np.nan, np.float32))
 
-    def laid_out(self, votes: VoteSplits, split: str) -> Cells:
+    def arrange(self, votes: VoteSplits, split: str) -> Cells:
         """Return votes, of these data or others, as cells (bills, legislators) of these; others are left out."""
         assert self.legislator_names is not None
         rows_of_bills = {name: row for row, name in enumerate(self.loaded().bills)}

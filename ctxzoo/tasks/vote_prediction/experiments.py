@@ -73,8 +73,8 @@ class VoteData(DataArgs):
     def part(self) -> str:
         return "" if self.rows or self.configuration is None else self.configuration
 
-    def reported(self) -> dict[str, Any]:
-        return {**super().reported(), "texts": None if self.texts is None else public_name(self.texts)}
+    def report(self) -> dict[str, Any]:
+        return {**super().report(), "texts": None if self.texts is None else public_name(self.texts)}
 
 
 @dataclass(frozen=True, kw_only=True)

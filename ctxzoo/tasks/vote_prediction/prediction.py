@@ -15,7 +15,7 @@ from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.row_stream import LINES, TEXT, Row, RowStream
-from ctxzoo.data.text_columns import joined_text, names_of
+from ctxzoo.data.text_columns import join_text, names_of
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.models.ops_vote import NEW_BILL
@@ -145,7 +145,7 @@ class VoteAnswers:
         for row in rows:
             where = f"{stream.name}, row {self.rows}"
             try:
-                found.append(self._asked(row, columns))
+                found.append(self._bill_and_legislator(row, columns))
             except TextFormatError as error:
                 leave_out(where, TextFormatError(f"{where}: {error}"))
                 found.append(None)
@@ -158,12 +158,12 @@ class VoteAnswers:
         note(stream.name, "bills of which known votes are read", len(names & self.known.keys()))
         return [None if one is None else self._answer(*one) for one in found]
 
-    def _asked(self, row: Row, columns: VoteColumns) -> tuple[Bill, str | None] | None:
+    def _bill_and_legislator(self, row: Row, columns: VoteColumns) -> tuple[Bill, str | None] | None:
         """Return the bill of a row, and the legislator where it has one; None for one whom the model does not know."""
         name = as_text(row.get(columns.bill)) or ""
         names = names_of(columns.text)
         parts = [as_text(row.get(name)) or "" for name in names]
-        text = (joined_text(parts) if len(parts) > 1 else parts[0]) or (self.texts or {}).get(name)
+        text = (join_text(parts) if len(parts) > 1 else parts[0]) or (self.texts or {}).get(name)
         if not self.model.reads_new_bills:
             if name not in self.bills:
                 raise TextFormatError(f"the bill {name!r} was not in the training of this model, which reads no others")

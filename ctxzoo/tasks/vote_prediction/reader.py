@@ -23,7 +23,7 @@ from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.reading_notes import leave_out, note
 from ctxzoo.data.row_files import load_tables, read_delimited, read_json_lines, read_parquet
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column
-from ctxzoo.data.text_columns import ColumnNames, joined_text, names_of
+from ctxzoo.data.text_columns import ColumnNames, join_text, names_of
 from ctxzoo.data.text_files import file_kind
 from ctxzoo.tasks.vote_prediction.sample import BILL, GROUP, LEGISLATOR, TEXT, VOTE, sample_votes
 from ctxzoo.tasks.vote_prediction.vote_values import EXPECTED, read_vote_values
@@ -179,8 +179,8 @@ def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> 
         rows = {column: table.column(column) for column in table.column_names}
         fingerprint[name] = dataset_fingerprint(datasets.Dataset(datasets.table.InMemoryTable(pa.table(rows))))
     together = pa.concat_tables(list(splits.values())).combine_chunks()
-    legislators, of_legislator = _numbered(together.column(LEGISLATOR))
-    bills, of_bill = _numbered(together.column(BILL))
+    legislators, of_legislator = _number_names(together.column(LEGISLATOR))
+    bills, of_bill = _number_names(together.column(BILL))
     votes = together.column(VOTE).to_numpy().astype(np.int64)
     groups = _one_value(origin, "legislators with several parties", of_legislator, together.column(GROUP))
     texts = _one_value(origin, "bills with several texts", of_bill, together.column(TEXT))
@@ -210,7 +210,7 @@ def vote_groups(checked: VoteSplits) -> RowGroups:
     return RowGroups(groups=groups, unit="votes", together="one vote")
 
 
-def _numbered(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.int64]]:
+def _number_names(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.int64]]:
     """Return the names of a column, sorted, numbers by size, and the number of each row."""
     encoded = column.combine_chunks()
     encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode()
@@ -362,7 +362,7 @@ def _texts(where: str, table: pa.Table, columns: VoteColumns) -> pa.ChunkedArray
     if len(parts) == 1 or absent:
         return parts[0]
     rows = zip(*(part.to_pylist() for part in parts), strict=True)
-    return pa.chunked_array([pa.array(map(joined_text, rows), pa.string())])
+    return pa.chunked_array([pa.array(map(join_text, rows), pa.string())])
 
 
 def _optional(table: pa.Table, name: str) -> pa.ChunkedArray:

@@ -234,7 +234,7 @@ def _known_votes(data: VoteDataModule, split: str, known: str | None) -> Cells:
     elif known not in (None, NO_VOTES):
         votes = read_votes(known, data.data_dir, data.configuration, columns=data.columns)
         name = next(iter(votes.splits)) if len(votes.splits) == 1 else "train"
-        cells = data.laid_out(votes, name)
+        cells = data.arrange(votes, name)
         number, matched = len(votes.splits[name].votes), int((~np.isnan(cells)).sum())
         if not matched:
             raise TextFormatError(

@@ -42,14 +42,16 @@ def read_vote_values(where: str, column: pa.ChunkedArray, name: str) -> npt.NDAr
     """
     encoded = plain_column(column).combine_chunks().dictionary_encode()
     values = [*encoded.dictionary.to_pylist(), None]  # the last is that of missing rows, -1
-    spelled = [_spelled(value) for value in values]
+    spelled = [_spell(value) for value in values]
     places = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     is_cast = name.strip().casefold() == CAST_CODE_COLUMN or _are_cast_codes({one for one in spelled if one})
     meaning: dict[str, int] = CAST_CODES if is_cast else SPELLINGS
     votes: npt.NDArray[np.int64] = np.array([meaning.get(one, BAD) for one in spelled])[places]
     for row in np.flatnonzero(votes == BAD).tolist():
         said = values[places[row]]
-        leave_out(f"{where}, row {row}", TextFormatError(f"{where}, row {row}: the vote is {_shown(said)}; {EXPECTED}"))
+        leave_out(
+            f"{where}, row {row}", TextFormatError(f"{where}, row {row}: the vote is {_format_value(said)}; {EXPECTED}")
+        )
     if is_cast:
         note(where, "votes read as cast codes of Voteview, 1 to 3 yea and 4 to 6 nay", int((votes >= 0).sum()))
     note(where, "rows without a yea or nay, left out", int((votes == NONE).sum()))
@@ -61,7 +63,7 @@ def _are_cast_codes(spelled: set[str]) -> bool:
     return spelled <= codes and bool(spelled & set("123")) and bool(spelled & set("456"))
 
 
-def _spelled(value: Any) -> str:
+def _spell(value: Any) -> str:
     """Return a value as text in small letters, a whole number without a point."""
     text = "" if value is None else str(value).strip().casefold()
     try:
@@ -71,5 +73,5 @@ def _spelled(value: Any) -> str:
     return str(int(number)) if number.is_integer() else text
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value) if isinstance(value, int) else repr(value)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from transformers import FillMaskPipeline
 
 from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_parts import Snippets, repo_line, shown_prediction, text_assignment
+from ctxzoo.hub.card_parts import Snippets, format_prediction, repo_line, text_assignment
 from ctxzoo.hub.task_card import Metric, TaskCard, vocabulary_lines
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.tokenization_word import MASK_TOKEN
@@ -74,7 +74,7 @@ class FillMaskCard(TaskCard):
         yield "It prefers what stood in its training texts, with their prejudices and errors."
 
     def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
-        shown = shown_prediction(example, ("score", "token", "token_str", "sequence"))
+        shown = format_prediction(example, ("score", "token", "token_str", "sequence"))
         return Snippets(
             example=f"{repo_line(repo_id)}\n{text_assignment('text', example['text'])}",
             with_package=WITH_PACKAGE,
@@ -86,7 +86,7 @@ class FillMaskCard(TaskCard):
         best: dict[str, Any] = FillMaskPipeline(model=model, tokenizer=tokenizer)(inputs["text"], top_k=1)[0]
         return best
 
-    def typed_example(self, text: str) -> dict[str, Any]:
+    def parse_example(self, text: str) -> dict[str, Any]:
         return {"text": text}
 
     def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class Corpus:
 
     @cached_property
     def _maps(self) -> dict[str, mmap.mmap]:
-        return {name: _mapped(self.folder / name) for name in (IDS, POINTERS)}
+        return {name: _map_file(self.folder / name) for name in (IDS, POINTERS)}
 
     def __getstate__(self) -> dict[str, Any]:
         # Files are not pickled but mapped anew.
@@ -172,7 +172,7 @@ def _chunks(source: CorpusSource, cutter: Tokenizer) -> Iterator[list[list[str]]
 
 def _write_known(rough: Path, ends: Path, final: Ids, raw_words: int, folder: Path) -> None:
     """Write `ids` and `pointers` of a corpus from its rough ids, (all words,), and the ends of its lines in them."""
-    line_ends = np.frombuffer(_mapped(ends), np.int64)
+    line_ends = np.frombuffer(_map_file(ends), np.int64)
     before = 0  # known words up to here
     last = np.zeros(1, np.int64)  # pointer that was written
     with (folder / IDS).open("wb") as ids_file, (folder / POINTERS).open("wb") as pointers_file:
@@ -203,6 +203,6 @@ def _piece(path: Path, start: int) -> Ids:
     return np.fromfile(path, np.int32, WORDS_AT_ONCE, offset=4 * start)
 
 
-def _mapped(path: Path) -> mmap.mmap:
+def _map_file(path: Path) -> mmap.mmap:
     with path.open("rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -11,7 +11,7 @@ import datasets
 
 from ctxzoo.data.notices import reason_of
 from ctxzoo.data.sources import dataset_fingerprint, load_splits, resolve_dataset
-from ctxzoo.data.text_columns import ColumnNames, joined_text, names_of
+from ctxzoo.data.text_columns import ColumnNames, join_text, names_of
 from ctxzoo.data.text_files import PACKED, open_unpacked
 from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
 
@@ -25,7 +25,7 @@ class CorpusSource:
     """Where the lines of a corpus come from.
 
     A line is what windows never cross: a sentence or a paragraph. In a dataset each row of the column is one text, or
-    of several columns one, put together by `joined_text`; line feeds cut it into lines. A line of a file of more than
+    of several columns one, put together by `join_text`; line feeds cut it into lines. A line of a file of more than
     1 MiB is cut at blanks into lines of about that size; a part of it that has none, as in a language that writes none,
     is cut between two characters.
 
@@ -63,7 +63,7 @@ class CorpusSource:
             dataset = self._dataset()
             for parts in zip(*(dataset[name] for name in names_of(self.column)), strict=True):
                 told = [part or "" for part in parts]
-                yield from (joined_text(told) if len(told) > 1 else told[0]).split("\n")
+                yield from (join_text(told) if len(told) > 1 else told[0]).split("\n")
 
     def fingerprint(self) -> str:
         """Return the SHA-256 (hexadecimal) of the content; raises as `lines`."""

@@ -117,7 +117,7 @@ class WindowBatches(Dataset[dict[str, torch.Tensor]]):
 
     def __getitem__(self, block: SentenceBlock) -> dict[str, torch.Tensor]:
         generator = np.random.default_rng(block.key)
-        words, sentence_of = self._thinned(block.sentences, generator)
+        words, sentence_of = self._thin(block.sentences, generator)
         widths = np.full(len(words), self.window)
         if self.random_window:
             widths = generator.integers(1, self.window, len(words), endpoint=True)
@@ -136,7 +136,7 @@ class WindowBatches(Dataset[dict[str, torch.Tensor]]):
         }
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
-    def _thinned(self, sentences: Indices, generator: np.random.Generator) -> tuple[Indices, Indices]:
+    def _thin(self, sentences: Indices, generator: np.random.Generator) -> tuple[Indices, Indices]:
         """Return the words of sentences that subsampling keeps, and of each the index in `sentences`."""
         begins = self.corpus.pointers[sentences]
         lengths = self.corpus.pointers[sentences + 1] - begins

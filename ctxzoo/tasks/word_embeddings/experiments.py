@@ -48,10 +48,10 @@ class WordData(DataArgs):
     fold_digits: bool | None = None
     min_count: int | None = number(None, SIZE)
 
-    def reported(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         """Return the arguments by name, without the words that a checkpoint decides, and the split that names tell."""
         aside = {"test_split", *(name for name in WORDS if getattr(self, name) is None)}
-        return {name: value for name, value in super().reported().items() if name not in aside}
+        return {name: value for name, value in super().report().items() if name not in aside}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,7 @@ class WordRun(RunArgs):
     backend: Literal["numba", "torch", "auto"] = "numba"
     num_workers: int = number(0, COUNT)
 
-    def reported(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         return {"backend": self.backend, **({} if self.backend == "torch" else {"threads": self.threads})}
 
 

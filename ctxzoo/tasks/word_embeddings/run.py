@@ -53,7 +53,7 @@ def train_words(run: ExperimentRun, scored: Sequence[str], *, resume: bool) -> N
         FloatingPointError: the training left the numbers; the message names the rate.
     """
     experiment = run.experiment
-    texts = _scored_texts(experiment, scored)
+    texts = _texts_to_score(experiment, scored)
     corpus = corpus_of(experiment)
     tokenizer, model = build_tokenizer(experiment, corpus), build_model(experiment, corpus)
     name, progress = f"{experiment.model.variant}, seed {experiment.seed}", experiment.run.progress
@@ -179,7 +179,7 @@ def _finish(
         print(f"pushed: {push_folder(checkpoint, push_to)}")
 
 
-def _scored_texts(experiment: Experiment, scored: Sequence[str]) -> dict[str, CorpusSource]:
+def _texts_to_score(experiment: Experiment, scored: Sequence[str]) -> dict[str, CorpusSource]:
     """Return split to text of what is scored at the end; a name that is wrong must not wait until then."""
     texts = {split: text_of(experiment, split) for split in scored}
     for split, text in texts.items():

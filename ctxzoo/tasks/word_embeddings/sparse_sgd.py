@@ -47,18 +47,18 @@ class RowLimitedSGD(torch.optim.Optimizer):
 
 def _step_of(gradient: torch.Tensor, rate: float, longest: float) -> torch.Tensor:
     if not gradient.is_sparse:
-        return _limited(gradient * rate, longest)
+        return _limit(gradient * rate, longest)
     gradient = gradient.coalesce()  # one entry for each row, in the same order on every device
     return torch.sparse_coo_tensor(
         gradient.indices(),
-        _limited(gradient.values() * rate, longest),
+        _limit(gradient.values() * rate, longest),
         gradient.shape,
         is_coalesced=True,
         check_invariants=False,
     )
 
 
-def _limited(steps: torch.Tensor, longest: float) -> torch.Tensor:
+def _limit(steps: torch.Tensor, longest: float) -> torch.Tensor:
     lengths = steps.norm(dim=-1, keepdim=True) if steps.dim() > 1 else steps.abs()
     return steps * (longest / lengths.clamp(min=longest))
 

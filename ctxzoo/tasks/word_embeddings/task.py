@@ -98,7 +98,7 @@ class WordPredictionTask(lightning.LightningModule):
         optimizer.zero_grad()
         # Not `manual_backward`, which would make DistributedDataParallel expect gradients to sum up itself.
         losses.sum().backward()
-        loss, centres = _summed(torch.stack([losses.detach().sum(), losses.new_tensor(len(losses))])).tolist()
+        loss, centres = _sum_processes(torch.stack([losses.detach().sum(), losses.new_tensor(len(losses))])).tolist()
         self._add_loss(loss, centres)
         if centres:
             check_loss(self.progress.loss, self._untrained_loss, f"at {self._place(rate)}")
@@ -157,7 +157,7 @@ class WordPredictionTask(lightning.LightningModule):
         return f"step {self.global_step}, with the learning rate {rate:.3g}; lower it, or the batch size"
 
 
-def _summed(numbers: torch.Tensor) -> torch.Tensor:
+def _sum_processes(numbers: torch.Tensor) -> torch.Tensor:
     """Over all processes; in place."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         torch.distributed.all_reduce(numbers)

@@ -25,9 +25,9 @@ from ctxzoo.tasks.text_classification.explanation import (
     Explanation,
     explanation_html,
     intensities,
+    intensities_of,
     percent,
     signed,
-    signed_intensities,
     write_explanation_page,
 )
 from ctxzoo.tasks.text_classification.explanation_picture import MOST_PIECES, draw_explanation, plot_token_weights
@@ -240,8 +240,8 @@ def test_intensities_show_small_differences_but_not_rounding() -> None:
 
 
 def test_signed_colours_are_fractions_of_the_greatest_contribution() -> None:
-    np.testing.assert_allclose(signed_intensities(np.array([0.5, -2.0, 0.0])), [0.25, -1, 0])
-    np.testing.assert_array_equal(signed_intensities(np.array([1e-9, -1e-8])), [0, 0])
+    np.testing.assert_allclose(intensities_of(np.array([0.5, -2.0, 0.0])), [0.25, -1, 0])
+    np.testing.assert_array_equal(intensities_of(np.array([1e-9, -1e-8])), [0, 0])
     assert (signed(0.01234), signed(-0.5)) == ("+0.012", "−0.500")
 
 
