@@ -23,7 +23,7 @@ from benchmarks.reporting import RESULTS, Value, number, write_rows
 from ctxzoo.data.sources import load_splits
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.table_parts import markdown_table
-from ctxzoo.runs.experiment import told
+from ctxzoo.runs.experiment import describe_values
 from ctxzoo.runs.own_data import OwnArgs, parse_own, search_of, with_rows
 from ctxzoo.runs.own_data import write_rows as write_own_rows
 from ctxzoo.runs.problem import Problem
@@ -84,7 +84,7 @@ def searched(problem: Problem, words: Sequence[str], trials: int) -> dict[str, V
         "usual_test": _on_test(search, usual, "usual"),
         "best_test": _on_test(search, best, "best"),
         "is_better": int(best.score < usual.score if search.lower_is_better else best.score > usual.score),
-        "changed": told({name: value for name, value in changed.items() if value != own[name]}),
+        "changed": describe_values({name: value for name, value in changed.items() if value != own[name]}),
         "seconds": sum(one.seconds for one in ended),
     }
 

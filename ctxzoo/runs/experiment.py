@@ -368,7 +368,7 @@ class Experiment:
         )
 
 
-def told(settings: Mapping[str, Any], names: Iterable[str] | None = None) -> str:
+def describe_values(settings: Mapping[str, Any], names: Iterable[str] | None = None) -> str:
     """Write settings for a person: those named, or all, as `name value`."""
     return ", ".join(f"{name} {_written(settings[name])}" for name in (settings if names is None else names))
 

@@ -33,7 +33,7 @@ from ctxzoo.runs.command_line import (
     format_settings,
     with_settings_file,
 )
-from ctxzoo.runs.experiment import Experiment, told
+from ctxzoo.runs.experiment import Experiment, describe_values
 from ctxzoo.runs.finish import print_summary
 from ctxzoo.runs.problem import CONTINUED, OF_A_CONTINUATION, Problem, choose_names, open_start
 from ctxzoo.runs.run import execute
@@ -199,7 +199,7 @@ def train_own(problem: Problem, line: CommandLine) -> Trained:
         print(text)
     experiment = problem.resolve(with_rows(line.experiment, splits))
     where, model = own.settings if experiment.start.init_from is None else "the checkpoint's", experiment.model
-    print(f"training {model.architecture} {model.variant} with {where} settings: {_told(experiment)}")
+    print(f"training {model.architecture} {model.variant} with {where} settings: {_describe_settings(experiment)}")
     try:
         with warnings_as_notes():
             run_of = partial(_run_of, problem, card, own)
@@ -303,15 +303,16 @@ def search_of(
     )
 
 
-def _told(experiment: Experiment) -> str:
-    """Write for a person the settings of the training, those of data only where they are not the usual ones."""
-    usual = {name: value for name, value in experiment.class_defaults().items() if name in experiment.data.values()}
+def _describe_settings(experiment: Experiment) -> str:
+    """Write for a person the settings of the training, those of data and start only where they are not the usual."""
+    unless_usual = {*experiment.data.values(), *experiment.start.values()}
+    usual = {name: value for name, value in experiment.class_defaults().items() if name in unless_usual}
     aside = {"rows", "world_size"}
-    return told(
+    return describe_values(
         {
             name: value
             for name, value in experiment.settings().items()
-            if name not in aside and value not in (None, "", False) and not (name in usual and value == usual[name])
+            if name not in aside and value not in (None, "", False, []) and not (name in usual and value == usual[name])
         }
     )
 
@@ -335,7 +336,7 @@ def compared_line(problem: Problem, run: ExperimentRun, result: RunResult, befor
     same_rows = kept.get("rows") == result.settings.get("rows")
     names = sorted((kept.keys() | result.settings.keys()) - {"rows"})
     others = {one: kept.get(one) for one in names if kept.get(one) != result.settings.get(one)}
-    settings = f"with {told(others)}" if others else "with the same settings"
+    settings = f"with {describe_values(others)}" if others else "with the same settings"
     folder = run.spec.folder.with_name(file.stem)
     place = "this one has taken its place" if file == run.spec.results_file else f"its model is kept in {folder}"
     return (

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from ctxzoo.data.files import check_writable
 from ctxzoo.data.notices import count_of, on_one_line
-from ctxzoo.runs.experiment import told
+from ctxzoo.runs.experiment import describe_values
 from ctxzoo.runs.run import Run, execute
 from ctxzoo.runs.spaces import Between, Space, number_of_points, widened
 from ctxzoo.training.callbacks import watch_epochs
@@ -135,7 +135,7 @@ def search_run(search: Search, *, minutes: float, seed: int, resume: bool, tell:
         tell(f"trial {ended.number}: {changes}: {score}; best {best.score:.2f}")
     if best is None:
         raise ValueError("no trial of --tune gave a finite loss; lower --learning_rate")
-    found_best = told(best.settings.values(), search.space)
+    found_best = describe_values(best.settings.values(), search.space)
     tell(f"{count_of(number, 'trials')} in {spent / 60:.1f} min; the best has {found_best}")
     tried = search.run_of(best.settings, best.trial)
     # Of a trial whose folder is gone it is a training anew, in the minutes of the whole search.
@@ -350,7 +350,7 @@ def _changes(tried: Settings, start: Settings) -> str:
     """Write for a person what a trial changes of the start."""
     own = start.values()
     changed = {name: value for name, value in tried.values().items() if value != own[name]}
-    return told(changed) or "the settings as they are"
+    return describe_values(changed) or "the settings as they are"
 
 
 def _better(best: Ended | None, found: Ended, lower: bool) -> tuple[Ended, Ended | None]:

@@ -228,7 +228,7 @@ class HogwildTrainer:
     def _identity(self) -> str:
         """Return what must be the same for a checkpoint to fit, as text."""
         run = {"threads": self.threads, "corpus": self.corpus.fingerprint, "known_words": len(self.corpus.ids)}
-        return json.dumps({**model_fields(self.model), **self.training.told(), **run})
+        return json.dumps({**model_fields(self.model), **self.training.to_dict(), **run})
 
     def _save(self) -> None:
         if self.checkpoint is None:

@@ -98,7 +98,7 @@ class WordEmbeddingTraining:
             return self.rate_at(fraction)
         return self.logit_learning_rate * self.rate_at(fraction) / self.learning_rate
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the settings as a results file reports them."""
         return {name: value for name, value in asdict(self).items() if name != "max_minutes"}
 

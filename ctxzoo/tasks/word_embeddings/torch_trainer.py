@@ -97,7 +97,7 @@ class TorchEmbeddingTrainer:
         )
         self.task = WordPredictionTask(
             model_config={"model_type": config.model_type, **model_fields(model)},
-            training=training.told(),
+            training=training.to_dict(),
             data={"corpus": corpus.fingerprint, "known_words": len(corpus.ids), "batch_size": batch_size},
             total_words=training.epochs * len(corpus.ids),
         )

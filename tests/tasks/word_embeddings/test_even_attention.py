@@ -97,7 +97,7 @@ def test_it_equals_the_mean_of_the_window_trained_in_float64(corpus: Corpus) -> 
 
 
 def test_only_the_rate_of_the_logits_differs_from_attention_cbow() -> None:
-    even, attention = settings(logit_learning_rate=0.0).told(), settings().told()
+    even, attention = settings(logit_learning_rate=0.0).to_dict(), settings().to_dict()
     assert {name for name in attention if even[name] != attention[name]} == {"logit_learning_rate"}
     with pytest.raises(ValueError, match="give --logit_learning_rate 0"):
         paper().changed(word_logits=False, position_logits=False)

@@ -182,7 +182,7 @@ def test_a_gpu_learns_as_a_cpu_does(tmp_path: Path, precision: str) -> None:
 
 
 def test_the_tasks_model_comes_from_a_plain_config() -> None:
-    task = WordPredictionTask(model_of().config.to_diff_dict(), training=settings().told())
+    task = WordPredictionTask(model_of().config.to_diff_dict(), training=settings().to_dict())
     assert isinstance(task.model, AutoModelForMaskedLM._model_mapping[type(task.model.config)])
     assert task.model.base_model.sparse_gradients
 
@@ -192,16 +192,16 @@ def test_the_tasks_model_is_that_of_a_checkpoint(tmp_path: Path) -> None:
     with torch.no_grad():
         model.output_vectors.normal_()
     model.save_pretrained(tmp_path / "words")
-    task = WordPredictionTask(pretrained=str(tmp_path / "words"), training=settings().told())
+    task = WordPredictionTask(pretrained=str(tmp_path / "words"), training=settings().to_dict())
     assert task.model.training
     assert task.model.base_model.sparse_gradients
     for name, value in model.state_dict().items():
         assert torch.equal(task.model.state_dict()[name], value), name
     with pytest.raises(ValueError, match="give either model_config or pretrained"):
-        WordPredictionTask(training=settings().told())
+        WordPredictionTask(training=settings().to_dict())
     tiny_tagger().save_pretrained(tmp_path / "tagger")
     with pytest.raises(ValueError, match="model type 'ctxzoo_bilstm_tagger', but WordEmbeddingConfig reads"):
-        WordPredictionTask(pretrained=str(tmp_path / "tagger"), training=settings().told())
+        WordPredictionTask(pretrained=str(tmp_path / "tagger"), training=settings().to_dict())
 
 
 @pytest.mark.parametrize(

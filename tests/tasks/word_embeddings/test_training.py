@@ -122,7 +122,7 @@ def test_minutes_end_a_training_after_a_pass(epoch: int, seconds: float, over: b
     training = WordEmbeddingTraining(**told, max_minutes=0.5)
     assert training.is_over(epoch, seconds) is over
     assert not WordEmbeddingTraining(**told).is_over(epoch, seconds)
-    assert "max_minutes" not in training.told()
+    assert "max_minutes" not in training.to_dict()
 
 
 @pytest.mark.slow
