@@ -119,7 +119,7 @@ def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
         if name != (run.variant, run.tag) and sign * run.metrics[key] > sign * statistics.fmean(scores):
             return f"above the mean of {_label(name)}: {note}"
     strongest = name == (run.variant, run.tag)
-    return f"one of the strongest row: {note}" if strongest else f"smaller cousin of {_label(name)}: {note}"
+    return f"one of the strongest row: {note}" if strongest else f"not of the strongest row, {_label(name)}: {note}"
 
 
 def _label(row: tuple[str, str]) -> str:

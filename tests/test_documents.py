@@ -30,7 +30,9 @@ PAGES = [
     *(REPOSITORY_ROOT / folder / "README.md" for folder in ("recipes", "benchmarks", "model_cards")),
 ]
 # What only people of this project would understand; names of options, files and tables may have them.
-_PRIVATE_WORDS = re.compile(r"\b(?:levers?|cutter|floors|doors|moonshots?|boasts?|to be had)\b", flags=re.IGNORECASE)
+_PRIVATE_WORDS = re.compile(
+    r"\b(?:levers?|cutter|floors|doors|moonshots?|boasts?|smaller cousins?|to be had)\b", flags=re.IGNORECASE
+)
 # The name ctxzoo as something to be had from a package index; a checkout (-e ".[train]") and a git URL are no index.
 _FROM_INDEX = re.compile(r"""pip3? install (?:-\S+ )*["'\\]*ctxzoo\b(?!\S* ?@)|(?:uv|pipx)\b[^\n]*\badd ctxzoo\b""")
 
