@@ -20,14 +20,17 @@ def score_interval(run: RunResult, metric: str, rows: int | None = None) -> tupl
         rows: Number of rows of the split, where the run does not tell it; None: not known.
 
     Returns:
-        Lower end, upper end, and words such as "2,189 test rows"; None where the number of rows is not known.
+        Lower end, upper end, and words such as "2,189 test rows"; None where the number of rows is not known, and of
+        rows of one article, which are alike.
     """
     right_of, rows_of = (run.per_example.get(f"{run.split}/articles/{name}") for name in (metric, "questions"))
     if right_of and rows_of:
+        if len(rows_of) < 2:
+            return None
         low, high = clustered_interval(right_of, rows_of)
         return 100 * low, 100 * high, f"{len(right_of)} articles"
     percentage, told = run.metrics.get(f"{run.split}/{metric}"), run.metrics.get(f"{run.split}/total", rows)
-    if percentage is None or told is None:
+    if percentage is None or not told:
         return None
     number = int(told)
     found = stats.binomtest(round(percentage * number / 100), number).proportion_ci(method="wilson")

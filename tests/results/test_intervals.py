@@ -32,3 +32,7 @@ def test_rows_give_wilsons_interval_and_articles_that_of_clusters() -> None:
     articles = {"test/articles/exact": [6.0, 12.0], "test/articles/questions": [10.0, 20.0]}
     run = make_run("baseline", metrics={"test/exact": 60.0, "test/total": 30.0}, per_example=articles)
     assert score_interval(run, "exact") == (pytest.approx(60), pytest.approx(60), "2 articles")
+    one = {name: values[:1] for name, values in articles.items()}
+    alone = make_run("baseline", metrics={"test/exact": 60.0, "test/total": 30.0}, per_example=one)
+    assert score_interval(alone, "exact") is None
+    assert score_interval(make_run("baseline", metrics={"test/exact": 0.0, "test/total": 0.0}), "exact") is None
