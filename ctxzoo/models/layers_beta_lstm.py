@@ -85,7 +85,7 @@ class BetaLSTM(nn.Module):
         self.generator: torch.Generator | None = None
         self.prior = _prior(gamma_prior, CELLS[cell].blocks if CELLS[cell].gammas else 0)
         self.ends = ("", "_reverse") if bidirectional else ("",)  # of the names of the weights of each direction
-        rows = (CELLS[cell].blocks + 2) * hidden_size
+        rows = (CELLS[cell].blocks + 2) * hidden_size  # the blocks of the gates, then those of o and g
         for layer in range(num_layers):
             width = hidden_size if layer else input_size
             for end in self.ends:
@@ -144,6 +144,7 @@ class BetaLSTM(nn.Module):
             for name, parameter in made.named_parameters():
                 kind, _, end = name.partition("_l")
                 sources = ("bias_ih", "bias_hh") if kind == "bias" else (kind,)
+                # nn.LSTM has the blocks in the order i, f, g, o, and its two biases are added up.
                 i, f, g, o = sum(getattr(lstm, f"{each}_l{end}") for each in sources).chunk(4)
                 parameter.copy_(torch.cat([f, i, o, g]))
         return made.train(lstm.training)
@@ -229,9 +230,10 @@ class BetaLSTM(nn.Module):
 
     def _packed(self, x: PackedSequence, state: State | None) -> tuple[PackedSequence, State]:
         padded, lengths = pad_packed_sequence(x, batch_first=True)
-        mask = torch.arange(padded.size(1)) < lengths.unsqueeze(1)
+        mask = torch.arange(padded.size(1)) < lengths.unsqueeze(1)  # (B, n)
         encoding = self.encode(padded, state, mask.to(padded.device))
         output, order = encoding.outputs[-1], x.sorted_indices
+        # The padded rows are in the order of the caller; packed ones stand longest first.
         if order is not None:
             output, lengths = output.index_select(0, order), lengths[order.cpu()]
         packed = pack_padded_sequence(output, lengths, batch_first=True)
@@ -244,13 +246,15 @@ class BetaLSTM(nn.Module):
         if mask is not None:
             # Not a product: what a caller has left at padding may be no number.
             x = torch.where(mask.unsqueeze(-1), x, x.new_zeros(()))
+        # Not on a GPU, which would wait until the value is read, nor in a traced program, which cannot branch on it.
         if not (torch.compiler.is_compiling() or x.is_cuda or bool(x.isfinite().all())):
             raise ValueError("the input of the BetaLSTM holds a value that is not finite")
         stacks = [self._stack(x, lengths, state, direction) for direction in range(len(self.ends))]
         outputs = []
         for of_layer in zip(*(stack[0] for stack in stacks), strict=True):
-            output = torch.cat(of_layer, dim=-1)
+            output = torch.cat(of_layer, dim=-1)  # (B, n, H), or 2H of two directions
             outputs.append(output if mask is None else output * mask.unsqueeze(-1))
+        # Layer by layer, the directions of each one after the other, as nn.LSTM has them.
         hidden, memory = (
             torch.stack(
                 [values for of_layer in zip(*(stack[k] for stack in stacks), strict=True) for values in of_layer]
@@ -285,10 +289,10 @@ class BetaLSTM(nn.Module):
         # Attributes: in place of parameters there may be tensors, of weights that are normed, pruned, or an argument.
         weight_ih, weight_hh, bias = (getattr(self, f"{name}{suffix}") for name in ("weight_ih", "weight_hh", "bias"))
         size, kind = self.hidden_size, x.dtype
-        inputs = F.linear(x.transpose(0, 1), weight_ih, bias)  # for all steps at once
+        inputs = F.linear(x.transpose(0, 1), weight_ih, bias)  # (n, B, G H), for all steps at once
         wide = torch.promote_types(inputs.dtype, torch.float32)
         with without_autocast(x.device):
-            inputs = inputs.to(wide).reshape(*inputs.shape[:2], CELLS[self.cell].blocks + 2, size)
+            inputs = inputs.to(wide).reshape(*inputs.shape[:2], CELLS[self.cell].blocks + 2, size)  # (n, B, G, H)
             if state is None:
                 # Two tensors: a scan that carries the same one twice gives wrong values.
                 hidden, memory = inputs.new_zeros(2, x.size(0), size).unbind(0)
@@ -296,11 +300,13 @@ class BetaLSTM(nn.Module):
                 hidden, memory = state[0].to(wide), state[1].to(wide)
             inputs, noise, scale = self._with_noise(inputs)
             gating = Gating(self.cell, self.gate_eps, self.draws and CELLS[self.cell].gammas, self.generator)
+            # Weights are left out once for all steps of the batch, not anew at each.
             weight = dropout(weight_hh, self.weight_dropout, training=self.training).to(wide)
             states, memories, gates = recurrent_steps(inputs, weight, hidden, memory, gating, noise, scale)
             hidden, memory = _last(hidden, states, lengths), _last(memory, memories, lengths)
-            output = states.transpose(0, 1)
+            output = states.transpose(0, 1)  # (B, n, H)
             if self.training and self.dropout:
+                # One mask for all steps of a sequence: locked dropout.
                 output = output * dropout(output.new_ones(x.size(0), 1, size), self.dropout, training=True)
         return output.to(kind), hidden.to(kind), memory.to(kind), gates
 
@@ -311,6 +317,7 @@ class BetaLSTM(nn.Module):
         length, batch, _, size = inputs.shape
         if self.cell == "g2":
             noise = gumbel_noise((length, batch, 2, size), inputs, self.generator)
+            # The first two blocks, f and i, have noise; o and g have none.
             return torch.cat([inputs[:, :, :2] + noise, inputs[:, :, 2:]], dim=2), None, None
         if self.cell == "noisin":
             return inputs, None, noisin_scale((length, batch, size), inputs, self.generator)
@@ -350,7 +357,8 @@ def _last(initial: torch.Tensor, steps: torch.Tensor, lengths: torch.Tensor | No
     """Return the value behind the last real step, (B, H), of steps (n, B, H); the initial one where there is none."""
     if lengths is None:
         return steps[-1] if steps.size(0) else initial
-    both = torch.cat([initial.unsqueeze(0), steps])
+    # The initial value stands in front: a sequence without a real step finds it at place 0.
+    both = torch.cat([initial.unsqueeze(0), steps])  # (n + 1, B, H)
     return both.gather(0, lengths.view(1, -1, 1).expand(1, -1, both.size(2))).squeeze(0)
 
 

@@ -90,9 +90,11 @@ class Encoding:
         """
         if not CELLS[self.cell].drawn:
             return None
+        # Every alpha is above eps, so that none is that small.
         if self.eps >= DEAD_SHAPE:
             return self.state[0].new_zeros(())
         limit = math.log(math.expm1(DEAD_SHAPE - self.eps))  # alpha < DEAD_SHAPE where a pre-activation is below it
+        # (B, n) of each layer and direction: the means over units are 0 at padding, so that the sum passes over it.
         parts = [
             self._ordered((gates < limit).float().mean(dim=(2, 3)), place) for place, gates in enumerate(self.gates)
         ]
@@ -114,8 +116,8 @@ class Encoding:
 
     def _statistics(self, gates: torch.Tensor, number: int, samples: int, generator: torch.Generator) -> GateStatistics:
         cell = CELLS[self.cell]
-        pair = self._ordered(gate_pair(self.cell, gates, self.eps), number)
-        write, keep = pair.unbind(2) if cell.input_first else pair.flip(2).unbind(2)
+        pair = self._ordered(gate_pair(self.cell, gates, self.eps), number)  # (B, n, 2, H)
+        write, keep = pair.unbind(2) if cell.input_first else pair.flip(2).unbind(2)  # i and f
         where = number // self.directions, bool(number % self.directions)
         if not cell.drawn:
             return GateStatistics(*where, write, keep)
@@ -140,6 +142,7 @@ class Encoding:
         values = values.transpose(0, 1)
         if number % self.directions:
             lengths = None if self.mask is None else self.mask.sum(dim=1)
+            # What stands behind the steps is laid out flat, as the reversal takes (B, n, d).
             values = reversed_steps(values.flatten(2) if values.dim() > 2 else values.unsqueeze(2), lengths).view(
                 values.shape
             )

@@ -24,6 +24,7 @@ class WordEmbedding(nn.Embedding):
 
     def reset_parameters(self) -> None:
         init.normal_(self.weight, std=0.1)
+        # Rows that a checkpoint has loaded stay as they are.
         if not getattr(self.weight, "_is_hf_initialized", False):
             with torch.no_grad():
                 self.weight[: 1 if self.trainable else 2].zero_()
@@ -136,7 +137,8 @@ class CharCnn(nn.Module):
             raise ValueError(f"char_ids has {length} characters for each word, the model takes {self.max_word_length}")
         # The maximum is always over all L - w + 1 positions: with fewer of them a trimmed batch would lose the value
         # that the convolution's bias gives at padding, and outputs would depend on the batch.
-        char_ids = F.pad(char_ids, (0, self.max_word_length - length))
+        char_ids = F.pad(char_ids, (0, self.max_word_length - length))  # (B, n, L)
+        # How many words are distinct is a value: a device would wait for it, and a traced program cannot have it.
         if char_ids.device.type != "cpu" or torch.compiler.is_compiling():
             return self._vectors(char_ids.flatten(0, 1)).view(*char_ids.shape[:2], -1)
         # Words repeat: a batch holds three to four times as many words as distinct ones. Equal words share
@@ -146,7 +148,7 @@ class CharCnn(nn.Module):
 
     def _vectors(self, char_ids: torch.Tensor) -> torch.Tensor:
         """Return the vectors (N, channels) of distinct words (N, L)."""
-        x = dropout(self.embedding(char_ids), self.dropout, training=self.training)
+        x = dropout(self.embedding(char_ids), self.dropout, training=self.training)  # (N, L, embedding_size)
         x = self.convolution(x.transpose(1, 2))  # (N, channels, L - w + 1)
         # The maximum comes before ReLU: the same value, as ReLU is monotone, for a tenth of the work.
         return torch.relu(x.amax(dim=-1))
@@ -172,6 +174,7 @@ class Highway(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         for gate, transform in zip(self.gates, self.transforms, strict=True):
             g = torch.sigmoid(gate(x))
+            # g t + (1 - g) x with one product less.
             x = x + g * (torch.relu(transform(x)) - x)
         return x
 
@@ -273,7 +276,7 @@ class SingleHeadSelfAttention(nn.Module):
             self.query(x),
             self.key(x),
             self.value(x),
-            attn_mask=mask.unsqueeze(1),
+            attn_mask=mask.unsqueeze(1),  # (B, 1, n), the same words for every query
             dropout_p=self.dropout if self.training else 0.0,
         )
         return attended if self.norm is None else self.norm(x + attended)
@@ -310,12 +313,12 @@ class ContextSelfAttention(nn.Module):
 
         The mask is boolean, (B, C).
         """
-        x = torch.relu(self.reduce(x))
+        x = torch.relu(self.reduce(x))  # (B, C, 2h)
         r = self.encoder(dropout(x, self.dropout, training=self.training), mask)
         r = dropout(r, self.dropout, training=self.training)
-        similarity = self.similarity(r, r)
+        similarity = self.similarity(r, r)  # (B, C, C)
         others = ~torch.eye(x.size(1), dtype=torch.bool, device=x.device) & mask.unsqueeze(1)  # (B, C, C)
         # A context of one word has no other word to look at; its row must then be zero, not uniform over padding.
         weights = masked_softmax(similarity, others, dim=2) * others
-        attended = torch.bmm(weights.to(r.dtype), r)
+        attended = torch.bmm(weights.to(r.dtype), r)  # (B, C, 2h)
         return x + torch.relu(self.merge(torch.cat([r, attended, r * attended], dim=-1))), weights

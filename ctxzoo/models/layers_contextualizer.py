@@ -63,15 +63,18 @@ class Contextualizer(nn.Module):
             c^1 to c^K, each of the shape of `context`; and a^1 to a^K, each (B, n, m) or (B, S, n, m), or nothing.
         """
         if context.dim() == 3:
-            x, mask = x.unsqueeze(1), mask.unsqueeze(1)
+            x, mask = x.unsqueeze(1), mask.unsqueeze(1)  # (B, 1, n, m), (B, 1, n)
         contexts, weights = [], []
         frugal = self.gradient_checkpointing and self.training
+        # Steps that share U share its product with x too, unless checkpoints are to save memory.
         shared = F.linear(x, self.token_factors[0]) if self.recurrent and not frugal else None
+        # Where `second_order_attention` takes the plain form in any case.
         plain = x.dim() != 3 or x.size(1) == 0 or torch.compiler.is_compiling()
         how: Implementation = "recompute" if frugal and not (plain or x.is_cuda) else "auto"
         for step in range(self.num_steps):
             copy = 0 if self.recurrent else step
 
+            # The default binds the copy of this step: a checkpoint calls the function again after the loop.
             def corrected(
                 x: torch.Tensor, context: torch.Tensor, projected: torch.Tensor | None, copy: int = copy
             ) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -148,6 +151,7 @@ class TokenwiseContextualizer(Contextualizer):
         So the (B, n, n, m) weights never exist as a whole, nor are they kept for the gradient.
         """
         blocks = self._blocks(values)
+        # Tokens are (B, 1, n, .), the same for all queries, whose gates are (B, queries, u).
         inputs = values.unsqueeze(1), projected.unsqueeze(1), factor, mask.unsqueeze(1)
         if len(blocks) == 1:
             return _attend_block(gates, *inputs)
@@ -158,9 +162,10 @@ class TokenwiseContextualizer(Contextualizer):
         self, projected: torch.Tensor, gates: torch.Tensor, factor: torch.Tensor, mask: torch.Tensor
     ) -> torch.Tensor:
         total: torch.Tensor | float = 0.0
+        # Weights are m wide, while what is projected is u wide: the blocks follow the former.
         for begin, end in self._blocks(projected, width=factor.size(0)):
             weights = second_order_weights(projected.unsqueeze(1), gates[:, begin:end], factor, mask.unsqueeze(1))
-            total = total + torch.einsum("btnm,bt->bnm", weights, mask[:, begin:end].to(weights.dtype))
+            total = total + torch.einsum("btnm,bt->bnm", weights, mask[:, begin:end].to(weights.dtype))  # (B, n, m)
         assert isinstance(total, torch.Tensor)
         return total / mask.sum(dim=1).clamp(min=1).view(-1, 1, 1)
 

@@ -107,7 +107,7 @@ def with_past(
         return key, value, mask
     past_key, past_value, past_mask = state
     if mask is None:
-        mask = past_mask.new_ones(key.size(0), key.size(2))
+        mask = past_mask.new_ones(key.size(0), key.size(2))  # (B, new keys)
     return (
         torch.cat([past_key, key], dim=2),
         torch.cat([past_value, value], dim=2),
@@ -162,10 +162,11 @@ class DotAttention(Attention):
         with without_autocast(query.device):
             wide_query, wide_key = at_least_single(query), at_least_single(key)
             output = None
+            # The fused way takes neither a bias of the scores nor dropout.
             if score_bias is None and not (self.training and self.dropout):
                 output = fused_attention(wide_query, wide_key, value, mask, causal)
             if output is None or output_attentions:
-                energy = wide_query @ wide_key.transpose(-1, -2) / scale
+                energy = wide_query @ wide_key.transpose(-1, -2) / scale  # (B, h, queries, keys)
                 if score_bias is not None:
                     energy = energy + score_bias
                 visible = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
@@ -175,6 +176,7 @@ class DotAttention(Attention):
         aux = AttentionAux(state=growing_state(key, value, mask, self.memory_length) if use_cache else None)
         if output_attentions:
             aux.weights = weights
+            # q.k / scale is log similarity + importance + a part of the query alone, which cancels in the softmax.
             aux.similarity = rbf_log_kernel(wide_query, wide_key, scale).exp()
             aux.importance = squared_norm(wide_key, 2.0) / (2 * scale)
         return output, aux
@@ -226,11 +228,11 @@ class MultiHeadAttention(nn.Module):
         """
         query, key, value = (
             layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for layer in (self.query, self.key, self.value)
-        )
+        )  # (B, h, n, d) each
         if rotary is not None:
             query, key = rotate(query, rotary), rotate(key, rotary)
         attended, aux = self.attention(query, key, value, mask, causal, hidden_states=x, **requests)
-        output: torch.Tensor = self.output(attended.transpose(1, 2).flatten(-2).to(x.dtype))
+        output: torch.Tensor = self.output(attended.transpose(1, 2).flatten(-2).to(x.dtype))  # (B, n or K, m)
         return output, aux
 
 
@@ -267,6 +269,7 @@ class EncoderBlock(nn.Module):
     ) -> tuple[torch.Tensor, AttentionAux]:
         """Return the steps (B, n or K, m), and what the attention gives; inputs as in `MultiHeadAttention.forward`."""
         attended, aux = self.attention(self.attention_norm(x), mask, causal, places=places, **requests)
+        # What follows works on each step by itself, so that the chosen ones are enough.
         x, mask = chosen(x, places, 1), chosen(mask, places, 1)
         x = x + dropout(attended, self.dropout, self.training)
         inner = self.outer(F.gelu(self.inner(self.inner_norm(x))))

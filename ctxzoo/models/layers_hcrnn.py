@@ -54,7 +54,7 @@ class GlobalContext(nn.Module):
         query = F.elu(self.query(dropout(sums, self.rate, training=self.training)))
         mean = self.mean(query)
         deviation = (LEAST_DEVIATION + F.softplus(self.deviation(query))).clamp(max=LARGEST_DEVIATION)
-        drawn = mean + deviation * torch.randn_like(mean) if self.training else mean
+        drawn = mean + deviation * torch.randn_like(mean) if self.training else mean  # (..., K)
         return Topics(drawn.softmax(dim=-1), normal_divergence(mean, deviation))
 
 
@@ -118,6 +118,7 @@ class HcrnnCell(nn.Module):
         if self.constraint == "clip":
             init.uniform_(drift, 0.0, bound)
         else:
+            # The inverse of softplus at bound / 2, the mean of the clipped start.
             centre = math.log(math.expm1(bound / 2))
             init.uniform_(drift, centre - 1, centre + 1)
 
@@ -138,11 +139,12 @@ class HcrnnCell(nn.Module):
         gates = (self.write, self.update, self.reset)
         return CellWeights(
             memory=self.memory.to(wide),
-            projected=self.memory.to(wide) @ self.topic_item.to(wide),
+            projected=self.memory.to(wide) @ self.topic_item.to(wide),  # P = M A, (K, H)
             topic_vector=self.topic_vector.squeeze(1).to(wide),
-            of_item=torch.cat([each[:size] for each in (*gates, self.candidate)], dim=1).to(wide),
+            # Side by side in the order g, z, r, h~: one product makes what an item adds to all four.
+            of_item=torch.cat([each[:size] for each in (*gates, self.candidate)], dim=1).to(wide),  # (E, E + 3H)
             bias=torch.cat([self.write_bias, self.update_bias, self.reset_bias, self.candidate_bias]).to(wide),
-            of_hidden=torch.cat([*(each[size:] for each in gates), self.topic_hidden], dim=1).to(wide),
+            of_hidden=torch.cat([*(each[size:] for each in gates), self.topic_hidden], dim=1).to(wide),  # (H, E + 3H)
             candidate=self.candidate[size:].to(wide),
             write=self.write_context.to(wide),
             update=self.update_context.to(wide),
@@ -163,11 +165,11 @@ class WholeSessions(NamedTuple):
 
     def to_steps(self, ends: torch.Tensor) -> torch.Tensor:
         """Return what each step has of the end of its session."""
-        return ends
+        return ends  # (B, 1, ...), broadcast over the T steps
 
     def sums(self, scores: torch.Tensor, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the sums (B, 1, H) of states by the softmax of scores (B, T), and these weights (B, T)."""
-        seen = self.seen.unsqueeze(1)
+        seen = self.seen.unsqueeze(1)  # (B, 1, T)
         summed, weights = weighted_sums(scores.unsqueeze(1), states.unsqueeze(1), seen)
         return summed, weights.squeeze(1)
 
@@ -191,11 +193,12 @@ class EveryPrefix(NamedTuple):
     def sums(self, scores: torch.Tensor, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the sums (P, B, H) of states by the softmax of scores (N, B), and these weights (B, P, T)."""
         batch, length = self.seen.shape[:2]
+        # The N rows go to their places in a square of prefixes and steps, where each prefix has its softmax.
         place = self.prefix * length + self.step
-        square = scores.new_zeros(length * length, batch).index_copy(0, place, scores)
+        square = scores.new_zeros(length * length, batch).index_copy(0, place, scores)  # (P T, B)
         weights = masked_softmax(square.view(length, length, batch).permute(2, 0, 1), self.seen, dim=2) * self.seen
         of_rows = weights.permute(1, 2, 0).reshape(length * length, batch).index_select(0, place).to(states.dtype)
-        summed = states.new_zeros(length, *states.shape[1:])
+        summed = states.new_zeros(length, *states.shape[1:])  # (P, B, H)
         return summed.index_add(0, self.prefix, of_rows.unsqueeze(2) * states), weights
 
 
@@ -233,12 +236,13 @@ class Readout(nn.Module):
             last, last_context: States and contexts at which the predictions stand, likewise.
             predictions: Which steps each sees.
         """
+        # W_d is applied to the ends, of which there are fewer than steps.
         scores = self.local.scores(states, predictions.to_steps(self.local.last(last)))
         local, weights = predictions.sums(scores, states)
         if self.context is None:
             return torch.cat([local, last], dim=-1), (weights,)
         # G_1 is applied to the end, where there are fewer numbers: (G_1 c) . q = c . (G_1^T q).
-        query = self.last_context(last_context) @ linear_weight(self.context)
+        query = self.last_context(last_context) @ linear_weight(self.context)  # (..., E)
         scores = (contexts * predictions.to_steps(query)).sum(dim=-1) / math.sqrt(contexts.size(-1))
         summed, of_contexts = predictions.sums(scores, states)
         return torch.cat([summed, local, last], dim=-1), (weights, of_contexts)

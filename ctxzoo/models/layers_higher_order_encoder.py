@@ -121,6 +121,7 @@ class HigherOrderAttention(Attention):
 
         self.query_norm, self.key_norm = norm(), norm()
         width = higher * head_size
+        # Second keys: one of pairs and of contexts; of tuples one for each token but the query and the first key.
         num_further = {"trilinear": 1, "volume": 1, "contextual": 1, "factorised": order - 2}.get(order_type, 0)
         num_values = 0 if order_type == "contextual" else num_further
         self.second_keys = nn.ModuleList(one_linear(hidden_size, width) for _ in range(num_further))
@@ -131,6 +132,7 @@ class HigherOrderAttention(Attention):
             self.summary_key = small_linear(hidden_size, width, bias=False)  # it would cancel in the softmax
         self.strengths: nn.Parameter | None = None  # lambda
         if order_type in ("contextual", "anova"):
+            # Of anova lambda_2 to lambda_m, since lambda_1 is 1.
             self.strengths = nn.Parameter(torch.empty(higher, 1 if order_type == "contextual" else order - 1))
         self.reset_parameters()
 
@@ -174,10 +176,11 @@ class HigherOrderAttention(Attention):
         aux = AttentionAux()
         sums: FactorisedState | None = None
         if self.streams:
-            sums = None if state is None else (state[0], state[1])
+            sums = None if state is None else (state[0], state[1])  # sums over the keys, and the number of real ones
         else:
             if state is not None:
-                hidden_states = torch.cat((state[3], hidden_states), dim=1)
+                # Second keys and values of earlier steps are made again from what the layer read there.
+                hidden_states = torch.cat((state[3], hidden_states), dim=1)  # (B, keys, m)
             key, value, mask = with_past(None if state is None else state[:3], key, value, mask)
             if use_cache:
                 kept = growing_state(key, value, mask, self.memory_length)
@@ -185,7 +188,7 @@ class HigherOrderAttention(Attention):
         self._refuse_long(key.size(2))
         if mask is not None and not (torch.compiler.is_compiling() or mask.is_cuda) and bool(mask.all()):
             mask = None  # kernels are faster without
-        pairwise = self.num_heads - self.num_higher_heads
+        pairwise = self.num_heads - self.num_higher_heads  # the first heads; those of higher order follow
         upper = self.query_norm(query[:, pairwise:]), self.key_norm(key[:, pairwise:])
         seconds, values = self._seconds(hidden_states)
         with without_autocast(query.device):
@@ -251,13 +254,13 @@ class HigherOrderAttention(Attention):
         if self.window is None:
             out, pairs = pair_attention(query, key, value, second, second_value, mask, causal, **settings)
             aux.pair_weights = pairs if output_attentions else None
-            return out, pairs.sum(dim=-1)
+            return out, pairs.sum(dim=-1)  # (B, h, queries, keys), the sum over second keys
         # Keys before every window have nothing to say; queries in front stand for those of earlier steps.
         length = key.size(2)
         missing = length - query.size(2)
         start = max(0, missing - self.window + 1)
         near_key, near_value, near_second, near_product = (x[:, :, start:] for x in (key, value, second, second_value))
-        padded = nn.functional.pad(query, (0, 0, missing - start, 0))
+        padded = nn.functional.pad(query, (0, 0, missing - start, 0))  # (B, h, keys - start, d)
         windows = self.window, self.window
         seen = None if mask is None else mask[:, start:]
         out = windowed_pair_attention(
@@ -279,7 +282,7 @@ class HigherOrderAttention(Attention):
         output_attentions: bool,
         aux: AttentionAux,
     ) -> Result:
-        features = [F.elu(x) + 1 for x in (query, key, *seconds)]
+        features = [F.elu(x) + 1 for x in (query, key, *seconds)]  # not negative, as their sums are denominators
         settings: dict[str, Any] = {"distinct": self.distinct, "chunk_size": CHUNK}
         wants_sums = use_cache and self.streams
         out, after = factorised_attention(
@@ -290,7 +293,7 @@ class HigherOrderAttention(Attention):
         if output_attentions and sums is None:
             # Each key's weight is the output where its value is 1 and all others are 0.
             single = torch.eye(key.size(2), dtype=key.dtype, device=key.device).expand(*key.shape[:3], -1)
-            ones = [torch.ones_like(single)] * len(values)
+            ones = [torch.ones_like(single)] * len(values)  # (B, h, keys, keys) each, as `single`
             weights, _ = factorised_attention(features[0], features[1:], [single, *ones], mask, causal, **settings)
         return dropout(out, self.dropout, self.training), weights
 
@@ -307,8 +310,8 @@ class HigherOrderAttention(Attention):
         aux: AttentionAux,
     ) -> Result:
         assert self.strengths is not None
-        summary = self._by_head(self.summary_key, hidden_states).to(key.dtype)
-        modulation = fused_attention(query, summary, second, mask, causal)
+        summary = self._by_head(self.summary_key, hidden_states).to(key.dtype)  # a, (B, h, keys, d)
+        modulation = fused_attention(query, summary, second, mask, causal)  # m, (B, h, queries, d)
         if output_attentions:
             aux.context_weights = context_weights(query, summary, mask, causal)
             aux.modulation = modulation
@@ -345,7 +348,7 @@ class HigherOrderAttention(Attention):
         weight = layer.weight
         mapped: Any = layer(x.to(weight.dtype) if isinstance(weight, torch.Tensor) else x)
         heads: torch.Tensor = mapped.unflatten(-1, (self.num_higher_heads, self.head_size)).transpose(1, 2)
-        return heads
+        return heads  # (B, heads of higher order, n, d)
 
     def _refuse_long(self, length: int) -> None:
         if self.order_type in EXACT_TYPES and self.window is None and length > self.max_exact_length:
