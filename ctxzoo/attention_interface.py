@@ -121,6 +121,7 @@ def use_attention(model: Stock, name: str, **options: Any) -> Stock:
     attention = options.get("attention", kind.allowed[0])
     if attention not in kind.allowed:
         raise ValueError(f"{name} stands for {', '.join(kind.allowed)}, got attention={attention!r}")
+    # Configs with a single mechanism have no such field; its name is allowed for the sake of earlier versions.
     if len(kind.allowed) == 1:
         options.pop("attention", None)
     for field, reason in OF_THE_MODEL.items():
@@ -136,6 +137,7 @@ def use_attention(model: Stock, name: str, **options: Any) -> Stock:
             "hidden_size": call.heads * call.head_size,
             "causal": call.causal,
         }
+        # A density drawn for each position would take a causal module many times as long as fixed frequencies.
         if call.causal and attention in ("ika", "ikan"):
             fields.setdefault("kernel", "direct")
         if attention == "hsa" and fields["hidden_size"] != model.config.hidden_size:
@@ -145,6 +147,7 @@ def use_attention(model: Stock, name: str, **options: Any) -> Stock:
             )
         if attention == "esa" and call.dropout:
             raise ValueError(f"{type(model).__name__} cannot take {name}: {_dropout_refusal(call.dropout)}")
+        # Paths without the prefix fit the base model and its heads; a module that is called twice stands here once.
         modules[names[call.module].removeprefix(prefix)] = fields
     if not modules:
         raise ValueError(f"{type(model).__name__} has no attention that transformers' AttentionInterface reaches")
@@ -189,6 +192,7 @@ def load_with_attention(model_class: type[Model], source: str, **options: Any) -
     missing = sorted(key for key in info["missing_keys"] if f".{RECORD}." in key)
     if missing:
         raise ValueError(f"{source!r} lacks parameters of its attention: {', '.join(missing[:3])}…")
+    # The subclass was for loading alone: what asks for the type of the model must find the stock class.
     model.__class__ = model_class
     model.set_attn_implementation(record["name"])
     loaded: Model = model
@@ -293,6 +297,7 @@ def _attend(
         key, value = (x.repeat_interleave(heads // x.size(1), dim=1) for x in (key, value))
     if _trial_calls is not None:
         _trial_calls.append(_Call(module, heads, head_size, causal, dropout))
+        # Of (B, h, queries, dv); models expect the heads behind the queries.
         return DotAttention()(query, key, value, attention_mask, causal)[0].transpose(1, 2), None
     mechanism = getattr(module, RECORD, None)
     if mechanism is None:
@@ -312,7 +317,7 @@ def _attend(
         dropout=dropout,
         output_attentions=bool(kwargs.get("output_attentions", False)),
     )
-    return output.transpose(1, 2), weights
+    return output.transpose(1, 2), weights  # (B, queries, h, dv)
 
 
 def _dropout_refusal(rate: float) -> str:
@@ -359,6 +364,7 @@ def _key_mask(
     causal = mask_function is causal_mask_function
     if not causal and mask_function is not bidirectional_mask_function:
         raise ValueError("these mechanisms see all keys, or all up to the query: no windows, no packed sequences")
+    # Mechanisms count queries from the last key on, so that the last query must stand at the last key.
     if kv_offset or (causal and int(q_offset) + q_length != kv_length):
         raise ValueError(
             f"{kv_length} keys from {kv_offset} on for {q_length} queries from {int(q_offset)} on: these mechanisms "
@@ -371,7 +377,7 @@ def _install(model: PreTrainedModel, record: Mapping[str, Any]) -> None:
     """Add mechanisms to the attention modules of a model, and the record to its config."""
     prefix = _base_prefix(model)
     ours = dict(model.named_modules())
-    mechanisms = []
+    mechanisms = []  # all are built before one is added, so that an error leaves the model as it was
     for index, (path, fields) in enumerate(record["modules"].items()):
         # A base model has the modules without the name that a head has for it.
         module = ours.get(prefix + path) or ours.get(path)
@@ -382,11 +388,14 @@ def _install(model: PreTrainedModel, record: Mapping[str, Any]) -> None:
     for module, mechanism in mechanisms:
         weight = next((each for each in module.parameters() if each.is_floating_point()), None)
         if weight is not None:
+            # New modules are on the CPU in the default type.
             mechanism.to(device=weight.device, dtype=weight.dtype)
         mechanism.train(module.training)
         module.add_module(RECORD, mechanism)
         module.register_forward_pre_hook(_keep_hidden_states, with_kwargs=True)
+        # Also after a pass that failed: the module must not keep the steps alive.
         module.register_forward_hook(_forget_hidden_states, always_call=True)
+    # A pass begins at the base model, where the divergences of the last one go.
     model.base_model.register_forward_pre_hook(_forget_divergences)
     setattr(model.config, RECORD, {"name": record["name"], "modules": dict(record["modules"])})
     model.config.attn_implementation = record["name"]  # so that a stock model of the checkpoint refuses to run
@@ -455,7 +464,7 @@ def _try_dot_products(model: PreTrainedModel, name: str) -> list[_Call]:
                 base(**inputs)
     except Exception as error:
         raise ValueError(f"{kind} cannot take {name}: {error}") from error
-    real = inputs["attention_mask"].bool()
+    real = inputs["attention_mask"].bool()  # (2, 5); what stands at padding does not count
     difference = ((found - stock)[real].float().norm() / stock[real].float().norm()).item()
     if difference > (CLOSE if stock.dtype in (torch.float32, torch.float64) else CLOSE_IN_HALF):
         raise ValueError(
@@ -494,7 +503,7 @@ def _trial(model: PreTrainedModel, name: str) -> Iterator[list[_Call]]:
 
 def _few_tokens(model: PreTrainedModel) -> dict[str, torch.Tensor]:
     """Return two short texts of ids that the model knows, the second padded on the right."""
-    ids = torch.tensor([[7, 6, 5, 4, 3], [1, 2, 3, 0, 0]])
+    ids = torch.tensor([[7, 6, 5, 4, 3], [1, 2, 3, 0, 0]])  # (2, 5)
     words: Any = model.get_input_embeddings()
     mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
     return {
@@ -505,6 +514,7 @@ def _few_tokens(model: PreTrainedModel) -> dict[str, torch.Tensor]:
 
 def _base_prefix(model: PreTrainedModel) -> str:
     """Return what stands before the names of the base model's modules in those of a head; nothing for a base model."""
+    # A base model has no attribute of that name. An empty prefix becomes " ", which no model has.
     return f"{model.base_model_prefix}." if hasattr(model, model.base_model_prefix or " ") else ""
 
 

@@ -63,7 +63,7 @@ class ZooPreTrainedModel(PreTrainedModel):
             for key in module.state_dict()
         }
         self._keys_to_ignore_on_save = set(self._keys_to_ignore_on_save or ()) | rebuilt
-        ignored = {f"(^|\\.){re.escape(name)}$" for name in rebuilt}
+        ignored = {f"(^|\\.){re.escape(name)}$" for name in rebuilt}  # heads have a prefix in front
         self._keys_to_ignore_on_load_missing = set(self._keys_to_ignore_on_load_missing or ()) | ignored
         # The loader puts a new, trainable parameter in place of each one; `from_pretrained` freezes these again.
         self._frozen_names = {name for name, parameter in self.named_parameters() if not parameter.requires_grad}
@@ -146,6 +146,7 @@ class ZooPreTrainedModel(PreTrainedModel):
             raise OSError(
                 f"the weights of {str(source)!r} are damaged or incomplete ({error}); copy or download them again"
             ) from error
+        # Only the configuration says which class saved the weights; it has come with the model.
         own = cls._class_that_saved(model.config)
         if own is not None:
             return own.from_pretrained(source, *args, output_loading_info=wants_info, **kwargs)
@@ -181,7 +182,8 @@ class ZooPreTrainedModel(PreTrainedModel):
             return None  # the base model below a head, say
         derived = [cls]
         for one in derived:
-            derived += one.__subclasses__()
+            derived += one.__subclasses__()  # the list grows while it is read: all classes below this one
+        # Several may have this name, as where a cell of a notebook ran twice: the last of the list is taken.
         found = next((one for one in reversed(derived) if one.__name__ == name), None)
         if found is None:
             raise ValueError(

@@ -102,7 +102,7 @@ class BetaLstmPreTrainedModel(TextPreTrainedModel):
         """
         if num_samples < 1:
             raise ValueError(f"num_samples must be at least 1, got {num_samples}")
-        total = torch.zeros(())
+        total = torch.zeros(())  # takes shape, type and device of what is added
         with self.base_model.rnn.sampling("sample", generator):
             for _ in range(num_samples):
                 # A sum of half precision stops growing.
@@ -163,10 +163,10 @@ class BetaLstmModel(BetaLstmPreTrainedModel):
             ValueError: see `TextInput.forward`, or `StepInput.forward` without a table; a mask with a real step after
                 padding; a state of other shapes.
         """
-        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
+        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, I) and (B, n)
         refuse_gaps(mask)
         encoding = self.rnn.encode(x, None if state is None else _stack_states(state), mask)
-        states = encoding.outputs[-1]
+        states = encoding.outputs[-1]  # (B, n, D)
         statistics = tuple(encoding.statistics()) if output_gate_statistics else None
         has_divergence = bool(self.config.gamma_prior) and (self.config.kl_lambda > 0 or output_gate_statistics)
         if use_cache is None:
@@ -174,6 +174,7 @@ class BetaLstmModel(BetaLstmPreTrainedModel):
         output = BetaLstmModelOutput(
             last_hidden_state=states,
             pooler_output=_ends(states, mask, self.config.hidden_size),
+            # From h and c of all layers, (layers, B, H), to a pair of (B, H) for each.
             state=tuple(zip(*(each.unbind(0) for each in encoding.state), strict=True)) if use_cache else None,
             kl=encoding.divergence() if has_divergence else None,
             dead_fraction=encoding.dead_fraction() if self.training else None,
@@ -204,7 +205,7 @@ class BetaLstmForSequenceClassification(BetaLstmPreTrainedModel, TextClassifierP
         """Return the `auxiliary_loss` of the prior, where there is one."""
         if not self.config.kl_lambda:
             return {}
-        return {"auxiliary_loss": self.config.kl_lambda * outputs.kl.sum(dim=1).mean()}
+        return {"auxiliary_loss": self.config.kl_lambda * outputs.kl.sum(dim=1).mean()}  # of (B, n)
 
 
 class BetaLstmStepsPreTrainedModel(BetaLstmPreTrainedModel):
@@ -262,6 +263,7 @@ class BetaLstmStepsPreTrainedModel(BetaLstmPreTrainedModel):
         )
         logits, loss = self.scores(outputs.last_hidden_state), None
         if labels is not None:
+            # A sum, which the heads divide by the same number of targets as the sum of their losses.
             penalty = self.config.kl_lambda * outputs.kl.sum() if self.config.kl_lambda else None
             loss = self.loss(logits, labels, word_mask(logits, attention_mask), penalty)
         output = BetaLstmStepsOutput(
@@ -301,6 +303,7 @@ class BetaLstmForTokenClassification(BetaLstmStepsPreTrainedModel):
         self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor, penalty: torch.Tensor | None
     ) -> torch.Tensor:
         summed = label_losses(logits, labels, mask).sum()
+        # Divided by the real steps alone: the losses of the labels of a step are summed.
         return (summed if penalty is None else summed + penalty) / mask.sum().clamp(min=1)
 
 
@@ -329,7 +332,7 @@ class BetaLstmForCausalLM(BetaLstmStepsPreTrainedModel, StreamingLanguageModel):
         self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor, penalty: torch.Tensor | None
     ) -> torch.Tensor:
         loss, predicted = next_word_loss(logits, labels, mask)
-        return loss if penalty is None else loss + penalty / predicted
+        return loss if penalty is None else loss + penalty / predicted  # the loss is a mean already
 
 
 def _stack_states(state: LayerStates) -> tuple[torch.Tensor, torch.Tensor]:
@@ -342,9 +345,9 @@ def _ends(states: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tensor:
     """Return (B, D): the first H numbers of the last real step and the others, of a second direction, of the first."""
     if not torch.compiler.is_compiling() and states.size(1) == 0:
         return states.new_zeros(states.size(0), states.size(2))
-    last = (mask.sum(dim=1) - 1).clamp(min=0)
-    at_last = states.gather(1, last.view(-1, 1, 1).expand(-1, 1, size)).squeeze(1)
-    return torch.cat([at_last, states[:, 0, size:]], dim=1)
+    last = (mask.sum(dim=1) - 1).clamp(min=0)  # (B,); a row without steps reads step 0, which is 0
+    at_last = states.gather(1, last.view(-1, 1, 1).expand(-1, 1, size)).squeeze(1)  # (B, H)
+    return torch.cat([at_last, states[:, 0, size:]], dim=1)  # the second direction ends at step 0
 
 
 def label_losses(logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -371,4 +374,4 @@ def label_losses(logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor)
             raise ValueError(f"labels must lie from 0 to 1, got {odd[0].item()}")
     wide = torch.promote_types(logits.dtype, torch.float32)
     losses = F.binary_cross_entropy_with_logits(logits.to(wide), labels.to(wide), reduction="none")
-    return losses * mask.unsqueeze(-1)
+    return losses * mask.unsqueeze(-1)  # (B, n, L)

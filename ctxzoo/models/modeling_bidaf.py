@@ -111,7 +111,7 @@ class BidafModel(BidafPreTrainedModel):
         self.highway = Highway(width, config.num_highway_layers)
         self.encoder = MaskedBiRNN(width, h)
         self.attention_flow = AttentionFlow(2 * h, config.dropout, config.query_to_context)
-        flow_width = 8 * h
+        flow_width = 8 * h  # G has four parts of 2h
         self.context_self_attention = None
         if config.context_self_attention:
             self.context_self_attention = ContextSelfAttention(flow_width, h, config.dropout)
@@ -165,21 +165,23 @@ class BidafModel(BidafPreTrainedModel):
             raise ValueError(
                 f"input_ids holds {context_ids.size(0)} contexts, question_input_ids {question_ids.size(0)}"
             )
+        # Encoded words: of the context (B, C, 2h), of the question (B, Q, 2h).
         context, context_maps = self._encode(context_ids, context_mask, char_ids, word_features, output_attentions)
         question, _ = self._encode(question_ids, question_mask, question_char_ids, question_word_features, False)
 
+        # G (B, C, 8h), S1 (B, C, Q), and S2, like S1, or (B, C) for "max".
         flow, to_question, to_context = self.attention_flow(context, question, context_mask, question_mask)
         attentions = [to_question, to_context, *context_maps]
         if self.context_self_attention is not None:
-            flow, self_map = self.context_self_attention(flow, context_mask)
+            flow, self_map = self.context_self_attention(flow, context_mask)  # (B, C, 2h) and (B, C, C)
             attentions.append(self_map)
 
         x = flow
         for layer in self.modelling:
-            x = dropout(layer(x, context_mask), self.config.dropout, training=self.training)
+            x = dropout(layer(x, context_mask), self.config.dropout, training=self.training)  # (B, C, 2h)
 
-        total = question_mask.sum(dim=1, keepdim=True).to(question.dtype)
-        summary = (question * question_mask.unsqueeze(-1)).sum(dim=1) / total
+        total = question_mask.sum(dim=1, keepdim=True).to(question.dtype)  # (B, 1), 1 or more: the extra token
+        summary = (question * question_mask.unsqueeze(-1)).sum(dim=1) / total  # (B, 2h)
         output = ContextQuestionModelOutput(
             last_hidden_state=x,
             attended_context=flow,
@@ -206,14 +208,14 @@ class BidafModel(BidafPreTrainedModel):
             char_ids = as_integers("char_ids", char_ids)
         self._check_ids(ids, char_ids, features)
         maps = []
-        x = self.embeddings(ids)
+        x = self.embeddings(ids)  # (B, n, h)
         if self.self_attention is not None:
             if self.wants(output_attentions, "attentions"):
-                maps.append(self.self_attention.weights(x, mask))
+                maps.append(self.self_attention.weights(x, mask))  # (B, n, n); the layer gives none
             x = self.self_attention(x, mask)
         parts = [x]
         if self.char_cnn is not None:
-            parts.append(self.char_cnn(char_ids).to(x.dtype))
+            parts.append(self.char_cnn(char_ids).to(x.dtype))  # (B, n, channels)
         if self.config.word_features and features is not None:
             # Not a product: what a caller has left at padding may be no number.
             parts.append(torch.where(mask.unsqueeze(-1), features.to(x.dtype), x.new_zeros(())))
@@ -313,8 +315,10 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
         mask = _mask_of(input_ids, attention_mask, "input_ids")
         flow, modelled = outputs.attended_context, outputs.last_hidden_state
 
+        # w . [G ; M] as the sum of two products, without the vectors side by side; (B, C).
         start_logits = (self.start_from_flow(flow) + self.start_from_modelling(modelled)).squeeze(-1)
         start_logits = mask_logits(start_logits, mask)
+        # The end has a recurrent layer more than the start.
         modelled_end = dropout(self.end_encoder(modelled, mask), self.config.dropout, training=self.training)
         end_logits = (self.end_from_flow(flow) + self.end_from_modelling(modelled_end)).squeeze(-1)
         end_logits = mask_logits(end_logits, mask)
@@ -366,7 +370,7 @@ def _check_labels(start: torch.Tensor, end: torch.Tensor, mask: torch.Tensor) ->
             )
     if torch.compiler.is_compiling() or mask.is_cuda:
         return start, end
-    words = mask.sum(dim=1)
+    words = mask.sum(dim=1)  # (B,)
     for name, values in (("start_positions", start), ("end_positions", end)):
         outside = (values < 0) | (values >= words)
         if outside.any():

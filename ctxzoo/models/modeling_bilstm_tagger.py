@@ -59,13 +59,13 @@ class BilstmTaggerModel(BilstmTaggerPreTrainedModel):
         Raises:
             ValueError: see `TextInput.forward`; a mask with a word after padding.
         """
-        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
-        length = x.size(1)
+        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, v + p) and (B, n)
+        length = x.size(1)  # may be 0; one place is read then, and cut off at the end
         x, mask = at_least_one_place(x, mask)
         refuse_gaps(mask)
         rate = self.config.hidden_dropout
-        states = dropout(self.rnn(x, mask), rate, training=self.training)
-        joined = torch.tanh(self.projection(states)) * mask.unsqueeze(-1)
+        states = dropout(self.rnn(x, mask), rate, training=self.training)  # (B, n, 2h)
+        joined = torch.tanh(self.projection(states)) * mask.unsqueeze(-1)  # (B, n, d_l); padding would be tanh(b)
         joined = dropout(joined, rate, training=self.training)
         x, states, joined = (each[:, :length] for each in (x, states, joined))
         output = BaseModelOutput(
@@ -116,7 +116,7 @@ class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
             output_hidden_states=output_hidden_states,
             return_dict=True,
         )
-        logits = self.classifier(outputs.last_hidden_state)
+        logits = self.classifier(outputs.last_hidden_state)  # (B, n, L)
         output = TokenClassifierOutput(
             loss=None if labels is None else token_classification_loss(logits, labels, attention_mask),
             logits=logits,

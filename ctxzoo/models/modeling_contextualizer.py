@@ -106,24 +106,24 @@ class ContextualizerModel(ContextualizerPreTrainedModel):
         Raises:
             ValueError: see `TextInput.forward`.
         """
-        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
+        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, m) and (B, n)
         wants_weights = self.wants(output_attentions, "attentions")
         hidden_states = [x]
         if isinstance(self.steps, TokenwiseContextualizer):
-            tokens, weights = self.steps(x, mask, wants_weights)
+            tokens, weights = self.steps(x, mask, wants_weights)  # K of (B, n, m) each, 0 at padding
             words = mask.sum(dim=1, keepdim=True).clamp(min=1)
-            contexts = [y.sum(dim=1) / words for y in tokens]
+            contexts = [y.sum(dim=1) / words for y in tokens]  # (B, m) each
             hidden_states += tokens
         else:
             assert self.start is not None
-            contexts, weights = self.steps(x, mask, self.start(x), wants_weights)
+            contexts, weights = self.steps(x, mask, self.start(x), wants_weights)  # (B, m) or (B, S, m) each
         features = torch.cat(contexts, dim=-1) if self.config.concatenate_steps else contexts[-1]
-        context, history = contexts[-1], torch.stack(contexts, dim=-2)
-        if context.dim() == 3:
+        context, history = contexts[-1], torch.stack(contexts, dim=-2)  # history (B, K, m) or (B, S, K, m)
+        if context.dim() == 3:  # several starts: their means for reading, each of them for the classifier
             context, history = context.mean(dim=1), history.mean(dim=1)
             weights = [a.mean(dim=1) for a in weights]
         else:
-            features = features.unsqueeze(1)
+            features = features.unsqueeze(1)  # (B, 1, d)
 
         wants_states = self.wants(output_hidden_states, "hidden_states")
         output = ContextModelOutput(
@@ -159,6 +159,7 @@ class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel, Tex
         if logits.size(1) == 1:
             return logits.squeeze(1)
         wide = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
+        # log(1/S sum_s p_s): the mean of probabilities, not of scores; (B, L).
         return wide.log_softmax(dim=-1).logsumexp(dim=1) - math.log(logits.size(1))
 
     def further_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:

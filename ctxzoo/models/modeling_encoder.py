@@ -165,6 +165,7 @@ class EncoderModel(EncoderPreTrainedModel):
         if config.step_size != config.hidden_size or not config.vocab_size:
             self.projection = nn.Linear(config.step_size, config.hidden_size)
         self.make_encodings(config)
+        # The blocks add 2 num_layers terms to the steps: the variance of their sum starts as that of one.
         residual = DEVIATION / math.sqrt(2 * config.num_layers)
         self.blocks = nn.ModuleList(
             EncoderBlock(
@@ -200,10 +201,10 @@ class EncoderModel(EncoderPreTrainedModel):
     def with_positions(self, x: torch.Tensor, mask: torch.Tensor, state: EncoderState | None) -> torch.Tensor:
         """Return steps (B, n, m) as the blocks read them, of steps as they enter: of their width, with positions."""
         if self.projection is not None:
-            x = self.projection(x)
+            x = self.projection(x)  # (B, n, m)
         if self.config.position != "sinusoidal":
             return x
-        positions = step_positions(mask, None if state is None else state[0][0])
+        positions = step_positions(mask, None if state is None else state[0][0])  # (B, n), of real steps alone
         return x + EMBEDDING_BOUND * sinusoids_at(positions, self.config.hidden_size, x.dtype)
 
     def run_blocks(
@@ -228,29 +229,31 @@ class EncoderModel(EncoderPreTrainedModel):
             use_cache = bool(getattr(self.config, "use_cache", False))
         if not self.config.causal and (use_cache or state is not None):
             raise ValueError("causal=False: earlier steps read later ones, so that no state can stand for them")
-        read = None if state is None else state[0][0]
-        x = x * mask.unsqueeze(-1).to(x.dtype)
+        read = None if state is None else state[0][0]  # (B,) real steps before these
+        x = x * mask.unsqueeze(-1).to(x.dtype)  # the bias of the projection and positions fill padding
         wants_weights = self.wants(output_attentions, "attentions")
         wants_steps = self.wants(output_hidden_states, "hidden_states")
+        # The last block may compute fewer steps only where none of these needs the others.
         needs_all = wants_weights or wants_steps or use_cache or kernel is not None or self.config.causal
         hidden_states, results = [x], []
         rotary = None
         if self.config.position == "rotary":
-            rotary = rotary_factors(step_positions(mask, read), self.config.head_size)
+            rotary = rotary_factors(step_positions(mask, read), self.config.head_size)  # the same for all layers
         for index in range(len(self.blocks)):
             is_last = index == len(self.blocks) - 1
             options = {
                 "rotary": rotary,
-                "state": None if state is None else state[1 + index],
+                "state": None if state is None else state[1 + index],  # state[0] counts the steps
                 "use_cache": use_cache,
                 "output_attentions": wants_weights,
                 "places": steps_to_keep if is_last and not needs_all else None,
             }
-            x, aux = call_checkpointed(self, self._block, index, x, mask, kernel, options)
+            x, aux = call_checkpointed(self, self._block, index, x, mask, kernel, options)  # (B, n or K, m)
             hidden_states.append(x)
             results.append(aux)
         if needs_all:
-            x = chosen(x, steps_to_keep, 1)
+            x = chosen(x, steps_to_keep, 1)  # otherwise the last block has done so
+        # The bias of the norm fills padding again; (B, n, m) or (B, K, m).
         last = self.norm(x) * chosen(mask, steps_to_keep, 1).unsqueeze(-1).to(x.dtype)
         output = EncoderModelOutput(
             last_hidden_state=last,
@@ -335,6 +338,7 @@ class EncoderStepsPreTrainedModel(EncoderPreTrainedModel):
             if labels is not None:
                 raise ValueError("labels are compared with the scores of all steps; expected no logits_to_keep beside")
             steps = inputs_embeds if input_ids is None else input_ids
+            # (K,); without steps the encoder raises the error.
             kept = None if steps is None else places_to_keep(logits_to_keep, steps.size(1), steps.device)
         outputs = self.encoder(
             input_ids,
@@ -344,7 +348,7 @@ class EncoderStepsPreTrainedModel(EncoderPreTrainedModel):
             return_dict=True,
             **inputs,
         )
-        logits = self.scores(outputs.last_hidden_state)
+        logits = self.scores(outputs.last_hidden_state)  # (B, n, L) or (B, K, L)
         loss, penalty = None, None
         if labels is not None:
             loss, targets = self.losses(logits, labels, word_mask(logits, attention_mask))
@@ -391,4 +395,5 @@ def _encoder_state(mask: torch.Tensor, read: torch.Tensor | None, results: list[
         if aux.state is None:
             raise ValueError("this attention keeps no state of what it has read; use_cache must be False")
         layers.append(aux.state)
+    # A tuple in each place, so that beams are reordered alike in all of them.
     return ((count if read is None else count + read,), *layers)

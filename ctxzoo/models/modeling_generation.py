@@ -50,10 +50,11 @@ class StreamingLanguageModel(ZooPreTrainedModel, GenerationMixin):
         if "logits_to_keep" in kwargs:
             inputs["logits_to_keep"] = kwargs["logits_to_keep"]
         if state is not None:
-            return {"input_ids": input_ids[:, -1:], **inputs}
+            return {"input_ids": input_ids[:, -1:], **inputs}  # (B, 1)
         if inputs_embeds is not None:
             return {"inputs_embeds": inputs_embeds, **inputs}
         return {"input_ids": input_ids, **inputs}
 
     def _reorder_cache(self, state: Any, beam_idx: torch.Tensor) -> Any:
+        # Beams are rows, and the batch is first in every tensor.
         return tuple(tuple(each.index_select(0, beam_idx) for each in layer) for layer in state)

@@ -110,13 +110,15 @@ class HcrnnModel(HcrnnPreTrainedModel):
             ValueError: see `read_session`.
         """
         ids, mask, positions = read_session(input_ids, attention_mask, self.config.num_items)
-        vectors = self.items(ids)
-        topics = self.topics(distinct_sums(vectors, ids, mask, every_position))
+        vectors = self.items(ids)  # (B, T, E)
+        topics = self.topics(distinct_sums(vectors, ids, mask, every_position))  # theta (B, P, K), P = 1 or T
+        # Topics are made of vectors without this dropout; they have one of their own.
         items = dropout(vectors, self.config.embedding_dropout, training=self.training)
         if every_position:
             output = self._prefixes(items, topics, mask, positions)
         else:
             output, attentions = self._sessions(items, topics, mask, positions)
+            # Items were moved to the left over padding; what is returned stands where they stood.
             if self.wants(output_hidden_states, "hidden_states"):
                 assert output.last_hidden_state is not None
                 output.hidden_states = (put_back(items, positions), output.last_hidden_state)
@@ -128,15 +130,16 @@ class HcrnnModel(HcrnnPreTrainedModel):
         self, items: torch.Tensor, topics: Topics, mask: torch.Tensor, positions: torch.Tensor
     ) -> tuple[HcrnnModelOutput, tuple[torch.Tensor, ...]]:
         """Return what is read of whole sessions (B, T, E), and the attentions."""
-        theta = topics.theta.squeeze(1)
-        with without_autocast(items.device):
+        theta = topics.theta.squeeze(1)  # (B, K)
+        with without_autocast(items.device):  # rounding of half precision would go from step to step
             weights = self.cell.weights()
             steps = whole_steps(_time_first(items, weights), theta.to(weights.memory.dtype), weights)
+        # From (T, B, ...) to (B, T, ...), 0 at padding, over which the recurrence has run on.
         hidden, context, drift, memory = (
             each.transpose(0, 1).to(items.dtype) * mask.unsqueeze(2).to(items.dtype) for each in steps
         )
-        ends = (last_steps(each, mask) for each in (hidden, context))
-        pooled, attention = self.readout(hidden, context, *ends, WholeSessions(mask))
+        ends = (last_steps(each, mask) for each in (hidden, context))  # (B, 1, H) and (B, 1, E)
+        pooled, attention = self.readout(hidden, context, *ends, WholeSessions(mask))  # (B, 1, 2H or 3H)
         output = HcrnnModelOutput(
             last_hidden_state=put_back(hidden, positions),
             pooler_output=pooled.squeeze(1),
@@ -153,11 +156,11 @@ class HcrnnModel(HcrnnPreTrainedModel):
         """Return what is read of every prefix of sessions (B, T, E)."""
         with without_autocast(items.device):
             weights = self.cell.weights()
-            theta = topics.theta.transpose(0, 1).to(weights.memory.dtype)
+            theta = topics.theta.transpose(0, 1).to(weights.memory.dtype)  # (T, B, K)
             steps = prefix_steps(_time_first(items, weights), theta, weights)
-        seen = visible_steps(mask, every_position=True)
+        seen = visible_steps(mask, every_position=True)  # (B, T, T)
         prefixes = EveryPrefix(seen, *prefix_rows(mask.size(1), mask.device))
-        pooled, _ = self.readout(*(each.to(items.dtype) for each in steps), prefixes)
+        pooled, _ = self.readout(*(each.to(items.dtype) for each in steps), prefixes)  # (T, B, 2H or 3H)
         return HcrnnModelOutput(
             pooler_output=put_back(pooled.transpose(0, 1) * mask.unsqueeze(2), positions),
             theta=put_back(topics.theta, positions),
@@ -179,7 +182,7 @@ class HcrnnForNextItem(HcrnnPreTrainedModel, NextItemPreTrainedModel):
     def __init__(self, config: HcrnnConfig) -> None:
         super().__init__(config)
         self.hcrnn = HcrnnModel(config)
-        channels = 3 if config.attention == "bi" else 2
+        channels = 3 if config.attention == "bi" else 2  # of H numbers each, the last state among them
         self.head = BilinearScores(config.embedding_size, channels * config.hidden_size, config.pooled_dropout)
         self.post_init()
 
@@ -188,7 +191,7 @@ class HcrnnForNextItem(HcrnnPreTrainedModel, NextItemPreTrainedModel):
         return scores
 
     def divergence(self, outputs: Any) -> torch.Tensor | None:
-        divergence: torch.Tensor = self.config.kl_lambda * outputs.kl
+        divergence: torch.Tensor = self.config.kl_lambda * outputs.kl  # (B,) or (B, T)
         return divergence
 
     def further_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:

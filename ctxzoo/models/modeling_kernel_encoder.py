@@ -78,6 +78,7 @@ class KernelEncoderForRegression(KernelEncoderPreTrainedModel, TextEncoderStepsP
         self.regressor = nn.Linear(config.hidden_size, 1)
         self.scaling = RowScaling(config.input_size, config.row_scaling)
         if config.row_scaling is not None:
+            # The config has the same numbers, from which the module starts.
             self._keys_to_ignore_on_load_missing = (r"^scaling\.bits$",)
         self.context: RowContext | None = None
         if config.num_context_rows:
@@ -115,10 +116,11 @@ class KernelEncoderForRegression(KernelEncoderPreTrainedModel, TextEncoderStepsP
             )
         if not bool(torch.isfinite(rows).all()):
             raise ValueError("rows hold a number that is missing or not finite; fill it in or leave the row out")
-        x = self.scaling.features(rows).to(self.device, self.dtype)
+        x = self.scaling.features(rows).to(self.device, self.dtype)  # (n, I)
         number = len(x)
         if self.context is not None:
+            # Rows of the training first, so that the scores to keep are the last ones.
             x = torch.cat([self.context.rows.to(x.dtype), x])
         with in_evaluation_mode(self):
             logits = self(inputs_embeds=x.unsqueeze(0), logits_to_keep=number, return_dict=True).logits[0]
-        return self.scaling.target(logits.float())
+        return self.scaling.target(logits.float())  # (n, 1)

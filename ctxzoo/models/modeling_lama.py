@@ -77,15 +77,15 @@ class LowRankAttention(nn.Module):
     def logits(self, words: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
         """Return logit_scale * f, (B, m, n), which the softmax then makes weights of."""
         gate = (context @ self.context_factors).unsqueeze(-2)  # (B, 1, m k)
-        scores = (words @ self.word_factors) * gate
+        scores = (words @ self.word_factors) * gate  # (B, n, m k)
         if self.rank > 1:
-            scores = scores.reshape(*scores.shape[:2], self.num_heads, self.rank).sum(dim=3)
+            scores = scores.reshape(*scores.shape[:2], self.num_heads, self.rank).sum(dim=3)  # (B, n, m)
         if scores.dtype in (torch.float16, torch.bfloat16):
             scores = scores.float()
         scores = torch.tanh(scores)
         if self.l2_normalize:
-            scores = F.normalize(scores, dim=2, eps=1e-12)
-        return (self.logit_scale * scores).transpose(1, 2)
+            scores = F.normalize(scores, dim=2, eps=1e-12)  # over the m heads of a word, not over its text
+        return (self.logit_scale * scores).transpose(1, 2)  # (B, m, n)
 
     def extra_repr(self) -> str:
         return f"{self.word_factors.size(0)}, num_heads={self.num_heads}, rank={self.rank}"
@@ -159,17 +159,17 @@ class LamaModel(LamaPreTrainedModel):
             ValueError: see `TextInput.forward`; a mask with a word after padding; inputs_embeds where the config has
                 n-grams, which are recognised by their ids.
         """
-        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
+        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, d) and (B, n)
         x, mask = at_least_one_place(x, mask)
         refuse_gaps(mask)
-        every, every_mask = x, mask
+        every, every_mask = x, mask  # n-grams too, for the linear mean
         if self.config.ngram_buckets:
             x, mask = self._words_alone(x, mask, input_ids)
-        states = dropout(self.rnn(x, mask), self.config.hidden_dropout, training=self.training)
+        states = dropout(self.rnn(x, mask), self.config.hidden_dropout, training=self.training)  # (B, n, D)
         words = states if self.word_projection is None else torch.tanh(self.word_projection(states))  # (3.7)
-        weights = self.attention(words, self._context(x, states, mask), mask)
+        weights = self.attention(words, self._context(x, states, mask), mask)  # (B, m, n)
         summed = weights.to(states.dtype) @ states  # (B, m, D)
-        document = summed.flatten(1)
+        document = summed.flatten(1)  # (B, m D), head after head
         if self.config.append_pooled:
             document = torch.cat([document, masked_mean(states, mask)[0], masked_max(states, mask)[0]], dim=1)
         if self.config.linear_mean:
@@ -194,11 +194,13 @@ class LamaModel(LamaPreTrainedModel):
                 "ids; give input_ids"
             )
         is_word = input_ids < self.config.vocab_size - self.config.ngram_buckets
+        # `at_least_one_place` may have made the mask longer than the ids.
         words = mask & F.pad(is_word, (0, mask.size(1) - is_word.size(1)))
         refuse_gaps(words)
         if torch.compiler.is_compiling():
+            # A length that follows from values would break the graph; n-grams stay as padding.
             return x * words.unsqueeze(-1), words
-        longest = max(1, int(words.sum(dim=1).max()))
+        longest = max(1, int(words.sum(dim=1).max()))  # recurrent layers refuse 0 steps
         return x[:, :longest] * words[:, :longest].unsqueeze(-1), words[:, :longest]
 
     def _context(self, x: torch.Tensor, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -207,7 +209,7 @@ class LamaModel(LamaPreTrainedModel):
             return self.learned_context.vector
         if self.config.context == "mean_hidden":
             return masked_mean(states, mask)[0]
-        mean = masked_mean(x, mask)[0]
+        mean = masked_mean(x, mask)[0]  # (B, d)
         return mean if self.context_map is None else self.context_map(mean)
 
 
@@ -231,6 +233,7 @@ class LamaForSequenceClassification(LamaPreTrainedModel, TextClassifierPreTraine
     def scores(self, outputs: Any) -> torch.Tensor:
         logits: torch.Tensor = self.classifier(outputs.pooler_output)
         if self.linear_mean is not None:
+            # The mean of all tokens stands last in the document.
             logits = logits + self.linear_mean(outputs.pooler_output[:, -self.config.hidden_size :])
         return logits
 
@@ -247,6 +250,7 @@ class LamaForSequenceClassification(LamaPreTrainedModel, TextClassifierPreTraine
         if self.linear_mean is None:
             raise ValueError("a linear start needs linear_mean=True in the config")
         start_weights(self.linear_mean, weights)
+        # With the last layer of the other term at 0 the linear one alone is left.
         last: Any = getattr(self.classifier, "output", self.classifier)
         last.weight.zero_()
         last.bias.zero_()

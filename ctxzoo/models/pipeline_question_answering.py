@@ -140,9 +140,10 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
         names = [name for name in self.tokenizer.model_input_names if name in encoded]
         windows = len(encoded["input_ids"])
         for number in range(windows):
-            first = number * (max_seq_len - doc_stride)
+            first = number * (max_seq_len - doc_stride)  # in words of the context, without the extra token
             yield {
                 **{name: torch.tensor([encoded[name][number]]) for name in names},
+                # Offsets without that of the extra token.
                 "window": _Window(context, first, encoded["offset_mapping"][number][1:]),
                 "is_last": number == windows - 1,
             }
@@ -150,11 +151,12 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
     def _forward(self, input_tensors: dict[str, Any], **_: Any) -> dict[str, Any]:
         inputs = {name: value for name, value in input_tensors.items() if name in self.tokenizer.model_input_names}
         outputs = self.model(**inputs, return_dict=True)
-        start, end, no_answer = span_log_probabilities(outputs)
+        start, end, no_answer = span_log_probabilities(outputs)  # (B, 1 + n) each, and (B,)
         return {
             "start": start,
             "end": end,
             "no_answer": no_answer,
+            # A sum over pairs of exp(start + end) is the product of two sums.
             "log_mass": outputs.start_logits.float().logsumexp(dim=1) + outputs.end_logits.float().logsumexp(dim=1),
             "window": input_tensors["window"],
             "is_last": input_tensors["is_last"],
@@ -184,6 +186,7 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
         windows = []
         for output in model_outputs:
             window: _Window = output["window"]
+            # Of windows that overlap, only the words behind those of the windows before.
             offsets += window.offsets[len(offsets) - window.first_word :]
             size = 1 + len(window.offsets)  # the rest is padding
             start, end = output["start"][0, :size], output["end"][0, :size]
@@ -196,18 +199,20 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
         best = ranked.values[:1]
         refusal = 0.0
         if self._refusable:
+            # Only the log-probabilities are read; positions of the spans are not.
             refusal = no_answer_score(AnswerSpans(best, best, best, no_answer.unsqueeze(0))).item()
         answers = []
         for score, index in zip(ranked.values[:top_k].tolist(), ranked.indices[:top_k].tolist(), strict=True):
             if score == float("-inf"):
                 break
-            first, more = divmod(index, scores.size(1))
+            first, more = divmod(index, scores.size(1))  # first word, and how many more
             begin, stop = offsets[first][0], offsets[first + more][1]
             answers.append(_answer(score, begin, stop, context, refusal))
         if handle_impossible_answer:
             empty = _answer(no_answer.item(), 0, 0, context, refusal)
             index = 0
             if refusal <= no_answer_threshold:
+                # Not chosen, it stands behind the best span even where its score is higher.
                 index = 1 + sum(answer["score"] >= empty["score"] for answer in answers[1:])
             answers.insert(index, empty)
         return answers[0] if top_k == 1 else answers[:top_k]
@@ -250,10 +255,10 @@ def merge_windows(
         (words, max_length) log-probability of the span of k + 1 words from word i at [i, k], -inf where there is none;
         and the log-probability of "no answer".
     """
-    no_answer = torch.stack([window.no_answer for window in windows]).double()
+    no_answer = torch.stack([window.no_answer for window in windows]).double()  # (windows,)
     if refusable:
         bounded = no_answer.clamp(LOWEST_LOG, HIGHEST_LOG)
-        log_answer = torch.log(-torch.expm1(bounded))
+        log_answer = torch.log(-torch.expm1(bounded))  # log(1 - p_na), exact where p_na is close to 1
         # (1 - p_na) odds_w / sum(odds) * p_w(span) / (1 - p_na,w), where odds_w / (1 - p_na,w) is 1 / p_na,w.
         log_weights = log_answer.max() - torch.logsumexp(log_answer - bounded, dim=0) - bounded
     else:
@@ -262,9 +267,10 @@ def merge_windows(
     scores = torch.full((words, max_length), float("-inf"), dtype=torch.float64)
     for window, log_weight in zip(windows, log_weights, strict=True):
         start, end = window.start.double().unsqueeze(0), window.end.double().unsqueeze(0)
+        # (words of the window, max_length): row 0, the extra token, is in no span.
         band = span_scores(start, end, torch.ones_like(start, dtype=torch.bool), max_length)[0, 1:]
         index = slice(window.first_word, window.first_word + len(band))
-        scores[index] = torch.logaddexp(scores[index], band + log_weight)
+        scores[index] = torch.logaddexp(scores[index], band + log_weight)  # adds the probabilities of one span
     return scores, no_answer.min()
 
 

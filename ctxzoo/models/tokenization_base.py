@@ -125,9 +125,11 @@ class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
             )
         if encoded.encodings:
             for encoding, row in zip(encoded.encodings, output["input_ids"], strict=True):
+                # `word_ids()` and the like count places of the padded rows.
                 encoding.truncate(min(len(encoding), len(row)))
                 encoding.pad(len(row), pad_token=PAD_TOKEN)
         data = dict(output)
+        # As in transformers: tensors of one text have the dimension of the batch, lists have not.
         if encoded.single and return_tensors is None:
             data = {name: value[0] for name, value in data.items()}
         return BatchEncoding(data, list(encoded.encodings) or None).convert_to_tensors(return_tensors)
@@ -142,7 +144,7 @@ class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
             encodings: list[Any] = self._tokenizer.encode_batch(
                 texts, is_pretokenized=is_split_into_words, add_special_tokens=False
             )
-        except (TypeError, UnicodeEncodeError):
+        except (TypeError, UnicodeEncodeError):  # the backend does not say which text it was
             for number, text in enumerate(texts):
                 written = " ".join(text) if is_split_into_words else text
                 if any("\ud800" <= character <= "\udfff" for character in written):

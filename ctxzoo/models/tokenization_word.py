@@ -90,6 +90,7 @@ class WordTokenizer(ZooTokenizer):
     def lower_case(self) -> bool:
         """Whether text is lower-cased before it is looked up."""
         normalizer = self._tokenizer.normalizer
+        # A backend does not tell its steps by name, but what they do.
         return normalizer is not None and normalizer.normalize_str("A") == "a"
 
     @property
@@ -132,6 +133,7 @@ class WordTokenizer(ZooTokenizer):
     @property
     def word_limit(self) -> int | None:
         """The most known words of a text with `truncation=True`, `model_max_length`; None: no limit."""
+        # "No limit" is a huge number in transformers.
         return self.model_max_length if self.model_max_length <= LARGE_INTEGER else None
 
     @property
@@ -155,12 +157,14 @@ class WordTokenizer(ZooTokenizer):
             `tokenizer(text, truncation=True)` the first of these words, counted from 0, and the one after the last.
         """
         encoding = self._cut([text], is_split_into_words=False)[0]
-        known = [position for position, index in enumerate(encoding.ids) if index]
+        known = [position for position, index in enumerate(encoding.ids) if index]  # id 0: removed words
         kept = known[: self.word_limit]
         if not self._all_buckets:
             return _at(kept, encoding.offsets), [(word, word + 1) for word in range(len(kept))]
         words = cut_words(self._tokenizer, text)
+        # Where something was cut off, at least one word was kept: a limit is 1 or more.
         words = words if len(kept) == len(known) else words[: kept[-1] + 1]
+        # The order is that of `_ngram_ids`.
         spans = [(word, word + 1) for word in kept]
         for order in range(2, self.ngram_order + 1):
             spans += [(start, start + order) for start in range(len(words) - order + 1)]
@@ -205,6 +209,7 @@ class WordTokenizer(ZooTokenizer):
             if self._all_buckets:
                 parts = one if split else [one]
                 words = [word for part in parts for word in cut_words(self._tokenizer, part)]
+                # Words that were removed count in n-grams, those behind the last kept one do not.
                 ngrams = self._ngram_ids(words if len(kept) == len(known) else words[: kept[-1] + 1])
             columns["input_ids"].append([*_at(kept, ids), *ngrams])
             if options.return_offsets_mapping:
@@ -255,7 +260,7 @@ class WordTokenizer(ZooTokenizer):
         return self._backend_encodings(texts, "text", is_split_into_words)
 
     def _ngram_ids(self, words: list[str]) -> list[int]:
-        first, buckets = len(self), self.ngram_buckets
+        first, buckets = len(self), self.ngram_buckets  # ids of n-grams begin behind those of words
         ids = [
             first + stable_hash(" ".join(words[start : start + order])) % buckets
             for order in range(2, self.ngram_order + 1)
@@ -354,7 +359,7 @@ def build_word_tokenizer(
             "pad_token": PAD_TOKEN,
             **({"unk_token": UNK_TOKEN} if keep_unknown else {}),
             **({"mask_token": MASK_TOKEN} if mask_token else {}),
-            "split_special_tokens": not mask_token,
+            "split_special_tokens": not mask_token,  # False lets "[MASK]" in a text have its id
             "ngram_buckets": ngram_buckets,
             "ngram_order": ngram_order,
             "char_ngrams": None if char_ngrams is None else list(char_ngrams),
@@ -417,7 +422,7 @@ def character_ngrams(word: str, low: int, high: int) -> Iterator[str]:
     marked = f"{WORD_BEGIN}{word}{WORD_END}"
     for start in range(len(marked)):
         for length in range(low, min(high, len(marked) - start) + 1):
-            if length > 1 or 0 < start < len(marked) - 1:
+            if length > 1 or 0 < start < len(marked) - 1:  # no mark alone
                 yield marked[start : start + length]
 
 

@@ -149,6 +149,7 @@ class WordCharTokenizer(ZooTokenizer):
             ValueError: another side than right, or no input_ids.
         """
         self._refuse_left(padding_side)
+        # Lengths are rounded up to a multiple below, for each of the two texts by itself.
         strategy, _, max_length, _ = self._get_padding_truncation_strategies(
             padding=padding, max_length=max_length, pad_to_multiple_of=None, verbose=verbose
         )
@@ -222,7 +223,7 @@ class WordCharTokenizer(ZooTokenizer):
 
         capacity = None
         if options.truncation_strategy != TruncationStrategy.DO_NOT_TRUNCATE and max_length is not None:
-            capacity = max_length - pair
+            capacity = max_length - pair  # True counts as 1, the place of the extra token
             if capacity < 1:
                 raise ValueError(f"max_length={max_length} leaves no word{' beside the extra token' if pair else ''}")
             if options.return_overflowing_tokens and not 0 <= stride < capacity:
@@ -252,6 +253,7 @@ class WordCharTokenizer(ZooTokenizer):
         if with_offsets:
             row["offset_mapping"] = main.offsets if question is None else [(0, 0), *main.offsets]
         if question is not None:
+            # Features of the question compare it with this window, not with the whole context.
             row |= self._inputs(question.words, main.words, QUESTION)
         return row
 
@@ -297,6 +299,7 @@ class WordCharTokenizer(ZooTokenizer):
             words = [word for word, _ in word_pre_tokenizer().pre_tokenize_str(token)]
             if words != [token]:
                 raise ValueError(f"cannot add {token!r}: a text gives no such word, it is cut into {words}; add words")
+        # New words change the ids of others: of their forms in other letters, too.
         self._cache = None
         added: int = super()._add_tokens(new_tokens, special_tokens)
         return added
@@ -394,12 +397,13 @@ def _windows(words: int, capacity: int | None, stride: int | None) -> list[tuple
         return [(0, words)]
     if stride is None:
         return [(0, capacity)]
+    # The last window starts where more than `stride` words are left: it has a word that no other has.
     starts = range(0, words - stride, capacity - stride)
     return [(start, min(start + capacity, words)) for start in starts]
 
 
 def _round_up(length: int, multiple: int | None) -> int:
-    return length if not multiple else -(-length // multiple) * multiple
+    return length if not multiple else -(-length // multiple) * multiple  # -(-a // b) rounds up
 
 
 def _plain(value: Any) -> Any:
@@ -427,7 +431,7 @@ def word_features(words: Sequence[str], other_words: Sequence[str]) -> list[list
         shape = [0.0] * NUM_WORD_SHAPES
         shape[word_shape(word)] = 1.0
         matches = (word in other, low in other_lower, stem(word) in other_stems)
-        rows.append([*map(float, matches), counts[low] / len(words), *shape])
+        rows.append([*map(float, matches), counts[low] / len(words), *shape])  # 3 + 1 + 8 numbers
     return rows
 
 
@@ -477,8 +481,9 @@ def stem(word: str) -> str:
             if rest != word and len(rest) >= 3 and (ending == "ly" or any(vowel in rest for vowel in "aeiouy")):
                 word = rest
                 break
-    if len(word) >= 4 and word[-1] == word[-2] and word[-1] not in "aeiou":
+    if len(word) >= 4 and word[-1] == word[-2] and word[-1] not in "aeiou":  # stopped -> stopp -> stop
         word = word[:-1]
-    if len(word) >= 4 and word[-1] == "e":
+    if len(word) >= 4 and word[-1] == "e":  # make -> mak, as of making
         word = word[:-1]
+    # parties -> party -> parti, as party -> parti: y and ies meet.
     return f"{word[:-1]}i" if len(word) >= 3 and word[-1] == "y" else word
