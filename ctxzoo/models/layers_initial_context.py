@@ -50,10 +50,10 @@ class InitialContext(nn.Module):
         if self.kind == "ones":
             return x.new_ones(batch, self.width)
         if self.kind == "learned":
-            return self.learned.to(x.dtype).expand(batch, self.width)
+            return self.learned.to(x.dtype).expand(batch, self.width)  # (B, m)
         samples = 1 if self.training else self.samples
         if self.training or self.evaluation == "redraw":
-            starts = torch.rand(batch, samples, self.width, device=x.device, dtype=x.dtype) * 2 - 1
+            starts = torch.rand(batch, samples, self.width, device=x.device, dtype=x.dtype) * 2 - 1  # (B, S, m)
         else:
-            starts = self.drawn.to(x.dtype).expand(batch, -1, -1)
+            starts = self.drawn.to(x.dtype).expand(batch, -1, -1)  # (B, S, m)
         return starts.squeeze(1) if samples == 1 else starts

@@ -114,6 +114,7 @@ class SpectralDensity(nn.Module):
         self.summary = kaiming_linear(2 * size, size)
         self.mean = kaiming_linear(size, size)
         self.log_deviation = kaiming_linear(size, size)
+        # W4, W5 and W6 of w1, and those of w2.
         self.nets: Any = nn.ModuleList(nn.ModuleList(kaiming_linear(size, size) for _ in range(3)) for _ in range(2))
         self.directions = kaiming_linear(size, size) if copula else None
         self.copula_strength = nn.Parameter(torch.empty(size)) if copula else None
@@ -133,6 +134,7 @@ class SpectralDensity(nn.Module):
             for layer in net:
                 init.eye_(layer.weight)
                 init.zeros_(layer.bias)
+        # On the meta device there is nothing to draw or to measure.
         if self.log_factor.is_meta:
             return
         for net in self.nets[1:]:
@@ -145,8 +147,9 @@ class SpectralDensity(nn.Module):
         """Draw the noise of evaluation from `noise_seed`, and set the factors that give it the start's variance."""
         init.copy_(self.evaluation_noise, quasi_normal(self.evaluation_noise.shape, self.noise_seed))
         z = PRIOR_SCALE * self.evaluation_noise.to(torch.promote_types(self.evaluation_noise.dtype, torch.float32))
-        drawn = torch.stack([odd_network(z, net) for net in self.nets])
+        drawn = torch.stack([odd_network(z, net) for net in self.nets])  # (2, 2, h, K, d): networks, signs
         spread = drawn.square().mean(dim=(0, 1, 3, 4))  # of each head
+        # Half of the logarithm, since a factor of frequencies is squared in their variance.
         init.copy_(self.log_factor, 0.5 * (math.log(self.start_variance) - spread.clamp(min=1e-30).log()))
 
     def forward(self, summary: torch.Tensor, noise: torch.Tensor | None = None) -> Frequencies:
@@ -156,18 +159,19 @@ class SpectralDensity(nn.Module):
             summary: m, (B, h, n, 2 d) float32 or wider, of each example (n = 1) or of each position.
             noise: E+ and e- of `draw_noise`, shared by calls that belong together; None: drawn here.
         """
-        u = F.leaky_relu(map_in_type(self.summary, summary), SLOPE)
+        u = F.leaky_relu(map_in_type(self.summary, summary), SLOPE)  # (B, h, n, d)
         mean = map_in_type(self.mean, u)
         log_deviation = (map_in_type(self.log_deviation, u) + math.log(PRIOR_SCALE)).clamp(*LOG_DEVIATIONS)
         noise = self.draw_noise(summary) if noise is None else noise  # (2, B or 1, h, 1, K, d)
         factor = None
         if self.directions is not None and self.copula_strength is not None:
             directions = map_in_type(self.directions, u).tanh()
-            factor = copula_factor(directions, self.copula_strength.to(u.dtype))
-            noise = torch.stack([join_heads(factor, each) for each in noise])
+            factor = copula_factor(directions, self.copula_strength.to(u.dtype))  # (B, n, d, h, h)
+            noise = torch.stack([join_heads(factor, each) for each in noise])  # (2, B, h, n, K, d)
         spread = log_deviation.exp().unsqueeze(-2) * noise
-        z = torch.cat([mean.unsqueeze(-2) + spread[0], -mean.unsqueeze(-2) + spread[1]], dim=-2)
-        factors = self.log_factor.to(z.dtype).exp().view(-1, 1, 1, 1)
+        # The mean with both signs: a density that is even in z.
+        z = torch.cat([mean.unsqueeze(-2) + spread[0], -mean.unsqueeze(-2) + spread[1]], dim=-2)  # (B, h, n, M, d)
+        factors = self.log_factor.to(z.dtype).exp().view(-1, 1, 1, 1)  # (h, 1, 1, 1)
         first, second = (factors * odd_network(z, net) for net in self.nets)
         divergence = frequency_divergence(mean, log_deviation, PRIOR_SCALE, factor)
         return Frequencies(first=first, second=second, divergence=divergence)
@@ -191,9 +195,9 @@ def quasi_normal(shape: tuple[int, ...], seed: int) -> torch.Tensor:
     halves, heads, number, size = shape
     engine: Any = torch.quasirandom.SobolEngine
     points = [engine(halves * size, scramble=True, seed=seed * heads + head).draw(number) for head in range(heads)]
-    fractions = torch.stack(points).clamp(1 - LARGEST_FRACTION, LARGEST_FRACTION).double()
+    fractions = torch.stack(points).clamp(1 - LARGEST_FRACTION, LARGEST_FRACTION).double()  # (h, K, 2 d)
     quantiles: torch.Tensor = torch.special.ndtri(fractions).float().unflatten(-1, (halves, size))
-    return quantiles.permute(2, 0, 1, 3).contiguous()
+    return quantiles.permute(2, 0, 1, 3).contiguous()  # (2, h, K, d)
 
 
 class Kernel(nn.Module):
@@ -292,6 +296,7 @@ class DirectKernel(Kernel):
         causal: bool,
     ) -> torch.Tensor | None:
         """Return the output of sums of squared products; None for causal attention; see `Kernel.attend`."""
+        # Sums of products run over all keys, later ones too.
         if causal:
             return None
         return squared_product_attention(self._features(query), self._features(key), importance, value, mask)
@@ -369,6 +374,7 @@ class KernelAttention(Attention):
             wide_query, wide_key = at_least_single(query), at_least_single(key)
             importance = self.magnitude(wide_key)
             output, aux = None, AttentionAux()
+            # The own way of a kernel forms no table of pairs: there is nothing to drop, to gate or to add to.
             if score_bias is None and not self.drops and self.gate is None:
                 output = self.kernel.attend(wide_query, wide_key, importance, value, mask, causal)
             if output is None or output_attentions:
@@ -414,7 +420,7 @@ class KernelAttention(Attention):
             importance: (B, h, keys).
             value, visible, score_bias: Arguments of `attend` and `Attention.forward`.
         """
-        energy = log_similarity + importance.unsqueeze(-2)
+        energy = log_similarity + importance.unsqueeze(-2)  # (B, h, queries, keys)
         if score_bias is not None:
             energy = energy + score_bias
         output, weights = attend(energy, value, visible, self.dropout, self.training)
@@ -459,15 +465,18 @@ class ImplicitKernelAttention(KernelAttention):
             )
         if mask is None:
             mask = torch.ones(key.size(0), key.size(2), dtype=torch.bool, device=key.device)
+        # The last two of a state are what `running_means` goes on from.
         *of_past, sums, count = (None, None) if state is None else state
         with without_autocast(query.device):
             wide_query, wide_key = at_least_single(query), at_least_single(key)
             if causal:
-                summary, sums, count = running_means(wide_query, wide_key, mask, sums, count)
+                summary, sums, count = running_means(wide_query, wide_key, mask, sums, count)  # (B, h, n, 2 d)
                 of_queries, features, divergence = self._position_features(wide_query, wide_key, summary)
             else:
+                # The mask is that of the keys; where there are as many queries it is theirs too.
                 query_mask = mask if query.size(2) == key.size(2) else None
-                summary = masked_means(wide_query, wide_key, query_mask, mask)
+                summary = masked_means(wide_query, wide_key, query_mask, mask)  # (B, h, 1, 2 d)
+                # Only now, since the summary is of all queries.
                 wide_query = chosen(wide_query, places, 2)
                 of_queries, features, divergence = self._features(wide_query, wide_key, summary, None)
             importance = self.magnitude(wide_key)
@@ -477,6 +486,7 @@ class ImplicitKernelAttention(KernelAttention):
             if self.gate is not None:
                 of_keys = (*of_keys, wide_key)
             if state is not None:
+                # What was read before stands in front, (B, h or 1, keys, .).
                 of_keys = tuple(torch.cat(pair, dim=2) for pair in zip(of_past, of_keys, strict=True))
             features, importance, value, seen, *ungated = of_keys
             wide_key = ungated[0] if ungated else wide_key
@@ -507,7 +517,7 @@ class ImplicitKernelAttention(KernelAttention):
         drawn = self.kernel(summary, noise)
         pair = (drawn.first, drawn.second)
         if summary.size(2) == 1:  # of the example, not of its positions
-            pair = (drawn.first.squeeze(2), drawn.second.squeeze(2))
+            pair = (drawn.first.squeeze(2), drawn.second.squeeze(2))  # (B, h, M, d)
         return frequency_features(query, *pair), frequency_features(key, *pair), drawn.divergence
 
     def _position_features(
@@ -518,6 +528,7 @@ class ImplicitKernelAttention(KernelAttention):
         A position has M d frequencies of each head. They are made for `POSITIONS` at a time, and made again in the
         backward pass, so that memory holds those of so many positions alone.
         """
+        # Drawn once: all parts have the frequencies of the same noise.
         noise, number = self.kernel.draw_noise(summary), query.size(2)
         if torch.compiler.is_compiling() or number <= POSITIONS:
             return self._features(query, key, summary, noise)
@@ -545,7 +556,7 @@ def masked_means(
             means.append(x.mean(dim=2, keepdim=True))
             continue
         weights = mask.to(x.dtype) / mask.sum(dim=1, keepdim=True).clamp(min=1)
-        means.append(weights[:, None, None, :] @ x)
+        means.append(weights[:, None, None, :] @ x)  # (B, h, 1, d)
     return torch.cat(means, dim=-1)
 
 
@@ -567,11 +578,12 @@ def running_means(
     Returns:
         (B, h, n, 2 d); and sums and count behind the last position.
     """
-    both = torch.cat([query, key], dim=-1) * mask[:, None, :, None].to(query.dtype)
+    both = torch.cat([query, key], dim=-1) * mask[:, None, :, None].to(query.dtype)  # (B, h, n, 2 d)
     numbers = mask.cumsum(dim=1)
     if sums is not None and count is not None:
         numbers = numbers + count.unsqueeze(1)
-        both = torch.cat([sums.unsqueeze(2), both], dim=2)
+        # The sums before stand in front as one more position, whose own total is then left out.
+        both = torch.cat([sums.unsqueeze(2), both], dim=2)  # (B, h, 1 + n, 2 d)
     totals = both.cumsum(dim=2)
     if sums is not None:
         totals = totals[:, :, 1:]
@@ -655,6 +667,7 @@ class RowScaling(nn.Module):
             return
         size = self.bits.size(1)
         values = [[0.0] * size, [1.0] * size] if self.begin is None else self.begin
+        # The bits of the numbers go into the buffer, not the numbers as integers.
         init.copy_(self.bits, torch.tensor(values, dtype=torch.float64).view(torch.int64).to(self.bits.device))
 
     def take(self, offsets: list[float], scales: list[float]) -> None:
@@ -677,7 +690,7 @@ class RowScaling(nn.Module):
 
     def features(self, rows: torch.Tensor) -> torch.Tensor:
         """Return rows (n, I) scaled, in float64."""
-        offsets, scales = self.values[:, :-1]
+        offsets, scales = self.values[:, :-1]  # (I,) each
         scaled: torch.Tensor = (rows.to(offsets.device).double() - offsets) / scales
         return scaled
 

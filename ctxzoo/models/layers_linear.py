@@ -29,8 +29,10 @@ def make_linear(
             the bias: zeros.
         bias: Whether the layer has a bias; default: True.
     """
+    # Made on the meta device, as nn.Linear would draw a start of its own.
     layer: Any = nn.Linear(in_features, out_features, bias=bias, device="meta")
     layer = layer.to_empty(device=torch.get_default_device())
+    # Kept with the layer, so that its weights can be started again.
     layer.start = partial(_start, fill_weight=fill_weight, fill_bias=fill_bias)
     layer.start(layer)
     made: nn.Linear = layer

@@ -78,7 +78,7 @@ class EfficientAttention(Attention):
         self.seed = seed
         self.query_norm = nn.LayerNorm(head_size) if qk_norm else nn.Identity()
         self.key_norm = nn.LayerNorm(head_size) if qk_norm else nn.Identity()
-        shape = num_heads, self.num_features, head_size
+        shape = num_heads, self.num_features, head_size  # (h, M, d)
         if feature_map == "learned":
             self.projection = nn.Parameter(torch.empty(shape))
         else:
@@ -89,6 +89,7 @@ class EfficientAttention(Attention):
         """Draw the projection from the seed."""
         if self.projection is None:
             return
+        # On the CPU, so that a seed means the same numbers on every device.
         generator = torch.Generator().manual_seed(self.seed)
         drawn = [draw_projection(self.num_features, self.head_size, generator) for _ in range(self.num_heads)]
         init.copy_(self.projection, torch.stack(drawn))
@@ -123,14 +124,15 @@ class EfficientAttention(Attention):
         with without_autocast(query.device):
             wide_query, wide_key = at_least_single(query), at_least_single(key)
             wide_value = value.to(wide_query.dtype)
+            # What all features of a query share cancels in the output, but not in a similarity that is shown.
             of_query = self._features(wide_query, relative=not output_attentions)
             similar, importance = self._features(wide_key), self._importance(wide_key)
             of_key = _weighed(similar, importance)
             aux = AttentionAux()
             if output_attentions and state is None:
-                aux.similarity = feature_values(of_query) @ feature_values(similar).mT
+                aux.similarity = feature_values(of_query) @ feature_values(similar).mT  # (B, h, T, L)
             if output_attentions and importance is not None:
-                aux.importance = importance.squeeze(-1)
+                aux.importance = importance.squeeze(-1)  # (B, h, L)
             if output_attentions and state is None:
                 aux.weights = explicit_weights(of_query, of_key, mask, causal)
             output, aux.state, aux.clamped = linear_attention(
@@ -152,6 +154,7 @@ class EfficientAttention(Attention):
         if key.device.type != "cpu":
             return False
         length = key.size(-2)
+        # A mask of another shape is left to `linear_attention`, which refuses it.
         if length <= BLOCK or (mask is not None and mask.shape != (key.size(0), length)):
             return False
         return not causal or query.size(-2) == length
@@ -160,6 +163,7 @@ class EfficientAttention(Attention):
         self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None
     ) -> tuple[torch.Tensor, LinearState | None]:
         """Return the output (B, h, T, dv) where every query sees all keys."""
+        # First the sums of all keys: every query reads all of them.
         state = None
         for place in _places(key):
             wide = at_least_single(self.key_norm(key[..., place, :]))
@@ -168,7 +172,7 @@ class EfficientAttention(Attention):
                 features = _weighed(self._features(wide), self._importance(wide))
                 state = key_sums(features, value[..., place, :].to(wide.dtype), of_mask, state=state)
         assert state is not None
-        output = value.new_empty(*query.shape[:-1], value.size(-1))
+        output = value.new_empty(*query.shape[:-1], value.size(-1))  # (B, h, T, dv)
         for place in _places(query):
             wide = at_least_single(self.query_norm(query[..., place, :]))
             with without_autocast(query.device):
@@ -180,7 +184,7 @@ class EfficientAttention(Attention):
     ) -> tuple[torch.Tensor, LinearState | None]:
         """Return the causal output (B, h, L, dv), and the state behind the keys."""
         state = None
-        output = value.new_empty(*query.shape[:-1], value.size(-1))
+        output = value.new_empty(*query.shape[:-1], value.size(-1))  # (B, h, L, dv)
         for place in _places(key):
             wide_query = at_least_single(self.query_norm(query[..., place, :]))
             wide_key = at_least_single(self.key_norm(key[..., place, :]))
@@ -206,6 +210,7 @@ class EfficientAttention(Attention):
 
 
 def _weighed(features: Features, importance: torch.Tensor | None) -> Features:
+    # A logarithm is added to the offset, as exp of it could overflow.
     return features if importance is None else features._replace(offset=features.offset + importance)
 
 

@@ -58,13 +58,14 @@ class VariationalAutoencoder(nn.Module):
         hidden = x
         mean = self._layer(self.mean, hidden)
         log_deviation = self._layer(self.log_deviation, hidden).clamp(-WIDEST, WIDEST)
-        topics = mean + torch.randn_like(mean) * log_deviation.exp() if self.training else mean
+        topics = mean + torch.randn_like(mean) * log_deviation.exp() if self.training else mean  # (B, K)
         x = topics
         for layer in self.decoder[:-1]:
             x = torch.relu(self._layer(layer, x))
         return ReadTexts(topics, hidden, self._layer(self.decoder[-1], x), mean, log_deviation)
 
     def _layer(self, layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        # In evaluation the layer may be a quantised one, which has no weight to drop from.
         if not self.training:
             mapped: torch.Tensor = layer(x)
             return mapped
@@ -92,10 +93,10 @@ class TensorAgreement(nn.Module):
 
     def forward(self, weighed: torch.Tensor, legislators: torch.Tensor) -> torch.Tensor:
         """Return (B, U) from y * a (B, K) and x (U, K)."""
-        hidden = weighed.unsqueeze(1) * legislators
+        hidden = weighed.unsqueeze(1) * legislators  # (B, U, K)
         for layer in self.hidden:
             hidden = dropout(torch.tanh(layer(hidden)), self.rate, training=self.training)
-        found: torch.Tensor = self.output(hidden).squeeze(2)
+        found: torch.Tensor = self.output(hidden).squeeze(2)  # (B, U)
         return found
 
 
@@ -115,4 +116,5 @@ def authors_log_likelihood(logits: torch.Tensor, labels: torch.Tensor) -> torch.
     """
     signs = signed_votes(labels)
     logits = wide(logits)
+    # The sign of a vote that is not known is 0.
     return (signs * F.logsigmoid(logits) + (1 - signs) * F.logsigmoid(-logits)) * signs.abs()

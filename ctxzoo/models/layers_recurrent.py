@@ -55,6 +55,7 @@ class MaskedBiRNN(nn.Module):
         """Return the states (B, n, 2h) by the layer that torch's dynamic quantisation put in place of the other."""
         if x.size(1) == 0 or x.size(0) == 0:
             return x.new_zeros(x.size(0), x.size(1), 2 * self.hidden_size)
+        # Packing refuses a length of 0; what such a row gives is multiplied by 0 afterwards.
         packed = pack_padded_sequence(x, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
         return pad_packed_sequence(self.rnn(packed)[0], batch_first=True, total_length=x.size(1))[0]
 
@@ -62,10 +63,11 @@ class MaskedBiRNN(nn.Module):
         """Return the states (B, n, h) of both directions, computed at once, each left to right."""
         weight_ih, weight_hh, bias_ih, bias_hh = (
             torch.stack([getattr(self.rnn, name + suffix) for suffix in SUFFIXES]) for name in PARAMETERS
-        )
+        )  # (2, 3h, D), (2, 3h, h), (2, 3h) twice
         batch, length, width = x.shape
-        both = torch.stack([x, reversed_x]).transpose(1, 2).reshape(2, length * batch, width)
-        inputs = torch.baddbmm(bias_ih.unsqueeze(1), both, weight_ih.transpose(1, 2))
+        both = torch.stack([x, reversed_x]).transpose(1, 2).reshape(2, length * batch, width)  # (2, n B, D)
+        inputs = torch.baddbmm(bias_ih.unsqueeze(1), both, weight_ih.transpose(1, 2))  # (2, n B, 3h)
+        # The states come as (2, n, B, h); each direction is then (B, n, h).
         forward, backward = gru_steps(inputs.view(2, length, batch, -1), weight_hh, bias_hh).transpose(1, 2)
         return forward, backward
 
@@ -79,6 +81,7 @@ class MaskedBiRNN(nn.Module):
         state = x.new_zeros(1, x.size(0), self.hidden_size)
         # cuDNN can go backward only through what it computed as in training, and without dropout that is the same.
         training = torch.is_grad_enabled()
+        # What follows the weights: has_biases, num_layers, dropout, train, bidirectional, batch_first.
         if self.cell == "lstm":
             return torch.lstm(x, (state, state), weights, True, 1, 0.0, training, False, True)[0]
         return torch.gru(x, state, weights, True, 1, 0.0, training, False, True)[0]

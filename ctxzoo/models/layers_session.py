@@ -24,6 +24,7 @@ class ItemTable(nn.Embedding):
 
     def reset_parameters(self) -> None:
         init.normal_(self.weight, std=DEVIATION)
+        # A row that a checkpoint has loaded stays as it is.
         if not getattr(self.weight, "_is_hf_initialized", False):
             with torch.no_grad():
                 self.weight[0].zero_()
@@ -54,6 +55,7 @@ class StepAttention(nn.Module):
             last: (B, P, H).
             seen: (B, P, T) booleans.
         """
+        # W_d h_T gets the shape (B, P, 1, H): one for all steps of a prediction.
         return weighted_sums(self.scores(states, self.last(last).unsqueeze(2)), states, seen)
 
     def scores(self, states: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
@@ -67,8 +69,9 @@ def weighted_sums(scores: torch.Tensor, states: torch.Tensor, seen: torch.Tensor
 
     `states` and `seen` are those of `StepAttention.forward`; a prediction that sees nothing has 0.
     """
+    # The product gives 0 where no step is seen; the softmax alone would be uniform there.
     weights = masked_softmax(scores, seen, dim=2) * seen
-    return (weights.to(states.dtype).unsqueeze(2) @ states).squeeze(2), weights
+    return (weights.to(states.dtype).unsqueeze(2) @ states).squeeze(2), weights  # (B, P, H), (B, P, T)
 
 
 class BilinearScores(nn.Module):
@@ -87,6 +90,7 @@ class BilinearScores(nn.Module):
 
     def forward(self, rep: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
         """Return the scores (..., N) of rep (..., size) with the table (N, E)."""
+        # (rep B^T) W_emb^T, so that no W_emb B of N rows is made.
         projected: torch.Tensor = self.bilinear(dropout(rep, self.rate, training=self.training))
         return projected @ table.t()
 

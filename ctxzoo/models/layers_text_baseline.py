@@ -65,15 +65,15 @@ class ScalarAttention(nn.Module):
         init.uniform_(self.context_factors, -bound, bound)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
-        projected = F.linear(x, self.token_factors)
+        projected = F.linear(x, self.token_factors)  # (B, n, u)
         rank = projected.size(2)
-        factor = projected.new_full((1, rank), rank**-0.5)
+        factor = projected.new_full((1, rank), rank**-0.5)  # W, (1, u)
         context = self.start(x)
         weights = []
         for _ in range(self.num_steps):
             gate = F.linear(context, self.context_factors)
-            weights.append(second_order_weights(projected, gate, factor, mask).squeeze(2))
-            context = (weights[-1].to(x.dtype).unsqueeze(1) @ x).squeeze(1)
+            weights.append(second_order_weights(projected, gate, factor, mask).squeeze(2))  # (B, n)
+            context = (weights[-1].to(x.dtype).unsqueeze(1) @ x).squeeze(1)  # (B, m)
         return x, context, weights
 
 
@@ -96,7 +96,7 @@ class ConvolutionEncoder(nn.Module):
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
         pooled, weights = [], torch.zeros((), device=x.device)
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
-            padded = F.pad(x, (0, 0, 0, size - 1))
+            padded = F.pad(x, (0, 0, 0, size - 1))  # (B, n + w - 1, m), a window for every word
             values = torch.relu(convolution(padded.transpose(1, 2))).transpose(1, 2)  # (B, n, filters)
             value, fractions = masked_max(values, first_words(mask, size))
             pooled.append(value)
@@ -145,12 +145,12 @@ class SelfAttention(nn.Module):
 
     def forward(self, x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
         """Return (B, n, h) from x (B, n, h); `seen` (B, n) is True at the words that all look at, at least one."""
-        parts = self.in_proj(x).chunk(3, dim=2)
+        parts = self.in_proj(x).chunk(3, dim=2)  # three of (B, n, h)
         query, key, value = (part.unflatten(2, (self.num_heads, -1)).transpose(1, 2) for part in parts)
         rate = self.rate if self.training else 0.0
         found = F.scaled_dot_product_attention(query, key, value, attn_mask=seen[:, None, None], dropout_p=rate)
         # In memory the words come first, as in torch: dropout draws in that order.
-        summed: torch.Tensor = self.out_proj(found.permute(2, 0, 1, 3).flatten(2))
+        summed: torch.Tensor = self.out_proj(found.permute(2, 0, 1, 3).flatten(2))  # (n, B, h)
         return summed.transpose(0, 1)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
@@ -210,6 +210,7 @@ class TransformerEncoder(nn.Module):
         super().__init__()
         self.projection = nn.Linear(width, size) if size else None
         layer = TransformerLayer(size or width, num_heads, dropout)
+        # Copies of one layer, as in torch.
         copies = nn.ModuleList(deepcopy(layer) for _ in range(num_layers))
         self.layers: Any = nn.ModuleDict({"layers": copies})  # the names that weights have in torch's encoder
 
@@ -245,8 +246,8 @@ def spread(fractions: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tens
         (B, n), the sum that each word gets, 0 outside the mask.
     """
     words = F.pad(mask.to(fractions.dtype), (0, size - 1))
-    each = fractions / words.unfold(1, size, 1).sum(dim=2).clamp(min=1)
-    total = F.pad(each, (size - 1, 0)).unfold(1, size, 1).sum(dim=2)
+    each = fractions / words.unfold(1, size, 1).sum(dim=2).clamp(min=1)  # (B, n), a part for each word of the window
+    total = F.pad(each, (size - 1, 0)).unfold(1, size, 1).sum(dim=2)  # over the windows that a word is in
     return total * mask
 
 
@@ -272,8 +273,8 @@ class AttentiveRecurrentEncoder(nn.Module):
         states = self.rnn(x, mask)
         words = mask.unsqueeze(1)
         # The product makes the weights of a text without words 0, whose softmax is uniform over its padding.
-        weights = masked_softmax(self.scores(states).transpose(1, 2), words, dim=2) * words
-        pooled = (weights.to(states.dtype) @ states).flatten(1)
+        weights = masked_softmax(self.scores(states).transpose(1, 2), words, dim=2) * words  # (B, m, n)
+        pooled = (weights.to(states.dtype) @ states).flatten(1)  # (B, m h), head after head
         return states, pooled, list(weights.unbind(dim=1))
 
 
@@ -317,7 +318,7 @@ class BilinearScores(nn.Module):
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
         row = self.context.unsqueeze(0) @ linear_weight(self.form)  # c^T W_i, (1, h)
-        return F.linear(torch.tanh(self.projection(states)), row)
+        return F.linear(torch.tanh(self.projection(states)), row)  # (B, n, 1)
 
 
 def attention_overlap(weights: torch.Tensor) -> torch.Tensor:
@@ -334,7 +335,7 @@ def attention_overlap(weights: torch.Tensor) -> torch.Tensor:
     if weights.dtype in (torch.float16, torch.bfloat16):
         weights = weights.float()
     with torch.autocast(weights.device.type, enabled=False):
-        products = weights @ weights.transpose(1, 2)
+        products = weights @ weights.transpose(1, 2)  # (B, m, m)
     identity = torch.eye(products.size(1), dtype=products.dtype, device=products.device)
     overlaps = (products - identity).square().sum(dim=(1, 2))
     has_words = weights.detach().sum(dim=(1, 2)) > 0

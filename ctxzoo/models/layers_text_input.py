@@ -58,6 +58,7 @@ class RandomEmbedding(nn.Embedding):
 def _mix(values: torch.Tensor) -> torch.Tensor:
     """Map 32-bit integers, held in int64, one to one, so that neighbours are spread over the whole range."""
     for shift, factor in _ROUNDS:
+        # The product may overflow 64 bits; the low 32, which are kept, are right nevertheless.
         values = ((values ^ (values >> shift)) * factor) & _MASK
     return values ^ (values >> 16)
 
@@ -142,6 +143,7 @@ class TextInput(nn.Module):
             mask = mask & is_word
         x = self._with_positions(words, mask)
         if self.training and self.word_dropout > 0:
+            # Positions are there already: they count the words that are left out here, too.
             mask = mask & (torch.rand(mask.shape, device=mask.device) >= self.word_dropout)
         # Not a product: what a caller has left at padding may be no number.
         x = torch.where(mask.unsqueeze(-1), x, x.new_zeros(()))
@@ -162,6 +164,7 @@ class TextInput(nn.Module):
             if not self.num_ngrams:
                 return self.words(ids), None
             is_word = ids < rows
+            # N-grams have no row: they read row 0, and the mask leaves them out.
             return self.words(torch.where(is_word, ids, torch.zeros_like(ids))), is_word
         assert inputs_embeds is not None
         widths = self.words.embedding_dim, self.words.embedding_dim + self.position_dim
@@ -178,7 +181,7 @@ class TextInput(nn.Module):
     def _with_positions(self, words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         if self.position_dim == 0 or words.size(2) != self.words.embedding_dim:
             return words
-        return torch.cat([words, word_positions(mask, self.position_dim, words.dtype)], dim=-1)
+        return torch.cat([words, word_positions(mask, self.position_dim, words.dtype)], dim=-1)  # (B, n, v + p)
 
 
 def at_least_one_place(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -188,7 +191,7 @@ def at_least_one_place(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tenso
     """
     if torch.compiler.is_compiling() or x.size(1):
         return x, mask
-    return F.pad(x, (0, 0, 0, 1)), F.pad(mask, (0, 1))
+    return F.pad(x, (0, 0, 0, 1)), F.pad(mask, (0, 1))  # (B, 1, m), (B, 1)
 
 
 class StepInput(nn.Module):

@@ -81,7 +81,7 @@ class BochnerTime(TimeEncoding):
     def features(self, tau: torch.Tensor) -> torch.Tensor:
         sines = 10.0 ** -at_least_single(self.sine_exponents)
         if self.cosine_exponents is None:
-            return bochner_features(tau, sines, sines, self.beta.repeat(2))
+            return bochner_features(tau, sines, sines, self.beta.repeat(2))  # the beta of a sine is that of its cosine
         return bochner_features(tau, sines, 10.0 ** -at_least_single(self.cosine_exponents), self.beta)
 
 
@@ -113,8 +113,8 @@ class SampledBochnerTime(TimeEncoding):
             noise = torch.randn(number, device=tau.device)
         else:
             levels = (torch.arange(number, device=tau.device) + 0.5) / number
-            noise = math.sqrt(2) * torch.erfinv(2 * levels - 1)
-        frequencies = (at_least_single(self.mean) + at_least_single(self.log_deviation).exp() * noise).exp()
+            noise = math.sqrt(2) * torch.erfinv(2 * levels - 1)  # normal quantiles of the levels
+        frequencies = (at_least_single(self.mean) + at_least_single(self.log_deviation).exp() * noise).exp()  # (D/2,)
         return bochner_features(tau, frequencies, frequencies, frequencies.new_ones(self.size))
 
 
@@ -215,8 +215,9 @@ class LocallyStationaryTime(TimeEncoding):
 
     def reset_parameters(self) -> None:
         number = len(self.alpha)
+        # Envelopes whose standard deviation is the distance of their centres, span / A.
         start = min((number / self.span) ** 2, 1.0)
-        init.constant_(self.alpha, math.log(math.expm1(start)))
+        init.constant_(self.alpha, math.log(math.expm1(start)))  # softplus of it is start
         init.zeros_(self.gamma)
         centres = (torch.arange(number) + 0.5) / number
         init.copy_(self.centre, -centres if self.backwards else centres)
@@ -229,9 +230,10 @@ class LocallyStationaryTime(TimeEncoding):
         alpha, gamma, centre = (at_least_single(x) for x in (self.alpha, self.gamma, self.centre))
         log_frequencies, logits = at_least_single(self.log_frequencies), at_least_single(self.logits)
         if summary is not None and self.behaviour is not None:
+            # One offset for each of five parameters, (..., 5, A).
             of_user = at_least_single(self.behaviour(summary.to(self.alpha.dtype)).unflatten(-1, (5, -1)))
             alpha, gamma, centre = (x + of_user[..., place, :] for place, x in enumerate((alpha, gamma, centre)))
-            log_frequencies = log_frequencies + of_user[..., 3, :, None]
+            log_frequencies = log_frequencies + of_user[..., 3, :, None]  # (..., A, M)
             logits = logits + of_user[..., 4, :, None]
         frequencies = log_frequencies.exp()
         if not self.exact_angles:
@@ -241,7 +243,7 @@ class LocallyStationaryTime(TimeEncoding):
             gamma=MOST_LOG_ENVELOPE / self.span * torch.tanh(gamma),
             centre=self.span * centre,
             frequencies=frequencies,
-            weights=logits.flatten(-2).softmax(dim=-1).view_as(logits),
+            weights=logits.flatten(-2).softmax(dim=-1).view_as(logits),  # one softmax over A and M
         )
 
     def features(self, tau: torch.Tensor, summary: torch.Tensor | None = None) -> torch.Tensor:
@@ -335,13 +337,14 @@ class TimePosition(nn.Module):
             summary = self._summary(vectors, mask)
             if self.projection is None and self.local is not None and self.causal:
                 tau, sigma = self._pairs(times, mask)
+                # With behaviour each query has parameters of its own, (B, L, 1, .), which hold for all its keys.
                 parameters = self.local.local_parameters(None if summary is None else summary.unsqueeze(2))
                 return vectors, lste_kernel(tau, sigma, parameters, exact=self.local.exact_angles)
             tau = relative_times(times, mask, self.unit, self.reference, self.transform)
             features = self._features(tau, summary)
             if self.projection is None:
-                features = self.encoding.kernel_scale**0.5 * features
-                return vectors, features @ features.transpose(1, 2)
+                features = self.encoding.kernel_scale**0.5 * features  # a root, since it enters twice
+                return vectors, features @ features.transpose(1, 2)  # (B, L, L)
         features = features.to(vectors.dtype)
         if self.combine == "add":
             return vectors + self.projection(features), None
@@ -369,14 +372,15 @@ class TimePosition(nn.Module):
         tau = relative_times(times, mask, self.unit, self.reference, self.transform)
         summary = self._whole_summary(vectors, mask)
         parameters = self.local.local_parameters(None if summary is None else summary.unsqueeze(2))
-        tau, sigma = tau.unsqueeze(2), tau.unsqueeze(1)
+        tau, sigma = tau.unsqueeze(2), tau.unsqueeze(1)  # (B, L, 1), (B, 1, L)
         power, gaps = lste_factors(tau, sigma, parameters)
         return lste_kernel(tau, sigma, parameters), power, gaps
 
     def _pairs(self, times: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return relative times of queries and keys, of shapes that broadcast to (B, L, L)."""
         if self.reference == "last":
-            elapsed = times.unsqueeze(1) - times.unsqueeze(2)
+            # Measured from the event of the query, the last that it sees: its own time is 0, that of earlier keys less.
+            elapsed = times.unsqueeze(1) - times.unsqueeze(2)  # (B, L, L)
             return torch.zeros_like(elapsed), scaled_times(elapsed, self.unit, self.transform)
         tau = relative_times(times, mask, self.unit, "first", self.transform)
         return tau.unsqueeze(2), tau.unsqueeze(1)
@@ -390,7 +394,7 @@ class TimePosition(nn.Module):
     def _whole_summary(self, vectors: torch.Tensor, mask: torch.Tensor) -> torch.Tensor | None:
         if self.local is None or self.local.behaviour is None:
             return None
-        return masked_mean(vectors, mask)[0].unsqueeze(1)
+        return masked_mean(vectors, mask)[0].unsqueeze(1)  # (B, 1, E)
 
     def _features(self, tau: torch.Tensor, summary: torch.Tensor | None) -> torch.Tensor:
         return self.encoding.features(tau) if self.local is None else self.local.features(tau, summary)

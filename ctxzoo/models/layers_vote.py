@@ -117,6 +117,7 @@ class TrustNetwork(nn.Module):
             init.trunc_normal_(self.weight, std=self.deviation, a=-2 * self.deviation, b=2 * self.deviation)
         else:
             for part in (self.left, self.right):
+                # An entry of P Q is a sum of G products: so it starts with the deviation that one of tau would have.
                 deviation = (self.deviation / self.rank**0.5) ** 0.5
                 init.trunc_normal_(part, std=deviation, a=-2 * deviation, b=2 * deviation)
         init.copy_(self.mask, ~torch.eye(self.size, dtype=torch.bool, device=self.mask.device))
@@ -128,7 +129,7 @@ class TrustNetwork(nn.Module):
     def forward(self, votes: torch.Tensor) -> torch.Tensor:
         """Return the network term (B, U) of votes (B, U), +1, -1, or 0 where unknown."""
         tau = self.trust()
-        return votes.to(tau.dtype) @ (tau * self.mask).t()
+        return votes.to(tau.dtype) @ (tau * self.mask).t()  # row u of tau is for legislator u
 
     def penalty(self) -> torch.Tensor:
         """Return ||tau||^2, the sum of the squares of all trust weights, in float32 or wider."""
@@ -136,7 +137,7 @@ class TrustNetwork(nn.Module):
             return sum_of_squares([self.weight])
         left, right = wide(self.left), wide(self.right)
         # ||P Q||^2 = trace(P'P Q Q'), which needs no matrix of (U, U).
-        return ((left.t() @ left) * (right @ right.t())).sum()
+        return ((left.t() @ left) * (right @ right.t())).sum()  # matrices (G, G)
 
     @torch.no_grad()
     def set_mask(self, mask: torch.Tensor) -> None:

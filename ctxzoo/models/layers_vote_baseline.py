@@ -53,14 +53,16 @@ class IdealPoint(nn.Module):
         From drawn points of one dimension some trainings end far below the others.
         """
         signs, seen = signed_votes(votes.double()), ~votes.isnan()
-        centred = (signs - signs.sum(1, keepdim=True) / seen.sum(1, keepdim=True).clamp(min=1)) * seen
+        centred = (signs - signs.sum(1, keepdim=True) / seen.sum(1, keepdim=True).clamp(min=1)) * seen  # (D, U)
+        # eigh gives the smallest eigenvalue first.
         components = torch.linalg.eigh(centred.t() @ centred).eigenvectors.flip(1)[:, : self.legislators.weight.size(1)]
+        # Eigenvectors have length 1: with this factor their numbers are of the size of START.
         self.legislators.weight[:, : components.size(1)] = components * (START * len(components) ** 0.5)
         self.bills.weight.zero_()
 
     def forward(self, given: Bills) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits (B, U) and the penalty, a scalar."""
-        points, bias = self.bills.weight[given.ids], self.bias.weight[given.ids].unsqueeze(1)
+        points, bias = self.bills.weight[given.ids], self.bias.weight[given.ids].unsqueeze(1)  # (B, K), (B, 1)
         penalty = sum_of_squares([points, bias]) + given.fraction * sum_of_squares([self.legislators.weight])
         logits = dropout(points, self.rate, self.training) @ self.legislators.weight.t() + bias
         return logits, 0.5 * self.ridge * penalty
@@ -135,13 +137,13 @@ class TrustSvd(nn.Module):
         """Return logits (B, U) and the penalty, a scalar."""
         points, kind = self.legislators.weight, self.legislators.weight.dtype
         observed, mask = self.observed.to(kind), self.mask.to(kind)
-        implicit = observed.t() @ self.voted.weight / observed.sum(dim=0).clamp(min=1).sqrt().unsqueeze(1)
-        trusted = mask @ self.trusted.weight / mask.sum(dim=1).clamp(min=1).sqrt().unsqueeze(1)
+        implicit = observed.t() @ self.voted.weight / observed.sum(dim=0).clamp(min=1).sqrt().unsqueeze(1)  # (U, K)
+        trusted = mask @ self.trusted.weight / mask.sum(dim=1).clamp(min=1).sqrt().unsqueeze(1)  # (U, K)
         bills, bias = self.bills.weight[given.ids], self.bill_bias.weight[given.ids].unsqueeze(1)
         logits = self.mean.weight + self.legislator_bias.weight + bias
         logits = logits + dropout(bills, self.rate, self.training) @ (points + implicit + trusted).t()
         shared = sum_of_squares([points, self.trusted.weight, self.voted.weight, self.legislator_bias.weight])
-        errors = wide(mask * (1 - points @ self.trusted.weight.t())).square().sum()
+        errors = wide(mask * (1 - points @ self.trusted.weight.t())).square().sum()  # over (U, U)
         penalty = self.ridge * (given.fraction * shared + sum_of_squares([bills, bias]))
         return logits, 0.5 * (penalty + given.fraction * self.trust_ridge * errors)
 
@@ -162,6 +164,7 @@ class Cdl(nn.Module):
     def forward(self, given: Bills, text_weight: float) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits (B, U) and the penalty with the squared errors of the texts, a scalar."""
         code, _, rebuilt = self.autoencoder(corrupted(given.bags, self.level, self.training))
+        # A new bill, whose id is -1, has the code of its text alone.
         deviation = self.bills.weight[given.ids.clamp(min=0)] * (given.ids >= 0).unsqueeze(1)
         shared = sum_of_squares([self.legislators.weight, *self.autoencoder.parameters()])
         penalty = self.ridge * (given.fraction * shared + sum_of_squares([deviation]))

@@ -41,7 +41,7 @@ class WideScores(nn.Module):
     def contributions(self, input_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return what each position adds to the scores, (B, n, L), 0 outside the mask; with the bias they add up."""
         values = tfidf(input_ids, mask, self.inverse_document_frequency, self.group_starts)
-        rows = F.embedding(torch.where(mask, input_ids, torch.zeros_like(input_ids)), self.weight)
+        rows = F.embedding(torch.where(mask, input_ids, torch.zeros_like(input_ids)), self.weight)  # (B, n, L)
         return values.unsqueeze(-1) * rows
 
     @torch.no_grad()
@@ -81,7 +81,7 @@ def tfidf(
     counts = occurrences(ids).to(inverse_document_frequency.dtype)
     entries = (1 + counts.log()) * torch.where(
         mask, inverse_document_frequency[ids], inverse_document_frequency.new_zeros(())
-    )
+    )  # (B, n), the whole entry at each occurrence
     parts = entries / counts
     # Each of c occurrences adds a c-th of the square of the entry.
     squares = entries * parts
@@ -89,7 +89,8 @@ def tfidf(
     ends = [*group_starts[1:], inverse_document_frequency.size(0)]
     for start, end in zip(group_starts, ends, strict=True):
         inside = (ids >= start) & (ids < end)
-        length = (squares * inside).sum(dim=1, keepdim=True).sqrt()
+        length = (squares * inside).sum(dim=1, keepdim=True).sqrt()  # (B, 1)
+        # A text without an id of the group has length 0: quotients by it are not taken.
         weights = weights + torch.where(inside & (length > 0), parts / length, torch.zeros_like(parts))
     return weights
 
@@ -99,6 +100,6 @@ def occurrences(ids: torch.Tensor) -> torch.Tensor:
     values, order = ids.sort(dim=1)
     # The value before, of n columns again: a slice of n - 1 would bind an exported program to n >= 3.
     before = F.pad(values, (1, 0), value=-1)[:, :-1]
-    group = (values != before).long().cumsum(dim=1) - 1
-    sizes = torch.zeros_like(ids).scatter_add(1, group, torch.ones_like(ids))
+    group = (values != before).long().cumsum(dim=1) - 1  # (B, n), the number of a run of equal ids
+    sizes = torch.zeros_like(ids).scatter_add(1, group, torch.ones_like(ids))  # (B, n), the length of each run
     return torch.zeros_like(ids).scatter(1, order, sizes.gather(1, group))
