@@ -86,6 +86,7 @@ def decode_answers(outputs: SpanLogits, attention_mask: torch.Tensor, max_length
 
 def no_answer_score(spans: AnswerSpans) -> torch.Tensor:
     """Return p_na / (p_na + p_span), (B,), in 0..1: above a half "no answer" is more probable than the best span."""
+    # p / (p + q) = sigmoid(ln p - ln q): neither probability is formed, and both may be below the least float.
     return torch.sigmoid(spans.no_answer_log_probs - spans.span_log_probs)
 
 
@@ -114,6 +115,7 @@ def span_scores(
     low = float("-inf")
     starts = start_scores.masked_fill(~allowed, low)
     ends = end_scores.masked_fill(~allowed, low)
+    # Ends past the text are -inf. `offsets` holds i + k, (C, max_length).
     padded = torch.nn.functional.pad(ends, (0, max_length - 1), value=low)
     offsets = torch.arange(length, device=ends.device).unsqueeze(1) + torch.arange(max_length, device=ends.device)
     return starts.unsqueeze(2) + padded[:, offsets]  # (B, C, max_length)
@@ -130,11 +132,12 @@ def best_spans(
         starts (B,), ends (B,), scores (B,). A row with no real position after 0 gives (0, 0, -inf), a row in which a
         span's score is NaN (0, 0, nan).
     """
-    band = span_scores(start_scores, end_scores, mask, max_length).flatten(1)
+    band = span_scores(start_scores, end_scores, mask, max_length).flatten(1)  # (B, C * max_length)
     best = band.amax(dim=1)
     indices = torch.arange(band.size(1), device=band.device)
     # argmax does not promise the first of equal values, so the smallest index is taken.
     flat = torch.where(band == best.unsqueeze(1), indices, band.size(1)).amin(dim=1)
+    # The flat index is i * max_length + k, and the end is i + k.
     starts = torch.div(flat, max_length, rounding_mode="floor")
     ends = starts + flat % max_length
     none = torch.isneginf(best) | torch.isnan(best)  # amax passes NaN on, and NaN equals nothing

@@ -88,12 +88,13 @@ def gamma_ratios(cell: Cell, weights: torch.Tensor) -> torch.Tensor:
         reduce(torch.add, (weights.select(-2, block) for block, added in enumerate(row) if added))
         for row in cell.ratios
     ]
-    return torch.stack(sums[:2], dim=-2) / torch.stack(sums[2:], dim=-2)
+    return torch.stack(sums[:2], dim=-2) / torch.stack(sums[2:], dim=-2)  # numerators over denominators
 
 
 def kumaraswamy_means(shapes: torch.Tensor) -> torch.Tensor:
     """Return E[X] = b B(1 + 1/a, b) of both gates, (..., 2, H), from a and b of each, (..., 4, H)."""
-    inverse, b = 1 / shapes[..., 0::2, :], shapes[..., 1::2, :]
+    inverse, b = 1 / shapes[..., 0::2, :], shapes[..., 1::2, :]  # (..., 2, H) each; blocks are a, b of i and a, b of f
+    # B(x, y) = Gamma(x) Gamma(y) / Gamma(x + y) in logarithms: Gamma itself overflows float32 above 35.
     log_mean = b.log() + torch.lgamma(1 + inverse) + torch.lgamma(b) - torch.lgamma(1 + inverse + b)
     return log_mean.exp().clamp(CLOSEST, 1 - CLOSEST)
 
@@ -113,10 +114,10 @@ def kumaraswamy_pair(shapes: torch.Tensor, log_uniform: torch.Tensor) -> torch.T
         shapes: (..., 4, H): a and b of i, a and b of f.
         log_uniform: (..., 2, H): log V of V ~ U(0, 1).
     """
-    a, b = shapes[..., 0::2, :], shapes[..., 1::2, :]
+    a, b = shapes[..., 0::2, :], shapes[..., 1::2, :]  # (..., 2, H) each
     # V^(1/b) next to 1 or 0 would leave no digits of 1 - V^(1/b), or no gradient.
     exponent = (log_uniform / b).clamp(-60.0, -1e-30)
-    return (torch.log(-torch.expm1(exponent)) / a).exp().clamp(CLOSEST, 1 - CLOSEST)
+    return (torch.log(-torch.expm1(exponent)) / a).exp().clamp(CLOSEST, 1 - CLOSEST)  # -expm1(x) = 1 - e^x
 
 
 def gate_pair(name: str, blocks: torch.Tensor, eps: float, noise: torch.Tensor | None = None) -> torch.Tensor:
@@ -168,6 +169,7 @@ def gumbel_noise(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Ge
     """
     uniform = _uniform(shape, like, generator)
     mask = _uniform(shape, like, generator) < GUMBEL_RATE
+    # The logarithm of u / (1 - u) is logistic noise; the small constant keeps both logarithms finite.
     noise = torch.log(uniform + GUMBEL_EPS) - torch.log(1 + GUMBEL_EPS - uniform)
     return noise * mask
 
@@ -175,6 +177,7 @@ def gumbel_noise(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Ge
 def noisin_scale(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
     """Return eta / p, eta ~ Bernoulli(p), by which Noisin multiplies states (n, B, H) in training."""
     uniform = _uniform(shape, like, generator)
+    # Divided by p, so that the mean over eta is the state itself.
     return (uniform < NOISIN_RATE).to(like.dtype) / NOISIN_RATE
 
 
@@ -205,6 +208,7 @@ def gate_correlation(
     Args:
         alpha: (..., K, H) shapes.
     """
+    # Running means of i, f, i^2, f^2 and i f, (..., H) each: no draws are kept.
     totals = [alpha.new_zeros(*alpha.shape[:-2], alpha.size(-1)) for _ in range(5)]
     with torch.no_grad():
         for _ in range(samples):
@@ -212,6 +216,8 @@ def gate_correlation(
             for total, value in zip(totals, (first, second, first**2, second**2, first * second), strict=True):
                 total += value / samples
     mean_first, mean_second, square_first, square_second, product = totals
+    # By rounding a variance may come out below 0.
     variances = (square_first - mean_first**2).clamp(min=0) * (square_second - mean_second**2).clamp(min=0)
     covariance = product - mean_first * mean_second
+    # A gate that does not vary has 0, not 0 / 0.
     return torch.where(variances > 0, covariance / variances.sqrt(), torch.zeros_like(covariance)).clamp(-1, 1)

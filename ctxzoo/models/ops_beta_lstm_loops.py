@@ -38,23 +38,27 @@ PI_TIMES_2 = f32(2 * math.pi)
 CLOSE, FAR = f32(CLOSEST), f32(1 - CLOSEST)
 
 
+# The series of the sine, for angles up to a quarter turn.
 S1, S3, S5, S7, S9, S11 = (f32((-1) ** (power // 2) / math.factorial(power)) for power in (1, 3, 5, 7, 9, 11))
 
 
 @part
 def cosine_of_turns(turns: Any) -> Any:
     """Return cos(2 pi x) of x from 0 to 1."""
+    # cos(2 pi x) = sin(2 pi (|x - 1/2| - 1/4)), an angle of a quarter turn at most, where the series is short.
     angle = PI_TIMES_2 * (abs(turns - HALF) - f32(0.25))
     z = angle * angle
     return (((((S11 * z + S9) * z + S7) * z + S5) * z + S3) * z + S1) * angle
 
 
+# Multipliers (M) of a round of Philox 4x32, and what its keys grow by from round to round (W).
 M0, M1, W0, W1 = u64(0xD2511F53), u64(0xCD9E8D57), u32(0x9E3779B9), u32(0xBB67AE85)
 LOW, HALF_WORD = u64(0xFFFFFFFF), u64(32)
 
 
 @part
 def philox_round(a: Any, b: Any, c: Any, d: Any, key0: Any, key1: Any) -> Any:
+    # A 64-bit product is a high and a low word; the two products change places.
     first, second = M0 * u64(a), M1 * u64(c)
     return (
         u32(u32(second >> HALF_WORD) ^ b ^ key0),
@@ -67,6 +71,7 @@ def philox_round(a: Any, b: Any, c: Any, d: Any, key0: Any, key1: Any) -> Any:
 @part
 def random_bits(element: Any, attempt: Any, step: Any, key0: Any, key1: Any) -> Any:
     """Return four times 32 random bits, of a variable, a try, a step and a seed."""
+    # Every variable, try and step has a counter of its own: no draw depends on the order of the loops.
     a, b, c, d = u32(element), u32(attempt), u32(step), u32(0)
     a, b, c, d = philox_round(a, b, c, d, key0, key1)
     a, b, c, d = philox_round(a, b, c, d, u32(key0 + W0), u32(key1 + W1))
@@ -83,6 +88,7 @@ STEP = f32(2.0**-31)
 @part
 def uniform(bits: Any) -> Any:
     """Return a number above 0 and at most 1."""
+    # 31 bits fit a signed integer, which becomes a float fastest; the half keeps the number above 0.
     return (f32(i32(bits >> u32(1))) + HALF) * STEP
 
 
@@ -93,13 +99,15 @@ def tried(alpha: Any, first: Any, second: Any, accepting: Any, boosting: Any) ->
     With d = alpha + 2/3 and v = (1 + N / sqrt(9 d))^3, d v is a draw of alpha + 1 where v > 0 and
     ln u < N^2 / 2 + d - d v + d ln v, as nearly always; times V^(1 / alpha) it is one of alpha.
     """
+    # Box-Muller: one normal variable of two uniform ones.
     normal = math.sqrt(-TWO * logarithm(first)) * cosine_of_turns(second)
     d = alpha + TWO_THIRDS
     v = ONE + normal / math.sqrt(NINE * d)
     v = v * v * v
+    # `&` instead of `and`: no branch. Where v is not above 0 its logarithm means nothing, and the right side decides.
     accepted = (logarithm(accepting) < HALF * normal * normal + d * (ONE - v + logarithm(v))) & (v > ZERO)
     drawn = d * v * exponential(logarithm(boosting) / alpha)
-    drawn = LEAST if drawn < LEAST else drawn
+    drawn = LEAST if drawn < LEAST else drawn  # the backward pass takes its logarithm
     return drawn if accepted else -ONE
 
 
@@ -114,6 +122,7 @@ def draw_gammas(alphas: Any, drawn: Any, room: Any, left: Any, begin: Any, step:
     """
     first, second, accepting, boosting, tries = room[0], room[1], room[2], room[3], room[4]
     number = len(alphas)
+    # `left` lists the variables without a draw; `tries` holds their shapes, then what was tried.
     for place in range(number):
         left[place], tries[place] = place, alphas[place]
     attempt = 0
@@ -134,7 +143,7 @@ def draw_gammas(alphas: Any, drawn: Any, room: Any, left: Any, begin: Any, step:
             drawn[element] = tries[place]
             if not tries[place] > ZERO:
                 if alphas[element] < INFINITE:
-                    left[still] = element
+                    left[still] = element  # in place: `still` never passes `place`
                     still += 1
                 else:
                     drawn[element] = alphas[element] * ZERO  # of this no try would be accepted
@@ -152,11 +161,13 @@ def kumaraswamy(a: Any, b: Any, log_uniform: Any) -> Any:
     x = f32(-60.0) if x < f32(-60.0) else x
     x = f32(-1e-30) if x > f32(-1e-30) else x
     power = exponential(x)
+    # 1 - e^x; near 0 by its series, of which the next term is below a float's precision.
     series = -x * (ONE + x * f32(1 / 2) * (ONE + x * f32(1 / 3) * (ONE + x * f32(1 / 4))))
     complement = series if x > f32(-0.01) else ONE - power
     log_complement = logarithm(complement)
     value = exponential(log_complement / a)
     of_a = -value * log_complement / (a * a)
+    # Where x or the value is held at a border, the derivative is 0.
     of_b = ZERO if outside else value / (a * complement) * power * x / b
     held = (value < CLOSE) | (value > FAR)
     value = CLOSE if value < CLOSE else value
@@ -181,14 +192,15 @@ def forward(
     seed: Any,
 ) -> Any:
     """Compute c_t and h_t of a step."""
-    batch, count, size = blocks.shape[1:]
-    gates = count - 2
+    batch, count, size = blocks.shape[1:]  # of (n, B, G, H)
+    gates = count - 2  # K: all but the blocks of o and g
     weights, drawn = empty(gates * size, f32), empty(gates * size, f32)
     room, left = empty((5, gates * size), f32), empty(gates * size, i32)
     write, keep = empty(size, f32), empty(size, f32)
     key0, key1 = u32(seed & LOW), u32(seed >> HALF_WORD)
     for row in range(batch):
         u = blocks[step, row].reshape(count * size)
+        # Kinds are in an order: from KUMARASWAMY on the blocks are parameters of distributions.
         if kind >= KUMARASWAMY:
             for element in range(gates * size):
                 weights[element] = softplus(u[element]) + eps
@@ -224,17 +236,19 @@ def forward(
             else:
                 w4 = weights[4 * size : 5 * size]
                 for unit in range(size):
+                    # w0 to w4 are U1 to U5 of `ops_beta_lstm_gates`.
                     both = w3[unit] + w4[unit]
                     written, kept = w0[unit] + w2[unit], w1[unit] + w3[unit]
                     write[unit] = written / (written + both)
                     keep[unit] = kept / (kept + w2[unit] + w4[unit])
+        # The first of memories and states is the initial one: a step reads at `step` and writes at `step` + 1.
         before, after, state = memories[step, row], memories[step + 1, row], states[step + 1, row]
         output, candidate = u[gates * size : (gates + 1) * size], u[(gates + 1) * size :]
         for unit in range(size):
             memory = keep[unit] * before[unit] + write[unit] * tangent(candidate[unit])
             after[unit] = memory
             state[unit] = sigmoid(output[unit]) * tangent(memory)
-        if scale.shape[0]:
+        if scale.shape[0]:  # an array of no steps stands for None
             for unit in range(size):
                 state[unit] *= scale[step, row, unit]
 
@@ -260,11 +274,13 @@ def gamma_slopes(
         log_drawn = logarithm(draws[element])
         log_draws[element] = log_drawn
         place = log_drawn - LOWEST_DRAW_LOG
+        # There is no upper limit: a sequence with a draw above the table does not come here.
         place = (place if place > ZERO else ZERO) * TABLE_STEPS
         row = (logarithm(alphas[element]) - LOWEST_SHAPE_LOG) * TABLE_STEPS
         whole_place, whole_row = i32(place), i32(row)
         across[element], down[element] = place - f32(whole_place), row - f32(whole_row)
         corners[element] = whole_row * columns + whole_place
+    # Straight lines between the four entries around a point: along ln U (across), then along ln alpha (down).
     for element in range(len(alphas)):
         corner = corners[element]
         above = table[corner] + across[element] * (table[corner + 1] - table[corner])
@@ -272,6 +288,7 @@ def gamma_slopes(
         below = table[corner] + across[element] * (table[corner + 1] - table[corner])
         slopes[element] = above + down[element] * (below - above)
     for element in range(len(alphas)):
+        # dU/dalpha = (y - ln U) U / alpha, y the entry of the table.
         slopes[element] = (slopes[element] - log_draws[element]) * draws[element] / alphas[element]
 
 
@@ -296,7 +313,7 @@ def backward(
     temperature: Any,
 ) -> Any:
     """Compute the gradient of the pre-activations of a step; that of c_t becomes that of c_(t-1), in place."""
-    batch, count, size = blocks.shape[1:]
+    batch, count, size = blocks.shape[1:]  # of (n, B, G, H)
     gates = count - 2
     alphas, weights = empty(gates * size, f32), empty(gates * size, f32)
     across, down, log_draws = empty(gates * size, f32), empty(gates * size, f32), empty(gates * size, f32)
@@ -314,6 +331,7 @@ def backward(
         if scale.shape[0]:
             for unit in range(size):
                 hidden[unit] *= scale[step, row, unit]
+        # Through h_t = sigmoid(o) tanh(c_t), to o and to c_t.
         for unit in range(size):
             squashed, opened = tangent(after[unit]), sigmoid(output[unit])
             memory[unit] += hidden[unit] * opened * (ONE - squashed * squashed)
@@ -321,6 +339,7 @@ def backward(
         if of_memories.shape[0]:
             for unit in range(size):
                 memory[unit] += of_memories[step, row, unit]
+        # Through c_t = f c_(t-1) + i tanh(g). The factor i of the gradient of g follows when the gates are known.
         for unit in range(size):
             tanh = tangent(candidate[unit])
             of_write[unit] = memory[unit] * tanh
@@ -339,6 +358,7 @@ def backward(
                 for element in range(gates * size):
                     weights[element] = alphas[element]
                     result[element] = ONE
+            # sigmoid is the derivative of softplus: `result` becomes that of a weight by its pre-activation.
             for element in range(gates * size):
                 result[element] *= sigmoid(u[element])
         w0, w1, r0, r1 = weights[:size], weights[size : 2 * size], result[:size], result[size : 2 * size]
@@ -352,9 +372,11 @@ def backward(
             for unit in range(size):
                 write[unit] = sigmoid(u[unit])
                 keep[unit] = sigmoid(-u[unit])
-                r0[unit] = (of_write[unit] - of_keep[unit]) * write[unit] * keep[unit]
+                r0[unit] = (of_write[unit] - of_keep[unit]) * write[unit] * keep[unit]  # di/du = i f, df/du = -i f
         elif kind == BIBETA3:
             w2, r2 = weights[2 * size : 3 * size], result[2 * size : 3 * size]
+            # Of A / D the derivative by A is (1 - A / D) / D, by the rest of D -(A / D) / D.
+            # Here i and f are gradients over D.
             for unit in range(size):
                 below, beside = w1[unit] + w2[unit], w0[unit] + w2[unit]
                 write[unit], keep[unit] = w1[unit] / below, w0[unit] / beside
@@ -401,6 +423,7 @@ def backward(
                     write[unit], keep[unit] = written / below, kept / beside
                     i, f = of_write[unit] / below, of_keep[unit] / beside
                     less_i, less_f = -i * write[unit], -f * keep[unit]
+                    # A variable in a numerator has i or f, one in a denominator less_i or less_f.
                     r0[unit] *= i + less_i
                     r1[unit] *= f + less_f
                     r2[unit] *= i + less_i + less_f

@@ -61,11 +61,13 @@ def forward_steps(
     draws: torch.Tensor | None,
 ) -> Callable[[int], None]:
     """Return what makes h and c of a step; see `ops_beta_lstm_plain.forward_steps`."""
+    # Arrays share the memory of tensors: the loops write states, memories and draws.
     tensors: tuple[Any, ...] = (
         *(x.numpy() for x in (blocks, states, memories)),
         *_arrays((noise, 4), (scale, 3), (draws, 4)),
     )
     how: tuple[Any, ...] = gating.draw_gammas, draws is not None, f32(gating.eps), _temperature(gating)
+    # A seed of torch's generator, so that torch.manual_seed decides about the draws.
     seed = u64(torch.randint(2**62, ()).item() if gating.draw_gammas else 0)
     kind = KINDS[gating.cell]
 
@@ -86,7 +88,9 @@ def backward_steps(
     slopes: torch.Tensor,
 ) -> Callable[[int, torch.Tensor, torch.Tensor], None]:
     """Return what makes the gradients of a step; see `ops_beta_lstm_plain.backward_steps`."""
+    # What Gamma gates were drawn from are the draws themselves.
     draws, noise = (noise, None) if gating.draw_gammas else (None, noise)
+    # Outside the table the derivatives are torch's, for the whole sequence.
     if draws is not None and not _in_table(blocks[:, :, : CELLS[gating.cell].blocks], draws, gating.eps):
         return plain_backward_steps(blocks, memories, gating, draws, scale, of_memories, of_gates, slopes)
     table, columns = slope_table()
@@ -112,7 +116,7 @@ def slope_table() -> tuple[torch.Tensor, int]:
         (torch.arange((end - start) * PER_UNIT + 2, dtype=torch.float64) / PER_UNIT + start).exp()
         for start, end in (SHAPES, VALUES)
     )
-    alpha, draws = torch.meshgrid(shapes, values, indexing="ij")
+    alpha, draws = torch.meshgrid(shapes, values, indexing="ij")  # ln alpha down, ln U across
     entries = torch._standard_gamma_grad(alpha, draws) * alpha / draws + draws.log()
     return entries.float().flatten(), len(values)
 
@@ -120,6 +124,7 @@ def slope_table() -> tuple[torch.Tensor, int]:
 def _in_table(gates: torch.Tensor, draws: torch.Tensor, eps: float) -> bool:
     """Return whether the table of derivatives has all shapes and draws; NaN is not in it."""
     highest = float(gates.max()) + 1  # above softplus(u) + eps, where u is above 0
+    # No shape is below eps, so that ln eps is the lowest row.
     return math.log(eps) > SHAPES[0] and highest < math.exp(SHAPES[1]) and float(draws.max()) < math.exp(VALUES[1])
 
 

@@ -31,7 +31,7 @@ def forward_steps(
     of_gates = blocks[:, :, : cell.blocks].unbind(0)
     outputs, candidates = blocks[:, :, -2].unbind(0), blocks[:, :, -1].unbind(0)
     every_state, every_memory = states.unbind(0), memories.unbind(0)
-    matrix = cell.matrix(blocks).expand(blocks.size(1), -1, -1) if cell.gammas else None
+    matrix = cell.matrix(blocks).expand(blocks.size(1), -1, -1) if cell.gammas else None  # (B, 4, K)
 
     def advance(step: int) -> None:
         if matrix is not None:
@@ -41,12 +41,14 @@ def forward_steps(
                 if draws is not None:
                     draws[step] = weights
                 weights = weights + gating.eps
-            sums = torch.bmm(matrix, weights)
+            # One product with zeros and ones makes the numerators and denominators of both gates.
+            sums = torch.bmm(matrix, weights)  # (B, 4, H)
             write, keep = (sums[:, :2] / sums[:, 2:]).unbind(1)
         else:
             pair = gate_pair(gating.cell, of_gates[step], gating.eps, None if noise is None else noise[step])
             write, keep = in_order(pair, cell)
         write = write * torch.tanh(candidates[step])
+        # c_t = f c_(t-1) + i tanh(g), written into its place.
         torch.addcmul(write, keep, every_memory[step], out=every_memory[step + 1])
         squashed = torch.tanh(every_memory[step + 1])
         torch.mul(torch.sigmoid(outputs[step]), squashed, out=every_state[step + 1])
@@ -86,6 +88,7 @@ def backward_steps(
         of_memory.addcmul_(of_hidden, every_memory[step])
         if of_memories is not None:
             of_memory += of_memories[step]
+        # c_t depends on every block but that of o, whose place the line after this fills.
         every[step].mul_(of_memory.unsqueeze(1))
         torch.mul(every_output[step], of_hidden, out=of_outputs[step])
         if of_gates is not None:
@@ -118,10 +121,11 @@ def write_slopes(
     """
     cell, (length, batch, _, size) = CELLS[gating.cell], blocks.shape
     output_slopes, to_memory, keep = (blocks.new_empty(length, batch, size) for _ in range(3))
+    # On a CPU pieces that stay in its cache, elsewhere all steps at once.
     several = max(1, PIECE // max(1, batch * cell.blocks * size)) if blocks.device.type == "cpu" else length
     for first in range(0, length, several):
         part = slice(first, first + several)
-        candidate, squashed = torch.tanh(blocks[part, :, -1]), torch.tanh(memories[1:][part])
+        candidate, squashed = torch.tanh(blocks[part, :, -1]), torch.tanh(memories[1:][part])  # tanh g, tanh c_t
         factors = (candidate, memories[:-1][part])  # of i and of f in c_t
         gates, noise_here = blocks[part, :, : cell.blocks], None if noise is None else noise[part]
         if cell.gammas:
@@ -136,6 +140,7 @@ def write_slopes(
         slopes[part, :, : cell.blocks] = of_gates
         slopes[part, :, -1] = write.detach() * (1 - candidate * candidate)
         output = torch.sigmoid(blocks[part, :, -2])
+        # h = sigmoid(o) tanh(c): its derivatives by the block of o and by c.
         torch.mul(squashed, output * (1 - output), out=output_slopes[part])
         torch.mul(output, 1 - squashed * squashed, out=to_memory[part])
     if scale is not None:
@@ -148,10 +153,11 @@ def _gamma_slopes(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return i and f, (n, B, 2, H), and the derivative of their products with `factors` by the pre-activations."""
     matrix, alpha = CELLS[gating.cell].matrix(gates), distribution_parameters(gates, gating.eps)
-    sums = torch.matmul(matrix, alpha if draws is None else draws + gating.eps)
+    sums = torch.matmul(matrix, alpha if draws is None else draws + gating.eps)  # (n, B, 4, H)
     above, below = sums[:, :, :2], sums[:, :, 2:]
     pair = above / below
     of_above = factors / below
+    # Of A / D times g: g / D for A and -g (A / D) / D for D; the transposed matrix hands both to the blocks.
     slopes = torch.matmul(matrix.t(), torch.cat([of_above, -of_above * pair], dim=2))
     slopes *= torch.sigmoid(gates)  # the derivative of softplus
     if draws is not None:

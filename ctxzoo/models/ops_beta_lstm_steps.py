@@ -54,6 +54,7 @@ def recurrent_steps(
         return scanned_steps(inputs, weight_hh, hidden, memory, gating, noise, scale)
     if torch.compiler.is_compiling():
         return unrolled_steps(inputs, weight_hh, hidden, memory, gating, noise, scale)
+    # Asked here: within `forward` gradients are always off.
     trained = torch.is_grad_enabled() and any(x.requires_grad for x in (inputs, weight_hh, hidden, memory))
     steps: Steps = _Steps.apply(  # type: ignore[no-untyped-call]
         inputs, weight_hh, hidden, memory, gating, noise, scale, trained
@@ -76,6 +77,7 @@ class _Steps(torch.autograd.Function):
     ) -> Steps:
         length, batch, _, size = inputs.shape
         cell = CELLS[gating.cell]
+        # A copy, which becomes the pre-activations in place.
         blocks = inputs.clone(memory_format=torch.contiguous_format)
         states = inputs.new_empty(length + 1, batch, size)
         memories = torch.empty_like(states)
@@ -91,8 +93,10 @@ class _Steps(torch.autograd.Function):
             rows[step].addmm_(every_state[step], transposed)
             advance(step)
         if trained:
+            # The gradient of a result that nothing uses is then None, not a tensor of zeros.
             ctx.set_materialize_grads(False)
             ctx.gating, ctx.backward_steps = gating, backward_steps
+            # The backward pass needs what gates were drawn from: the draws, or the noise.
             ctx.save_for_backward(weight, blocks, states, memories, noise if draws is None else draws, scale)
         return states[1:], memories[1:], blocks[:, :, : cell.blocks]
 
@@ -109,10 +113,12 @@ class _Steps(torch.autograd.Function):
             of_states = states.new_zeros(length, batch, size)
         of_memory, every_state = states.new_zeros(batch, size), of_states.unbind(0)
         of_hidden = every_state[-1].contiguous() if length else states.new_zeros(batch, size)
-        flat = slopes.view(length, batch, count * size).unbind(0)
+        flat = slopes.view(length, batch, count * size).unbind(0)  # (B, G H) each
         for step in range(length - 1, -1, -1):
             retreat(step, of_hidden, of_memory)
+            # To h_(t-1): from outside, and through the product with W_hh. Before the first step that is h_0.
             of_hidden = torch.addmm(every_state[step - 1], flat[step], weight) if step else flat[step] @ weight
+        # The gradient of W_hh of all steps is one product, (G H, H).
         of_weight = slopes.view(length * batch, count * size).t() @ states[:-1].reshape(length * batch, size)
         return slopes, of_weight, of_hidden, of_memory, None, None, None, None
 

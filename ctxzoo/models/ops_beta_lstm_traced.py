@@ -23,12 +23,13 @@ def _step(
 ) -> Steps:
     """Return h, c and the pre-activations of the gates of one step, in operations that torch differentiates itself."""
     cell = CELLS[gating.cell]
-    here = given + F.linear(hidden, weight).view(given.shape)
-    gates = here[:, : cell.blocks]
+    here = given + F.linear(hidden, weight).view(given.shape)  # (B, G, H)
+    gates = here[:, : cell.blocks]  # (B, K, H)
     if gating.draw_gammas:
         noise = draw_gammas(distribution_parameters(gates, gating.eps), gating.generator)
     pair = gate_pair(gating.cell, gates, gating.eps, noise)
     write, keep = in_order(pair, cell)
+    # The last two blocks are o and g.
     memory = keep * memory + write * torch.tanh(here[:, -1])
     hidden = torch.sigmoid(here[:, -2]) * torch.tanh(memory)
     return hidden if scale is None else hidden * scale, memory, gates
@@ -70,6 +71,7 @@ def scanned_steps(
     # The import stands here because only an export needs it, and it is not yet one of torch's public names.
     from torch._higher_order_ops.scan import scan
 
+    # A scan runs over tensors alone, so what is None stays out.
     given = {"inputs": inputs} | {
         name: value for name, value in (("noise", noise), ("scale", scale)) if value is not None
     }

@@ -43,12 +43,13 @@ if triton is not None:
     @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
     def _gamma(alpha, inside, counter, stride, seed):  # type: ignore[no-untyped-def]
         """Return draws of Gamma(alpha, 1): of Gamma(alpha + 1, 1), times V^(1 / alpha)."""
-        d = alpha + 2 / 3
+        d = alpha + 2 / 3  # Marsaglia and Tsang's shape - 1/3, of alpha + 1
         c = 1 / tl.sqrt(9 * d)
         drawn = alpha
         # What is not finite is no shape: of it no try would be accepted.
         finite = alpha < float("inf")
         left = (inside & finite).to(tl.int32)
+        # A program goes on while any of its units has no draw; the others keep theirs.
         while tl.max(left, axis=0) > 0:
             first, second, accepting, boosting = tl.rand4x(seed, counter)
             normal, _ = tl.pair_uniform_to_normal(first, second)
@@ -100,14 +101,16 @@ if triton is not None:
         element = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
         inside = element < count
         row, unit = element // size, element % size
-        base = blocks_ptr + row * ((K + 2) * size) + unit
+        base = blocks_ptr + row * ((K + 2) * size) + unit  # of the first block; each next is `size` further
         if CELL == "lstm":
+            # Cells like an LSTM have the block of f before that of i.
             keep = tl.sigmoid(tl.load(base, mask=inside, other=0.0) / TEMPERATURE)
             write = tl.sigmoid(tl.load(base + size, mask=inside, other=0.0) / TEMPERATURE)
         elif CELL == "coupled":
             u = tl.load(base, mask=inside, other=0.0)
             write, keep = tl.sigmoid(u), tl.sigmoid(-u)
         elif CELL == "kumaraswamy":
+            # Units outside read log V = -1, of which everything is finite.
             noise = noise_ptr + row * (2 * size) + unit
             write = _kumaraswamy(base, 0, size, inside, eps, tl.load(noise, mask=inside, other=-1.0), CLOSE)
             keep = _kumaraswamy(base, 2, size, inside, eps, tl.load(noise + size, mask=inside, other=-1.0), CLOSE)
@@ -126,6 +129,7 @@ if triton is not None:
                     write, keep = w0 / (w0 + w1), w2 / (w2 + w3)
                 else:
                     w4 = _weight(base, draws, 4, size, inside, eps, offset, stride, seed, DRAW, KEEP)
+                    # w0 to w4 are U1 to U5 of `ops_beta_lstm_gates`.
                     write = (w0 + w2) / (w0 + w2 + w3 + w4)
                     keep = (w1 + w3) / (w1 + w2 + w3 + w4)
         output = tl.sigmoid(tl.load(base + K * size, mask=inside, other=0.0))
@@ -158,6 +162,7 @@ if triton is not None:
             if GATES:
                 gradient += tl.load(of_gates_ptr + row * (K * size) + unit + block * size, mask=inside, other=0.0)
             tl.store(slopes + block * size, gradient, mask=inside)
+        # The block of o acts on h_t alone, the others on c_t.
         of_output = tl.load(output_slopes_ptr + element, mask=inside, other=0.0) * of_hidden
         tl.store(slopes + K * size, of_output, mask=inside)
         of_candidate = tl.load(slopes + (K + 1) * size, mask=inside, other=0.0) * of_memory
@@ -177,9 +182,10 @@ def available(x: torch.Tensor, gating: Gating, noise: torch.Tensor | None) -> bo
         return False
     if (gating.cell == "kumaraswamy" and noise is None) or gating.generator is not None:
         return False
+    # Under the interpreter a kernel is no JITFunction.
     if not isinstance(_forward_kernel, triton.runtime.JITFunction):
         return x.device.type == "cpu"
-    return x.is_cuda and torch.version.hip is None
+    return x.is_cuda and torch.version.hip is None  # ROCm calls its devices cuda too
 
 
 def new_seed() -> int:
@@ -203,6 +209,7 @@ def forward_steps(
     def advance(step: int) -> None:
         at_step = (None if given is None else given[step] for given in (noise, scale, draws))
         before, after = every_memory[step : step + 2]
+        # Each step has a seed of its own, so that its counters may begin anew.
         forward_step(every[step], before, after, every_state[step + 1], gating, seed + step, *at_step)
 
     return advance

@@ -52,16 +52,16 @@ def attention_flow(
         G (B, C, 4d), S1 (B, C, Q) softmax over the question, S2: (B, C, Q) softmax over the context, or (B, C) for
         "max".
     """
-    to_question = masked_softmax(similarity, question_mask.unsqueeze(1), dim=2)
+    to_question = masked_softmax(similarity, question_mask.unsqueeze(1), dim=2)  # S1 (B, C, Q)
     attended_question = torch.bmm(to_question.to(question.dtype), question)  # a (B, C, d)
     if query_to_context == "coattention":
-        to_context = masked_softmax(similarity, context_mask.unsqueeze(2), dim=1)
+        to_context = masked_softmax(similarity, context_mask.unsqueeze(2), dim=1)  # S2 (B, C, Q)
         # (S2^T c) first: (B, Q, d) instead of the (B, C, C) that S1 S2^T would be.
         summaries = torch.bmm(to_context.to(context.dtype).transpose(1, 2), context)
         attended_context = torch.bmm(to_question.to(context.dtype), summaries)  # b (B, C, d)
     else:
         strongest = mask_logits(similarity, question_mask.unsqueeze(1)).amax(dim=2)  # (B, C)
-        to_context = masked_softmax(strongest, context_mask, dim=1)
+        to_context = masked_softmax(strongest, context_mask, dim=1)  # (B, C)
         attended_context = torch.bmm(to_context.to(context.dtype).unsqueeze(1), context)  # (B, 1, d)
     flow = torch.cat(
         [context, attended_question, context * attended_question, context * attended_context.expand_as(context)], dim=-1
@@ -84,8 +84,9 @@ def unique_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     # Each column has a random 64-bit multiplier; int64 products wrap around, as they should in a hash.
     generator = torch.Generator().manual_seed(0)
     multipliers = torch.randint(-(2**63), 2**63 - 1, (rows.size(1),), generator=generator).to(rows.device)
-    keys = ((rows + 1) * multipliers).sum(dim=1)
+    keys = ((rows + 1) * multipliers).sum(dim=1)  # (N,)
     values, inverse = torch.unique(keys, return_inverse=True)
+    # For each hash the index of one of its rows, whichever was written last: (U,).
     example = torch.empty_like(values).scatter_(0, inverse, torch.arange(len(rows), device=rows.device))
     distinct = rows[example]
     if not torch.equal(distinct[inverse], rows):

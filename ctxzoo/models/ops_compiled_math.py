@@ -55,6 +55,7 @@ as_number: Any = intrinsic(_as_number)
 # e^x = 2^n e^r with |r| <= ln 2 / 2, of which e^r is a polynomial.
 HIGHEST, LOWEST = f32(88.0), f32(-87.0)
 LOG2_E, ROUNDER = f32(math.log2(math.e)), f32(1.5 * 2**23)  # adding the rounder leaves a whole number
+# ln 2 in two parts; the high one has so few bits that its product with a whole number is exact.
 LN2_HIGH, LN2_LOW = f32(0.693359375), f32(math.log(2) - 0.693359375)
 E2, E3, E4, E5, E6 = (f32(1 / math.factorial(power)) for power in range(2, 7))
 
@@ -63,11 +64,13 @@ E2, E3, E4, E5, E6 = (f32(1 / math.factorial(power)) for power in range(2, 7))
 def exponential(x: Any) -> Any:
     x = HIGHEST if x > HIGHEST else x
     x = LOWEST if x < LOWEST else x
+    # The rounder leaves no room for a fraction: n = round(x / ln 2) stands in the lowest bits of `rounded`.
     rounded = x * LOG2_E + ROUNDER
     whole_part = rounded - ROUNDER
     r = x - whole_part * LN2_HIGH
     r = r - whole_part * LN2_LOW
     y = ((((E6 * r + E5) * r + E4) * r + E3) * r + E2) * r * r + r + ONE
+    # The bits of 2^n are (n + 127) << 23; the shift drops of `rounded` all but n.
     return y * as_number(i32((as_bits(rounded) << 23) + i32(127 << 23)))
 
 
@@ -87,9 +90,11 @@ def two_artanh(s: Any) -> Any:
 def logarithm(x: Any) -> Any:
     """Return ln x of a normal number above 0; of other x something."""
     bits = as_bits(x)
+    # Counted from the bits of 1 / sqrt 2, the exponent is that which leaves m between it and sqrt 2.
     exponent = i32(i32(bits - ROOT_HALF) >> 23)
     m = as_number(i32(bits - (exponent << 23)))
     e = f32(exponent)
+    # The small parts are added first, so that their digits stay.
     return e * LN2_HIGH + (e * LN2_LOW + two_artanh((m - ONE) / (m + ONE)))
 
 
@@ -111,6 +116,7 @@ def softplus(x: Any) -> Any:
 
 def in_any_order(function: Function) -> Function:
     """Compile as `part`, but with sums in any order, which only functions without `exponential` may have."""
+    # In another order a compiler may cancel the rounder of `exponential`, and with it the rounding.
     options = {**OPTIONS, "fastmath": {*OPTIONS["fastmath"], "reassoc"}}
     return cast(Function, numba.njit(forceinline=True, **options)(function))
 

@@ -27,8 +27,8 @@ def visible_keys(
     """
     visible = torch.ones(1, 1, 1, keys, dtype=torch.bool, device=device) if mask is None else mask[:, None, None, :]
     if causal:
-        own = torch.arange(queries, device=device).unsqueeze(1) + (keys - queries)
-        visible = visible & (torch.arange(keys, device=device) <= own)
+        own = torch.arange(queries, device=device).unsqueeze(1) + (keys - queries)  # (queries, 1)
+        visible = visible & (torch.arange(keys, device=device) <= own)  # (B or 1, 1, queries, keys)
     return visible
 
 
@@ -90,6 +90,7 @@ def rbf_log_kernel(query: torch.Tensor, key: torch.Tensor, scale: float) -> torc
         query, key: (B, h, queries, d) and (B, h, keys, d) in float32 or wider.
         scale: Scale s.
     """
+    # ||q - k||^2 = ||q||^2 + ||k||^2 - 2 q.k, without a tensor of the differences.
     lengths = query.square().sum(dim=-1).unsqueeze(-1) + key.square().sum(dim=-1).unsqueeze(-2)
     squares = lengths - 2 * (query @ key.transpose(-1, -2))
     # By rounding the difference may come out below 0.
@@ -147,6 +148,7 @@ def fused_attention(
         query = torch.cat([query, torch.full_like(query[..., :1], root)], dim=-1)
         key = torch.cat([key, key_bias.unsqueeze(-1)], dim=-1)
         values = F.pad(values, (0, max(0, query.size(-1) - size)))  # fused kernels want equal widths
+    # `is_causal` of torch counts queries and keys from the first, so that it serves equal numbers alone.
     if mask is None and (not causal or query.size(2) == key.size(2)):
         output = F.scaled_dot_product_attention(query, key, values, is_causal=causal, scale=1 / root)
     else:
@@ -190,7 +192,7 @@ def places_to_keep(kept: int | torch.Tensor, number: int, device: torch.device) 
 def sinusoids_at(positions: torch.Tensor, width: int, dtype: torch.dtype) -> torch.Tensor:
     """Return the sinusoids (B, n, width) of positions (B, n), as `sinusoidal_positions` has them; `width` is even."""
     angles = _angles(positions, width)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).to(dtype)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).to(dtype)  # sines and cosines by turns
 
 
 def rotary_factors(positions: torch.Tensor, head_size: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -210,7 +212,8 @@ def rotate(x: torch.Tensor, factors: tuple[torch.Tensor, torch.Tensor]) -> torch
         (B, h, n, d), every pair as long as before.
     """
     cosines, sines = (each.to(torch.promote_types(x.dtype, torch.float32)) for each in factors)
-    even, odd = x[..., 0::2], x[..., 1::2]
+    even, odd = x[..., 0::2], x[..., 1::2]  # (B, h, n, d / 2) each
+    # Pairs are neighbours, 2i and 2i + 1, not halves of the head.
     turned = torch.stack([even * cosines - odd * sines, even * sines + odd * cosines], dim=-1)
     return turned.flatten(-2).to(x.dtype)
 

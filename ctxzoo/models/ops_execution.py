@@ -33,7 +33,8 @@ def dropout(x: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
         return F.dropout(x, rate, training=True)
     dropped = round(rate * _STEPS)
     draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
-    values = draws.view(torch.int16)[: x.numel()].view(x.shape)
+    values = draws.view(torch.int16)[: x.numel()].view(x.shape)  # each from -2^15 to 2^15 - 1
+    # Of the 2^16 values of such a number `dropped` are below this.
     kept = values >= dropped - _STEPS // 2
     return x * kept.to(x.dtype).mul_(_STEPS / (_STEPS - dropped))
 
