@@ -80,7 +80,7 @@ class LowRankAttention(nn.Module):
         scores = (words @ self.word_factors) * gate  # (B, n, m k)
         if self.rank > 1:
             scores = scores.reshape(*scores.shape[:2], self.num_heads, self.rank).sum(dim=3)  # (B, n, m)
-        if scores.dtype in (torch.float16, torch.bfloat16):
+        if scores.dtype in (torch.float16, torch.bfloat16):  # the softmax is in float32 or wider
             scores = scores.float()
         scores = torch.tanh(scores)
         if self.l2_normalize:

@@ -137,22 +137,24 @@ class NipenForVotePrediction(VotePreTrainedModel):
         known = read_votes("votes", votes, ids.size(0), config.num_legislators)
         wanted = read_votes("labels", labels, ids.size(0), config.num_legislators)
         if self.training and config.new_bill_rate:
+            # Some bills of the training are read as new ones are: without their own deviation and without votes.
             new = torch.rand(ids.size(0), device=ids.device) < config.new_bill_rate
             ids = ids.masked_fill(new, NEW_BILL)
             known = None if known is None else known.masked_fill(new.unsqueeze(1), torch.nan)
-        clean = counts.log1p().to(self.legislators.weight.dtype)
+        clean = counts.log1p().to(self.legislators.weight.dtype)  # (B, V)
         dirty = corrupted(clean, config.corruption_level, self.training)
         read = self._read(dirty)
-        topics, points, bias, deviations = self._bill(read, ids)
+        topics, points, bias, deviations = self._bill(read, ids)  # y and a (B, K), b (B, 1)
         if config.version == "tensor":
             content = self.tensor(topics * points, self.legislators.weight)
         else:
-            content = (topics * points) @ self.legislators.weight.t()
-        content = content + bias
+            content = (topics * points) @ self.legislators.weight.t()  # (B, U)
+        content = content + bias  # the same for all legislators
         network, logits = None, content
         if self.trust is not None:
+            # A vote of 0 is unknown, so that the network adds nothing.
             network = self.trust(content.new_zeros(content.shape) if known is None else signed_votes(known))
-            logits = self.content_scale.weight * content + self.network_scale.weight * network
+            logits = self.content_scale.weight * content + self.network_scale.weight * network  # scales (U,)
         logits = wide(logits)
         if not self.reads_new_bills:
             logits = unanswered(logits, ids)
@@ -182,11 +184,11 @@ class NipenForVotePrediction(VotePreTrainedModel):
         if not self.config.amortized_bills:
             points = self.bills.weight[ids]
             return self.topics.weight[ids], points, self.bias.weight[ids].unsqueeze(1), (points,)
-        known = (ids >= 0).unsqueeze(1)
-        rows = ids.clamp(min=0)
+        known = (ids >= 0).unsqueeze(1)  # (B, 1), False for new bills
+        rows = ids.clamp(min=0)  # -1 reads row 0, which the products drop
         deviation = self.bills.weight[rows] * known
         points = self.text_points(read.hidden) + deviation
-        of_bill = self.bias.weight[rows].unsqueeze(1) * known
+        of_bill = self.bias.weight[rows].unsqueeze(1) * known  # (B, 1)
         return read.topics, points, self.text_bias(read.hidden) + of_bill, (deviation, of_bill)
 
     def _terms(
@@ -212,13 +214,13 @@ class NipenForVotePrediction(VotePreTrainedModel):
             weights = 0.25 * config.weight_lambda**2 * sum_of_squares(self.encoder.parameters())
             divergence = normal_divergence(read.mean, read.log_deviation)
             text = 0.5 * config.text_lambda * sum_of_squares([wide(read.reconstruction) - wide(dirty)])
-            text = text + (divergence.mean() if sums else divergence.sum())
+            text = text + (divergence.mean() if sums else divergence.sum())  # of (B,)
         weights = weights + self._further_weights()
         tie = 0.5 * config.topic_lambda * sum_of_squares([topics - read.topics])
         votes = -0.5 * config.vote_lambda * likelihood(logits, labels).sum()
         points = self._points(deviations, bias, rows, shared, sums)
         terms = torch.stack([shared * weights, text, tie, votes, points])
-        return terms if sums else terms / (~labels.isnan()).sum().clamp(min=1)
+        return terms if sums else terms / (~labels.isnan()).sum().clamp(min=1)  # by the observed votes
 
     def _further_weights(self) -> torch.Tensor | float:
         """Return the penalty of the network of "tensor", and of the layers from texts to points of bills."""
@@ -246,6 +248,7 @@ class NipenForVotePrediction(VotePreTrainedModel):
         if self.trust is not None:
             of_legislators = of_legislators + config.trust_lambda * self.trust.penalty()
         total = shared * of_legislators
+        # What bills of this batch have of their own counts whole; no other batch of an epoch has it.
         if config.amortized_bills:
             total = total + config.delta_lambda * sum_of_squares(deviations)
         else:
@@ -253,8 +256,10 @@ class NipenForVotePrediction(VotePreTrainedModel):
         tensor = config.version == "tensor"
         if self.trust is not None:
             scales = config.scale_lambda * sum_of_squares([self.content_scale.weight, self.network_scale.weight])
+            # In the sums of the authors scales count once for each bill, in the tensor version once.
             total = total + scales * (rows if sums and not tensor else shared)
         if config.bias_lambda is not None or not tensor:  # the authors' tensor version leaves it out
+            # The authors weigh b by the number of legislators.
             of_bias = config.num_legislators if config.bias_lambda is None else config.bias_lambda
             if not config.amortized_bills:
                 total = total + of_bias * sum_of_squares([bias])

@@ -113,7 +113,7 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
             output_hidden_states=output_hidden_states,
             return_dict=True,
         )
-        logits = without_padding(self.scores(outputs.pooler_output))
+        logits = without_padding(self.scores(outputs.pooler_output))  # (B, num_items + 1), or (B, T, num_items + 1)
         loss = None
         if labels is not None:
             assert input_ids is not None  # the base model has refused it
@@ -134,7 +134,7 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         Raises:
             ValueError: no items, or one that the model does not know.
         """
-        return [row + 1 for row in rows_of_names(history, self.config.names(), "item")]
+        return [row + 1 for row in rows_of_names(history, self.config.names(), "item")]  # id 0 is padding
 
     def recommend(
         self, history: Sequence[str | int], k: int | None = None, *, only_new: bool = False
@@ -164,11 +164,11 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         if not 1 <= k <= left:
             raise ValueError(f"k={k}: expected 1 to {left}, the items that can be recommended")
         with in_evaluation_mode(self):
-            read = torch.tensor([ids[-config.max_history :]], device=self.device)
+            read = torch.tensor([ids[-config.max_history :]], device=self.device)  # (1, T)
             logits = self(input_ids=read, return_dict=True).logits[0]
         probabilities = logits.softmax(dim=0)
         if only_new:
-            probabilities[ids] = -1
-        likeliest = probabilities[1:].topk(k)
+            probabilities[ids] = -1  # below all that are left, of which there are k or more
+        likeliest = probabilities[1:].topk(k)  # without padding: place 0 is item 1
         items = likeliest.indices.tolist()
         return [(config.name_of(item + 1), value) for item, value in zip(items, likeliest.values.tolist(), strict=True)]

@@ -37,12 +37,13 @@ class SessionGru(nn.Module):
             return quantised
         weights: list[torch.Tensor] = list(self.gru.parameters())  # of inputs, of states, and their biases
         if is_exporting():
-            return recurrent_scan(items, weights, "gru")
+            return recurrent_scan(items, weights, "gru")  # torch.gru would fix the length
         if items.is_cuda or torch.compiler.is_compiling():
             states: torch.Tensor = self.gru(items)[0]
             return states
+        # On the CPU one operation for all steps is faster in training than torch.gru; given is (1, T, B, 3H).
         given = nn.functional.linear(items, weights[0], weights[2]).transpose(0, 1).unsqueeze(0)
-        return gru_steps(given, weights[1].unsqueeze(0), weights[3].unsqueeze(0))[0].transpose(0, 1)
+        return gru_steps(given, weights[1].unsqueeze(0), weights[3].unsqueeze(0))[0].transpose(0, 1)  # (B, T, H)
 
 
 class RecurrentReader(nn.Module):
@@ -63,12 +64,12 @@ class RecurrentReader(nn.Module):
         self, items: torch.Tensor, mask: torch.Tensor, every_position: bool
     ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor]:
         """Return what predictions are made from (B, P, ...), their weights (B, P, T) if any, and h (B, T, H)."""
-        states = self.rnn(items) * mask.unsqueeze(2)
-        last = states if every_position else last_steps(states, mask)
+        states = self.rnn(items) * mask.unsqueeze(2)  # (B, T, H)
+        last = states if every_position else last_steps(states, mask)  # (B, P, H), P = T or 1
         if self.attention is None:
             return last, None, states
         summed, weights = self.attention(states.unsqueeze(1), last, visible_steps(mask, every_position))
-        return torch.cat([summed, last], dim=2), weights, states
+        return torch.cat([summed, last], dim=2), weights, states  # (B, P, 2H)
 
 
 class StampReader(nn.Module):
@@ -97,11 +98,12 @@ class StampReader(nn.Module):
         items = items * mask.unsqueeze(2)
         seen = visible_steps(mask, every_position)
         last = items if every_position else last_steps(items, mask)
-        sees = seen.to(items.dtype)
-        mean = (sees @ items) / sees.sum(dim=2, keepdim=True).clamp(min=1)
-        of_prediction = (self.last(last) + self.mean(mean)).unsqueeze(2)
+        sees = seen.to(items.dtype)  # (B, P, T)
+        mean = (sees @ items) / sees.sum(dim=2, keepdim=True).clamp(min=1)  # m_s (B, P, E)
+        of_prediction = (self.last(last) + self.mean(mean)).unsqueeze(2)  # (B, P, 1, E)
+        # No softmax, so that a product alone leaves out the steps that are not seen; (B, P, T).
         weights = self.score(torch.sigmoid(self.item(items).unsqueeze(1) + of_prediction)).squeeze(3) * sees
-        pooled = torch.tanh(self.of_session(weights @ items)) * torch.tanh(self.of_last(last))
+        pooled = torch.tanh(self.of_session(weights @ items)) * torch.tanh(self.of_last(last))  # (B, P, E)
         return pooled, weights, items
 
 
@@ -204,5 +206,5 @@ class SessionBaselineForNextItem(SessionBaselinePreTrainedModel, NextItemPreTrai
         if self.config.kind == "gru4rec":
             of_items: torch.Tensor = self.output(pooled)
             return of_items
-        products = pooled @ table.t()
+        products = pooled @ table.t()  # (..., num_items + 1)
         return torch.sigmoid(products) if self.config.sigmoid_scores else products

@@ -121,6 +121,7 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         words: Any = input_ids
         words_mask = attention_mask
         if self.wide is not None and not (with_attentions or with_states or torch.compiler.is_compiling()):
+            # Not where outputs have a place for each id, nor in a graph, whose sizes must not follow from values.
             words, words_mask = self._without_ngrams(words, attention_mask)
         outputs = self.base_model(
             words,
@@ -182,14 +183,15 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         both = self.config.deep_scale * scores + wide
         if not (self.training and self.config.wide_dropout):
             return both
-        kept = torch.rand(len(scores), 1, device=scores.device) >= self.config.wide_dropout
+        kept = torch.rand(len(scores), 1, device=scores.device) >= self.config.wide_dropout  # (B, 1): each text whole
         return torch.where(kept, both, scores)
 
     def _without_ngrams(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Return ids and mask without the positions behind the last word, which the base model does not read."""
-        is_word = (input_ids < self.config.num_words) & (input_ids > 0)
+        is_word = (input_ids < self.config.num_words) & (input_ids > 0)  # (B, n)
+        # Behind the last column in which any text has a word; one place at least.
         end = int(torch.where(is_word.any(dim=0))[0].max()) + 1 if bool(is_word.any()) else 1
         return input_ids[:, :end], None if attention_mask is None else attention_mask[:, :end]
 
@@ -211,7 +213,7 @@ def start_weights(layer: nn.Linear, weights: torch.Tensor) -> None:
             f"weights of shape {tuple(weights.shape)}: expected ({labels}, F) with F at most {width}, one row for "
             "each class"
         )
-    layer.weight.zero_()
+    layer.weight.zero_()  # columns behind the first F stay 0
     layer.weight[:, : weights.size(1)] = weights
     if layer.bias is not None:
         layer.bias.zero_()

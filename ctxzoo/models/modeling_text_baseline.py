@@ -76,9 +76,9 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
             ValueError: see `TextInput.forward`; for the encoders with a GRU also a word after padding, see
                 `refuse_gaps`.
         """
-        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
+        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, m) and (B, n)
         x, mask = at_least_one_place(x, mask)
-        tokens, pooled, weights = self.layers(x, mask)
+        tokens, pooled, weights = self.layers(x, mask)  # (B, n, h), (B, d) and a list of (B, n)
         output = BaseModelOutputWithPooling(
             last_hidden_state=tokens,
             pooler_output=dropout(pooled, self.config.pooled_dropout, training=self.training),
@@ -115,7 +115,7 @@ class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel, TextCla
         """Return self_attentive's `auxiliary_loss`, `overlap_penalty` times `attention_overlap`; otherwise nothing."""
         if not self.config.penalises_overlap:
             return {}
-        overlap = attention_overlap(torch.stack(outputs.attentions, dim=1))
+        overlap = attention_overlap(torch.stack(outputs.attentions, dim=1))  # of (B, m, n)
         return {"auxiliary_loss": self.config.overlap_penalty * overlap}
 
     def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:

@@ -57,7 +57,7 @@ class TextEncoderModel(EncoderModel):
             ValueError: see `TextInput.forward`, or `StepInput.forward` without a table; a state where the config is not
                 causal, or of an attention that keeps none.
         """
-        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
+        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, v), or rows (B, n, I); and (B, n)
         return self.run_blocks(
             self.with_positions(x, mask, state),
             mask,
@@ -117,7 +117,7 @@ class TextEncoderForSequenceClassification(EncoderPreTrainedModel):
             output_hidden_states=output_hidden_states,
             return_dict=True,
         )
-        logits = self.classifier(outputs.pooler_output)
+        logits = self.classifier(outputs.pooler_output)  # (B, L)
         loss = None if labels is None else classification_loss(logits, labels)
         return self.head_output(outputs, logits, loss, self.penalty(outputs, logits.size(0)), return_dict)
 
@@ -174,6 +174,7 @@ class TextEncoderForTokenClassification(TextEncoderStepsPreTrainedModel):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the cross-entropy of the tags in nats, and how many words count."""
         loss = token_classification_loss(logits, labels, mask)
+        # At padding a label may be anything.
         return loss, ((labels != IGNORED) & mask).sum().clamp(min=1)
 
 

@@ -84,12 +84,12 @@ class TimeEncoderModel(TimeEncoderPreTrainedModel, EncoderModel):
         Raises:
             ValueError: see `TextInput.forward`; no timestamps for an encoding of time, see also `TimePosition.forward`.
         """
-        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)
+        x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, v) and (B, n)
         x, kernel = self.with_positions(x, mask, None), None
         if self.time is not None:
             if timestamps is None:
                 raise ValueError(f"position={self.config.position!r} reads timestamps (batch, steps): pass them")
-            x, kernel = self.time(x, timestamps, mask)
+            x, kernel = self.time(x, timestamps, mask)  # (B, n, m), and (B, n, n) or None
         return self.run_blocks(
             x,
             mask,
@@ -170,9 +170,9 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
         """
         words = self.get_input_embeddings()
         assert isinstance(words, nn.Embedding)
-        vectors = words.weight[1:]
+        vectors = words.weight[1:]  # (V - 1, v)
         logits = (steps if self.to_events is None else self.to_events(steps)) @ vectors.T
-        return F.pad(logits, (1, 0), value=torch.finfo(logits.dtype).min)
+        return F.pad(logits, (1, 0), value=torch.finfo(logits.dtype).min)  # (B, n, V): id 0 in front
 
     def losses(
         self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor
@@ -222,6 +222,7 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
         ids, number = self.ids_of(history), self.config.vocab_size - 1
         if len(timestamps) != len(ids):
             raise ValueError(f"{len(timestamps)} timestamps of {len(ids)} events: expected as many")
+        # (1, n) in float64: float32 has dates in seconds since 1970 only to 128 seconds.
         times = torch.tensor([[_number(time) for time in timestamps]], dtype=torch.float64)
         times = check_timestamps(times, torch.ones_like(times, dtype=torch.bool), ordered=True)
         k = min(TOP, number) if k is None else k
@@ -233,7 +234,7 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
                 "timestamps": times[:, -self.config.max_history :].to(self.device),
             }
             probabilities = self(**inputs, logits_to_keep=1, return_dict=True).logits[0, -1].float().softmax(dim=0)
-        likeliest = probabilities[1:].topk(k)
+        likeliest = probabilities[1:].topk(k)  # without padding: place 0 is event 1
         events = likeliest.indices.tolist()
         names = [self.config.name_of(event + 1) for event in events]
         return list(zip(names, likeliest.values.tolist(), strict=True))

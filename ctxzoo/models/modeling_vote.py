@@ -48,7 +48,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
             )
         for module in self.modules():
             if isinstance(module, TrustNetwork):
-                module.set_mask(together(~votes.isnan()))
+                module.set_mask(together(~votes.isnan()))  # (U, U)
 
     def bags_of_words(self, texts: Sequence[str]) -> torch.Tensor:
         """Return the counts (B, V) of the words of texts, float32; other words than those of the config count for none.
@@ -61,7 +61,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
         if self.config.words is None:
             raise ValueError("the config has no words, so that no text can be read; give bag_of_words to the model")
         places = {word: place for place, word in enumerate(self.config.words)}
-        counts = torch.zeros(len(texts), self.config.vocab_size)
+        counts = torch.zeros(len(texts), self.config.vocab_size)  # (B, V)
         for row, text in enumerate(texts):
             said = without_outcomes(text) if self.config.cut_outcomes else text
             for word, count in Counter(words_of(said)).items():
@@ -102,7 +102,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
                 "(--text, or --texts with a table of texts)"
             )
         names = [config.name_of(legislator) for legislator in range(config.num_legislators)]
-        votes = torch.full((1, len(names)), torch.nan)
+        votes = torch.full((1, len(names)), torch.nan)  # (1, U), none is known
         if known:
             votes[0, rows_of_names(list(known), names, "legislator")] = torch.tensor([float(v) for v in known.values()])
         with in_evaluation_mode(self):

@@ -102,15 +102,17 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
             refuse_new_bills(bill_ids, ids, f"{config.kind} knows the bills of its training alone; give bill_ids")
         known = read_votes("votes", votes, ids.size(0), config.num_legislators)
         wanted = read_votes("labels", labels, ids.size(0), config.num_legislators)
+        # +1, -1, and 0 where unknown: (B, U).
         signs = counts.new_zeros(ids.size(0), config.num_legislators) if known is None else signed_votes(known)
+        # The fraction of the bills is that of the penalties of shared parameters.
         given = Bills(ids, signs.to(self.dtype), counts.log1p().to(self.dtype), ids.size(0) / config.num_bills)
         logits, penalty = self.votes(given, config.text_weight) if config.kind == "cdl" else self.votes(given)
-        logits = wide(logits)
+        logits = wide(logits)  # (B, U)
         if not self.reads_new_bills:
             logits = unanswered(logits, ids)
         loss = None
         if wanted is not None:
-            total = penalty + self._errors(logits, wanted)
+            total = penalty + self._errors(logits, wanted)  # both are sums over the batch
             loss = total / (~wanted.isnan()).sum().clamp(min=1)
         output = VoteBaselineOutput(loss=loss, logits=logits)
         return output if self.wants_dict(return_dict) else output.to_tuple()
@@ -120,6 +122,7 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
         if self.config.kind not in SQUARED:
             return -vote_log_likelihood(logits, labels).sum()
         seen = ~labels.isnan()
+        # NaN times False would still be NaN.
         return 0.5 * ((logits.sigmoid() - torch.nan_to_num(labels)).square() * seen).sum()
 
 

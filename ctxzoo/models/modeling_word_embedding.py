@@ -95,6 +95,7 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
         attends = config.architecture == "attention_cbow"
         has_word_logits = attends and config.word_logits
         self.sparse_gradients = False
+        # The bound is that of word2vec.
         self.word_vectors = WordTable(rows, config.word_dim, special, bound=0.5 / config.word_dim)  # W
         self.word_position_logits: WordTable | None = None  # K
         self.word_factors: WordTable | None = None  # A of K = A B
@@ -143,9 +144,9 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
                 shape or with other values than 0 and 1.
         """
         ids = word_ids(input_ids, self.config.vocab_size)
-        contexts, present = self.windows(ids, attention_mask)
+        contexts, present = self.windows(ids, attention_mask)  # (B, n, 2b) each
         state, weights = self.context(contexts, present)
-        words = self.vectors(ids) * self._is_word(ids, attention_mask).unsqueeze(-1)
+        words = self.vectors(ids) * self._is_word(ids, attention_mask).unsqueeze(-1)  # (B, n, d)
         output = WordContextOutput(
             last_hidden_state=words,
             context_state=state,
@@ -168,7 +169,7 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
         input_ids = word_ids(input_ids, self.config.vocab_size)
         is_word = self._is_word(input_ids, attention_mask)
         contexts, present = word_windows(input_ids, is_word, self.config.window)
-        return contexts, present & word_mask(input_ids, attention_mask).unsqueeze(-1)
+        return contexts, present & word_mask(input_ids, attention_mask).unsqueeze(-1)  # padding has no context
 
     def context(
         self, contexts: torch.Tensor, present: torch.Tensor, input_gradient: InputGradient = "exact"
@@ -189,14 +190,14 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
             c (..., `config.context_size`), 0 for a window without words; and the weights (..., 2b), 0 where there is no
             word.
         """
-        words = self.vectors(contexts)
+        words = self.vectors(contexts)  # (..., 2b, d)
         weights = self._weights(contexts, present, words.dtype)
         if self.config.architecture == "cwindow":
-            return (words * present.unsqueeze(-1)).flatten(-2), weights
+            return (words * present.unsqueeze(-1)).flatten(-2), weights  # (..., 2b d)
         if self.config.architecture == "structured_skip_gram":
             return (words * weights.unsqueeze(-1)).flatten(-2), weights
         if self.position_vectors is not None:
-            words = words * self.position_vectors
+            words = words * self.position_vectors  # d (2b, d)
         state = weighted_context(weights, words)
         if input_gradient == "word2vec":
             state = with_word2vec_gradient(state, words, present)
@@ -223,6 +224,7 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
             return table_rows(self.word_position_logits.weight, contexts, columns, sparse=self.sparse_gradients)
         if self.word_factors is not None and self.position_factors is not None:
             factors = table_rows(self.word_factors.weight, contexts, sparse=self.sparse_gradients)  # (..., 2b, r)
+            # Row w_i of A times column i of B: each word at its own position alone, (..., 2b).
             return (factors * self.position_factors.T).sum(dim=-1)
         return None
 
@@ -282,14 +284,14 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
             output_hidden_states=output_hidden_states,
             return_dict=True,
         )
-        logits = self._scores(outputs.context_state, self._output_matrix())
+        logits = self._scores(outputs.context_state, self._output_matrix())  # (B, n, V)
         loss = None
         if labels is not None:
             predicted = self._predicted(labels, input_ids, attention_mask)
             if self.config.predicts_from_each_word:
                 contexts, present = self.word_embedding.windows(input_ids, attention_mask)
                 labelled = predicted != IGNORED
-                losses = self._losses_of_each_word(contexts[labelled], present[labelled], predicted[labelled])
+                losses = self._losses_of_each_word(contexts[labelled], present[labelled], predicted[labelled])  # (P,)
                 loss = losses.sum() / labelled.sum().clamp(min=1)
             else:
                 loss = token_classification_loss(logits, predicted)
@@ -334,14 +336,14 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
             states = self.word_embedding.vectors(contexts)  # (N, 2b, d)
         else:
             states = self.word_embedding.context(contexts, present, input_gradient)[0].unsqueeze(1)  # (N, 1, F)
-        centres = centres.unsqueeze(-1)
+        centres = centres.unsqueeze(-1)  # (N, 1)
         if noise.dim() == 3 or self.output_vectors.dim() == 3:
             # Each position reads rows of its own.
             states, positions = states.unsqueeze(2), contexts.size(1)
             centres = centres.unsqueeze(1).expand(-1, positions, -1)
             if noise.dim() == 2:
                 noise, noise_kept = (x.unsqueeze(1).expand(-1, positions, -1) for x in (noise, noise_kept))
-        rows = self._output_rows(torch.cat([centres, noise], dim=-1))
+        rows = self._output_rows(torch.cat([centres, noise], dim=-1))  # (N, 1 + S, F) or (N, 2b, 1 + S, F)
         losses = negative_sampling_loss(states, rows, noise_kept).flatten(1)  # (N, 2b) or (N, 1)
         return (losses * present).sum(dim=1) if self.config.predicts_from_each_word else losses.squeeze(1)
 
@@ -349,19 +351,19 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         """Return O[t], or, where every position has its matrix, O[i, t] of targets (N, 2b, ...)."""
         sparse = self.base_model.sparse_gradients
         if self.output_vectors.dim() == 3:
-            columns = torch.arange(self.config.num_positions, device=targets.device).view(-1, 1)
+            columns = torch.arange(self.config.num_positions, device=targets.device).view(-1, 1)  # (2b, 1)
             return table_rows(self.output_vectors, columns, targets, sparse=sparse)
         return table_rows(self.output_vectors, targets, sparse=sparse)
 
     def _output_matrix(self) -> torch.Tensor:
         """Return O as (V, `config.context_size`): where each position has its matrix, these side by side."""
         if self.output_vectors.dim() == 3:
-            return self.output_vectors.transpose(0, 1).flatten(1)
+            return self.output_vectors.transpose(0, 1).flatten(1)  # (V, 2b d), in the order of the context
         return self.output_vectors
 
     def _scores(self, states: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
         """Return O c, (..., V), of states (..., F) and O (V, F), with the lowest finite value at special tokens."""
-        scores = F.linear(states, matrix)
+        scores = F.linear(states, matrix)  # (..., V)
         is_special = torch.arange(scores.size(-1), device=scores.device) < self.config.num_special_tokens
         return scores.masked_fill(is_special, torch.finfo(scores.dtype).min)
 
@@ -371,7 +373,7 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         """Return for each of the centres (P,) the mean of -log p(centre | word) over its context words (P, 2b)."""
 
         def loss_at(column: int) -> torch.Tensor:
-            words = self.word_embedding.vectors(contexts[:, column])
+            words = self.word_embedding.vectors(contexts[:, column])  # (P, d)
             matrix = self.output_vectors[column] if self.output_vectors.dim() == 3 else self.output_vectors
             return F.cross_entropy(self._scores(words, matrix), centres, reduction="none")
 
