@@ -92,6 +92,7 @@ class PrefixSteps(NamedTuple):
 
 def prefix_rows(length: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
     """Return (N,) the prefix of each row of `PrefixSteps`, and its step, both from 0 to T - 1."""
+    # At each step the rows are the prefixes that go on, from T - 1 down to that which ends there.
     step, last = torch.triu_indices(length, length, device=device)
     return length - 1 + step - last, step
 
@@ -107,9 +108,9 @@ def whole_steps(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights) 
     Returns:
         The steps, (T, B, ...) each.
     """
-    given = items @ weights.of_item + weights.bias
-    hidden = items.new_zeros(items.size(1), weights.candidate.size(0))
-    context = items.new_zeros(items.shape[1:])
+    given = items @ weights.of_item + weights.bias  # (T, B, E + 3H)
+    hidden = items.new_zeros(items.size(1), weights.candidate.size(0))  # (B, H)
+    context = items.new_zeros(items.shape[1:])  # (B, E)
     if is_exporting():
         return _scanned(items, given, theta, weights, hidden, context)
     steps = []
@@ -127,14 +128,15 @@ def prefix_steps(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights)
         theta: (T, B, K) the topics of each prefix, by the step at which it ends.
         weights: Weights of the cell.
     """
-    given = items @ weights.of_item + weights.bias
+    given = items @ weights.of_item + weights.bias  # (T, B, E + 3H)
     going = theta.flip(0)  # the longest prefix first, so that the one that ends at a step is the last of those going
-    hidden = items.new_zeros(len(items), items.size(1), weights.candidate.size(0))
+    hidden = items.new_zeros(len(items), items.size(1), weights.candidate.size(0))  # (T, B, H)
     context = items.new_zeros(items.shape)
     steps, ends = [], []
     for item, added in zip(items.unbind(0), given.unbind(0), strict=True):
         found = _step(item, added, hidden, context, going, weights)
         steps.append((found.hidden, found.context))
+        # The last of those going ends here: its state is a result and is not carried on.
         sizes = [len(going) - 1, 1]
         (hidden, last), (context, last_context) = (torch.split(each, sizes) for each in found[:2])
         going, _ = torch.split(going, sizes)
@@ -157,11 +159,13 @@ def _step(
     hidden_write, hidden_update, hidden_reset, hidden_topics = torch.split(
         hidden @ weights.of_hidden, [width, size, size, size], dim=-1
     )
-    topics = topic_scores(theta, weights.projected, hidden_topics, weights.topic_vector).softmax(dim=-1)
+    topics = topic_scores(theta, weights.projected, hidden_topics, weights.topic_vector).softmax(dim=-1)  # (..., K)
     write = torch.sigmoid(item_write + hidden_write + context @ weights.write)
+    # torch.lerp(a, b, w) is (1 - w) a + w b.
     after = torch.lerp(context, topics @ weights.memory, write)
     update = torch.sigmoid(item_update + hidden_update + after @ weights.update)
     reset = item_reset + hidden_reset
+    # Version 1 reads c, the others c'.
     if weights.version == 1:
         drift = reset = torch.sigmoid(reset + context @ weights.reset)
     elif weights.drift_bias is None:
@@ -209,6 +213,7 @@ def topic_scores(
     if torch.compiler.is_compiling():
         return torch.sigmoid(theta.unsqueeze(-1) * projected + hidden.unsqueeze(-2)) @ vector
     rows = theta.shape[:-1]
+    # Asked here: within `forward` gradients are always off.
     trained = torch.is_grad_enabled() and any(x.requires_grad for x in (theta, projected, hidden, vector))
     scores: torch.Tensor = _TopicScores.apply(  # type: ignore[no-untyped-call]
         theta.reshape(-1, theta.size(-1)), projected, hidden.reshape(-1, hidden.size(-1)), vector, trained
@@ -254,16 +259,16 @@ class _TopicScores(torch.autograd.Function):
             return *found, None
         of_theta, of_hidden = torch.empty_like(theta), torch.empty_like(hidden)
         of_projected, of_vector = torch.zeros_like(projected), torch.zeros_like(vector)
-        weighted = (projected * vector).unsqueeze(2)
+        weighted = (projected * vector).unsqueeze(2)  # (K, H, 1)
         for rows in _pieces(len(theta), projected.numel()):
             gates, upstream = _gates(theta[rows], projected, hidden[rows]), of_scores[rows]
             of_vector += upstream.flatten() @ gates.flatten(0, 1)
             # Of the pre-activations theta_k P_k + q, without the factor v that all of them have.
-            slopes = torch.addcmul(gates, gates, gates, value=-1).mul_(upstream.unsqueeze(2))
-            by_topic = slopes.transpose(0, 1)
+            slopes = torch.addcmul(gates, gates, gates, value=-1).mul_(upstream.unsqueeze(2))  # (n, K, H)
+            by_topic = slopes.transpose(0, 1)  # (K, n, H)
             of_hidden[rows] = slopes.sum(dim=1)
-            of_theta[rows] = torch.bmm(by_topic, weighted).squeeze(2).t()
-            of_projected += torch.bmm(theta[rows].t().unsqueeze(1), by_topic).squeeze(1)
+            of_theta[rows] = torch.bmm(by_topic, weighted).squeeze(2).t()  # (n, K)
+            of_projected += torch.bmm(theta[rows].t().unsqueeze(1), by_topic).squeeze(1)  # (K, H)
         return of_theta, of_projected.mul_(vector), of_hidden.mul_(vector), of_vector, None
 
 
@@ -301,8 +306,9 @@ def distinct_sums(vectors: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor, 
         (B, P, E), P = T or 1.
     """
     step = torch.arange(ids.size(1), device=ids.device)
+    # (B, T, T) before `any`: an earlier step j < i has the item of step i.
     repeated = ((ids.unsqueeze(2) == ids.unsqueeze(1)) & (step < step.unsqueeze(1))).any(dim=2)
-    first = vectors * (mask & ~repeated).unsqueeze(2)
+    first = vectors * (mask & ~repeated).unsqueeze(2)  # an item counts where it first stands
     return first.cumsum(dim=1) if every_position else first.sum(dim=1, keepdim=True)
 
 
@@ -310,4 +316,5 @@ def normal_divergence(mean: torch.Tensor, deviation: torch.Tensor) -> torch.Tens
     """Return KL(N(mean, deviation^2) || N(0, 1)) in nats, the sum over the last dimension, in float32 or wider."""
     wide = torch.promote_types(mean.dtype, torch.float32)
     mean, variance = mean.to(wide), deviation.to(wide).square()
+    # The small constant keeps the logarithm finite for a deviation of 0.
     return 0.5 * (mean.square() + variance - torch.log(1e-8 + variance) - 1).sum(dim=-1)

@@ -15,6 +15,7 @@ from .ops_compiled_math import ONE, empty, f32, sigmoid, total, whole
 def forward(theta: Any, projected: Any, hidden: Any, vector: Any, scores: Any) -> None:
     """Write v . sigmoid(theta_k P_k + q); arrays as the tensors of `topic_scores`."""
     (rows, topics), size = theta.shape, hidden.shape[1]
+    # Terms are stored, and `total` adds them: it alone may change the order of a sum, and so add several at once.
     terms = empty(size, f32)
     for row in range(rows):
         for topic in range(topics):
@@ -45,7 +46,7 @@ def backward(
             share, upstream = theta[row, topic], of_scores[row, topic]
             for unit in range(size):
                 gate = sigmoid(share * projected[topic, unit] + hidden[row, unit])
-                slope = upstream * vector[unit] * gate * (ONE - gate)
+                slope = upstream * vector[unit] * gate * (ONE - gate)  # of theta_k P_k + q
                 of_vector[unit] += upstream * gate
                 of_row[unit] += slope
                 of_projected[topic, unit] += share * slope
@@ -59,6 +60,7 @@ def compiled_scores(
 ) -> torch.Tensor:
     """Return (n, K) scores, of contiguous float32 tensors; see `ops_hcrnn.topic_scores`."""
     scores = torch.empty_like(theta)
+    # Arrays share the memory of the tensors: the loop writes `scores`.
     forward(*(x.numpy() for x in (theta, projected, hidden, vector, scores)))
     return scores
 
@@ -71,6 +73,7 @@ def compiled_gradients(
     of_scores: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return the gradients of the four, of those of the scores."""
+    # Sums over rows begin at 0; the other two are written once for each row.
     found = torch.empty_like(theta), torch.zeros_like(projected), torch.empty_like(hidden), torch.zeros_like(vector)
     backward(*(x.numpy() for x in (theta, projected, hidden, vector, of_scores, *found)))
     return found

@@ -42,6 +42,7 @@ def pair_scores(
     """
     one = query.unsqueeze(-2)
     if score == "trilinear":
+        # <q, k, c> = (q * k).c: one product of (..., T, J, d) and (..., d, L).
         scaled: torch.Tensor = ((one * key) @ second.mT) / math.sqrt(query.size(-1))
         return scaled
     to_key = one @ key.mT  # (..., T, 1, J)
@@ -52,7 +53,7 @@ def pair_scores(
         + between.square() * query.square().sum(dim=-1)[..., None, None]
         + to_second.square() * key.square().sum(dim=-1).unsqueeze(-1)
         - 2 * to_key.mT * to_second * between
-    )
+    )  # (..., T, J, L); to_key.mT is (..., T, J, 1)
     # By rounding the polynomial may come out below 0.
     return (squares.clamp(min=0) + _VOLUME_FLOOR).sqrt()
 
@@ -87,10 +88,10 @@ def pair_attention(
     """
     length = key.size(2)
     seen = visible_keys(mask, query.size(2), length, causal, query.device).squeeze(1)  # (B or 1, T or 1, L)
-    pairs = seen.unsqueeze(-1) & seen.unsqueeze(-2)
+    pairs = seen.unsqueeze(-1) & seen.unsqueeze(-2)  # (B or 1, T or 1, L, L)
     if distinct:
         pairs = pairs & ~torch.eye(length, dtype=torch.bool, device=query.device)
-    scores = pair_scores(query, key.unsqueeze(2), second_key.unsqueeze(2), score)
+    scores = pair_scores(query, key.unsqueeze(2), second_key.unsqueeze(2), score)  # (B, h, T, L, L)
     weights = _pair_softmax(scores, pairs.unsqueeze(1))
     dropped = dropout(weights, rate, training)
     return _pair_products(dropped, value.unsqueeze(2), second_value.unsqueeze(2)), weights
@@ -126,32 +127,36 @@ def windowed_pair_attention(
     if mask is None:
         mask = torch.ones(key.size(0), length, dtype=torch.bool, device=key.device)
     first, second = window
+    # The padding before the first key is False, so that no pair reaches it.
     seen = _windows(mask[:, None, :, None], first).squeeze(-1), _windows(mask[:, None, :, None], second).squeeze(-1)
     pairs = seen[0].unsqueeze(-1) & seen[1].unsqueeze(-2)  # (B, 1, L, w1, w2)
     if distinct:
         # Distances to the query, counted down to 0.
         near = torch.arange(first - 1, -1, -1, device=key.device).unsqueeze(1)
         pairs = pairs & (near != torch.arange(second - 1, -1, -1, device=key.device))
-    scores = pair_scores(query, _windows(key, first), _windows(second_key, second), score)
+    scores = pair_scores(query, _windows(key, first), _windows(second_key, second), score)  # (B, h, L, w1, w2)
     weights = dropout(_pair_softmax(scores, pairs), rate, training)
     return _pair_products(weights, _windows(value, first), _windows(second_value, second))
 
 
 def _pair_softmax(scores: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
     """Return the softmax over the last two dimensions among `pairs`; 0 elsewhere, and where there is no pair."""
+    # The lowest finite number, not -inf: a query without a pair is uniform, and then 0, instead of NaN.
     flat = scores.masked_fill(~pairs, torch.finfo(scores.dtype).min).flatten(-2)
     return flat.softmax(dim=-1).view_as(scores).masked_fill(~pairs, 0.0)
 
 
 def _pair_products(weights: torch.Tensor, value: torch.Tensor, second_value: torch.Tensor) -> torch.Tensor:
     """Return sum_jl A_ijl v_j * u_l, (B, h, T, dv), of weights (B, h, T, J, L)."""
+    # The sum over l is a product, (B, h, T, J, dv): the products of all values v_j * u_l are never formed.
     products: torch.Tensor = ((weights @ second_value) * value).sum(dim=-2)
     return products
 
 
 def _windows(x: torch.Tensor, width: int) -> torch.Tensor:
     """Return the last `width` positions up to each, (B, h, L, width, .) of (B, h, L, .); 0 before the first."""
-    padded = F.pad(x, (0, 0, width - 1, 0))
+    padded = F.pad(x, (0, 0, width - 1, 0))  # (B, h, L + width - 1, .)
+    # `unfold` puts the positions of a window last, behind the numbers of a key; it copies nothing.
     return padded.unfold(2, width, 1).mT
 
 
@@ -171,7 +176,7 @@ def context_weights(
         causal: No key behind the query counts.
     """
     seen = visible_keys(mask, query.size(2), summary_key.size(2), causal, query.device)
-    energy = query @ summary_key.mT / math.sqrt(query.size(-1))
+    energy = query @ summary_key.mT / math.sqrt(query.size(-1))  # (B, h, T, L)
     weights = energy.masked_fill(~seen, torch.finfo(energy.dtype).min).softmax(dim=-1)
     return weights.masked_fill(~seen, 0.0)
 
@@ -244,24 +249,27 @@ def factorised_attention(
     if length == 0 or num_queries == 0:
         return values[0].new_zeros(*query.shape[:3], values[0].size(-1)), state
     real = query.new_ones(query.size(0), length) if mask is None else mask.to(query.dtype)
+    # For each sum the features (B, h, L, M), 0 at padding, and (v, 1), whose column of ones makes denominators.
     pairs = [
         (_product(keys, chosen) * real[:, None, :, None], _with_one(_product(values, chosen)))
         for chosen in _subsets(order - 1, distinct)
     ]
     if not causal:
-        sums = torch.stack([key.mT @ value for key, value in pairs], dim=2)
+        sums = torch.stack([key.mT @ value for key, value in pairs], dim=2)  # (B, h, number of sums, M, dv + 1)
         products, total = _tuple_sums(sums, real.sum(dim=1)[:, None, None, None], order, distinct)
         out = _ratio(query @ products, query @ total, eps)
         enough = real.sum(dim=1) >= (order - 1 if distinct else 1)
         return out * enough[:, None, None, None], None
+    # Keys before that of the first query are seen by all queries: sums begin with theirs.
     before = length - num_queries
     sums = torch.stack([key[:, :, :before].mT @ value[:, :, :before] for key, value in pairs], dim=2)
     count = real[:, :before].sum(dim=1, keepdim=True)
     if state is not None:
         sums, count = state
-    counts = count + real[:, before:].cumsum(dim=1)
-    stacked_keys = torch.stack([key[:, :, before:] for key, _ in pairs], dim=2)
+    counts = count + real[:, before:].cumsum(dim=1)  # (B, T)
+    stacked_keys = torch.stack([key[:, :, before:] for key, _ in pairs], dim=2)  # (B, h, number of sums, T, M)
     stacked_values = torch.stack([value[:, :, before:] for _, value in pairs], dim=2)
+    # A compiled program has one chunk, since a loop over chunks would fix the number of queries.
     size = num_queries if torch.compiler.is_compiling() else chunk_size
     parts = []
     for begin in range(0, num_queries, size) if size != num_queries else (0,):
@@ -296,9 +304,9 @@ def _causal_chunk(
         counts: Real keys up to each query, (B, C).
     """
     outer = keys.unsqueeze(-1) * values.unsqueeze(-2)  # (B, h, sums, C, M, dv + 1)
-    prefixes = sums.unsqueeze(3) + outer.cumsum(dim=3)
+    prefixes = sums.unsqueeze(3) + outer.cumsum(dim=3)  # (B, h, number of sums, C, M, dv + 1)
     products, total = _tuple_sums(prefixes, counts[:, None, :, None, None], order, distinct)
-    row = query.unsqueeze(-2)
+    row = query.unsqueeze(-2)  # (B, h, C, 1, M)
     return _ratio((row @ products).squeeze(-2), (row @ total).squeeze(-2), eps), prefixes[:, :, :, -1]
 
 
@@ -318,6 +326,7 @@ def _tuple_sums(
         every = every * each
     if not distinct or order == 2:
         return every, every[..., -1:]
+    # Tuples in which a key stands twice are taken away. p are means, so a sum over fewer keys lacks a 1 / number.
     if order == 3:
         return every - p[2] / number, every[..., -1:]
     a, b, c, ab, ac, bc, abc = p
@@ -372,6 +381,7 @@ def anova_kernels(left: torch.Tensor, right: torch.Tensor, order: int) -> list[t
     found = [left.new_ones(shape), *(left.new_zeros(shape) for _ in range(order))]
     for p, x in zip(left.unbind(-1), right.unbind(-1), strict=True):
         product = p * x
+        # Downwards, so that found[t - 1] is still without this product.
         for t in range(order, 0, -1):
             found[t] = found[t] + product * found[t - 1]
     return found
@@ -388,9 +398,10 @@ def anova_scores(query: torch.Tensor, key: torch.Tensor, strengths: torch.Tensor
     if order <= 2:
         kernels = [query @ key.mT]
         if order == 2:
+            # Of (sum_r q_r k_r)^2 the squares go, and each other product is there twice.
             kernels.append((kernels[0].square() - query.square() @ key.square().mT) / 2)
     else:
-        kernels = anova_kernels(query.unsqueeze(-2), key.unsqueeze(-3), order)[1:]
+        kernels = anova_kernels(query.unsqueeze(-2), key.unsqueeze(-3), order)[1:]  # (B, h, T, L) each
     scores = kernels[0] / math.sqrt(size)
     for t, kernel in enumerate(kernels[1:], start=2):
         if t <= size:

@@ -70,7 +70,7 @@ def boolean_mask(mask: torch.Tensor, name: str = "attention_mask") -> torch.Tens
             for the queue.
     """
     if not (torch.compiler.is_compiling() or mask.is_cuda or mask.dtype == torch.bool):
-        odd = mask[(mask != 0) & (mask != 1)]
+        odd = mask[(mask != 0) & (mask != 1)]  # NaN is not equal to either
         if odd.numel():
             raise ValueError(f"{name} holds {odd[0].item()}; expected 1 at words and 0 at padding")
     return mask.bool()
@@ -85,7 +85,7 @@ def refuse_gaps(mask: torch.Tensor) -> None:
     """
     if torch.compiler.is_compiling() or mask.is_cuda:
         return
-    gaps = (mask[:, 1:] & ~mask[:, :-1]).nonzero()
+    gaps = (mask[:, 1:] & ~mask[:, :-1]).nonzero()  # a word whose neighbour on the left is padding
     if len(gaps):
         row, position = gaps[0].tolist()
         raise ValueError(
@@ -136,6 +136,7 @@ def name_text(one: Any, thing: str) -> str:
     if isinstance(one, str):
         return str(one)
     try:
+        # `operator.index` takes True for 1.
         if isinstance(one, bool):
             raise TypeError
         return str(operator.index(one))

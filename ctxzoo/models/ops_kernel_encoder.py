@@ -58,7 +58,7 @@ def frequency_features(x: torch.Tensor, first: torch.Tensor, second: torch.Tenso
 def _waves(x: torch.Tensor, frequencies: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return cosines and sines of 2 pi w'x, (B, h, n, M) each."""
     if frequencies.dim() == 5:
-        phases = (frequencies @ x.unsqueeze(-1)).squeeze(-1)
+        phases = (frequencies @ x.unsqueeze(-1)).squeeze(-1)  # (B, h, n, M)
     else:
         phases = x @ frequencies.transpose(-1, -2)
     phases = 2 * math.pi * phases
@@ -99,8 +99,8 @@ def copula_factor(directions: torch.Tensor, strength: torch.Tensor) -> torch.Ten
     Returns:
         (B, n, d, h, h), lower triangular.
     """
-    over_heads = directions.permute(0, 2, 3, 1)
-    products = strength.view(-1, 1, 1) * (over_heads.unsqueeze(-1) * over_heads.unsqueeze(-2))
+    over_heads = directions.permute(0, 2, 3, 1)  # (B, n, d, h)
+    products = strength.view(-1, 1, 1) * (over_heads.unsqueeze(-1) * over_heads.unsqueeze(-2))  # (B, n, d, h, h)
     factor = products.tril(-1) + torch.eye(products.size(-1), dtype=products.dtype, device=products.device)
     return F.normalize(factor, dim=-1)
 
@@ -115,6 +115,7 @@ def join_heads(factor: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
     Returns:
         (B, h, n, K, d).
     """
+    # h is the head that gets the noise, g are the heads that it comes from.
     return torch.einsum("bndhg,bgkd->bhnkd", factor, noise.squeeze(2).expand(factor.size(0), -1, -1, -1))
 
 
@@ -137,9 +138,10 @@ def frequency_divergence(
     """
     log_ratio = log_deviation - math.log(prior_scale)
     terms = ((2 * log_ratio).exp() + (mean / prior_scale).square() - 1 - 2 * log_ratio) / 2
-    divergence = terms.sum(dim=(1, 3))
+    divergence = terms.sum(dim=(1, 3))  # (B, n)
     if factor is not None:
         own = factor.diagonal(dim1=-2, dim2=-1)
+        # -1/2 log det R: the factor is triangular, so that its diagonal decides.
         divergence = divergence - own.clamp(min=LEAST_DIAGONAL).log().sum(dim=(-2, -1))
     return divergence
 
@@ -173,18 +175,21 @@ def squared_product_attention(
     factor = (importance - importance.detach().amax(dim=-1, keepdim=True)).exp()
     if mask is not None:
         factor = factor.masked_fill(~mask.unsqueeze(1), 0.0)  # where no key is real all would be 1
+    # (e_k v_k, e_k), (B, h, keys, dv + 1): the last column makes the denominators.
     weighed = torch.cat([value.to(factor.dtype), torch.ones_like(factor.unsqueeze(-1))], dim=-1) * factor.unsqueeze(-1)
     sums: torch.Tensor
     if torch.compiler.is_compiling():  # which finds blocks of its own
         sums = (query_features @ key_features.transpose(-1, -2)).square() @ weighed
     else:
+        # Batch and heads are one dimension, and values stand across: (B h, dv + 1, keys).
         grouped = (x.flatten(0, 1) for x in (query_features, key_features, weighed.mT.contiguous()))
         sums = _SquaredProductSums.apply(*grouped, torch.is_grad_enabled())  # type: ignore[no-untyped-call]
-        sums = sums.view(*value.shape[:2], *sums.shape[1:]).mT
+        sums = sums.view(*value.shape[:2], *sums.shape[1:]).mT  # (B, h, queries, dv + 1)
+    # The 1e-5 of each pair is the same for all queries, so that it is added once, behind the sums.
     sums = sums + FLOOR * weighed.sum(dim=2, keepdim=True)
     totals = sums[..., -1:]
     if mask is not None:
-        totals = totals.masked_fill(totals == 0, 1.0)
+        totals = totals.masked_fill(totals == 0, 1.0)  # no key is real: 0 / 1
     return (sums[..., :-1] / totals).to(value.dtype)
 
 
@@ -219,9 +224,11 @@ class _SquaredProductSums(torch.autograd.Function):
         for group, rows in _parts(queries, keys):
             # Of many pairs computed again, as cheap as to read it from memory.
             products = queries[group, rows] @ keys[group].mT if kept is None else kept[group, rows]
+            # d r^2 = 2 r dr; the factor 2 comes last, on smaller tensors.
             slopes = (of_sums[group, :, rows].mT @ values[group]).mul_(products)
             of_queries[group, rows] = slopes @ keys[group]
             of_keys[group].baddbmm_(slopes.mT, queries[group, rows])
+            # What is kept stays as it is, for another backward pass; the slopes have been used by now.
             squares = products.square_() if kept is None else torch.square(products, out=slopes)
             of_values[group].baddbmm_(of_sums[group, :, rows], squares)
         return of_queries.mul_(2), of_keys.mul_(2), of_values, None
@@ -231,6 +238,7 @@ def _parts(queries: torch.Tensor, keys: torch.Tensor) -> list[tuple[slice, slice
     """Return which groups and which queries of them are read at a time."""
     limit = CPU_PAIRS if queries.device.type == "cpu" else DEVICE_PAIRS
     groups, number = queries.shape[:2]
+    # As many queries of a group as the limit allows; where that is all of them, several groups.
     rows = max(1, min(number, limit // max(1, keys.size(1))))
     together = max(1, limit // max(1, rows * keys.size(1)))
     return [

@@ -110,18 +110,19 @@ def feature_map(x: torch.Tensor, kind: str, projection: torch.Tensor | None, rel
         raise ValueError(f"feature_map {kind!r} needs a projection, got None")
     size = x.size(-1)
     # The scale of x' goes to the smaller tensor.
-    projected = x @ (projection * size**-0.25).mT
+    projected = x @ (projection * size**-0.25).mT  # (B, h, L, M)
     if kind == "relu":
         return Features(None, F.relu(projected) + RELU_FLOOR, torch.zeros_like(x[..., :1]))
     num_features = projection.size(-2)
     if kind == "trig":
-        both = torch.cat((projected.cos(), projected.sin()), dim=-1) * num_features**-0.5
+        both = torch.cat((projected.cos(), projected.sin()), dim=-1) * num_features**-0.5  # (B, h, L, 2 M)
         return Features(None, both, torch.zeros_like(x[..., :1]), signed=True)
     if kind == "hyperbolic":
         projected = torch.cat((projected, -projected), dim=-1)
         num_features *= 2
     if relative:
         return Features(projected, None, torch.zeros_like(x[..., :1]))
+    # -||x'||^2 - ln sqrt(number), where ||x'||^2 = ||x||^2 / sqrt(d).
     offset = squared_norm(x, 2.0).unsqueeze(-1) * -(size**-0.5) - 0.5 * math.log(num_features)
     return Features(projected, None, offset)
 
@@ -189,8 +190,9 @@ def linear_attention(
     features = _query_features(query, eps)
     next_state = None
     if not causal:
-        sums = key_sums(key, value, mask).sums
-        both = features @ sums
+        sums = key_sums(key, value, mask).sums  # (B, h, F, dv + 1)
+        both = features @ sums  # (B, h, T, dv + 1)
+        # n summed over features: eps times it is what `eps` adds to a denominator.
         guard = sums[..., -1].sum(dim=-1, keepdim=True) if with_clamped else None
     else:
         both, next_state, guard = _causal(
@@ -209,11 +211,12 @@ def key_sums(
 ) -> LinearState:
     """Return S and n of keys and of those in `state`; arguments as in `linear_attention`."""
     levels = _levels(key, mask)
-    level = levels.amax(dim=-1)
+    level = levels.amax(dim=-1)  # (B, h)
     if state is not None:
         level = torch.maximum(level, state.level)
     sums = _key_features(key, level.unsqueeze(-1).expand_as(levels), mask).mT @ _weighed(value)
     if state is not None:
+        # Sums at a lower level are brought to the new one.
         sums = torch.addcmul(sums, state.sums, (state.level - level).exp()[..., None, None])
     return LinearState(sums, level)
 
@@ -262,13 +265,14 @@ def _causal(
 ) -> tuple[torch.Tensor, LinearState, torch.Tensor | None]:
     """Return the sums that each query sees, (B, h, T, dv + 1), the state, and n summed over features, (B, h, T)."""
     weighed = _weighed(value)
-    running = _levels(key, mask).cummax(dim=-1).values
+    running = _levels(key, mask).cummax(dim=-1).values  # (B, h, L)
     if state is not None:
         running = torch.maximum(running, state.level.unsqueeze(-1))
-    keys = _key_features(key, running, mask)
+    keys = _key_features(key, running, mask)  # (B, h, L, F), each key at the level of its own position
     if num_before:
         # Keys that every query sees.
         level = running[..., num_before - 1]
+        # From the level of its own position each key is brought to that of the last of them.
         scale = (running[..., :num_before] - level.unsqueeze(-1)).exp().unsqueeze(-1)
         state = LinearState(keys[..., :num_before, :].mT @ (weighed[..., :num_before, :] * scale), level)
         keys, weighed, running = keys[..., num_before:, :], weighed[..., num_before:, :], running[..., num_before:]
@@ -278,21 +282,24 @@ def _causal(
     num_chunks = 1 if torch.compiler.is_exporting() else (length + size - 1) // size
     padding = num_chunks * size - length
     if not torch.compiler.is_exporting() and padding:
+        # Padding adds nothing, as its keys and values and the column of ones are 0; the level stays.
         features, keys, weighed = (F.pad(tensor, (0, 0, 0, padding)) for tensor in (features, keys, weighed))
         running = torch.cat((running, running[..., -1:].expand(*running.shape[:-1], padding)), dim=-1)
     features, keys, weighed = (
         tensor.reshape(*tensor.shape[:-2], num_chunks, size, tensor.size(-1)) for tensor in (features, keys, weighed)
-    )
-    running = running.reshape(*running.shape[:-1], num_chunks, size)
+    )  # (B, h, N, C, .) each
+    running = running.reshape(*running.shape[:-1], num_chunks, size)  # (B, h, N, C)
 
     ends = running[..., -1]  # the level after each chunk, (B, h, N)
     if state is None:
         state = LinearState(torch.zeros_like(keys[..., 0, 0, :, None] * weighed[..., 0, :1, :]), running[..., 0, 0])
-    decay = _decay(running, running, 0)
-    own = ((features @ keys.mT) * decay) @ weighed
+    decay = _decay(running, running, 0)  # (B, h, N, C, C), lower triangular
+    own = ((features @ keys.mT) * decay) @ weighed  # (B, h, N, C, dv + 1)
+    # The sums of each chunk at the level of its end, (B, h, N, F, dv + 1).
     of_chunk = keys.mT @ (weighed * (running - ends.unsqueeze(-1)).exp().unsqueeze(-1))
     carried, last = _carry(state, of_chunk, ends)
     starts = torch.cat((state.level.unsqueeze(-1), ends[..., :-1]), dim=-1)
+    # From the level at which a chunk starts to that of each of its queries, (B, h, N, C).
     fall = (starts.unsqueeze(-1) - running).exp()
     both = own + (features @ carried) * fall.unsqueeze(-1)
     guard = None
@@ -322,6 +329,7 @@ def _carry(state: LinearState, of_chunk: torch.Tensor, ends: torch.Tensor) -> tu
         # A loop would fix N. This is quadratic in N, with a small factor.
         levels = torch.cat((state.level.unsqueeze(-1), ends), dim=-1)
         terms = torch.cat((state.sums.unsqueeze(2), of_chunk), dim=2)
+        # Row i is the state and the first i chunks, at the level after them.
         after = (_decay(levels, levels, 0) @ terms.flatten(-2)).view_as(terms)
         return after[..., :-1, :, :], after[..., -1, :, :]
     sums, level, before = state.sums, state.level, []
@@ -401,6 +409,7 @@ def _clamped_fraction(
     low = total.abs() < eps if signed else total < 2 * eps * guard.detach()
     if mask is None or state is not None:
         return low.to(total.dtype).mean()
+    # Queries that see no key do not count.
     seen = mask.cumsum(dim=1)[:, -num_queries:] if causal else mask.sum(dim=1, keepdim=True).expand(-1, num_queries)
     some = (seen > 0).unsqueeze(1).expand_as(low)
     return (low & some).sum().to(total.dtype) / some.sum().clamp(min=1)

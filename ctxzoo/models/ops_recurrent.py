@@ -38,6 +38,7 @@ def reverse_within_length(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tenso
     steps = torch.arange(length, device=x.device)
     mirrored = lengths.unsqueeze(1) - 1 - steps
     index = torch.where(mirrored >= 0, mirrored, steps)  # (B, n)
+    # Rows of all sequences one after the other: one index takes a row as a whole.
     index = index + length * torch.arange(batch, device=x.device).unsqueeze(1)
     rows: torch.Tensor = _Rearrange.apply(x.reshape(batch * length, width), index.flatten())  # type: ignore[no-untyped-call]
     return rows.view(batch, length, width)
@@ -94,12 +95,13 @@ class _GruSteps(torch.autograd.Function):
         state = inputs.new_zeros(groups, batch, size)
         transposed, rows = weight.transpose(1, 2), bias.unsqueeze(1)
         for step in range(length):
-            recurrent = torch.baddbmm(rows, state, transposed)
+            recurrent = torch.baddbmm(rows, state, transposed)  # (G, B, 3h)
             given, here = inputs[:, step], gates[:, step % kept]
             torch.add(given[..., : 2 * size], recurrent[..., : 2 * size], out=here).sigmoid_()
             recurrent_new[:, step % kept] = recurrent[..., 2 * size :]
             candidate = new[:, step % kept]
             torch.addcmul(given[..., 2 * size :], here[..., :size], recurrent[..., 2 * size :], out=candidate).tanh_()
+            # torch.lerp(n, h, z) is (1 - z) n + z h.
             state = torch.lerp(candidate, state, here[..., size:], out=states[:, step])
         ctx.save_for_backward(weight, states, gates, new, recurrent_new)
         return states
@@ -109,9 +111,10 @@ class _GruSteps(torch.autograd.Function):
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, None]:
         weight, states, gates, new, recurrent_new = ctx.saved_tensors
         groups, length, batch, size = states.shape
-        reset, update = gates.chunk(2, dim=3)
+        reset, update = gates.chunk(2, dim=3)  # (G, n, B, h) each
+        # The state before each step, from the zero state on.
         before = torch.cat([states.new_zeros(groups, 1, batch, size), states], dim=1)[:, :length]
-        to_new = (1 - update) * (1 - new * new)
+        to_new = (1 - update) * (1 - new * new)  # of h by what tanh is taken of
         # The gradient of a state times these is the gradient of W h + b.
         slopes = torch.stack(
             [to_new * recurrent_new * reset * (1 - reset), (before - new) * update * (1 - update), to_new * reset],
@@ -125,10 +128,12 @@ class _GruSteps(torch.autograd.Function):
             products = torch.mul(slopes[:, step], here.unsqueeze(2), out=of_recurrent[:, step])
             if step:
                 earlier = of_states[:, step - 1]
+                # To the state before: from outside, through z h, and through the product with W.
                 torch.addcmul(gradient[:, step - 1], here, update[:, step], out=earlier)
                 earlier.baddbmm_(products.flatten(2), weight)
         flat = of_recurrent.reshape(groups, length * batch, 3 * size)
         of_weight = flat.transpose(1, 2) @ before.reshape(groups, length * batch, size)
+        # Inputs of r and z have the gradients of W h + b; that of n has not the factor r.
         of_inputs = torch.cat([of_recurrent[:, :, :, :2].flatten(3), of_states * to_new], dim=3)
         return of_inputs, of_weight, flat.sum(dim=1), None
 

@@ -74,12 +74,13 @@ def second_order_weights(
     projected: torch.Tensor, gate: torch.Tensor, weight: torch.Tensor, mask: torch.Tensor
 ) -> torch.Tensor:
     """Return a (B, n, m), in float32 or wider: each feature's weights over the tokens sum to 1; 0 at padding."""
-    logits = (projected * gate.unsqueeze(-2)) @ weight.T
+    # W is applied to p * q, (B, n, u): no (B, n, m, u) is formed.
+    logits = (projected * gate.unsqueeze(-2)) @ weight.T  # (B, n, m)
     if logits.dtype in (torch.float16, torch.bfloat16):
         logits = logits.float()
     # The mask is added, as filling in takes ten times as long on the CPU; it is finite, so that no row gives NaN.
     floor = torch.zeros_like(mask, dtype=logits.dtype).masked_fill(~mask, torch.finfo(logits.dtype).min)
-    weights = torch.softmax(logits + floor.unsqueeze(-1), dim=-2)
+    weights = torch.softmax(logits + floor.unsqueeze(-1), dim=-2)  # over tokens, not features
     # Without this product a row without any token would have equal weights over its padding.
     return weights * mask.any(dim=-1)[..., None, None]
 
@@ -115,7 +116,7 @@ class _ClosedFormAttention(torch.autograd.Function):
     ) -> torch.Tensor:
         with torch.autocast(x.device.type, enabled=False):
             weights = second_order_weights(*_common(projected, gate, weight), mask)
-            out = (weights * x).sum(dim=1)
+            out = (weights * x).sum(dim=1)  # (B, m)
         ctx.save_for_backward(x, projected, gate, weight, mask, out, weights if keep_weights else None)
         return out.to(x.dtype)
 
@@ -134,14 +135,16 @@ class _ClosedFormAttention(torch.autograd.Function):
             to_projected, to_weight, to_gate = torch.empty_like(keys), torch.zeros_like(factor), torch.zeros_like(query)
             for start in range(0, length, at_a_time):
                 words = slice(start, start + at_a_time)
+                # The gradient of the logits (B, words, m), and then that of the factors of logit = (p * q) W^T.
                 to_logits = (x[:, words] - out.unsqueeze(1)).mul_(direct[:, words]).to(keys.dtype)
-                product = keys[:, words] * query.unsqueeze(1)
+                product = keys[:, words] * query.unsqueeze(1)  # (B, words, u)
                 to_weight = to_weight + to_logits.flatten(0, 1).T @ product.flatten(0, 1)
-                to_product = to_logits @ factor
+                to_product = to_logits @ factor  # (B, words, u)
+                # `product` has been used, so that its memory serves again.
                 to_gate = to_gate + torch.mul(to_product, keys[:, words], out=product).sum(dim=1)
                 torch.mul(to_product, query.unsqueeze(1), out=to_projected[:, words])
         return (
-            direct.to(x.dtype),
+            direct.to(x.dtype),  # x acts through p too: autograd adds that part
             to_projected.to(projected.dtype),
             to_gate.to(gate.dtype),
             to_weight.to(weight.dtype),

@@ -127,6 +127,7 @@ if triton is not None:
             new_top = tl.maximum(top, tl.max(logits, axis=1))
             # As long as no real token has been seen, the maximum is -inf, and -inf - -inf is no number.
             shift = tl.where(new_top == float("-inf"), 0.0, new_top)
+            # What was summed below the old maximum is brought to the new one.
             keep = tl.exp(top - shift)
             share = tl.exp(logits - shift[:, None])
             total = total * keep + tl.sum(share, axis=1)
@@ -135,12 +136,13 @@ if triton is not None:
 
         inside = features < M
         if SPLIT:
-            plane = num_splits.to(tl.int64) * batch * M
+            plane = num_splits.to(tl.int64) * batch * M  # numbers of one kind, of all splits
             here = (split.to(tl.int64) * batch + row) * M + features
             tl.store(partial_ptr + here, top, mask=inside)
             tl.store(partial_ptr + plane + here, total, mask=inside)
             tl.store(partial_ptr + 2 * plane + here, summed, mask=inside)
         else:
+            # A row without a real token has a total of 0, and 0 for both results.
             divisor = tl.where(total > 0.0, total, 1.0)
             tl.store(out_ptr + row * M + features, summed / divisor, mask=inside)
             lse = tl.where(total > 0.0, top + tl.log(divisor), 0.0)
@@ -167,7 +169,7 @@ if triton is not None:
             total = total * keep + other_total * add
             summed = summed * keep + other_summed * add
             top = new_top
-            partial_ptr += size
+            partial_ptr += size  # to the next split
         divisor = tl.where(total > 0.0, total, 1.0)
         tl.store(out_ptr + here, summed / divisor, mask=inside)
         tl.store(lse_ptr + here, tl.where(total > 0.0, top + tl.log(divisor), 0.0), mask=inside)
@@ -219,14 +221,15 @@ if triton is not None:
             grad = tl.load(grad_ptr + row * M + features, mask=inside, other=0.0).to(tl.float32)
             out = tl.load(out_ptr + row * M + features, mask=inside, other=0.0).to(tl.float32)
             lse = tl.load(lse_ptr + row * M + features, mask=inside, other=0.0)
+            # exp(logit - lse) is a, without a second softmax; times the gradient it is dx.
             dx = tl.exp(tl.where(real[:, None], logits - lse[None, :], float("-inf"))) * grad[None, :]
-            if rank_block == 0:
+            if rank_block == 0:  # every block of ranks computes it, one stores it
                 tl.store(
                     dx_ptr + tokens[:, None] * M + features[None, :],
                     dx.to(dx_ptr.dtype.element_ty),
                     mask=(tokens < left)[:, None] & inside[None, :],
                 )
-            dlogits = dx * (x_tile - out[None, :])
+            dlogits = dx * (x_tile - out[None, :])  # a g (x - out)
             # With W q instead of W the product is dp itself, and one tile serves both products.
             dp = tl.dot(dlogits.to(DOT), own, dp, input_precision=PRECISION)
         tl.store(
@@ -306,6 +309,7 @@ if triton is not None:
                 z = tl.dot(dlogits.to(DOT), own, z, input_precision=PRECISION)
             at_weight = features[:, None] * U + own_ranks[None, :]
             weight = tl.load(weight_ptr + at_weight, mask=inside_weight, other=0.0).to(tl.float32)
+            # dq is a sum over features and tokens: each block and split writes a part.
             at_dq = ((row * num_splits + split) * feature_blocks + feature_block) * U + own_ranks
             tl.store(dq_ptr + at_dq, tl.sum(z * weight, axis=0), mask=own_ranks < U)
             q = tl.load(q_row + own_ranks, mask=own_ranks < U, other=0.0).to(tl.float32)

@@ -38,6 +38,7 @@ def read_session(
             if low < 0 or high > num_items:
                 raise ValueError(f"item id {low if low < 0 else high} is none of the items 1..{num_items}")
     mask = word_mask(ids, attention_mask) & (ids > 0)
+    # Items are sorted before padding, and a stable sort keeps their order.
     positions = torch.argsort((~mask).long(), dim=1, stable=True)
     mask = mask.gather(1, positions)
     return ids.gather(1, positions) * mask, mask, positions
@@ -46,6 +47,7 @@ def read_session(
 def put_back(steps: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
     """Return steps (B, T, ...) where the items of `read_session` stood in the input, from the positions it gave."""
     index = positions.view(*positions.shape, *[1] * (steps.dim() - 2)).expand_as(steps)
+    # What `gather` took from these positions goes back to them.
     return torch.zeros_like(steps).scatter(1, index, steps)
 
 
@@ -62,13 +64,13 @@ def visible_steps(mask: torch.Tensor, every_position: bool) -> torch.Tensor:
     if not every_position:
         return mask.unsqueeze(1)
     step = torch.arange(mask.size(1), device=mask.device)
-    return mask.unsqueeze(1) & (step <= step.unsqueeze(1))
+    return mask.unsqueeze(1) & (step <= step.unsqueeze(1))  # (B, T, T): step j <= i
 
 
 def last_steps(steps: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Return (B, 1, d) the last real step of each session, of steps (B, T, d); 0 for a session without items."""
-    index = (mask.sum(dim=1) - 1).clamp(min=0).view(-1, 1, 1).expand(-1, 1, steps.size(2))
-    return steps.gather(1, index) * mask[:, :1].unsqueeze(2)
+    index = (mask.sum(dim=1) - 1).clamp(min=0).view(-1, 1, 1).expand(-1, 1, steps.size(2))  # (B, 1, d)
+    return steps.gather(1, index) * mask[:, :1].unsqueeze(2)  # items come first, so that the first step tells
 
 
 def next_items(
@@ -97,6 +99,7 @@ def next_items(
         real = word_mask(input_ids, attention_mask) & (input_ids > 0)
         labels = labels.masked_fill(~real, IGNORED)
     if not (torch.compiler.is_compiling() or labels.is_cuda):
+        # `IGNORED` is a label of steps alone: after a whole session there is an item.
         odd = labels[((labels < 1) | (labels > num_items)) & ((labels != IGNORED) if labels.dim() == 2 else True)]
         if odd.numel():
             raise ValueError(f"label {odd[0].item()} is none of the items 1..{num_items}")

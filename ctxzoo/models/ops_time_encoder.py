@@ -48,6 +48,7 @@ def reduced_angles(tau: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor
         In the type of the frequencies, float32 at least.
     """
     angles = tau.double() * frequencies.double()
+    # Whole turns are a constant to the gradient, and the sine of the rest is the same.
     turns = (angles / (2 * math.pi)).round().detach()
     return (angles - turns * (2 * math.pi)).to(_wide(frequencies))
 
@@ -68,7 +69,7 @@ def bochner_features(
     Returns:
         (B, L, D).
     """
-    sines = reduced_angles(tau[..., None], sine_frequencies).sin()
+    sines = reduced_angles(tau[..., None], sine_frequencies).sin()  # (B, L, D/2)
     cosines = reduced_angles(tau[..., None], cosine_frequencies).cos()
     return math.sqrt(2 / beta.size(0)) * torch.cat([sines, cosines], dim=-1) * beta
 
@@ -89,6 +90,7 @@ def mercer_features(
     """
     harmonics = weights.size(1) // 2
     multiples = torch.arange(1, harmonics + 1, dtype=torch.float64, device=tau.device)
+    # (B, L, 1, J) and (D, 1) make (B, L, D, J).
     angles = reduced_angles(tau[..., None, None] * multiples, 1 / periods[:, None].double()).to(_wide(periods))
     waves = torch.cat([angles.sin(), angles.cos()], dim=-1)  # (B, L, D, 2J)
     return bias + (waves * weights).sum(dim=-1)
@@ -104,6 +106,7 @@ def time2vec_features(tau: torch.Tensor, frequencies: torch.Tensor, phases: torc
     Returns:
         (B, L, D).
     """
+    # The product is taken in float64, as tau may be large.
     linear = (tau[..., None] * frequencies[:1].double()).to(_wide(frequencies)) + phases[:1]
     sines = (reduced_angles(tau[..., None], frequencies[1:]) + phases[1:]).sin()
     return torch.cat([linear, sines], dim=-1)
@@ -135,9 +138,10 @@ def lste_features(tau: torch.Tensor, parameters: LocalParameters) -> torch.Tenso
         (B, L, 2 A M).
     """
     kind = _wide(parameters.frequencies)
-    envelopes = log_envelopes(tau, parameters).exp().to(kind)
-    angles = reduced_angles(tau[..., None, None], parameters.frequencies)
-    waves = torch.stack([angles.cos(), angles.sin()], dim=-1)
+    envelopes = log_envelopes(tau, parameters).exp().to(kind)  # (B, L, A)
+    angles = reduced_angles(tau[..., None, None], parameters.frequencies)  # (B, L, A, M)
+    waves = torch.stack([angles.cos(), angles.sin()], dim=-1)  # (B, L, A, M, 2)
+    # The root of w, since a kernel is a product of two features.
     return (envelopes[..., None, None] * parameters.weights.to(kind).sqrt().unsqueeze(-1) * waves).flatten(-3)
 
 
@@ -159,6 +163,7 @@ def lste_kernel(
         (B, Q, K).
     """
     kind = _wide(parameters.frequencies)
+    # One exp of the sum of both logarithms, (B, Q, K, A).
     powers = (log_envelopes(tau, parameters) + log_envelopes(sigma, parameters)).exp().to(kind)
     return (powers * _spectral_sum(tau - sigma, parameters, exact)).sum(dim=-1)
 
@@ -180,6 +185,7 @@ def lste_factors(
     middle, gap = ((tau + sigma) / 2).double().unsqueeze(-1), (tau - sigma).double().unsqueeze(-1)
     alpha, gamma, centre = (value.double() for value in parameters[:3])
     kind = _wide(parameters.frequencies)
+    # (t - c)^2 + (s - c)^2 = 2 (u - c)^2 + d^2 / 2, so the envelopes are a factor of u times one of d.
     power = (2 * gamma * middle - alpha * (middle - centre) ** 2).exp().to(kind)
     return power, (-alpha * gap**2 / 4).exp().to(kind) * _spectral_sum(tau - sigma, parameters, exact=True)
 
@@ -264,6 +270,7 @@ def _refuse_times(times: torch.Tensor, mask: torch.Tensor, ordered: bool) -> Non
             "each event"
         )
     if ordered:
+        # Padding is -inf here, and so changes no latest time.
         latest = times.masked_fill(~mask, -torch.inf).cummax(dim=1).values
         falls = (mask & (times < latest)).nonzero()
         if len(falls):
@@ -288,7 +295,7 @@ def reference_times(times: torch.Tensor, mask: torch.Tensor, reference: str) -> 
         found = times.masked_fill(~mask, torch.inf).amin(dim=1, keepdim=True)
     else:
         found = times.masked_fill(~mask, -torch.inf).amax(dim=1, keepdim=True)
-    return torch.where(found.isfinite(), found, 0.0)
+    return torch.where(found.isfinite(), found, 0.0)  # infinite in a row without events
 
 
 def scaled_times(elapsed: torch.Tensor, unit: float, transform: str) -> torch.Tensor:

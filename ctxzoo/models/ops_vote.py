@@ -36,7 +36,7 @@ def without_outcomes(text: str) -> str:
     kept, end, depth, start = [], 0, 0, 0
     for found in _BRACKET.finditer(text):
         if found.group() == "(":
-            start = found.start() if depth == 0 else start
+            start = found.start() if depth == 0 else start  # of the outermost bracket
             depth += 1
         elif depth:
             depth -= 1
@@ -158,6 +158,7 @@ def vote_log_likelihood(logits: torch.Tensor, labels: torch.Tensor) -> torch.Ten
         labels: Votes of that shape: 1, 0 or NaN.
     """
     signs = signed_votes(labels)
+    # ln p is logsigmoid(x) for yea and logsigmoid(-x) for nay; a sign of 0 takes the unknown away.
     return F.logsigmoid(signs * wide(logits)) * signs.abs()
 
 
@@ -176,4 +177,5 @@ def wide(x: torch.Tensor) -> torch.Tensor:
 def together(voted: torch.Tensor) -> torch.Tensor:
     """Return (U, U) whether two legislators both voted on some bill, from (D, U) booleans; False with themselves."""
     counts = voted.float()
+    # Entry (u, v) of the product counts the bills on which both voted.
     return (counts.t() @ counts > 0) & ~torch.eye(voted.size(1), dtype=torch.bool, device=voted.device)

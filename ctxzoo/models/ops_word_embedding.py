@@ -11,7 +11,7 @@ from .ops_words import masked_softmax
 def window_offsets(window: int, device: torch.device | None = None) -> torch.Tensor:
     """Return the position of each column of a window, -b to -1 and 1 to b: (2b,)."""
     before = torch.arange(-window, 0, device=device)
-    return torch.cat([before, -before.flip(0)])
+    return torch.cat([before, -before.flip(0)])  # -b, ..., -1, 1, ..., b
 
 
 def word_windows(ids: torch.Tensor, is_word: torch.Tensor, window: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -26,6 +26,7 @@ def word_windows(ids: torch.Tensor, is_word: torch.Tensor, window: int) -> tuple
         contexts (B, n, 2b): ids in the columns of positions -b to -1 and 1 to b, 0 where there is no word; present,
         boolean (B, n, 2b): where there is one.
     """
+    # (n, 2b), moved by b, since b zeros stand before the first word.
     indices = torch.arange(ids.size(1), device=ids.device).unsqueeze(1) + window_offsets(window, ids.device) + window
     padded = F.pad(ids.masked_fill(~is_word, 0), (window, window))
     present = F.pad(is_word, (window, window))
@@ -42,6 +43,7 @@ def attention_weights(logits: torch.Tensor, present: torch.Tensor) -> torch.Tens
     Returns:
         a (..., 2b).
     """
+    # The softmax of a window without words is uniform; the product makes it 0.
     return masked_softmax(logits, present, dim=-1) * present
 
 
@@ -52,7 +54,7 @@ def even_weights(present: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 def weighted_context(weights: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
     """Return c = sum of a_i W[w_i] (2), (..., d), from weights (..., 2b) and words (..., 2b, d)."""
-    return (weights.to(words.dtype).unsqueeze(-2) @ words).squeeze(-2)
+    return (weights.to(words.dtype).unsqueeze(-2) @ words).squeeze(-2)  # (..., 1, 2b) @ (..., 2b, d)
 
 
 def with_word2vec_gradient(context: torch.Tensor, words: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
@@ -102,7 +104,7 @@ class _SparseRows(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        indices = torch.stack([index.flatten() for index in ctx.saved_tensors])
+        indices = torch.stack([index.flatten() for index in ctx.saved_tensors])  # (k, rows that were read)
         values = gradients[0].reshape(indices.size(1), *ctx.shape[len(indices) :])
         # The indices come from a look-up that has worked.
         gradient = torch.sparse_coo_tensor(indices, values, ctx.shape, check_invariants=False)

@@ -60,7 +60,7 @@ def masked_mean(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torc
         (B, d), 0 for a text without tokens; and the weight of each token, (B, n), 1 / (their number).
     """
     weights = mask.to(x.dtype) / mask.sum(dim=1, keepdim=True).clamp(min=1)
-    return (weights.unsqueeze(1) @ x).squeeze(1), weights
+    return (weights.unsqueeze(1) @ x).squeeze(1), weights  # (B, 1, n) @ (B, n, d)
 
 
 def masked_max(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -77,8 +77,9 @@ def masked_max(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch
     some = mask.any(dim=1, keepdim=True)
     if x.size(1) == 0:
         return x.new_zeros(x.size(0), x.size(2)), x.new_zeros(x.size(0), 0)
-    values, indices = mask_logits(x, mask.unsqueeze(-1)).max(dim=1)
+    values, indices = mask_logits(x, mask.unsqueeze(-1)).max(dim=1)  # (B, d) each
     one = torch.full_like(values, 1 / x.size(2))
+    # Every feature gives 1 / d to the token that has its maximum.
     fractions = values.new_zeros(mask.shape).scatter_add(1, indices, one)
     return (values * some).to(x.dtype), fractions * some
 
@@ -149,6 +150,7 @@ def next_word_loss(logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tenso
     Raises:
         ValueError: see `token_classification_loss`.
     """
+    # What `roll` brings to the last position is the first label; that position has no next, so it never counts.
     has_next = F.pad(mask[:, 1:], (0, 1)) if mask.size(1) else mask
     following = labels.roll(-1, dims=-1)
     loss = token_classification_loss(logits, following, has_next)
