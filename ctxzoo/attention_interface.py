@@ -36,7 +36,7 @@ class _Kind(NamedTuple):
     Attributes:
         config_class: Configuration class of the encoder whose attention it is.
         build: Function from such a config and the number of a layer to its attention.
-        defaults: Fields where nothing else is asked for.
+        defaults: Field of that config to its value where none is given.
         allowed: Kinds of `attention` that may be asked for; of those with a single one, its name in earlier versions.
     """
 

@@ -93,7 +93,7 @@ def explain(
 
     Args:
         checkpoint: Folder or Hub id with model and tokenizer, or a model, in evaluation mode.
-        texts: One or more.
+        texts: A text, or a list of texts.
         tokenizer: Tokenizer of a model; default: the one of the checkpoint.
 
     Returns:

@@ -38,7 +38,7 @@ def main(
         experiment: What all have in common.
         dataset: Datasets: jsb_chorales, nottingham, muse_data, piano_midi, sample; or any other.
         models: Models that are counted.
-        seeds: Seeds in names of files; nothing is drawn.
+        seeds: Seeds in the names of results files; nothing is drawn, so that all hold the same.
     """
     config_name = experiment.data.values()["config_name"]
     rows = [

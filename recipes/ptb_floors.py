@@ -32,7 +32,7 @@ def main(experiment: Experiment, models: Sequence[str] = tuple(FLOORS), seeds: S
     Args:
         experiment: Data of all; its dataset is ptb, sample, or any other.
         models: Models that are counted.
-        seeds: Seeds in names of files; nothing is drawn.
+        seeds: Seeds in the names of results files; nothing is drawn, so that all hold the same.
     """
     name = experiment.data.dataset
     one = experiment.changed(dataset=TEXT_DATASETS.get(name, name))

@@ -39,7 +39,7 @@ def main(
         experiment: What all have in common.
         dataset: Datasets: roll_call, roll_call_new_bills, sample; or any other.
         models: Models that are counted.
-        seeds: Seeds in names of files; nothing is drawn.
+        seeds: Seeds in the names of results files; nothing is drawn, so that all hold the same.
     """
     configuration = experiment.data.values()["configuration"]
     rows = [

@@ -91,7 +91,7 @@ def matched_inner_size(attention: str, reference: int, fields: Mapping[str, Any]
 
     Args:
         attention: One of `KNOWN`.
-        reference: `inner_size` with dot.
+        reference: `inner_size` of the model with dot-product attention, whose number of weights is matched.
         fields: Fields of both configs.
 
     Returns:

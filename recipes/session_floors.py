@@ -39,7 +39,7 @@ def main(
         experiment: What all have in common.
         dataset: Datasets: citeulike, movielens_1m, lastfm, movielens_100k, sample; or any other.
         models: Models that are counted.
-        seeds: Seeds in names of files; nothing is drawn.
+        seeds: Seeds in the names of results files; nothing is drawn, so that all hold the same.
     """
     rows = [
         (f"{name}, {model}", experiment.changed(dataset=SESSION_DATASETS.get(name, name), variant=model))

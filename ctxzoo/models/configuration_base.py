@@ -148,7 +148,7 @@ class ZooConfig(PreTrainedConfig):
         """Raise ValueError unless a list of names, where there is one, has as many as there are things, which differ.
 
         Args:
-            field: Field that holds the list; None in it: there is none.
+            field: Field that holds the names; where it is None nothing is checked.
             size: What messages say of how many things there are.
             number: How many there are.
             differ: Whether no two may have one name.

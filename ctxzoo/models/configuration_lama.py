@@ -32,7 +32,7 @@ class LamaConfig(TextClassifierConfig):
         embedding_dropout: Rate of dropout on the words [ours].
         hidden_dropout: Rate of dropout on the states [ours].
         classifier_size: Units of the classifier's hidden layer; 0: the classifier is linear.
-        classifier_dropout: Rate of dropout on these units.
+        classifier_dropout: Rate of dropout on the units of the classifier's hidden layer.
     """
 
     model_type = "ctxzoo_lama"

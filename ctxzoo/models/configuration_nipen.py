@@ -26,7 +26,7 @@ class NipenConfig(VoteConfig):
         network_structure: "user_alpha": a pair of numbers for each legislator scales content and trust;
             "without_network": there is no trust.
         trust_rank: G, rank of the trust weights; None: a number for each pair of legislators, of 10,000 at most.
-        ntn_widths: Widths of the hidden layers of "tensor".
+        ntn_widths: Widths of the hidden layers of the neural tensor network, of the version "tensor" alone.
         amortized_bills: The parameters of a bill follow from its text, with a deviation for each bill of the training:
             so that a bill can be new.
         new_bill_rate: Fraction, where bills are amortised, of the bills of a training batch that are read as new ones,

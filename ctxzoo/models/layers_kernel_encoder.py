@@ -418,7 +418,8 @@ class KernelAttention(Attention):
         Args:
             log_similarity: (B, h, queries, keys).
             importance: (B, h, keys).
-            value, visible, score_bias: Arguments of `attend` and `Attention.forward`.
+            value, visible, score_bias: Values, as in `attend`; which keys each query sees; what is added to scores, as
+                in `Attention.forward`.
         """
         energy = log_similarity + importance.unsqueeze(-2)  # (B, h, queries, keys)
         if score_bias is not None:

@@ -49,8 +49,8 @@ class DenoisingAutoencoder(nn.Module):
     Dropout stands behind every layer but the last; the code itself is that before its dropout.
 
     Args:
-        size: V, numbers of the input.
-        widths: Widths of the layers between.
+        size: Length V of the input vector.
+        widths: Widths of the hidden layers from the input to the code, without both; the way up mirrors them.
         code_size: Code size K.
         rate: Rate of dropout.
         linear_output: The last layer has no relu.

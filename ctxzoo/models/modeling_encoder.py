@@ -137,7 +137,7 @@ class EncoderPreTrainedModel(ZooPreTrainedModel):
             logits: Scores of the head.
             loss: Mean loss over the targets; None: there are no labels.
             penalty: Penalty, which is added to a loss.
-            return_dict: Argument of `wants_dict`.
+            return_dict: Whether a ModelOutput is returned, else a tuple; None: as the config has it.
         """
         if loss is not None and penalty is not None:
             loss = loss + penalty

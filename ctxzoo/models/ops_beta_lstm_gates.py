@@ -69,7 +69,7 @@ class Gating:
     """How the gates of all steps are made.
 
     Attributes:
-        cell: Name of the cell.
+        cell: Name of the cell, one of `CELLS`, such as bibeta5.
         eps: Argument of `distribution_parameters`.
         draw_gammas: Gamma variables are drawn, not replaced by their means.
         generator: Generator of the random numbers of these draws; None: torch's own.

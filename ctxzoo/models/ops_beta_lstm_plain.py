@@ -24,7 +24,8 @@ def forward_steps(
         blocks: (n, B, G, H) all pre-activations.
         states, memories: (n + 1, B, H), the initial ones first.
         gating, noise, scale: Arguments of `ops_beta_lstm_steps.recurrent_steps`.
-        draws: (n, B, K, H) into which Gamma draws are written, where they are needed again.
+        draws: Buffer (n, B, K, H) for the K Gamma draws of each step, sequence and unit, which the backward pass
+            reads; None: none are kept.
     """
     cell = CELLS[gating.cell]
     # Views of every step at once: an index costs as much as a small operation.

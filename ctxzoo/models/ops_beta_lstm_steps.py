@@ -41,7 +41,7 @@ def recurrent_steps(
 
     Args:
         inputs: (n, B, G, H) W_ih x + b, float32 or wider; G = K + 2, the blocks of o and g are the last.
-        weight_hh: (G H, H).
+        weight_hh: (G H, H) recurrent weights, the blocks in the order of `inputs`.
         hidden, memory: (B, H) h_0 and c_0.
         gating: How i and f are made.
         noise: (n, ...) what gates are drawn from, where that does not depend on the sequence; see `gate_pair`.

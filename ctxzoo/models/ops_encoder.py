@@ -206,7 +206,7 @@ def rotate(x: torch.Tensor, factors: tuple[torch.Tensor, torch.Tensor]) -> torch
 
     Args:
         x: (B, h, n, d), d even.
-        factors: Argument of `rotary_factors`.
+        factors: Cosines and sines, as `rotary_factors` gives them.
 
     Returns:
         (B, h, n, d), every pair as long as before.

@@ -316,7 +316,7 @@ def relative_times(
     """Return tau = (t - t_ref) / unit (time_encoding.md, 1.1), (B, L) float64, 0 at padding.
 
     Args:
-        times, mask: Arguments of `check_timestamps`, which returns the times.
+        times, mask: Times and mask, as `check_timestamps` returns and takes them.
         unit: Unit, above 0, in that of the times.
         reference: Argument of `reference_times`.
         transform: Argument of `scaled_times`.

@@ -222,7 +222,8 @@ class WindowScores(NamedTuple):
     """The scores that a model gives one window, from `span_log_probabilities`.
 
     Attributes:
-        start, end: (1 + n,) the extra token, then the n words of the window.
+        start, end: (1 + n,) log-probabilities that the answer starts and ends there: first the extra token, which
+            stands for no answer, then the n words of the window.
         no_answer: Scalar.
         log_mass: Scalar, log of the sum over all pairs of exp(start logit + end logit).
         first_word: The window's first word, counted in the context.

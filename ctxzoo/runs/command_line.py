@@ -267,7 +267,7 @@ class ExperimentParser(GroupParser):
             such as `dataset`, take their place. None: there are none.
         fixed: Names whose values the base has already, of what was typed.
         choices: Name of an argument of the function to what it, or each of its list, may be.
-        options: Argument of `GroupParser`.
+        options: Further arguments of `GroupParser`.
     """
 
     def __init__(

@@ -200,7 +200,8 @@ def answer_file(
 
     Args:
         options: `file`, `format` and `output`.
-        answer: Gives the answers to some rows of a stream, in their order; None for a row that is left out.
+        answer: Function from a list of rows, dicts by column, and their stream to as many answers; None for a row that
+            is left out.
         rows: Rows of `--file`, where the problem has a reader of its own; default: what `open_rows` reads.
         columns: Names by which the header of a pipe is known.
 

@@ -66,8 +66,8 @@ class ClassificationTask(ZooTask):
     Scores: those of `ClassificationScores`, without smoothing.
 
     Args:
-        model_config, pretrained, model, optimizer_args: Arguments of `ZooTask`; `label_fields` gives the config the
-            names of the labels.
+        model_config, pretrained, model, optimizer_args: Start of the model, and keywords of the optimizer, of
+            `ZooTask`; `label_fields` gives the config the names of the labels.
         label_names: Labels of a `pretrained` model. One without a classification head gets a new one; so does one whose
             head is for other labels, or for these in another order, which a warning tells.
         label_smoothing: Share of the training target that is spread evenly over all classes, in [0, 1).

@@ -68,7 +68,8 @@ class LanguageModellingTask(ZooTask):
     of all, divided by the tokens. Scores: those of `LanguageModellingScores`, without any divergence.
 
     Args:
-        model_config, pretrained, model, optimizer_args: Arguments of `ZooTask`.
+        model_config, pretrained, model, optimizer_args: Start of the model, and keywords of the optimizer, as `ZooTask`
+            takes them.
 
     Raises:
         ValueError: see `ZooTask`; a window in the middle of streams without the state behind the one before.

@@ -72,7 +72,8 @@ class PolyphonicMusicTask(ZooTask):
     `gradient_clip` means what it means there. Scores: those of `MusicScores`, without any divergence.
 
     Args:
-        model_config, pretrained, model, optimizer_args: Arguments of `ZooTask`.
+        model_config, pretrained, model, optimizer_args: Start of the model, and keywords of the optimizer, as `ZooTask`
+            takes them.
         divide_by: The rate is divided by it after each epoch whose validation is worse than that of each of the three
             before, see `DivideOnRise`; 1: never.
         divide_after: Epochs at the beginning that never divide it.

@@ -33,7 +33,8 @@ class QuestionAnsweringTask(ZooTask):
     they are scored by `nll` alone.
 
     Args:
-        model_config, pretrained, model, optimizer_args: Arguments of `ZooTask`.
+        model_config, pretrained, model, optimizer_args: Start of the model, and keywords of the optimizer, as `ZooTask`
+            takes them.
 
     Raises:
         ValueError, NonFiniteLossError: see `ZooTask`; the latter names the questions of the batch.

@@ -48,7 +48,8 @@ class RegressionTask(ZooTask):
     squared error of the scaled target over the rows that have one; scores are in its unit.
 
     Args:
-        model_config, pretrained, model, optimizer_args: Arguments of `ZooTask`.
+        model_config, pretrained, model, optimizer_args: Start of the model, and keywords of the optimizer, as `ZooTask`
+            takes them.
 
     Raises:
         ValueError: see `ZooTask`.

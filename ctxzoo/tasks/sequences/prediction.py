@@ -128,7 +128,7 @@ def sequence_rows(kind: SequenceKind, source: Path, columns: Mapping[str, str | 
 
     Args:
         kind: Kind of the sequences.
-        source: Argument of `read_sequences`.
+        source: Data, as `read_sequences` reads it.
         columns: Fields of `EventColumns` to names; None: the usual one.
 
     Raises:

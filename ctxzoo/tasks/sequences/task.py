@@ -86,7 +86,8 @@ class SequenceTask(ZooTask):
     """Trains and scores a model that predicts each thing of a sequence from those before it, all of them in one pass.
 
     Args:
-        model_config, pretrained, model, optimizer_args: Arguments of `ZooTask`.
+        model_config, pretrained, model, optimizer_args: Start of the model, and keywords of the optimizer, as `ZooTask`
+            takes them.
         ties: Where things stand that have the score of the right one, see `ctxzoo.metrics.target_ranks`.
 
     Raises:

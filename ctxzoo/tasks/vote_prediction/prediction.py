@@ -105,7 +105,7 @@ class VoteAnswers:
         model: Model of votes.
         columns: Columns of the file.
         texts: Name of a bill to its text, where the file has none; None: no texts but those of the file.
-        known: Votes that are known.
+        known: Votes that the model may read: legislator and bill, as the data names them, to yea or nay.
     """
 
     def __init__(

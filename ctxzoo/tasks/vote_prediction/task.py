@@ -64,7 +64,8 @@ class VotePredictionTask(ZooTask):
     A batch holds what `VoteDataModule` gives. What the trust network reads are votes of the training, in every split.
 
     Args:
-        model_config, pretrained, model, optimizer_args: Arguments of `ZooTask`.
+        model_config, pretrained, model, optimizer_args: Start of the model, and keywords of the optimizer, as `ZooTask`
+            takes them.
         text_learning_rate: Learning rate of what reads texts, where that is to have another rate; points of single
             bills, which are in one batch of an epoch each, need higher ones.
 

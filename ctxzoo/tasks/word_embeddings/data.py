@@ -84,7 +84,8 @@ class WindowBatches(Dataset[dict[str, torch.Tensor]]):
         corpus: The text.
         window: Half width b of the window.
         negative_samples: Negative samples S.
-        subsampling: Argument of `keep_probabilities`; windows are laid over the words that are kept.
+        subsampling: Fraction of `keep_probabilities` above which words are thinned; windows are laid over the words
+            that are kept.
         random_window: Whether the half width is drawn from 1..b for each centre.
         noise_for_each_word: Whether every context word has noise words of its own.
         num_special_tokens: Ids before those of words.

@@ -42,7 +42,7 @@ def train_words(run: ExperimentRun, scored: Sequence[str], *, resume: bool) -> N
     """Train, score and write everything down.
 
     Args:
-        run: The training.
+        run: Training of an experiment of word embeddings.
         scored: Splits that are scored at the end.
         resume: Whether it goes on where it stopped.
 

@@ -52,8 +52,8 @@ def check_loss(loss: float, untrained: float, progress: str) -> None:
     """Raise where training has gone astray.
 
     Args:
-        loss: The mean of the centres of this pass until now.
-        untrained: Argument of `untrained_loss`.
+        loss: Mean loss of a centre word in this pass until now, in nats.
+        untrained: Loss of a model that knows nothing, as `untrained_loss` gives it, in nats.
         progress: Where training is, with the learning rate there and what to do, for the message.
 
     Raises:
