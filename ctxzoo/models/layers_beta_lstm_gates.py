@@ -28,11 +28,11 @@ class GateStatistics:
         layer: Number of the layer, from 0.
         reverse: Whether it reads from the end.
         input_gate, forget_gate: (B, n, H) E[i] and E[f], given what was read before; the gates, where none are drawn.
-        correlation: (B, n, H) of i and f as they are drawn, an estimate; 0 where they are independent; None for a cell
-            whose gates are not drawn.
+        correlation: Correlation (B, n, H) of i and f as they are drawn, an estimate, near 0 where they are independent;
+            0 for kumaraswamy; None for a cell whose gates are not drawn.
         shapes: (B, n, K, H) alpha; None for a cell whose gates are not drawn.
         divergence: (B, n) of the Gamma variables from the prior, the sum over units; None without Gamma variables.
-        dead_fraction: Fraction of the alpha at real steps is below `DEAD_SHAPE`; None without alpha.
+        dead_fraction: Fraction of the alpha at real steps that is below `DEAD_SHAPE`; None without alpha.
     """
 
     layer: int

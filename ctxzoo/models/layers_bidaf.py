@@ -147,7 +147,7 @@ class CharCnn(nn.Module):
         return F.embedding(inverse.view(char_ids.shape[:2]), self._vectors(distinct))
 
     def _vectors(self, char_ids: torch.Tensor) -> torch.Tensor:
-        """Return the vectors (N, channels) of distinct words (N, L)."""
+        """Return the vectors (N, channels) of words (N, L), distinct ones where that pays."""
         x = dropout(self.embedding(char_ids), self.dropout, training=self.training)  # (N, L, embedding_size)
         x = self.convolution(x.transpose(1, 2))  # (N, channels, L - w + 1)
         # The maximum comes before ReLU: the same value, as ReLU is monotone, for a tenth of the work.

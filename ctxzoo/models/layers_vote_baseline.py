@@ -33,7 +33,7 @@ class Bills(NamedTuple):
 
 
 class IdealPoint(nn.Module):
-    """Points of legislators and bills: logits = x_u . a_d + b_d, plus what the others vote, weighed by trust.
+    """Points of legislators and bills: logits = x_u . a_d + b_d; `WithNetwork` adds what the others vote.
 
     `parts` is U, D and K.
     """

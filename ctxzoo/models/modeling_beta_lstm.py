@@ -35,7 +35,7 @@ class BetaLstmModelOutput(ModelOutput):
             can be read.
         kl: (B, n) the divergence of the Gamma variables from the prior in nats, the sum over layers and units; 0 at
             padding; where there is a prior, or gate statistics are requested.
-        dead_fraction: Fraction, in training, of the shapes of drawn gates at real steps is below `DEAD_SHAPE`.
+        dead_fraction: Fraction, in training, of the shapes of drawn gates at real steps that is below `DEAD_SHAPE`.
         gate_statistics: One `GateStatistics` for each layer and direction, on request.
         hidden_states: Steps as they enter (B, n, I) and as each layer gives them (B, n, D), on request.
         attentions: None; there is no attention.

@@ -41,7 +41,7 @@ class LayerGates:
         input_gate, forget_gate: (H,) E[i] and E[f].
         input_gate_deviation, forget_gate_deviation: (H,) standard deviation over the steps of E[i] and E[f]: how far a
             gate follows what was read; 0 for one that is the same at every step.
-        dead_fraction: Fraction of the shapes that are so small that it has almost no gradient.
+        dead_fraction: Fraction of the shapes that are so small that they have almost no gradient.
     """
 
     correlation: torch.Tensor
