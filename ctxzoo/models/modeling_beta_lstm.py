@@ -34,7 +34,7 @@ class BetaLstmModelOutput(ModelOutput):
         state: States h and c (B, H) of each layer behind the last real step, with which the next steps of the sequences
             can be read.
         kl: (B, n) the divergence of the Gamma variables from the prior in nats, the sum over layers and units; 0 at
-            padding; where there is a prior, or gate statistics are requested.
+            padding; None without Gamma variables, and where neither a prior nor gate statistics ask for it.
         dead_fraction: Fraction, in training, of the shapes of drawn gates at real steps that is below `DEAD_SHAPE`.
         gate_statistics: One `GateStatistics` for each layer and direction, on request.
         hidden_states: Steps as they enter (B, n, I) and as each layer gives them (B, n, D), on request.

@@ -39,8 +39,8 @@ class ContextQuestionModelOutput(ModelOutput):
         attended_context: (B, C, e) context words after the attention flow (G).
         question_summary: (B, f) one vector for each question: the mean of its encoded words.
         hidden_states: Encoded context (B, C, f), encoded question (B, Q, f), attended context, on request.
-        attentions: Weights, on request: of context to question S1 (B, C, Q), of question to context S2 (B, C, Q), and
-            the self-attention maps that the variant has.
+        attentions: Weights, on request: of context to question S1 (B, C, Q), of question to context S2 (B, C, Q), or
+            (B, C) with the maximum, and the self-attention maps that the variant has.
     """
 
     last_hidden_state: torch.Tensor | None = None
