@@ -26,8 +26,8 @@ class HcrnnModelOutput(ModelOutput):
         last_hidden_state: (B, T, H) the temporary context h of each step, 0 at padding; None for every position.
         pooler_output: (B, 2H or 3H) what the scores of the next item are computed from, with every position
             (B, T, 2H or 3H); 0 where nothing is read.
-        theta: (B, K) the topics of each session, the global context; with every position (B, T, K) of each prefix; of no
-            use at padding, which is moved behind the items.
+        theta: (B, K) the topics of each session, the global context; with every position (B, T, K) of each prefix; of
+            no use at padding, which is moved behind the items.
         kl: (B,) their divergence from the prior in nats; with every position (B, T), of no use at padding.
         local_context: (B, T, E) the local context c of each step, 0 at padding; None for every position.
         drift_gate: (B, T, H) the gate in which the interest drift acts, in version 2 the reset gate, 0 at padding; None

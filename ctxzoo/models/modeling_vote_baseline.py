@@ -85,8 +85,8 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
         """Predict how every legislator votes on each bill.
 
         Args:
-            bag_of_words: (B, V) counts of the words of each bill, floats, from which every kind has the number of bills;
-                only cdl reads them.
+            bag_of_words: (B, V) counts of the words of each bill, floats, from which every kind has the number of
+                bills; only cdl reads them.
             bill_ids: (B,) of 0..D - 1; -1 for a new bill, which only cdl allows; default: all are new.
             votes: (B, U) known votes: 1 yea, 0 nay, NaN unknown; default: none. autorec, cdae and the network read
             them.

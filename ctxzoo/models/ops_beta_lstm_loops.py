@@ -155,7 +155,7 @@ def draw_gammas(alphas: Any, drawn: Any, room: Any, left: Any, begin: Any, step:
 
 @part
 def kumaraswamy(a: Any, b: Any, log_uniform: Any) -> Any:
-    """Return X = (1 - V^(1/b))^(1/a), its derivatives by a and b, and x of V^(1/b) = e^x."""
+    """Return X = (1 - V^(1/b))^(1/a), and its derivatives by a and b."""
     x = log_uniform / b
     outside = (x < f32(-60.0)) | (x > f32(-1e-30))
     x = f32(-60.0) if x < f32(-60.0) else x

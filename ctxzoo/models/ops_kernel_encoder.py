@@ -94,7 +94,7 @@ def copula_factor(directions: torch.Tensor, strength: torch.Tensor) -> torch.Ten
 
     Args:
         directions: T, (B, h, n, d).
-        strength: (d), factors of the triangle.
+        strength: (d,) factors of the triangle.
 
     Returns:
         (B, n, d, h, h), lower triangular.
