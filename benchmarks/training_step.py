@@ -144,10 +144,10 @@ def write_inputs(files: dict[str, Path], quick: bool, batch_size: int, batches: 
     pool = loader.dataset
     assert isinstance(pool, SquadBatches)
     questions = choose_questions(pool.lengths(), batch_size, batches)
-    draw_order = np.random.default_rng(SEED).permutation(questions.flatten()).reshape(questions.shape)
+    shuffled = np.random.default_rng(SEED).permutation(questions.flatten()).reshape(questions.shape)
     stored = {
         name: [model_inputs(pool[rows]) for rows in order]
-        for name, order in (("bucketed", questions), ("shuffled", draw_order))
+        for name, order in (("bucketed", questions), ("shuffled", shuffled))
     }
     sizes = {**data.model_sizes(), "word_embedding_size": WORD_WIDTH, "train_word_embeddings": False}
     if quick:

@@ -28,7 +28,7 @@ def test_the_best_of_the_trials_stands_beside_the_usual_settings(
         size, objective = run.experiment.model.hidden_size, run.problem.objective
         return SimpleNamespace(metrics={f"test/{objective}": float(size)})
 
-    monkeypatch.setattr(settings_search, "carried_out", planted)
+    monkeypatch.setattr(settings_search, "run_trials", planted)
     monkeypatch.setattr(settings_search, "execute", scored)
     problems = ("session-recommendation", "polyphonic-music")
     monkeypatch.setattr(settings_search, "SETS", dict.fromkeys(problems, ("--data", "sample", "--hidden_size", "6")))

@@ -719,7 +719,7 @@ def test_doctor_reads_every_requirement_of_a_checkout(monkeypatch: pytest.Monkey
         raise doctor.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(doctor.metadata, "metadata", absent)
-    python, requirements = doctor._declared()
+    python, requirements = doctor._read_requirements()
     assert python == ">=3.10"
     markers = {one.name: str(one.marker) for one in requirements if one.marker is not None}
     assert markers["gensim"] == 'extra == "word2vec"'

@@ -17,7 +17,7 @@ import yaml
 from ctxzoo.cli.main import main
 from ctxzoo.results.result import read_result, write_result_file
 from ctxzoo.runs.command_line import CommandLine
-from ctxzoo.runs.experiment import GROUPS, Experiment, told
+from ctxzoo.runs.experiment import GROUPS, Experiment, describe_values
 from ctxzoo.runs.own_data import parse_own
 from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.train import SETTINGS_FILE, ExperimentRun
@@ -178,7 +178,7 @@ def test_a_change_reaches_its_group_and_leaves_the_experiment() -> None:
 
 def test_settings_for_a_person() -> None:
     settings = STUDY.base.changed(learning_rate=1e-3, decay=True).settings()
-    assert told(settings, ("learning_rate", "decay")) == "learning_rate 0.001, decay True"
+    assert describe_values(settings, ("learning_rate", "decay")) == "learning_rate 0.001, decay True"
 
 
 def test_another_optimizer_leaves_the_momentum_behind() -> None:

@@ -488,7 +488,7 @@ def test_truncated_texts_are_counted_and_told_once(folds, caplog):
         for _ in range(2):
             loaders(data)
     for split in SPLITS:
-        lengths = whole._encoded_texts(split).lengths()[whole.rows(split)]
+        lengths = whole._encode_texts(split).lengths()[whole.rows(split)]
         assert data.truncated(split) == (lengths > 8).sum() > 0
         assert f"{data.truncated(split)} '{split}' texts cut to max_length=8 known words" in caplog.messages
     assert len(caplog.messages) == 3
