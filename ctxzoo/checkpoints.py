@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ctxzoo.hub.saved_model import SavedModel, read_saved_model
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
-from ctxzoo.tasks import PROBLEMS, card_named, card_of, commands_named
+from ctxzoo.tasks import PROBLEMS, card_named, card_of, commands_named, names_to_train
 
 if TYPE_CHECKING:
     from ctxzoo.runs.own_data import Trained
@@ -41,12 +41,12 @@ def train(problem: str, data: str | Path, **options: Any) -> Trained:
     """
     from ctxzoo.runs.own_data import parse_own, train_own
 
-    by_name = {commands_named(name).train_name or name: name for name in PROBLEMS}
-    if problem not in by_name and problem not in PROBLEMS:
-        raise ValueError(f"unknown problem {problem!r}; ctxzoo trains {', '.join(by_name)}")
+    names = names_to_train()
+    if problem not in names:
+        raise ValueError(f"unknown problem {problem!r}; ctxzoo trains {', '.join(names)}")
     if not isinstance(data, (str, Path)):
         raise TypeError(f"data is a {type(data).__name__}; expected a file, a folder or a Hub id: write it into a file")
-    chosen = commands_named(by_name.get(problem, problem))
+    chosen = commands_named(names[problem])
     words = [f"--{name}={_as_typed(value)}" for name, value in {"data": data, **options}.items()]
     return train_own(chosen, parse_own(chosen, words))
 

@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from ctxzoo.tasks import PROBLEMS, commands_named
+from ctxzoo.tasks import PROBLEMS, commands_named, names_to_train
 
 INTERRUPTED = 130
 STOPPED = "stopped; the same command with --resume keeps what is finished and goes on with the rest"
@@ -48,7 +48,7 @@ def experiment_options(words: Sequence[str]) -> argparse.Namespace | None:
         SystemExit: `--help`, `--print_config`.
         OSError, ValueError: see `parse_own`.
     """
-    names = {**{name: name for name in PROBLEMS}, **{commands_named(name).train_name: name for name in PROBLEMS}}
+    names = names_to_train()
     if words[:1] != ["train"] or not words[1:2] or words[1] not in names:
         return None
     from ctxzoo.runs.command_line import UnknownOptionsError

@@ -46,6 +46,12 @@ def commands_named(name: str) -> Any:
     return getattr(import_module(module), problem)
 
 
+def names_to_train() -> dict[str, str]:
+    """Return each name by which `ctxzoo train` knows a problem, its own first, to the name that heads say."""
+    shown = {commands_named(name).train_name or name: name for name in PROBLEMS}
+    return {**shown, **{name: name for name in PROBLEMS}}
+
+
 def card_of(model_class: type[ZooPreTrainedModel]) -> TaskCard:
     """The card of the problem that a head names.
 
