@@ -15,16 +15,19 @@ import ctxzoo.openmp  # noqa: F401  before torch is loaded
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
 from rich.console import Console
 from rich.table import Table
 
+from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, result_path, write_result_file
-from ctxzoo.runs.experiment import Score
+from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, RunArgs, Score
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.runs.spec import RunSpec
-from ctxzoo.tasks.text_classification.experiments import DEV_SEED, document_dataset, tag_of
+from ctxzoo.runs.run import Run, execute
+from ctxzoo.tasks.text_classification.card import CARD
+from ctxzoo.tasks.text_classification.experiments import DEV_SEED, PROBLEM, document_dataset, tag_of
 from ctxzoo.tasks.text_classification.task import evaluate_ensemble
 from ctxzoo.training.arguments import SEED, SIZE, Args, number
 
@@ -71,7 +74,7 @@ def main(settings: Settings) -> None:
     for dataset in settings.dataset:
         for model in settings.model:
             members = [finished_run(settings, dataset, model, seed) for seed in sorted(set(settings.seeds))]
-            result = score_together(settings, dataset, members)
+            result = execute(run_of(settings, dataset, members))
             accuracies = [one.metrics[f"{settings.score}/accuracy"] for one in (*(run for run, _ in members), result)]
             *alone, of_all = (f"{accuracy:.2f}" for accuracy in accuracies)
             table.add_row(f"{dataset}, {model}", " ".join(alone), of_all)
@@ -105,10 +108,68 @@ def finished_run(settings: Settings, dataset: str, model: str, seed: int) -> tup
     return read_result(results_file), checkpoint
 
 
-def score_together(settings: Settings, dataset: str, members: list[tuple[RunResult, Path]]) -> RunResult:
-    """Score the members as one classifier, write the results file and return its results.
+@dataclass(frozen=True, kw_only=True)
+class EnsembleModel(ModelArgs):
+    """Classifiers that are scored as one.
 
-    They are scored on the splits of which their own results hold scores.
+    Args:
+        seeds: Seeds of their trainings.
+    """
+
+    seeds: tuple[int, ...] = number((), SEED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnsembleRun(Run):
+    """Members that are scored as one classifier, on the splits of which their own results hold scores.
+
+    Attributes:
+        experiment: What the members are, and the split.
+        documents: Name of the dataset, one of those of recipes/document_lama.py.
+        members: Results and checkpoint folder of each; all differ in their seeds alone.
+        batch_size: Documents of a step.
+        progress: Whether progress bars are shown.
+    """
+
+    card: ClassVar[TaskCard] = CARD
+    reads: ClassVar[tuple[str, ...]] = ("seeds",)
+
+    experiment: Experiment
+    documents: str
+    members: list[tuple[RunResult, Path]]
+    batch_size: int
+    progress: bool
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {**self.members[0][0].settings, **super().settings}
+
+    def work(self, *, resume: bool) -> None:
+        runs = [run for run, _ in self.members]
+        first, arguments = runs[0], document_dataset(self.documents)
+        started = time.perf_counter()
+        scores = evaluate_ensemble(
+            [str(checkpoint) for _, checkpoint in self.members],
+            arguments.pop("dataset"),
+            tuple(split for split in ("validation", "test") if f"{split}/accuracy" in first.metrics),
+            batch_size=self.batch_size,
+            progress=self.progress,
+            data_dir=self.experiment.run.data_dir,
+            fold_seed=DEV_SEED,
+            max_length=first.settings["max_length"],
+            **arguments,
+        )
+        result = self.result(
+            metrics={f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},
+            parameters={kind: sum(run.parameters[kind] for run in runs) for kind in ("trainable", "total")},
+            fingerprint=first.data["fingerprint"],
+            seconds=time.perf_counter() - started,
+        )
+        write_result_file(result, self.results_file)
+
+
+def run_of(settings: Settings, dataset: str, members: list[tuple[RunResult, Path]]) -> EnsembleRun:
+    """Return the run that scores members as one.
 
     Raises:
         ValueError: members that differ in more than the seed.
@@ -121,39 +182,25 @@ def score_together(settings: Settings, dataset: str, members: list[tuple[RunResu
                 f"seeds {first.seed} and {run.seed} of {first.variant} on {first.dataset} differ in their settings or "
                 "data; train one of them again"
             )
-    arguments = document_dataset(dataset)
-    started = time.perf_counter()
-    scores = evaluate_ensemble(
-        [str(checkpoint) for _, checkpoint in members],
-        arguments.pop("dataset"),
-        tuple(split for split in ("validation", "test") if f"{split}/accuracy" in first.metrics),
-        batch_size=settings.batch_size,
-        progress=settings.progress,
-        data_dir=settings.data_dir,
-        fold_seed=DEV_SEED,
-        max_length=first.settings["max_length"],
-        **arguments,
-    )
-    spec = RunSpec(
+    seeds = tuple(run.seed for run in runs)
+    experiment = Experiment(
+        problem=PROBLEM,
         recipe=RECIPE,
-        architecture=first.architecture,
-        variant=first.variant,
-        dataset=first.dataset,
+        data=DataArgs(dataset=first.dataset),
+        model=EnsembleModel(architecture=first.architecture, variant=first.variant, seeds=seeds),
+        run=RunArgs(data_dir=settings.data_dir, output_dir=settings.runs_dir, results_dir=settings.results_dir),
         seed=first.seed,
-        commit=git_commit(),
-        settings={**first.settings, "seeds": [run.seed for run in runs]},
         score=settings.score,
         tag=first.tag,
-        results_dir=settings.results_dir,
+        commit=git_commit(),
     )
-    result = spec.result(
-        metrics={f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},
-        parameters={kind: sum(run.parameters[kind] for run in runs) for kind in ("trainable", "total")},
-        fingerprint=first.data["fingerprint"],
-        seconds=time.perf_counter() - started,
+    return EnsembleRun(
+        experiment=experiment,
+        documents=dataset,
+        members=members,
+        batch_size=settings.batch_size,
+        progress=settings.progress,
     )
-    write_result_file(result, spec.results_file)
-    return result
 
 
 if __name__ == "__main__":

@@ -113,8 +113,8 @@ def main(settings: Settings) -> None:
     tasks = [task for task in settings.tasks if task != TAGGING]
     evaluations = {source: [run_of(source, task, settings, commit) for task in tasks] for source in sources}
     taggers = {source: tagger_of(source, settings, commit) for source in sources if TAGGING in settings.tasks}
-    files = [(run.spec.results_file.name, source.path) for source, runs in evaluations.items() for run in runs]
-    refuse_shared_files([*files, *((run.spec.results_file.name, source.path) for source, run in taggers.items())])
+    files = [(run.results_file.name, source.path) for source, runs in evaluations.items() for run in runs]
+    refuse_shared_files([*files, *((run.results_file.name, source.path) for source, run in taggers.items())])
     check_writable(Path(settings.results_dir) / RECIPE, "--results_dir")
     if tasks:
         for source, runs in evaluations.items():
@@ -131,14 +131,14 @@ def evaluate(source: EmbeddingSource, runs: list[EmbeddingRun], settings: Settin
         rows = score_rows(run.task, found[0]) if found else [[run.task, "finished before", "", "", ""]]
         for row in rows:
             table.add_row(*row)
-        print(f"{run.spec.results_file.name}: {result.wall_seconds:.1f} s", flush=True)
+        print(f"{run.results_file.name}: {result.wall_seconds:.1f} s", flush=True)
     Console().print(table)
 
 
 def train_taggers(runs: list[EmbeddingTaggerRun], settings: Settings) -> None:
     by_variant: dict[str, list[EmbeddingTaggerRun]] = {}
     for run in runs:
-        by_variant.setdefault(run.spec.variant, []).append(run)
+        by_variant.setdefault(run.variant, []).append(run)
     title = "POS tagging from each vectors: test accuracy over words, mean ± sd over trainings"
     run_all(by_variant, title, RunArgs(resume=settings.resume, processes=settings.threads))
 

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from rich.console import Console
@@ -33,9 +33,9 @@ from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.layers_encoder import MultiHeadAttention
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR, RunResult, write_result_file
+from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, OptimizerArgs, RunArgs
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import Run, execute
-from ctxzoo.runs.spec import RunSpec
 from ctxzoo.training.arguments import POSITIVE, SEED, SIZE, Args, Range, number
 
 RECIPE = "long_context_esa"
@@ -43,6 +43,7 @@ WORDS = 16  # keys, and as many values
 IGNORED = -100
 TEST_SEED = 10**6
 PROBES = ("copy", "recall", "marked_product")
+READS = ("probe", "length", "steps", "batch_size", "learning_rate", "width", "test_size")
 
 # Attention -> the architecture, and fields of its config.
 LOOKUPS: Mapping[str, tuple[str, dict[str, Any]]] = MappingProxyType(
@@ -137,94 +138,100 @@ class OneLayer(nn.Module):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProbeData(DataArgs):
+    """What is drawn.
+
+    Args:
+        probe: Task, one of `PROBES`.
+        length: Length of the sequences; of marked_product it is 17.
+        steps: Steps of training, each with sequences of its own.
+        test_size: Sequences that are scored.
+    """
+
+    probe: str = PROBES[0]
+    length: int = number(64, Range(8))
+    steps: int = number(1000, SIZE)
+    test_size: int = number(500, SIZE)
+
+    @property
+    def part(self) -> str:
+        return f"{self.probe}-n{self.length}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeModel(ModelArgs):
+    """What is trained; the variant is the attention, a name of `LOOKUPS` or `PAIRS`.
+
+    Args:
+        width: Numbers of a step of a sequence.
+    """
+
+    width: int = number(64, SIZE)
+
+
+@dataclass(frozen=True)
 class ProbeRun(Run):
     """One training on one probe.
 
     Attributes:
-        probe: One of `PROBES`.
-        variant: The attention, a name of `LOOKUPS` or `PAIRS`.
-        length: Length of the sequences; of marked_product it is 17.
-        steps, batch_size, learning_rate, width, test_size: Settings of the training and the test.
-        seed, commit, output_dir, results_dir: Fields of `RunSpec`.
+        experiment: What decides it, of the optimizer the learning rate alone.
     """
 
-    probe: str
-    variant: str
-    length: int
-    steps: int
-    batch_size: int
-    learning_rate: float
-    width: int
-    test_size: int
-    seed: int
-    commit: str
-    output_dir: str = "runs"
-    results_dir: str = RESULTS_DIR
+    reads: ClassVar[tuple[str, ...]] = READS
 
-    @property
-    def spec(self) -> RunSpec:
-        names = ("probe", "length", "steps", "batch_size", "learning_rate", "width", "test_size")
-        return RunSpec(
-            recipe=RECIPE,
-            architecture=(PAIRS if self.probe == "marked_product" else LOOKUPS)[self.variant][0],
-            variant=self.variant,
-            dataset="sample",
-            seed=self.seed,
-            commit=self.commit,
-            settings={name: getattr(self, name) for name in names},
-            tag=f"{self.probe}-n{self.length}",
-            output_dir=self.output_dir,
-            results_dir=self.results_dir,
-        )
+    experiment: Experiment
 
     def work(self, *, resume: bool) -> None:
-        started = time.perf_counter()
-        torch.manual_seed(self.seed)
+        started, told, seed = time.perf_counter(), self.settings, self.experiment.seed
+        learning_rate = told["learning_rate"]
+        torch.manual_seed(seed)
         model = self.model().train()
-        optimizer = torch.optim.AdamW(model.parameters(), lr=self.learning_rate, weight_decay=0.0)
-        generator = torch.Generator().manual_seed(self.seed)
-        for step in range(self.steps):
+        optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0)
+        generator = torch.Generator().manual_seed(seed)
+        for step in range(told["steps"]):
             for group in optimizer.param_groups:
-                group["lr"] = self.learning_rate * min(1.0, (step + 1) / 100)
-            scores, labels = self.scored(model, self.batch_size, generator)
+                group["lr"] = learning_rate * min(1.0, (step + 1) / 100)
+            scores, labels = self.scored(model, told["batch_size"], generator)
             optimizer.zero_grad()
             F.cross_entropy(scores, labels).backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
-        accuracy = self.accuracy(model.eval(), torch.Generator().manual_seed(TEST_SEED + self.seed))
+        accuracy = self.accuracy(model.eval(), torch.Generator().manual_seed(TEST_SEED + seed))
         numbers = sum(parameter.numel() for parameter in model.parameters())
-        result = self.spec.result(
+        result = self.result(
             metrics={"test/accuracy": accuracy},
             parameters={"trainable": numbers, "total": numbers},
-            fingerprint=f"{self.probe}, drawn with seed {self.seed}",
+            fingerprint=f"{told['probe']}, drawn with seed {seed}",
             seconds=time.perf_counter() - started,
         )
-        write_result_file(result, self.spec.results_file)
+        write_result_file(result, self.results_file)
 
     def model(self) -> nn.Module:
         """Return the model of the probe, its weights drawn."""
-        if self.probe == "marked_product":
-            return OneLayer(*PAIRS[self.variant], self.width)
-        fields = {"hidden_size": self.width, "num_heads": 4, "num_layers": 2, "position": "rotary", "causal": True}
+        probe, width = self.settings["probe"], self.settings["width"]
+        if probe == "marked_product":
+            return OneLayer(*PAIRS[self.variant], width)
+        fields = {"hidden_size": width, "num_heads": 4, "num_layers": 2, "position": "rotary", "causal": True}
         architecture, own = LOOKUPS[self.variant]
         fields.update(own)
-        if self.probe == "recall":
-            return Recaller(self.length // 4, architecture, fields)
+        if probe == "recall":
+            return Recaller(self.settings["length"] // 4, architecture, fields)
         known = ARCHITECTURES[architecture]
         build: Any = known.model_classes["AutoModelForCausalLM"]
-        model: nn.Module = build(known.config_class(vocab_size=2 + WORDS, word_dim=self.width, **fields))
+        model: nn.Module = build(known.config_class(vocab_size=2 + WORDS, word_dim=width, **fields))
         return model
 
     def scored(self, model: nn.Module, count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the scores and classes of what is to be told in `count` drawn sequences."""
-        if self.probe == "marked_product":
+        probe, length = self.settings["probe"], self.settings["length"]
+        if probe == "marked_product":
             steps, labels = draw_marked_products(count, generator)
             return model(steps), labels
-        if self.probe == "recall":
-            steps, labels = recalls(count, self.length, generator)
+        if probe == "recall":
+            steps, labels = recalls(count, length, generator)
             asked = labels != IGNORED
             return model(steps)[asked], labels[asked]
-        ids, labels = copies(count, self.length, generator)
+        ids, labels = copies(count, length, generator)
         following = labels[:, 1:]
         asked = following != IGNORED
         return model(ids).logits[:, :-1][asked], following[asked]
@@ -233,8 +240,9 @@ class ProbeRun(Run):
     def accuracy(self, model: nn.Module, generator: torch.Generator) -> float:
         """Return the percentage of classes that are told right in the test sequences."""
         right = total = 0
-        for begin in range(0, self.test_size, 100):
-            scores, labels = self.scored(model, min(100, self.test_size - begin), generator)
+        size = self.settings["test_size"]
+        for begin in range(0, size, 100):
+            scores, labels = self.scored(model, min(100, size - begin), generator)
             right += int((scores.argmax(dim=-1) == labels).sum())
             total += len(labels)
         return 100 * right / total
@@ -287,7 +295,15 @@ def main(settings: Settings) -> None:
             raise ValueError(f"attentions: {name!r} is not one of {', '.join(sorted(known))}")
     if settings.tiny:
         settings = settings.changed({"steps": 3, "batch_size": 4, "test_size": 8, "lengths": (12,)})
-    commit = git_commit()
+    base = Experiment(
+        problem="lookup",
+        recipe=RECIPE,
+        data=ProbeData(steps=settings.steps, batch_size=settings.batch_size, test_size=settings.test_size),
+        model=ProbeModel(architecture="", variant="", width=settings.width),
+        optimizer=OptimizerArgs(learning_rate=settings.learning_rate),
+        run=RunArgs(output_dir=settings.output_dir, results_dir=settings.results_dir),
+        commit=git_commit(),
+    )
     results: dict[tuple[str, int, str], list[RunResult]] = {}
     work = partial(execute, resume=settings.resume)
     for probe in settings.probes:
@@ -296,25 +312,13 @@ def main(settings: Settings) -> None:
             for variant in PAIRS if pairs else LOOKUPS:
                 if settings.attentions and variant not in settings.attentions:
                     continue
-                results[probe, length, variant] = [
-                    work(
-                        ProbeRun(
-                            probe=probe,
-                            variant=variant,
-                            length=length,
-                            steps=settings.steps,
-                            batch_size=settings.batch_size,
-                            learning_rate=settings.learning_rate,
-                            width=settings.width,
-                            test_size=settings.test_size,
-                            seed=seed,
-                            commit=commit,
-                            output_dir=settings.output_dir,
-                            results_dir=settings.results_dir,
-                        )
-                    )
-                    for seed in settings.seeds
-                ]
+                one = base.changed(
+                    probe=probe,
+                    length=length,
+                    variant=variant,
+                    architecture=(PAIRS if pairs else LOOKUPS)[variant][0],
+                )
+                results[probe, length, variant] = [work(ProbeRun(one.changed(seed=seed))) for seed in settings.seeds]
     table = Table("probe", "n", "attention", "accuracy", "seconds", title="generated tasks: test accuracy (%)")
     for (probe, length, variant), found in results.items():
         accuracies = " ".join(f"{one.metrics['test/accuracy']:.1f}" for one in found)

@@ -45,8 +45,8 @@ def main(experiment: Experiment, seeds: Sequence[int] = (224,)) -> None:
     for seed in seeds:
         run = ExperimentRun(QUESTION_ANSWERING, experiment.changed(seed=seed))
         resume = experiment.run.resume
-        if resume and not (run.spec.folder / "lightning" / LAST).exists():
-            print(f"nothing to resume in {run.spec.folder}; starting from the first step")
+        if resume and not (run.folder / "lightning" / LAST).exists():
+            print(f"nothing to resume in {run.folder}; starting from the first step")
         execute(run, resume=resume)
 
 

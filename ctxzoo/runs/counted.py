@@ -13,7 +13,6 @@ from ctxzoo.results.result import write_result_file
 from ctxzoo.runs.experiment import Experiment, ModelArgs, OptimizerArgs, TrainerArgs
 from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.run import Run
-from ctxzoo.runs.spec import RunSpec
 
 ARCHITECTURE = "counts"
 COUNTS = ModelArgs(architecture=ARCHITECTURE, variant="")  # of a study whose rows say what is counted
@@ -88,13 +87,18 @@ class CountedRun(Run):
         return self.problem.card
 
     @property
-    def spec(self) -> RunSpec:
+    def settings(self) -> dict[str, Any]:
         told = self.experiment.settings()
-        names = (*self.reads, *(() if self.experiment.data.rows else self.columns))
         start = {} if told["init_from"] is None else {"init_from": told["init_from"]}
-        defaults = {name: value for name, value in self.experiment.class_defaults().items() if name in names}
-        settings = {**{name: told[name] for name in names}, **start, **self.further_settings()}
-        return replace(self.experiment.spec, settings=settings, defaults=defaults)
+        return {**{name: told[name] for name in self._names}, **start, **self.further_settings()}
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        return {name: value for name, value in self.experiment.class_defaults().items() if name in self._names}
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (*self.reads, *(() if self.experiment.data.rows else self.columns))
 
     def further_settings(self) -> Mapping[str, Any]:
         """Return what the results file tells beside its data, so that another number there is another result."""
@@ -117,10 +121,10 @@ class CountedRun(Run):
         model = self.fit(data)
         seconds = time.perf_counter() - started
         scores = {f"{score}/{name}": value for name, value in model.scores_of(score).items()}
-        result = self.spec.result(
+        result = self.result(
             metrics={**scores, **model.metrics},
             parameters={"trainable": model.numbers, "total": model.numbers},
             fingerprint=data.fingerprint,
             seconds=seconds,
         )
-        write_result_file(result, self.spec.results_file)
+        write_result_file(result, self.results_file)

@@ -1,4 +1,4 @@
-"""`Experiment`: the one description of a training; how it is changed, compared, named and written down."""
+"""`Experiment`: the one description of a run; how it is changed, compared and written down."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from ctxzoo.results.environment import checkpoint_name, public_name
 from ctxzoo.results.result import RESULTS_DIR
-from ctxzoo.runs.spec import RunSpec
 from ctxzoo.training import optimizers
 from ctxzoo.training.arguments import COUNT, FRACTION, SEED, SIZE, Args, number
 
@@ -232,9 +231,9 @@ OWN = ("recipe", "seed", "fold", "score", "tag", "commit")  # values of an exper
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """The only way in which a training is written down, changed, compared, resumed, searched for and published.
+    """The only way in which a run is written down, changed, compared, resumed, searched for and published.
 
-    No name stands in two groups; a value is changed by its name alone.
+    A run is a training, or what trains nothing: a simple model, an evaluation. No name stands in two groups; a value is changed by its name alone.
 
     Attributes:
         problem: Name of the problem, as heads say it.
@@ -345,26 +344,6 @@ class Experiment:
             tell_time=self.run.tell_time,
             limit_train_batches=4 if tiny else None,
             limit_eval_batches=2 if tiny else None,
-        )
-
-    @property
-    def spec(self) -> RunSpec:
-        """The identity of the run."""
-        return RunSpec(
-            recipe=self.recipe,
-            architecture=self.model.architecture,
-            variant=self.model.row or self.model.variant,
-            dataset=self.data.named or self.data.dataset,
-            seed=self.seed,
-            fold=self.fold,
-            commit=self.commit,
-            settings=self.settings(),
-            defaults=self.class_defaults(),
-            score=self.score,
-            tag="-".join(part for part in (self.data.part, self.tag) if part),
-            content=self.run.content(self.data.rows),
-            output_dir=self.run.output_dir,
-            results_dir=self.run.results_dir,
         )
 
 

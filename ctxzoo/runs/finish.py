@@ -19,7 +19,8 @@ from ctxzoo.results.figures import draw_if_possible
 from ctxzoo.results.learning_curve import losses_by_epoch, plot_learning_curves, scores_by_epoch
 from ctxzoo.results.printing import print_titled
 from ctxzoo.results.result import RunResult, write_result_file
-from ctxzoo.runs.spec import RunSpec
+from ctxzoo.runs.run import Run
+from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.training.task import ZooTask
 from ctxzoo.training.trainer import CSV_LOG, training_seconds
 
@@ -43,8 +44,7 @@ def training_result(
     data: RunData,
     trainer: lightning.Trainer,
     scores: dict[str, dict[str, float]],
-    spec: RunSpec,
-    card: TaskCard,
+    run: ExperimentRun,
     per_example: Mapping[str, Sequence[float]] | None = None,
 ) -> RunResult:
     """Return the results of a finished training.
@@ -52,17 +52,16 @@ def training_result(
     Args:
         task, data, trainer: LightningModule, DataModule and Trainer of the run, whose log is in its folder.
         scores: Split name to metrics.
-        spec: Identity of the run.
-        card: Card of the problem; of its `curves` every epoch's is told.
+        run: The training; of its card's `curves` every epoch's is told.
         per_example: Argument of `RunResult`.
     """
-    log = spec.folder / CSV_LOG
+    log = run.folder / CSV_LOG
     parameters = list(task.model.parameters())
-    return spec.result(
+    return run.result(
         metrics={
             **{f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},
             **losses_by_epoch(log),
-            **scores_by_epoch(log, card.curves),
+            **scores_by_epoch(log, run.card.curves),
             "epochs": trainer.current_epoch,
             "steps": trainer.global_step,
         },
@@ -81,11 +80,8 @@ def finish_run(
     data: RunData,
     trainer: lightning.Trainer,
     scores: dict[str, dict[str, float]],
-    spec: RunSpec,
-    card: TaskCard,
-    push_to: str | None = None,
+    run: ExperimentRun,
     per_example: Mapping[str, Sequence[float]] | None = None,
-    card_options: CardOptions | None = None,
 ) -> None:
     """Write everything that a run leaves behind, what is dearest first, and say where it is.
 
@@ -98,29 +94,27 @@ def finish_run(
         task: LightningModule with its final weights.
         data, trainer: DataModule and Trainer of the run.
         scores: Split name to metrics.
-        spec: Identity of the run; the split that it reports gives the card's example where there is none of ours.
-        card: Card of the problem.
-        push_to: Hub repository that receives the checkpoint folder.
+        run: The training; the split that it reports gives the card's example where there is none of ours. The example
+            that is printed may be of the data, that of the card is not unless its `card_options` say so.
         per_example: Argument of `RunResult`.
-        card_options: What a user says of the card of a checkpoint; the example that is printed may still be of the
-            data, that of the card is not unless it says so.
     """
-    result = training_result(task, data, trainer, scores, spec, card, per_example)
+    card, push_to = run.card, run.experiment.run.push_to
+    result = training_result(task, data, trainer, scores, run, per_example)
     task.model.eval()
-    asked: dict[str, Any] = {"tokenizer": data.tokenizer, "data": data, "split": spec.score}
-    options = card_options or CardOptions()
+    asked: dict[str, Any] = {"tokenizer": data.tokenizer, "data": data, "split": run.split}
+    options = run.card_options or CardOptions()
     example = card_example(card, result.dataset, model=task.model, **asked)
     published = card_example(card, result.dataset, model=task.model, **asked, chosen=options.example)
     checkpoint = write_checkpoint_folder(
-        spec.checkpoint,
+        run.checkpoint,
         model=task.model,
         tokenizer=data.tokenizer,
         card=build_card(result, task.model.config, task=card, example=published, options=options),
         eval_results=eval_results_files(result, card),
     )
-    write_result_file(result, spec.results_file)
-    draw_if_possible(lambda: _draw_figures(task, data, card, example, spec.folder))
-    print_summary(result, spec, card, example)
+    write_result_file(result, run.results_file)
+    draw_if_possible(lambda: _draw_figures(task, data, card, example, run.folder))
+    print_summary(result, run, example)
     if push_to is not None:
         print(f"pushed: {push_folder(checkpoint, push_to)}")
 
@@ -130,16 +124,15 @@ def _draw_figures(task: ZooTask, data: RunData, card: TaskCard, example: Mapping
     card.draw_figures(task, data, example, folder)
 
 
-def print_summary(result: RunResult, spec: RunSpec, card: TaskCard, example: Mapping[str, Any] | None = None) -> None:
+def print_summary(result: RunResult, run: Run, example: Mapping[str, Any] | None = None) -> None:
     """Print the scores of a finished run, where its files are, how the model is loaded, and an example.
 
     Args:
         result: Results of the run.
-        spec: Identity of the run.
-        card: Card of the problem.
+        run: The run.
         example: Inputs and what the model gave for them; None: none is printed.
     """
-    console = Console()
+    card, console = run.card, Console()
     table = Table()
     splits = ("validation", "test")
     table.add_column("")
@@ -153,8 +146,8 @@ def print_summary(result: RunResult, spec: RunSpec, card: TaskCard, example: Map
     console.print(
         f"trained {result.wall_seconds / 60:.1f} min; {result.parameters['trainable']:,} trainable parameters"
     )
-    checkpoint = spec.checkpoint.absolute()
-    places = f"results    {spec.results_file}\nfigures    {spec.folder}\ncheckpoint {checkpoint}\n"
+    checkpoint = run.checkpoint.absolute()
+    places = f"results    {run.results_file}\nfigures    {run.folder}\ncheckpoint {checkpoint}\n"
     console.print(places, soft_wrap=True, highlight=False)
     for line in loading_lines(checkpoint, card):
         console.print(line, markup=False, highlight=False, soft_wrap=True)

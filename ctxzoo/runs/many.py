@@ -49,7 +49,7 @@ def run_folds(
     row_of: dict[str, str] = {}  # by results file
     for name, members in runs.items():
         for run in members:
-            file = str(run.spec.results_file)
+            file = str(run.results_file)
             if file in row_of:
                 raise ValueError(f"{row_of[file]!r} and {name!r} would both write {file}; give them names of their own")
             row_of[file] = name
@@ -59,12 +59,12 @@ def run_folds(
     with Progress(*columns, console=Console(stderr=True), disable=not progress) as shown:
         bar = shown.add_task("runs", total=len(jobs))
         for run, result in run_in_processes(work, jobs, processes or os.cpu_count() or 1, threads):
-            name = row_of[str(run.spec.results_file)]
+            name = row_of[str(run.results_file)]
             outcomes[name].append(result)
             shown.advance(bar)
             score = result.metrics[f"{result.split}/{run.card.headline[0]}"]
-            fold = "" if run.spec.fold is None else f", fold {run.spec.fold}"
-            shown.console.print(f"{name}, seed {run.spec.seed}{fold}: {score:.2f}", highlight=False)
+            fold = "" if run.experiment.fold is None else f", fold {run.experiment.fold}"
+            shown.console.print(f"{name}, seed {run.experiment.seed}{fold}: {score:.2f}", highlight=False)
     return outcomes
 
 
@@ -142,11 +142,11 @@ def run_all(runs: Mapping[str, Sequence[Run]], title: str, settings: RunArgs) ->
 
 def _print_checkpoints(runs: Sequence[Run]) -> None:
     """Those that are there; results of a run that was resumed may have come without."""
-    there = [run for run in runs if is_there(run.spec.checkpoint)]
+    there = [run for run in runs if is_there(run.checkpoint)]
     for run in there:
-        print(f"checkpoint {run.spec.checkpoint}")
+        print(f"checkpoint {run.checkpoint}")
     if there:
-        print("\n".join(loading_lines(there[0].spec.checkpoint, there[0].card)))
+        print("\n".join(loading_lines(there[0].checkpoint, there[0].card)))
 
 
 def _first_like(results: list[RunResult], outcomes: Outcomes) -> list[RunResult]:

@@ -209,20 +209,20 @@ def train_own(problem: Problem, line: CommandLine) -> Trained:
                 found = search_run(search, minutes=own.tune, seed=experiment.seed, resume=resume, tell=say)
                 assert isinstance(found, ExperimentRun)
                 run, resume = found, True
-            elif resume and not run.spec.folder.is_dir():
+            elif resume and not run.folder.is_dir():
                 say("note: no training on these rows was begun before; it starts anew")
-            kept = run.spec.finished() if resume else None
+            kept = run.finished() if resume else None
             before = training_before(run)
             result = execute(run, resume=resume)
     except (NonFiniteLossError, FloatingPointError) as error:
         raise ValueError(str(error)) from error
     except MisconfigurationException as error:
         raise ValueError(f"{error} Choose another --accelerator, --devices or --precision") from error
-    predicted = problem.predict_arguments(run.spec.checkpoint, splits.folder / "test.parquet")
+    predicted = problem.predict_arguments(run.checkpoint, splits.folder / "test.parquet")
     print_end(problem, run, result, predicted, lines_beside(problem, run.experiment, result), is_new=kept is None)
     if kept is None and before is not None:
         print(compared_line(problem, run, result, *before))
-    return Trained(run.spec.checkpoint, result)
+    return Trained(run.checkpoint, result)
 
 
 def write_rows(problem: Problem, experiment: Experiment, own: OwnArgs) -> OwnSplits:
@@ -267,7 +267,7 @@ def _plain_run(experiment: Experiment, run_of: Callable[[Experiment], Experiment
     """
     if experiment.run.resume:
         named = run_of(experiment.changed(replace=True))
-        if named.spec.finished() is not None:
+        if named.finished() is not None:
             return named
     return run_of(experiment)
 
@@ -319,11 +319,11 @@ def _describe_settings(experiment: Experiment) -> str:
 
 def training_before(run: ExperimentRun) -> tuple[RunResult, Path] | None:
     """Return the results of the newest training of the same name, whatever its rows and settings, and their file."""
-    spec, found = run.spec, []
-    for path in spec.results_file.parent.glob("*.json"):
+    found = []
+    for path in run.results_file.parent.glob("*.json"):
         with suppress(ValueError, TypeError):  # no results file
             found.append((read_result(path), path))
-    ours = (spec.variant, public_name(spec.dataset or ""), spec.score, spec.seed, spec.tag)
+    ours = (run.variant, public_name(run.dataset), run.split, run.experiment.seed, run.tag)
     same = [one for one in found if (one[0].variant, one[0].dataset, one[0].split, one[0].seed, one[0].tag) == ours]
     return max(same, key=lambda one: one[0].created, default=None)
 
@@ -332,13 +332,13 @@ def compared_line(problem: Problem, run: ExperimentRun, result: RunResult, befor
     """Say in a line what the training before scored beside this one, how the two differ, and where its model is."""
     name = f"{result.split}/{problem.objective}"
     scores = [f"{one.metrics[name]:.2f}" if name in one.metrics else "none" for one in (before, result)]
-    kept = {**run.spec.defaults, **before.settings}
+    kept = {**run.defaults, **before.settings}
     same_rows = kept.get("rows") == result.settings.get("rows")
     names = sorted((kept.keys() | result.settings.keys()) - {"rows"})
     others = {one: kept.get(one) for one in names if kept.get(one) != result.settings.get(one)}
     settings = f"with {describe_values(others)}" if others else "with the same settings"
-    folder = run.spec.folder.with_name(file.stem)
-    place = "this one has taken its place" if file == run.spec.results_file else f"its model is kept in {folder}"
+    folder = run.folder.with_name(file.stem)
+    place = "this one has taken its place" if file == run.results_file else f"its model is kept in {folder}"
     return (
         f"the training before of {result.dataset} (on {'the same' if same_rows else 'other'} rows, {settings}) had "
         f"{name.replace('/', ' ').replace('_', ' ')} {scores[0]}, this one {scores[1]}; {place}"
@@ -360,11 +360,11 @@ def print_end(
     """
     if not is_new:
         print("this training was finished before; its results are kept")
-        print_summary(result, run.spec, problem.card)  # which a new one has printed
+        print_summary(result, run)  # which a new one has printed
     print()
     for line in beside:
         print(line)
-    checkpoint = run.spec.checkpoint
+    checkpoint = run.checkpoint
     print(f"use it:\n    ctxzoo predict {checkpoint} {predicted}")
     if problem.card.pipeline_class is not None:
         print(f'or in Python:\n    import ctxzoo\n    print(ctxzoo.pipeline("{checkpoint}")({problem.called}))')

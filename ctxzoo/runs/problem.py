@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ctxzoo.hub.saved_model import SavedModel
     from ctxzoo.hub.task_card import TaskCard
     from ctxzoo.runs.beside import Baseline
-    from ctxzoo.runs.spec import RunSpec
     from ctxzoo.runs.train import ExperimentRun
     from ctxzoo.training.task import ZooTask
 
@@ -181,9 +180,13 @@ class Problem(ABC):
             return {}
         return dict(self.variants(experiment.model.architecture)[experiment.model.variant])
 
-    def spec(self, experiment: Experiment) -> RunSpec:
-        """Return the identity of a run."""
-        return replace(experiment.spec, implied=self.implied(experiment), folder_name=self.folder_name(experiment))
+    def part(self, experiment: Experiment) -> str:
+        """Return what names of files say beside variant, dataset, seed, fold and tag; empty: nothing."""
+        return experiment.data.part
+
+    def split(self, experiment: Experiment) -> str:
+        """Return the name of the split that the results file reports."""
+        return experiment.score
 
     def folder_name(self, experiment: Experiment) -> str | None:
         """Return the name of the folder of checkpoints, logs and pictures; None: that of the results file."""
@@ -260,8 +263,7 @@ class Problem(ABC):
         from ctxzoo.runs.finish import finish_run
 
         kept = self.per_example(task, data, tuple(scores))
-        push_to = run.experiment.run.push_to
-        finish_run(task, data, trainer, scores, run.spec, self.card, push_to, kept, run.card_options)
+        finish_run(task, data, trainer, scores, run, kept)
 
     def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
         """Return the simple models whose scores stand beside those of a user's model; none by default."""

@@ -4,33 +4,154 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ctxzoo.data.files import check_writable
+from ctxzoo.data.reading_notes import current_notes
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.results.result import RunResult, read_result
-from ctxzoo.runs.spec import RunSpec
+from ctxzoo.results.environment import command_line, hardware, peak_memory_mb, public_name, versions
+from ctxzoo.results.result import RunResult, finished_result, read_result, result_path
+from ctxzoo.runs.experiment import Experiment
 from ctxzoo.training.run_folder import LOCK, lock_run, telling_of_full_disk
 
 LOG = "log.txt"
 
 
 class Run(ABC):
-    """One training, fit or evaluation; other processes get it as a pickle.
+    """One training, fit or evaluation, and the names that follow from its experiment; processes get it as a pickle.
 
     Attributes:
         card: Card of the problem.
+        reads: Names of the settings of its experiment that decide the result; None: all.
     """
 
     card: ClassVar[TaskCard]
+    reads: ClassVar[tuple[str, ...] | None] = None
 
     if TYPE_CHECKING:  # a field of some, a property of others
 
         @property
-        def spec(self) -> RunSpec:
+        def experiment(self) -> Experiment:
             """The identity of the run."""
+
+    @property
+    def variant(self) -> str:
+        """Name of the model in results."""
+        return self.experiment.model.row or self.experiment.model.variant
+
+    @property
+    def dataset(self) -> str:
+        """What results are told to be of: Hub id, folder, file or "sample"."""
+        return self.experiment.data.named or self.experiment.data.dataset
+
+    @property
+    def split(self) -> str:
+        """Name of the split that the results file reports."""
+        return self.experiment.score
+
+    @property
+    def part(self) -> str:
+        """What names of files say beside variant, dataset, seed, fold and tag of the experiment; empty: nothing."""
+        return self.experiment.data.part
+
+    @property
+    def tag(self) -> str:
+        """What names of files say beside variant, dataset, seed and fold."""
+        return "-".join(part for part in (self.part, self.experiment.tag) if part)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What decides the result, as the results file tells it."""
+        return self._read(self.experiment.settings())
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Values of settings that a results file lacks."""
+        return self._read(self.experiment.class_defaults())
+
+    def _read(self, values: dict[str, Any]) -> dict[str, Any]:
+        reads = values if self.reads is None else self.reads
+        return {name: values[name] for name in reads if name in values}
+
+    @property
+    def implied(self) -> dict[str, Any]:
+        """Values that follow from the others, which results of earlier versions told too."""
+        return {}
+
+    @property
+    def results_file(self) -> Path:
+        """The results file that the finished run leaves."""
+        one = self.experiment
+        return result_path(
+            one.run.results_dir,
+            recipe=one.recipe,
+            variant=self.variant,
+            dataset=public_name(self.dataset),
+            split=self.split,
+            seed=one.seed,
+            fold=one.fold,
+            tag="-".join(part for part in (self.tag, one.run.content(one.data.rows)) if part),
+        )
+
+    @property
+    def folder(self) -> Path:
+        """The folder of checkpoints, logs and pictures."""
+        return Path(self.experiment.run.output_dir) / self.experiment.recipe / self.results_file.stem
+
+    @property
+    def checkpoint(self) -> Path:
+        """The folder of the finished model."""
+        return self.folder / "checkpoint"
+
+    def finished(self) -> RunResult | None:
+        """Return the results of the run, if they are there and are those of its settings; raises as `read_result`."""
+        return finished_result(self.results_file, self.settings, self.defaults, self.implied)
+
+    def result(
+        self,
+        *,
+        metrics: Mapping[str, float],
+        parameters: Mapping[str, int],
+        fingerprint: str,
+        seconds: float,
+        dataset: str | None = None,
+        split: str | None = None,
+        per_example: Mapping[str, Sequence[float]] | None = None,
+    ) -> RunResult:
+        """Return the content of the results file.
+
+        Args:
+            metrics, parameters: Arguments of `RunResult`.
+            fingerprint: Fingerprint of the content of the data.
+            seconds: Duration of the run.
+            dataset, split: What was scored; None: those of the run.
+            per_example: Argument of `RunResult`; None: none are kept.
+        """
+        one, source = self.experiment, public_name(dataset or self.dataset)
+        return RunResult(
+            recipe=one.recipe,
+            architecture=one.model.architecture,
+            variant=self.variant,
+            dataset=source,
+            split=split or self.split,
+            fold=one.fold,
+            seed=one.seed,
+            metrics=dict(metrics),
+            settings=self.settings,
+            parameters=dict(parameters),
+            command=command_line(),
+            commit=one.commit,
+            data={"source": source, "fingerprint": fingerprint},
+            hardware=hardware(),
+            versions=versions(),
+            wall_seconds=seconds,
+            peak_memory_mb=peak_memory_mb(),
+            tag=self.tag,
+            per_example={name: list(values) for name, values in (per_example or {}).items()},
+            reading=current_notes().counts(),
+        )
 
     @abstractmethod
     def work(self, *, resume: bool) -> None:
@@ -58,19 +179,19 @@ def execute(run: Run, *, resume: bool = False, quiet: bool = False) -> RunResult
             is full.
         ValueError, TrainingInterrupted: see the kind of run.
     """
-    spec = run.spec
-    done = spec.finished() if resume else None
+    done = run.finished() if resume else None
     if done is not None:
         return done
-    check_writable(spec.folder)
-    check_writable(Path(spec.results_dir), "--results_dir")
+    folder, file = run.folder, run.results_file
+    check_writable(folder)
+    check_writable(Path(run.experiment.run.results_dir), "--results_dir")
     with (
-        telling_of_full_disk(spec.folder),
-        lock_run(spec.folder / LOCK, "--output_dir"),
-        _printing_to(spec.folder / LOG if quiet else None),
+        telling_of_full_disk(folder),
+        lock_run(folder / LOCK, "--output_dir"),
+        _printing_to(folder / LOG if quiet else None),
     ):
         (run.quiet() if quiet else run).work(resume=resume)
-    return read_result(spec.results_file)
+    return read_result(file)
 
 
 @contextlib.contextmanager

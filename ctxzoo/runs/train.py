@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import lightning
@@ -15,7 +16,6 @@ from ctxzoo.runs.command_line import format_settings
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.run import Run
-from ctxzoo.runs.spec import RunSpec
 from ctxzoo.training.callbacks import SameSettings
 from ctxzoo.training.process_group import check_batches, in_first_process
 from ctxzoo.training.task import ZooTask
@@ -54,8 +54,21 @@ class ExperimentRun(Run):
         return self.problem.card
 
     @property
-    def spec(self) -> RunSpec:
-        return self.problem.spec(self.experiment)
+    def part(self) -> str:
+        return self.problem.part(self.experiment)
+
+    @property
+    def split(self) -> str:
+        return self.problem.split(self.experiment)
+
+    @property
+    def implied(self) -> dict[str, Any]:
+        return self.problem.implied(self.experiment)
+
+    @property
+    def folder(self) -> Path:
+        folder, name = super().folder, self.problem.folder_name(self.experiment)
+        return folder if name is None else folder.with_name(name)
 
     @property
     def trainer(self) -> TrainerSettings:
@@ -84,7 +97,7 @@ class ExperimentRun(Run):
             OSError, ValueError, FloatingPointError, TrainingInterrupted: see `Problem.train`.
         """
         text = format_settings(self.experiment, {}) if self.typed is None else self.typed
-        write_atomically(self.spec.folder / SETTINGS_FILE, text.encode())
+        write_atomically(self.folder / SETTINGS_FILE, text.encode())
         self.problem.train(self, resume=resume)
 
     def fit(self, *, resume: bool) -> None:
@@ -98,19 +111,19 @@ class ExperimentRun(Run):
         data = self.build_data()
         data.prepare_data()
         data.setup()
-        data.split_dataloader(self.spec.score)  # scored at the end: where there is none, an error now
-        last, best = (self.spec.folder / "lightning" / file for file in (LAST, BEST))
-        scored = tuple(split for split in dict.fromkeys(("validation", self.spec.score)) if split in data.splits)
+        data.split_dataloader(self.split)  # scored at the end: where there is none, an error now
+        last, best = (self.folder / "lightning" / file for file in (LAST, BEST))
+        scored = tuple(split for split in dict.fromkeys(("validation", self.split)) if split in data.splits)
         monitor = self.monitor if "validation" in scored else None  # None: the last is the best
         trainer = build_trainer(
             self.trainer,
-            self.spec.folder,
+            self.folder,
             monitor,
             lower_is_better=self.task_class.is_lower_better(monitor),
             resumed_with=self.same_when_resumed,
         )
         check_batches(data, scored, trainer.world_size)
-        lightning.seed_everything(self.spec.seed, verbose=False)
+        lightning.seed_everything(self.experiment.seed, verbose=False)
         task = self.build_task(data, trainer.world_size)
         go_on = resume and last.exists()
         if go_on:

@@ -130,7 +130,7 @@ def search_run(search: Search, *, minutes: float, seed: int, resume: bool, tell:
         best, other = _better(best, ended, search.lower_is_better)
         if other is not None:
             # Its results file is what is kept of it.
-            shutil.rmtree(search.run_of(other.settings, other.trial).spec.folder, ignore_errors=True)
+            shutil.rmtree(search.run_of(other.settings, other.trial).folder, ignore_errors=True)
         score = f"{search.name_of_score} {ended.score:.2f} in {ended.seconds:.0f} s"
         tell(f"trial {ended.number}: {changes}: {score}; best {best.score:.2f}")
     if best is None:
@@ -141,9 +141,9 @@ def search_run(search: Search, *, minutes: float, seed: int, resume: bool, tell:
     # Of a trial whose folder is gone it is a training anew, in the minutes of the whole search.
     kept_trial = Trial(name=TUNED, minutes=minutes, score="test")
     run = search.run_of(best.settings, kept_trial)
-    if run.spec.finished() is None and tried.spec.folder.is_dir():
-        shutil.rmtree(run.spec.folder, ignore_errors=True)
-        shutil.copytree(tried.spec.folder, run.spec.folder)
+    if run.finished() is None and tried.folder.is_dir():
+        shutil.rmtree(run.folder, ignore_errors=True)
+        shutil.copytree(tried.folder, run.folder)
         # It is trained already; no epoch is to follow where the budget ended it.
         run = search.run_of(best.settings, replace(kept_trial, minutes=0.0))
     return run
@@ -177,7 +177,7 @@ def _try(study: Study, drawn: Any, search: Search, number: int, seconds: float, 
         with watch_epochs(f"validation/{search.objective}", study.judge(drawn)):
             result = execute(run, resume=resume, quiet=True)
     except TrainingPruned as error:
-        shutil.rmtree(run.spec.folder, ignore_errors=True)
+        shutil.rmtree(run.folder, ignore_errors=True)
         ended = Ended(number, settings, time.monotonic() - began, None, str(error))
         study.end(drawn, ended, pruned=True)
     except (NonFiniteLossError, FloatingPointError, ValueError) as error:
@@ -220,15 +220,15 @@ class Study:
         self.distributions = {name: _distribution(values) for name, values in self.space.items()}
         epochs = int(self.own.get("epochs") or 1)
         self.every = -(-epochs // REPORTS)
-        spec = search.run_of(search.start, Trial(name="trials", minutes=minutes)).spec
+        run = search.run_of(search.start, Trial(name="trials", minutes=minutes))
         # Of several processes that train together each draws by itself, and the same.
         process = os.environ.get("LOCAL_RANK", "0")
         suffix = ".journal" if process == "0" else f"-{process}.journal"
-        self.file = spec.folder.with_name(spec.folder.name + suffix)
+        self.file = run.folder.with_name(run.folder.name + suffix)
         check_writable(self.file.parent)
         if not resume:
             self.file.unlink(missing_ok=True)
-        told_apart = json.dumps([spec.settings, repr(self.space), seed, search.objective], default=str, sort_keys=True)
+        told_apart = json.dumps([run.settings, repr(self.space), seed, search.objective], default=str, sort_keys=True)
         try:
             self.study = optuna.create_study(
                 storage=optuna.storages.JournalStorage(JournalFileBackend(str(self.file))),

@@ -24,7 +24,7 @@ def test_the_best_of_the_trials_stands_beside_the_usual_settings(
             yield Ended(number, settings, 30.0, score, "" if score is not None else "ended after 1 epoch")
 
     def scored(run: Any, *, quiet: bool) -> Any:
-        assert run.spec.score == "test"
+        assert run.split == "test"
         size, objective = run.experiment.model.hidden_size, run.problem.objective
         return SimpleNamespace(metrics={f"test/{objective}": float(size)})
 

@@ -191,8 +191,8 @@ def test_resume_finds_every_committed_result_of_an_encoder(
     found = set()
     for run in runs:
         for folder in (ROOT / "results", ROOT / "results" / "trials"):
-            file = folder / name / Path(run.spec.results_file).name
-            done = finished_result(file, run.spec.settings, run.spec.defaults, run.spec.implied)
-            if done is not None and done.architecture == run.spec.architecture:
+            file = folder / name / Path(run.results_file).name
+            done = finished_result(file, run.settings, run.defaults, run.implied)
+            if done is not None and done.architecture == run.experiment.model.architecture:
                 found.add(file)
     assert set(committed) - found == set()

@@ -12,7 +12,7 @@ import pytest
 
 from ctxzoo.results.result import RunResult, read_result, result_path
 from ctxzoo.runs import many
-from ctxzoo.runs.spec import RunSpec
+from ctxzoo.runs.run import Run
 from recipes import (
     embedding_evaluation,
     mr_contextualizer,
@@ -35,12 +35,12 @@ HARDWARE = ("precision", "threads")  # what may follow the machine
 
 
 @cache
-def specs(recipe: Any, dataset: str) -> dict[tuple[str, str, int | None], RunSpec]:
+def runs_of(recipe: Any, dataset: str) -> dict[tuple[str, str, int | None], Run]:
     """Variant, tag and fold to what the recipe runs on a dataset without further arguments."""
-    found: dict[tuple[str, str, int | None], RunSpec] = {}
+    found: dict[tuple[str, str, int | None], Run] = {}
 
     def gather(work: Any, runs: Any, *_: Any) -> Any:
-        found.update({(run.spec.variant, run.spec.tag, run.spec.fold): run.spec for run in runs})
+        found.update({(run.variant, run.tag, run.experiment.fold): run for run in runs})
         raise AskedError
 
     tables = [["--table", "2"], ["--table", "3"]] if recipe is mr_contextualizer else [[]]
@@ -57,12 +57,12 @@ def other_settings(recipe: Any, results: list[RunResult]) -> dict[str, list[str]
     """Results that have the variant and tag of the recipe's own cells, and the settings in which they differ."""
     found = {}
     for result in results:
-        spec = specs(recipe, result.dataset).get((result.variant, result.tag, result.fold))
-        if spec is None:
+        run = runs_of(recipe, result.dataset).get((result.variant, result.tag, result.fold))
+        if run is None:
             continue
-        told = {**spec.defaults, **result.settings}
-        names = {*spec.settings, *told} - set(HARDWARE)
-        differ = sorted(name for name in names if {**spec.implied, **spec.settings}.get(name) != told.get(name))
+        told = {**run.defaults, **result.settings}
+        names = {*run.settings, *told} - set(HARDWARE)
+        differ = sorted(name for name in names if {**run.implied, **run.settings}.get(name) != told.get(name))
         if differ:
             found[f"{result.dataset}, {result.variant}, fold {result.fold}"] = differ
     return found
@@ -109,12 +109,12 @@ def trainings_of(results: list[RunResult]) -> dict[str, RunResult]:
     }
 
 
-def word_vector_spec(variant: str, window: int) -> RunSpec:
+def word_vector_run(variant: str, window: int) -> Run:
     """What the recipe of word vectors runs without further arguments."""
-    asked: list[RunSpec] = []
+    asked: list[Run] = []
 
     def begin(run: Any, **_: Any) -> Any:
-        asked.append(run.spec)
+        asked.append(run)
         raise AskedError
 
     with pytest.MonkeyPatch.context() as patch, suppress(AskedError):
@@ -130,8 +130,8 @@ def other_word_vectors(results: list[RunResult]) -> list[str]:
         told = training.settings
         if training.tag != f"b{told['window']}":
             continue
-        spec = word_vector_spec(training.variant, told["window"])
-        own, told = {**spec.implied, **spec.settings}, {**spec.defaults, **spec.implied, **told}
+        run = word_vector_run(training.variant, told["window"])
+        own, told = {**run.implied, **run.settings}, {**run.defaults, **run.implied, **told}
         differ = [key for key in {*told, *own} - set(HARDWARE) if told.get(key) != own.get(key)]
         if differ:
             found.append(f"{name}: {', '.join(sorted(differ))}")
@@ -161,9 +161,9 @@ def test_word_vectors_are_evaluated_under_the_name_of_their_training() -> None:
 
 def test_misnamed_word_vectors_are_found() -> None:
     def training(tag: str, **changes: Any) -> RunResult:
-        spec = word_vector_spec("cbow", 20)
+        run = word_vector_run("cbow", 20)
         made = make_run("cbow", 1, recipe=word_vectors.BASE.recipe, dataset="someone/texts", tag=tag)
-        return replace(made, settings={**spec.settings, **changes})
+        return replace(made, settings={**run.settings, **changes})
 
     def evaluation(name: str, vectors: str, seed: int = 1) -> RunResult:
         told = {"architecture": "cbow", "window": 20, "name": name, "vectors": vectors, "task": "sentiment"}

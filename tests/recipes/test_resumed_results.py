@@ -16,7 +16,6 @@ import pytest
 from ctxzoo.results.result import VECTORS_CONTENT, RunResult, result_path
 from ctxzoo.runs import many
 from ctxzoo.runs.run import Run
-from ctxzoo.runs.spec import RunSpec
 from tests.support.committed_results import RESULTS, committed_results
 from tests.support.recipe_here import ask
 from tests.support.subprocesses import REPOSITORY_ROOT
@@ -75,17 +74,17 @@ def is_there(vectors: str) -> bool:
     return vectors == "none" or (vectors.startswith("model_cards/") and (REPOSITORY_ROOT / vectors).exists())
 
 
-def specs_of(command: str, monkeypatch: pytest.MonkeyPatch) -> list[RunSpec]:
+def runs_of(command: str, monkeypatch: pytest.MonkeyPatch) -> list[Run]:
     """What the recipe would run, in the folder of committed results."""
-    asked: list[RunSpec] = []
+    asked: list[Run] = []
 
     def begin(work: Any, runs: Sequence[Run], *rest: Any) -> Any:
-        asked.extend(run.spec for run in runs)
+        asked.extend(runs)
         raise AskedError
 
     def begin_one(run: Run, **options: Any) -> Any:
-        asked.append(run.spec)
-        return run.spec.finished()
+        asked.append(run)
+        return run.finished()
 
     _, script, *options = shlex.split(command)
     recipe = importlib.import_module(f"recipes.{Path(script).stem}")
@@ -103,15 +102,15 @@ def test_the_recorded_commands_would_repeat_no_run(recipe: str, monkeypatch: pyt
     commands = results_by_command(recipe)
     assert commands
     for command, results in commands.items():
-        specs = {spec.results_file: spec for spec in specs_of(command, monkeypatch)}
+        runs = {run.results_file: run for run in runs_of(command, monkeypatch)}
         for one in results:
             names = ("recipe", "variant", "dataset", "split", "seed", "fold", "tag")
             file = result_path(RESULTS, **{name: getattr(one, name) for name in names})
-            assert file in specs, f"{command} asks for no {file.name}"
-            assert specs[file].finished() == one, f"{command} would repeat {file.name}"
+            assert file in runs, f"{command} asks for no {file.name}"
+            assert runs[file].finished() == one, f"{command} would repeat {file.name}"
 
 
 def test_another_setting_would_repeat_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     command = next(iter(results_by_command("mr_contextualizer")))
-    (*specs,) = specs_of(f"{command} --batch_size 63", monkeypatch)
-    assert [spec.finished() for spec in specs] == [None] * len(specs)
+    (*runs,) = runs_of(f"{command} --batch_size 63", monkeypatch)
+    assert [run.finished() for run in runs] == [None] * len(runs)

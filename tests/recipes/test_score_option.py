@@ -64,8 +64,8 @@ def runs_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Se
 @pytest.mark.parametrize("name", SAMPLE)
 def test_the_split_reaches_every_run(name: str, runs_of: Callable[..., Sequence[Any]]) -> None:
     runs = runs_of(name, score="validation")
-    assert {run.spec.score for run in runs} == {"validation"}
-    assert all("-validation-seed0" in run.spec.results_file.name for run in runs)
+    assert {run.split for run in runs} == {"validation"}
+    assert all("-validation-seed0" in run.results_file.name for run in runs)
 
 
 def test_linear_baselines_of_documents_hold_out_what_the_neural_models_hold_out(

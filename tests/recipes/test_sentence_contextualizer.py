@@ -69,7 +69,7 @@ def test_the_scale_of_given_vectors_is_told(tmp_path: Path) -> None:
     write_vectors(tmp_path / "v.txt", small_vectors())
     plain = run_of(word_vectors=str(tmp_path / "v.txt"))
     scaled = run_of(word_vectors=str(tmp_path / "v.txt"), vectors_std=0.0577)
-    assert scaled.spec.settings == {**plain.spec.settings, "vectors_std": 0.0577}
+    assert scaled.settings == {**plain.settings, "vectors_std": 0.0577}
     data = scaled.build_data()
     data.setup()
     start = scaled.build_task(data, 1).model.get_input_embeddings().weight.detach()

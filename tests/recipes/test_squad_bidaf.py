@@ -308,7 +308,7 @@ def test_recorded_commands_would_repeat_no_run_but_of_the_earlier_start(monkeypa
     monkeypatch.setattr("ctxzoo.tasks.question_answering.data.refuse_missing_path", lambda *_: None)
     asked: dict[Path, RunResult | None] = {}
     monkeypatch.setattr(
-        "recipes.squad_bidaf.execute", lambda run, **_: asked.update({run.spec.results_file: run.spec.finished()})
+        "recipes.squad_bidaf.execute", lambda run, **_: asked.update({run.results_file: run.finished()})
     )
     refused, repeated = [], []
     for folder in ("results", "results/trials"):

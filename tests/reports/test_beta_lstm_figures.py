@@ -23,7 +23,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     music = music_run(folder, learning_rate=0.02)
     for run in (texts, music):
         execute(run)
-    return str(texts.spec.checkpoint), str(music.spec.checkpoint)
+    return str(texts.checkpoint), str(music.checkpoint)
 
 
 def rows(folder: Path, name: str) -> list[dict[str, str]]:

@@ -19,7 +19,7 @@ SENTENCE = "a sturdy lamp , but the box was late"
 def test_every_figure_is_made(tmp_path: Path) -> None:
     run = classifier_run(tmp_path, architecture="kernel_encoder", variant="mikan", position_dim=None, **SIZES)
     execute(run)
-    options = ("--checkpoint", str(run.spec.checkpoint), "--sentence", SENTENCE)
+    options = ("--checkpoint", str(run.checkpoint), "--sentence", SENTENCE)
     made = recipe_here(tmp_path, *options, name="context_encoder_figures")
     assert made.returncode == 0, made.stderr
     folder = tmp_path / "runs" / "context_encoder_figures"

@@ -20,7 +20,7 @@ from tests.tasks.sequences.test_session_run import run
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> str:
     training = run(tmp_path_factory.mktemp("figures"), learning_rate=0.02)
     execute(training)
-    return str(training.spec.checkpoint)
+    return str(training.checkpoint)
 
 
 def rows(folder: Path, name: str) -> list[dict[str, str]]:

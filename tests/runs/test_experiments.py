@@ -25,6 +25,7 @@ from ctxzoo.tasks.sequences.experiments import session_paper
 from ctxzoo.tasks.sequences.problem import SESSION_RECOMMENDATION
 from recipes.citeulike_hcrnn import STUDY
 from tests.support.own_trainings import each_problem
+from tests.support.plain_run import PlainRun
 
 DEFAULTS = Path(__file__).with_name("experiment_defaults.json")
 WORDS = "fill-mask"  # whose compiled loops have neither batches nor another optimizer, and several threads with chance
@@ -58,7 +59,7 @@ def test_settings_are_complete_flat_and_survive_a_results_file(problem: Problem,
     settings = experiment.settings()
     assert set(settings) == set(experiment.class_defaults())
     assert json.loads(json.dumps(settings)) == settings
-    result = experiment.changed(commit="0123abc").spec.result(
+    result = PlainRun(experiment.changed(commit="0123abc")).result(
         metrics={"test/nll": 1.0}, parameters={"total": 1, "trainable": 1}, fingerprint="test 0", seconds=1.0
     )
     write_result_file(result, tmp_path / "x.json")
@@ -306,7 +307,7 @@ def test_a_checkpoint_goes_on_with_its_own_fields(tmp_path: Path, monkeypatch: p
     (checkpoint,) = Path("runs").rglob("checkpoint")
     line = parse_own(SESSION_RECOMMENDATION, ["--data", "sample", "--init_from", str(checkpoint)])
     assert line.experiment.model.config() == {}
-    assert line.experiment.spec.variant == "continued"
+    assert PlainRun(line.experiment).variant == "continued"
     with pytest.raises(ValueError, match="hcrnn continued has no setting hidden_size"):
         parse_own(SESSION_RECOMMENDATION, ["--data", "sample", "--init_from", str(checkpoint), "--hidden_size", "9"])
     with pytest.raises(ValueError, match="leave --architecture and --variant out, it says them"):
@@ -318,6 +319,6 @@ def test_numbers_of_processes_tell_runs_apart(tmp_path: Path) -> None:
         recipe="trial", accelerator="cpu", results_dir=str(tmp_path), output_dir=str(tmp_path)
     )
     one, two = (ExperimentRun(SESSION_RECOMMENDATION, experiment.changed(devices=number)) for number in ("1", "2"))
-    assert (one.spec.settings["world_size"], two.spec.settings["world_size"]) == (1, 2)
-    assert one.spec.results_file == two.spec.results_file
-    assert one.spec.settings != two.spec.settings
+    assert (one.settings["world_size"], two.settings["world_size"]) == (1, 2)
+    assert one.results_file == two.results_file
+    assert one.settings != two.settings

@@ -35,9 +35,9 @@ def test_the_checkpoint_comes_first_then_the_results_then_the_pictures(
     run = tiny_run(tmp_path)
     with pytest.raises(RuntimeError, match="it breaks"):
         execute(run)
-    assert ((run.spec.folder / "checkpoint").is_dir(), len(read_results(run.spec.results_dir))) == left
+    assert ((run.folder / "checkpoint").is_dir(), len(read_results(run.experiment.run.results_dir))) == left
     if left[0]:
-        check_checkpoint_folder(run.spec.folder / "checkpoint")
+        check_checkpoint_folder(run.folder / "checkpoint")
 
 
 def test_the_title_of_the_scores_stays_on_one_line(
@@ -45,12 +45,12 @@ def test_the_title_of_the_scores_stays_on_one_line(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     run = tiny_run(tmp_path)
-    result = run.spec.result(
+    result = run.result(
         metrics={"validation/accuracy": 50.0, "test/accuracy": 40.0},
         parameters={"trainable": 1, "total": 1},
         fingerprint="",
         seconds=1.0,
         per_example=None,
     )
-    finish.print_summary(result, run.spec, run.card)
+    finish.print_summary(result, run)
     assert capsys.readouterr().out.splitlines()[0] == "contextualizer recurrent on sample, seed 0, fold 0"

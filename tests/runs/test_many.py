@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
 import pytest
 
-from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.result import RunResult
+from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, RunArgs
 from ctxzoo.runs.many import print_outcomes, run_folds, run_rows
-from ctxzoo.runs.spec import RunSpec
 from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
 from ctxzoo.tasks.text_classification.linear import linear_base
+from tests.support.plain_run import PlainRun
 from tests.support.result_tables import make_folds
 
 SCORES = {"mean": [79.0, 79.5, 79.5, 80.0, 80.0], "ours": [80.0, 81.5, 79.0, 82.0, 80.5]}
 
 
-@dataclass(frozen=True)
-class Job:
-    card: ClassVar[TaskCard] = TEXT_CLASSIFICATION
-
-    row: str
-    fold: int
-    seed: int = 0
-
-    @property
-    def spec(self) -> RunSpec:
-        told = {"recipe": "r", "architecture": "a", "commit": "0", "settings": {}, "results_dir": "results"}
-        return RunSpec(variant=self.row, dataset="d", seed=self.seed, fold=self.fold, **told)
+def job(row: str, fold: int) -> PlainRun:
+    model = ModelArgs(architecture="a", variant=row)
+    places = RunArgs(results_dir="results")
+    return PlainRun(Experiment(problem="p", recipe="r", data=DataArgs(dataset="d"), model=model, run=places, fold=fold))
 
 
-def work(job: Job) -> RunResult:
-    return replace(make_folds(SCORES[job.row])[job.fold], variant=job.row)
+def work(run: PlainRun) -> RunResult:
+    fold = run.experiment.fold
+    assert fold is not None
+    return replace(make_folds(SCORES[run.variant])[fold], variant=run.variant)
 
 
 @pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_results_belong_to_their_row(processes: int, capsys: pytest.CaptureFixture[str]) -> None:
-    runs = {f"the {row}": [Job(row, fold) for fold in range(2)] for row in SCORES}
+    runs = {f"the {row}": [job(row, fold) for fold in range(2)] for row in SCORES}
     found = run_folds(runs, work, processes=processes)
     assert list(found) == list(runs)
     for row, scores in SCORES.items():
@@ -49,7 +42,7 @@ def test_results_belong_to_their_row(processes: int, capsys: pytest.CaptureFixtu
 
 def test_two_rows_with_the_same_files_are_refused() -> None:
     with pytest.raises(ValueError, match="'a' and 'b' would both write results/r/mean-d-test-seed0-fold0"):
-        run_folds({"a": [Job("mean", 0)], "b": [Job("mean", 0)]}, work, processes=1)
+        run_folds({"a": [job("mean", 0)], "b": [job("mean", 0)]}, work, processes=1)
 
 
 def test_two_rows_of_one_name_are_refused() -> None:

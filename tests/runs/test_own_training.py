@@ -35,12 +35,12 @@ def test_other_rows_have_a_place_of_their_own_and_the_seed_reaches_every_part(
     both = [splits_named(problem, name) for name in ("data-0123", "data-4567")]
     experiment = own_experiment(problem, "mine.csv", seed=3)
     run, other = (ExperimentRun(problem, with_rows(experiment, splits)) for splits in both)
-    assert run.spec.folder != other.spec.folder
-    assert run.spec.results_file != other.spec.results_file
-    assert run.spec.folder.name.endswith("-seed3-data-0123")
+    assert run.folder != other.folder
+    assert run.results_file != other.results_file
+    assert run.folder.name.endswith("-seed3-data-0123")
     asked = experiment.changed(replace=True)
-    replaced = [ExperimentRun(problem, with_rows(asked, splits)).spec for splits in both]
+    replaced = [ExperimentRun(problem, with_rows(asked, splits)) for splits in both]
     assert replaced[0].folder == replaced[1].folder
     assert replaced[0].settings != replaced[1].settings  # so that neither is taken for the other where one is resumed
     own = training_of(run.experiment) if problem.name == "fill-mask" else run.build_data()
-    assert {run.spec.seed, run.trainer.seed, own.seed} == {3}
+    assert {run.experiment.seed, run.trainer.seed, own.seed} == {3}

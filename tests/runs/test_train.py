@@ -60,8 +60,8 @@ def test_fewer_batches_than_processes_are_refused_before_the_training(tmp_path):
 def test_a_second_run_of_one_name_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = classifier_run(tmp_path)
-    run.spec.folder.mkdir(parents=True)
-    with lock_run(run.spec.folder / LOCK, "--output_dir"), pytest.raises(RunLockedError, match="--output_dir"):
+    run.folder.mkdir(parents=True)
+    with lock_run(run.folder / LOCK, "--output_dir"), pytest.raises(RunLockedError, match="--output_dir"):
         execute(run)
 
 
@@ -70,10 +70,10 @@ def test_a_quiet_training_keeps_a_log_without_bars_and_its_settings(tmp_path, mo
     run = classifier_run(tmp_path, progress=True)
     execute(run, quiet=True)
     assert capsys.readouterr().out == ""
-    log = (run.spec.folder / "log.txt").read_text()
+    log = (run.folder / "log.txt").read_text()
     assert "checkpoint" in log
     assert "it/s" not in log
-    assert "progress: true" in (run.spec.folder / "experiment.yaml").read_text()
+    assert "progress: true" in (run.folder / "experiment.yaml").read_text()
 
 
 def test_validation_alone_is_scored_where_settings_are_chosen(tmp_path, monkeypatch):
@@ -88,8 +88,8 @@ def test_validation_alone_is_scored_where_settings_are_chosen(tmp_path, monkeypa
     assert set(asked) == {"validation"}
     assert result.split == "validation"
     assert {name.split("/")[0] for name in result.metrics if "/" in name} == {"train", "validation"}
-    assert run.spec.results_file.name == "mean-sample-validation-seed0.json"
-    assert "test, this checkpoint" not in (run.spec.checkpoint / "README.md").read_text()
+    assert run.results_file.name == "mean-sample-validation-seed0.json"
+    assert "test, this checkpoint" not in (run.checkpoint / "README.md").read_text()
 
 
 def test_no_validation_rows_to_score_are_told_before_the_training(tmp_path, monkeypatch):
@@ -104,8 +104,8 @@ def test_a_second_linear_run_of_one_name_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     of_sample = LinearRun.of(linear_base("r").changed(results_dir=str(tmp_path)), "bigram_nbsvm")
     run = LinearRun(TEXT_CLASSIFICATION, of_sample)
-    run.spec.folder.mkdir(parents=True)
-    with lock_run(run.spec.folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
+    run.folder.mkdir(parents=True)
+    with lock_run(run.folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
         execute(run)
 
 
@@ -128,11 +128,11 @@ def test_a_second_reader_of_one_name_is_refused(tmp_path):
 def test_a_training_with_other_settings_is_not_taken_for_the_one_to_resume(tmp_path):
     run = classifier_run(tmp_path)
     execute(run)
-    before = run.spec.results_file.read_bytes()
+    before = run.results_file.read_bytes()
     other = classifier_run(tmp_path, weight_decay=0.5)
     with pytest.raises(ValueError, match=r"weight_decay=0\.0, not 0\.5: resume with the same settings"):
         execute(other, resume=True)
-    assert run.spec.results_file.read_bytes() == before
+    assert run.results_file.read_bytes() == before
     assert execute(other).settings["weight_decay"] == 0.5
 
 
@@ -177,7 +177,7 @@ def test_the_seed_of_a_run_decides_weights_order_and_dropout(tmp_path, monkeypat
     model = AutoModelForSequenceClassification.from_config(
         AutoConfig.for_model(**run.problem.model_config(run.experiment, data))
     )
-    kept = torch.load(run.spec.folder / "lightning" / "best.ckpt", weights_only=True)["state_dict"]
+    kept = torch.load(run.folder / "lightning" / "best.ckpt", weights_only=True)["state_dict"]
     torch.testing.assert_close(kept["model.classifier.weight"], model.classifier.weight.detach())
     for step, (batch, (rows, drawn_with)) in enumerate(zip(data.train_dataloader(), seen, strict=False)):
         place = SimpleNamespace(global_step=step, world_size=1, global_rank=0)
@@ -189,9 +189,10 @@ def test_the_seed_of_a_run_decides_weights_order_and_dropout(tmp_path, monkeypat
 def test_a_finished_run_of_one_process_is_none_of_two(tmp_path):
     alone, both = classifier_run(tmp_path), classifier_run(tmp_path, devices=2)
     execute(alone)
-    assert alone.spec.finished() is not None
-    assert both.spec.finished() is None
-    assert both.spec.settings == {**alone.spec.settings, "world_size": 2}
-    assert replace(both, experiment=both.experiment.changed(devices="1")).spec == alone.spec
+    assert alone.finished() is not None
+    assert both.finished() is None
+    assert both.settings == {**alone.settings, "world_size": 2}
+    again = replace(both, experiment=both.experiment.changed(devices="1"))
+    assert (again.folder, again.finished()) == (alone.folder, alone.finished())
     with pytest.raises(ValueError, match="world_size=1, not 2: resume with the same settings"):
-        SameSettings(both.same_when_resumed).check(alone.spec.folder / "lightning" / "last.ckpt")
+        SameSettings(both.same_when_resumed).check(alone.folder / "lightning" / "last.ckpt")

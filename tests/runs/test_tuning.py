@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,6 @@ from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs import tuning
 from ctxzoo.runs.experiment import Experiment, OptimizerArgs, TrainerArgs
 from ctxzoo.runs.spaces import Between, widened
-from ctxzoo.runs.spec import RunSpec
 from ctxzoo.runs.tuning import TUNED, Search, Study, Trial, search_run
 from ctxzoo.tasks.text_classification.experiments import TextData, TextModel
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
@@ -25,6 +25,7 @@ from ctxzoo.training.callbacks import judges
 from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.task import NonFiniteLossError
 from tests.support.own_trainings import config_of, each_problem
+from tests.support.plain_run import PlainRun
 
 START = Experiment(
     problem="text-classification",
@@ -52,23 +53,21 @@ def presets(problem: Any) -> list[Any]:
     return found
 
 
+@dataclass(frozen=True)
+class TriedRun(PlainRun):
+    trial: Trial
+
+    @property
+    def tried(self) -> dict[str, Any]:
+        return self.experiment.values()
+
+
 def search_for(folder: Path, space: Mapping[str, Any], start: Any = START) -> Search:
     """A search whose runs are their settings and where they would be."""
 
-    def run_of(settings: Any, trial: Trial) -> Any:
-        spec = RunSpec(
-            recipe="planted",
-            architecture="lama",
-            variant="lama",
-            dataset="sample",
-            seed=0,
-            commit="",
-            settings=start.settings(),
-            tag=trial.name,
-            output_dir=str(folder / "runs"),
-            results_dir=str(folder / "results"),
-        )
-        return SimpleNamespace(spec=spec, settings=dict(settings.values()), trial=trial)
+    def run_of(settings: Experiment, trial: Trial) -> TriedRun:
+        places = {"output_dir": str(folder / "runs"), "results_dir": str(folder / "results")}
+        return TriedRun(settings.changed(recipe="planted", tag=trial.name, **places), trial)
 
     return Search(run_of=run_of, start=start, space=space, objective="accuracy", lower_is_better=False)
 
@@ -96,11 +95,11 @@ class Planted:
     def execute(self, run: Any, *, resume: bool, quiet: bool) -> Any:
         stops = len(self.tried) == self.most
         if not stops:
-            self.tried.append(run.settings)
+            self.tried.append(run.tried)
             self.epochs.append(0)
             self.clock += 1
-        run.spec.folder.mkdir(parents=True, exist_ok=True)
-        scores = self.score(run.settings)
+        run.folder.mkdir(parents=True, exist_ok=True)
+        scores = self.score(run.tried)
         for epoch, score in enumerate(scores):
             if stops and epoch == 1:
                 raise TrainingInterrupted("stopped")
@@ -224,12 +223,12 @@ def test_what_is_drawn_goes_to_where_scores_are_good_and_the_best_is_kept(carry_
     rates = [one["learning_rate"] for one in planted.tried]
     near = [[0.003 < rate < 0.03 for rate in part].count(True) for part in (rates[:10], rates[-10:])]
     assert near[1] > near[0]
-    assert run.settings["learning_rate"] == max(rates, key=lambda rate: peak({"learning_rate": rate}))
+    assert run.tried["learning_rate"] == max(rates, key=lambda rate: peak({"learning_rate": rate}))
     assert (run.trial.name, run.trial.score, run.trial.minutes) == (TUNED, "test", 0.0)
-    assert run.spec.folder.is_dir()
-    assert len([folder for folder in run.spec.folder.parent.iterdir() if folder.is_dir()]) == 2  # and the best trial's
+    assert run.folder.is_dir()
+    assert len([folder for folder in run.folder.parent.iterdir() if folder.is_dir()]) == 2  # and the best trial's
     assert said[0] == "trial 0: the settings as they are: validation accuracy 0.01 in 1 s; best 0.01"
-    assert said[-1] == f"30 trials in 0.5 min; the best has learning_rate {run.settings['learning_rate']:g}"
+    assert said[-1] == f"30 trials in 0.5 min; the best has learning_rate {run.tried['learning_rate']:g}"
 
 
 @pytest.mark.parametrize("stopped_after", [0, 1, 14])
@@ -281,8 +280,8 @@ def test_a_trial_that_is_worse_than_most_ends_early(carry_out: Callable[..., Any
     run, said = carry_out(planted, RATES, trials=8)
     assert planted.epochs[:7] == [8, 8, 8, 8, 8, 2, 8]  # judged once a quarter of the epochs is over
     assert said[5].endswith(": ended after 2 epochs with validation accuracy 0.20, worse than the median")
-    assert not run.spec.folder.with_name(run.spec.folder.name.replace(TUNED, "trial5")).exists()
-    assert run.settings["learning_rate"] == planted.tried[6]["learning_rate"]
+    assert not run.folder.with_name(run.folder.name.replace(TUNED, "trial5")).exists()
+    assert run.tried["learning_rate"] == planted.tried[6]["learning_rate"]
     assert carry_out(planted, RATES, trials=8, resume=True)[1] == said
 
 
@@ -295,7 +294,7 @@ def test_a_trial_without_a_finite_loss_fails_and_is_not_begun_again(carry_out: C
     planted = Planted(score)
     run, said = carry_out(planted, RATES, trials=6)
     assert said[0] == "trial 0: the settings as they are: the loss is nan"
-    assert run.settings["learning_rate"] < 0.01
+    assert run.tried["learning_rate"] < 0.01
     before = len(planted.tried)
     carry_out(planted, RATES, trials=1, resume=True)
     assert len(planted.tried) == before

@@ -61,6 +61,6 @@ def what_is_left(run: ExperimentRun) -> dict[str, Any]:
     kept = ("state_dict", "optimizer_states", "lr_schedulers", "epoch", "global_step")
     found = {}
     for file in (LAST, BEST):
-        state = torch.load(run.spec.folder / "lightning" / file, weights_only=True)
+        state = torch.load(run.folder / "lightning" / file, weights_only=True)
         found |= {f"{file} {name}": state[name] for name in kept}
     return found

@@ -64,11 +64,11 @@ def test_an_architecture_without_facts_for_its_card_is_refused_before_it_trains(
 
 
 def test_its_results_are_those_of_its_own_metric(run: ExperimentRun, result: RunResult) -> None:
-    assert read_result(run.spec.results_file) == result
+    assert read_result(run.results_file) == result
     assert set(result.metrics) >= {"test/rmse", "validation/rmse", "validation/epoch3/rmse", "epochs", "steps"}
     assert not any("accuracy" in name or "f1" in name for name in result.metrics)
     assert result.metrics["validation/epoch3/rmse"] < result.metrics["validation/epoch1/rmse"]
-    assert (run.spec.folder / "learning_curves.png").is_file()
+    assert (run.folder / "learning_curves.png").is_file()
 
 
 def test_its_best_epoch_is_the_one_with_the_lowest_error(tmp_path: Path) -> None:
@@ -82,18 +82,18 @@ def test_its_best_epoch_is_the_one_with_the_lowest_error(tmp_path: Path) -> None
 def test_its_folder_is_whole_without_a_tokenizer_and_gives_the_same_ratings(
     run: ExperimentRun, result: RunResult
 ) -> None:
-    names = check_checkpoint_folder(run.spec.checkpoint)
+    names = check_checkpoint_folder(run.checkpoint)
     assert "architecture.py" in names
     assert not any("tokenizer" in name for name in names)
-    content = json.loads((run.spec.checkpoint / "config.json").read_text())
+    content = json.loads((run.checkpoint / "config.json").read_text())
     assert content["auto_map"]["RatingForPairs"] == "architecture.RatingForPairs"
-    loaded = AutoHead("rating").from_pretrained(str(run.spec.checkpoint))
+    loaded = AutoHead("rating").from_pretrained(str(run.checkpoint))
     assert isinstance(loaded, RatingForPairs)
-    card = (run.spec.checkpoint / "README.md").read_text(encoding="utf-8")
+    card = (run.checkpoint / "README.md").read_text(encoding="utf-8")
     assert "pipeline" not in card
     assert "| root of the mean squared error |" in card
     names_of_card: dict[str, object] = {}
-    example, with_package, _ = python_blocks(card.replace("path/to/this/folder", str(run.spec.checkpoint)))
+    example, with_package, _ = python_blocks(card.replace("path/to/this/folder", str(run.checkpoint)))
     exec(example, names_of_card)
     users, items = (torch.tensor([names_of_card[name]]) for name in ("user", "item"))
     said = float(with_package.splitlines()[-1].removeprefix("# "))
@@ -102,13 +102,13 @@ def test_its_folder_is_whole_without_a_tokenizer_and_gives_the_same_ratings(
 
 
 def test_its_checkpoint_is_refused_with_a_file_too_many(run: ExperimentRun, result: RunResult) -> None:
-    (run.spec.checkpoint / "tokenizer.json").write_text("{}")
+    (run.checkpoint / "tokenizer.json").write_text("{}")
     with pytest.raises(CheckpointFolderError, match=r"holds tokenizer\.json"):
-        check_checkpoint_folder(run.spec.checkpoint)
+        check_checkpoint_folder(run.checkpoint)
 
 
 def test_commands(run: ExperimentRun, result: RunResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    checkpoint = str(run.spec.checkpoint)
+    checkpoint = str(run.checkpoint)
     assert main(["info", checkpoint]) == 0
     said = capsys.readouterr().out
     assert "RatingForPairs" in said
@@ -134,7 +134,7 @@ def test_commands(run: ExperimentRun, result: RunResult, tmp_path: Path, capsys:
 def test_options_of_other_problems_are_refused(
     run: ExperimentRun, result: RunResult, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["predict", str(run.spec.checkpoint), "--question", "who?"]) == 2
+    assert main(["predict", str(run.checkpoint), "--question", "who?"]) == 2
     said = capsys.readouterr().err
     assert "--question: for question-answering, but" in said
     assert "does rating; it takes --user, --item" in said
@@ -142,9 +142,9 @@ def test_options_of_other_problems_are_refused(
 
 def test_its_public_names_score_a_folder_and_a_model(run: ExperimentRun, result: RunResult) -> None:
     assert issubclass(rating_problem.RatingTask, ZooTask)
-    scores = rating_problem.evaluate(run.spec.checkpoint, "sample", progress=False)
+    scores = rating_problem.evaluate(run.checkpoint, "sample", progress=False)
     assert scores == {"rmse": pytest.approx(result.metrics["test/rmse"], rel=1e-5)}
-    model = RatingForPairs.from_pretrained(str(run.spec.checkpoint))
+    model = RatingForPairs.from_pretrained(str(run.checkpoint))
     assert rating_problem.evaluate(model, "sample", progress=False) == scores
     assert rating_problem.evaluate(model, "sample", "validation", progress=False) != scores
 
@@ -153,15 +153,15 @@ def test_a_problem_without_scores_is_refused(
     run: ExperimentRun, result: RunResult, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(Rating, "evaluate")
-    assert main(["evaluate", str(run.spec.checkpoint), "--dataset", "sample"]) == 2
+    assert main(["evaluate", str(run.checkpoint), "--dataset", "sample"]) == 2
     assert "does rating; evaluate takes checkpoints of question-answering, text-" in capsys.readouterr().err
 
 
 def test_a_problem_without_pipeline_and_explanations_says_what_to_use(run: ExperimentRun, result: RunResult) -> None:
     with pytest.raises(ValueError, match=r"does rating, for which there is no pipeline; .* RatingForPairs\.from_pretr"):
-        ctxzoo.pipeline(run.spec.checkpoint)
+        ctxzoo.pipeline(run.checkpoint)
     with pytest.raises(ValueError, match="does rating, which is not explained by words; expected a model of text-"):
-        ctxzoo.explain(run.spec.checkpoint, "a text")
+        ctxzoo.explain(run.checkpoint, "a text")
 
 
 def test_a_rate_that_follows_the_score_is_the_same_when_a_run_is_resumed(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,12 +18,13 @@ from ctxzoo.models.layers_beta_lstm_gates import GateStatistics
 from ctxzoo.models.ops_beta_lstm_gates import CELLS
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.results.result import RESULTS_DIR, write_result_file
+from ctxzoo.runs.experiment import Experiment, ModelArgs
 from ctxzoo.runs.run import Run
-from ctxzoo.runs.spec import RunSpec
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.polyphonic_music.card import CARD
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
 from ctxzoo.tasks.polyphonic_music.task import PolyphonicMusicTask
+from ctxzoo.training.arguments import SIZE, number
 from ctxzoo.training.scoring import score_splits, task_of
 from ctxzoo.training.task import model_inputs
 
@@ -162,6 +163,19 @@ def with_even_gates(model: PreTrainedModel) -> PreTrainedModel:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GatesModel(ModelArgs):
+    """The model whose gates are read.
+
+    Args:
+        samples: Argument of `gates_of_split`.
+        weights: Beginning of the SHA-256 of its weights.
+    """
+
+    samples: int = number(50, SIZE)
+    weights: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class GatesRun(Run):
     """The gates of a trained model, and of the same model before its training, on a split.
 
@@ -170,12 +184,13 @@ class GatesRun(Run):
     of a half, ``test/even_gates/nll``.
 
     Attributes:
-        recipe, commit, results_dir: Fields of `RunSpec`.
-        trained: The run whose checkpoint is read, and whose split is.
+        recipe, commit, results_dir: Values of its experiment.
+        trained: The run whose checkpoint is read, and whose data and split are.
         samples: Argument of `gates_of_split`.
     """
 
     card: ClassVar[TaskCard] = CARD
+    reads: ClassVar[tuple[str, ...]] = ("config_name", "samples", "weights")
 
     recipe: str
     commit: str
@@ -190,57 +205,52 @@ class GatesRun(Run):
         Raises:
             FileNotFoundError: there is none.
         """
-        trained = self.trained.spec
+        trained = self.trained
         file = trained.checkpoint / WEIGHTS
         if not file.is_file():
-            raise FileNotFoundError(f"no checkpoint in {trained.checkpoint}; train it with recipes/{trained.recipe}.py")
+            recipe = trained.experiment.recipe
+            raise FileNotFoundError(f"no checkpoint in {trained.checkpoint}; train it with recipes/{recipe}.py")
         return file
 
     @property
-    def spec(self) -> RunSpec:
-        """The identity of the run, to which the content of the weights belongs; raises as `weights` does."""
-        trained = self.trained.spec
-        return RunSpec(
-            recipe=self.recipe,
-            architecture=trained.architecture,
-            variant=trained.variant,
-            dataset=trained.dataset,
-            seed=trained.seed,
-            commit=self.commit,
-            settings={
-                "config_name": self.trained.experiment.settings()["config_name"],
-                "samples": self.samples,
-                "weights": sha256(self.weights)[:16],
-            },
-            score=trained.score,
-            tag=trained.tag,
-            output_dir=trained.output_dir,
-            results_dir=self.results_dir,
+    def experiment(self) -> Experiment:
+        """That of the training, with the weights as they are now in the place of what led to them; raises as `weights`
+        does.
+        """
+        trained = self.trained.experiment
+        model = GatesModel(
+            architecture=trained.model.architecture,
+            variant=trained.model.variant,
+            row=trained.model.row,
+            samples=self.samples,
+            weights=sha256(self.weights)[:16],
         )
+        places = trained.run.changed({"results_dir": self.results_dir})
+        return replace(trained, recipe=self.recipe, commit=self.commit, model=model, run=places)
 
     def work(self, *, resume: bool) -> None:
-        spec, started = self.spec, time.perf_counter()
+        started, split, seed = time.perf_counter(), self.split, self.experiment.seed
         data = self.trained.build_data()
         data.setup()
-        after = PolyphonicMusicTask.auto_class.from_pretrained(str(self.trained.spec.checkpoint))
-        before = start_of(after, spec.seed)
-        generator = torch.Generator().manual_seed(spec.seed)
+        after = PolyphonicMusicTask.auto_class.from_pretrained(str(self.trained.checkpoint))
+        before = start_of(after, seed)
+        generator = torch.Generator().manual_seed(seed)
         metrics: dict[str, float] = {}
         for model, prefix in ((after, ""), (before, "start/")):
-            layers = gates_of_split(model, data, spec.score, samples=self.samples, generator=generator)
-            for number, layer in enumerate(layers, start=1):
+            layers = gates_of_split(model, data, split, samples=self.samples, generator=generator)
+            for level, layer in enumerate(layers, start=1):
                 values = layer.metrics().items()
-                metrics |= {f"{spec.score}/layer{number}/{prefix}{name}": value for name, value in values}
+                metrics |= {f"{split}/layer{level}/{prefix}{name}": value for name, value in values}
         if CELLS[after.config.cell].gammas:
             for model, prefix in ((after, ""), (with_even_gates(after), "even_gates/")):
                 task = task_of(PolyphonicMusicTask, model)
-                scores = score_splits(task, data, (spec.score,), precision="32-true", accelerator="cpu", progress=False)
-                metrics |= {f"{spec.score}/{prefix}{name}": value for name, value in scores[spec.score].items()}
+                scores = score_splits(task, data, (split,), precision="32-true", accelerator="cpu", progress=False)
+                metrics |= {f"{split}/{prefix}{name}": value for name, value in scores[split].items()}
         numbers = sum(parameter.numel() for parameter in after.parameters())
-        result = spec.result(
+        result = self.result(
             metrics=metrics,
             parameters={"trainable": numbers, "total": numbers},
             fingerprint=data.fingerprint,
             seconds=time.perf_counter() - started,
         )
-        write_result_file(result, spec.results_file)
+        write_result_file(result, self.results_file)

@@ -312,11 +312,11 @@ class PretrainedEncoder(TextClassification):
         from ctxzoo.results.result import write_result_file
         from ctxzoo.runs.finish import training_result
 
-        with atomic_folder(run.spec.checkpoint) as new:
+        with atomic_folder(run.checkpoint) as new:
             save_weights(task.model, new, half=False)
             data.tokenizer.save_pretrained(new)
         # Last: a run whose results are there is taken for finished.
-        write_result_file(training_result(task, data, trainer, scores, run.spec, run.card), run.spec.results_file)
+        write_result_file(training_result(task, data, trainer, scores, run), run.results_file)
 
 
 def _fields_of(architecture: str) -> Mapping[str, Any]:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.results.result import RESULTS_DIR, write_result_file
-from ctxzoo.runs.experiment import Experiment
+from ctxzoo.results.result import RESULTS_DIR, path_of_parts, write_result_file
+from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, RunArgs
 from ctxzoo.runs.run import Run
-from ctxzoo.runs.spec import RunSpec
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.token_classification.experiments import on_corpus
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 from ctxzoo.tasks.word_embeddings.card import CARD
 from ctxzoo.tasks.word_embeddings.evaluations import EmbeddingTask, Evaluation, EvaluationOptions
+from ctxzoo.tasks.word_embeddings.experiments import PROBLEM
 from ctxzoo.word_vectors.safetensors_files import find_checkpoint
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
 
@@ -69,6 +70,53 @@ class EmbeddingSource:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EvaluationData(DataArgs):
+    """What word vectors are evaluated on; null: as the task, which has no such setting, does it.
+
+    Args:
+        dataset: Empty: what the task reads, one dataset or several.
+        task: Name of the task.
+        tags: Columns of tags, of POS induction.
+        restarts: Restarts, of POS induction.
+        evaluation_seed: Seed of what is drawn, of POS induction.
+        variance: Variance of the Gaussians, of POS induction.
+        means: Names of the means, of the means of texts.
+        folds: Number of folds, of the means of texts.
+    """
+
+    dataset: str = ""
+    task: str = ""
+    tags: tuple[str, ...] | None = None
+    restarts: int | None = None
+    evaluation_seed: int | None = None
+    variance: float | None = None
+    means: tuple[str, ...] | None = None
+    folds: int | None = None
+
+    def report(self) -> dict[str, Any]:
+        return {name: value for name, value in super().report().items() if value is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorModel(ModelArgs):
+    """Word vectors that are evaluated.
+
+    Args:
+        name: What tells them from others of the same architecture, window and seed; may be empty.
+        window: Words on each side that were read; null: nothing says so.
+        vectors: Name of the vectors.
+        vectors_fingerprint: Content of the vectors.
+        fold_digits: Whether words are looked up with digits as 0.
+    """
+
+    name: str = ""
+    window: int | None = None
+    vectors: str = ""
+    vectors_fingerprint: str = ""
+    fold_digits: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class EmbeddingRun(Run):
     """All that decides one results file.
 
@@ -82,6 +130,10 @@ class EmbeddingRun(Run):
     """
 
     card: ClassVar[TaskCard] = CARD
+    reads: ClassVar[tuple[str, ...]] = (
+        *("task", "tags", "restarts", "evaluation_seed", "variance", "means", "folds"),
+        *("name", "window", "vectors", "vectors_fingerprint", "fold_digits"),
+    )
 
     source: EmbeddingSource
     task: str
@@ -94,19 +146,30 @@ class EmbeddingRun(Run):
     show: Callable[[Evaluation], object] | None = None
 
     @property
-    def spec(self) -> RunSpec:
-        return RunSpec(
+    def experiment(self) -> Experiment:
+        told = {name: value for name, value in self.source.settings.items() if name != "architecture"}
+        architecture = FILE if told["window"] is None else ARCHITECTURE
+        return Experiment(
+            problem=PROBLEM,
             recipe=self.recipe,
-            architecture=FILE if self.source.settings["window"] is None else ARCHITECTURE,
-            variant=self.source.variant,
-            dataset=None,
+            data=EvaluationData(task=self.task, **self.evaluation.settings(self.options)),
+            model=VectorModel(architecture=architecture, variant=self.source.variant, **told),
+            run=RunArgs(output_dir=self.output_dir, results_dir=self.results_dir),
             seed=self.source.seed,
-            commit=self.commit,
-            settings={**self.source.settings, "task": self.task, **self.evaluation.settings(self.options)},
             tag="-".join(part for part in (self.source.name, self.task) if part),
-            output_dir=self.output_dir,
-            results_dir=self.results_dir,
+            commit=self.commit,
         )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Those of the experiment, and the architecture that made the vectors."""
+        return {**super().settings, "architecture": self.source.settings["architecture"]}
+
+    @property
+    def results_file(self) -> Path:
+        """The results file, whose name says nothing of the data, which a task may have several of."""
+        one = self.experiment
+        return path_of_parts(one.run.results_dir, one.recipe, (self.variant, f"seed{one.seed}", self.tag))
 
     def work(self, *, resume: bool) -> None:
         """Evaluate, and write the results file.
@@ -117,7 +180,7 @@ class EmbeddingRun(Run):
         vectors = self.source.vectors
         started = time.perf_counter()
         found = self.evaluation.run(vectors, self.options)
-        result = self.spec.result(
+        result = self.result(
             metrics=found.metrics,
             parameters={"trainable": 0, "total": vectors.vectors.numel()},
             fingerprint=found.fingerprint,
@@ -125,7 +188,7 @@ class EmbeddingRun(Run):
             dataset=found.dataset,
             split=found.split,
         )
-        write_result_file(result, self.spec.results_file)
+        write_result_file(result, self.results_file)
         if self.show is not None:
             self.show(found)
 
@@ -145,10 +208,8 @@ class EmbeddingTaggerRun(ExperimentRun):
     source: EmbeddingSource
 
     @property
-    def spec(self) -> RunSpec:
-        spec = super().spec
-        told = {**self.source.settings, **spec.settings, "word_vectors": spec.variant, "task": TAGGING}
-        return replace(spec, settings=told)
+    def settings(self) -> dict[str, Any]:
+        return {**self.source.settings, **super().settings, "word_vectors": self.variant, "task": TAGGING}
 
 
 def embedding_tagging_run(source: EmbeddingSource, experiment: Experiment) -> EmbeddingTaggerRun:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,6 @@ from ctxzoo.training.libraries import is_installed
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
-    from ctxzoo.runs.spec import RunSpec
     from ctxzoo.runs.train import ExperimentRun
 
 INSTALL = "pip install numba"
@@ -135,14 +134,15 @@ class WordEmbeddings(Problem, TaskCommands):
         usual = experiments.default().values()  # which were told though the checkpoint decided them
         return {**told, **{name: usual[name] for name in WORDS}}
 
-    def spec(self, experiment: Experiment) -> RunSpec:
-        """Return the identity of a run; of a dataset as it is the window and the split that is scored name files."""
-        spec, data = super().spec(experiment), experiment.data
-        if data.rows:
-            return spec
-        window = f"b{experiment.values()['window']}"
-        score = next(iter(self.scored(experiment)), experiment.values()["split"])
-        return replace(spec, tag="-".join(part for part in (window, spec.tag) if part), score=score)
+    def part(self, experiment: Experiment) -> str:
+        """Return the window, of which names of files say nothing where the rows are a user's."""
+        return "" if experiment.data.rows else f"b{experiment.values()['window']}"
+
+    def split(self, experiment: Experiment) -> str:
+        """Return the split that is scored at the end, of a dataset as it is the one that is trained on if none is."""
+        if experiment.data.rows:
+            return experiment.score
+        return next(iter(self.scored(experiment)), experiment.values()["split"])
 
     def scored(self, experiment: Experiment) -> tuple[str, ...]:
         """Return the names of the splits that are scored at the end."""

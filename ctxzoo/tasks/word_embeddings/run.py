@@ -58,7 +58,7 @@ def train_words(run: ExperimentRun, scored: Sequence[str], *, resume: bool) -> N
     tokenizer, model = build_tokenizer(experiment, corpus), build_model(experiment, corpus)
     name, progress = f"{experiment.model.variant}, seed {experiment.seed}", experiment.run.progress
     with _shown(name, progress, tell_time=experiment.run.tell_time and not progress) as report:
-        reached = _trainer(experiment, model, corpus, run.spec.folder, report).fit(resume=resume)
+        reached = _trainer(experiment, model, corpus, run.folder, report).fit(resume=resume)
     in_first_process(lambda: _finish(run, corpus, model, tokenizer, texts, reached))
 
 
@@ -160,21 +160,21 @@ def _finish(
         for split, text in texts.items()
         for name, value in word_prediction_scores(model, tokenizer, text.lines(), words=words).items()
     }
-    spec, options = run.spec, run.card_options or CardOptions()
+    options = run.card_options or CardOptions()
     result = _result(run, corpus, model, reached, scores)
     example = card_example(CARD, result.dataset, model=model, tokenizer=tokenizer, data=corpus, chosen=options.example)
     checkpoint = write_checkpoint_folder(
-        spec.checkpoint,
+        run.checkpoint,
         model=model,
         tokenizer=tokenizer,
         card=build_card(result, model.config, task=CARD, example=example, options=options),
         eval_results=eval_results_files(result, CARD),
     )
-    write_result_file(result, spec.results_file)
+    write_result_file(result, run.results_file)
     if scores:
-        print_summary(result, spec, CARD)
+        print_summary(result, run)
     else:
-        print(f"checkpoint {spec.checkpoint}")
+        print(f"checkpoint {run.checkpoint}")
     if (push_to := run.experiment.run.push_to) is not None:
         print(f"pushed: {push_folder(checkpoint, push_to)}")
 
@@ -198,7 +198,7 @@ def _result(
 ) -> RunResult:
     losses = {f"train/epoch{epoch}/loss": loss for epoch, loss in enumerate(reached.epoch_losses, start=1)}
     numbers = sum(parameter.numel() for parameter in model.parameters())
-    return run.spec.result(
+    return run.result(
         metrics={
             **scores,
             **{name: value for name, value in losses.items() if math.isfinite(value)},

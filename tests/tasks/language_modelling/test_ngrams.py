@@ -129,7 +129,7 @@ def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
         places = {"results_dir": str(tmp_path), "output_dir": str(tmp_path / "runs")}
         run = FloorRun(LANGUAGE_MODELLING, FloorRun.of(paper().changed(recipe="floors", commit="x", **places), name))
         result = execute(run)
-        assert read_result(run.spec.results_file) == result
+        assert read_result(run.results_file) == result
         assert result.metrics["test/perplexity"] == pytest.approx(math.exp(result.metrics["test/nll"]), rel=1e-4)
         found[name] = result.metrics["test/perplexity"]
     assert found["kneser_ney_5"] < found["bigram"] < found["unigram"]

@@ -34,13 +34,13 @@ def test_killed_and_resumed_it_is_the_same_bit_for_bit(cell: str, tmp_path: Path
     # A checkpoint is written behind every second step and at the end of an epoch.
     for step, written in ((3, 2), (6, 6), (9, 8)):
         assert execute_apart(killed_at(killed, step)) == -signal.SIGKILL
-        last = torch.load(killed.spec.folder / "lightning" / LAST, weights_only=True)
+        last = torch.load(killed.folder / "lightning" / LAST, weights_only=True)
         assert last["global_step"] == written  # what came behind it is done again
         assert len(last[CARRIED]) == 2  # layers
-        assert not killed.spec.results_file.exists()
+        assert not killed.results_file.exists()
     assert execute_apart(killed) == 0
     assert differences(what_is_left(killed), expected) == []
-    carried = [torch.load(one.spec.folder / "lightning" / LAST, weights_only=True)[CARRIED] for one in (whole, killed)]
+    carried = [torch.load(one.folder / "lightning" / LAST, weights_only=True)[CARRIED] for one in (whole, killed)]
     assert differences(*carried) == []
     first, second = (execute(one, resume=True) for one in (whole, killed))
     scores = [name for name in first.metrics if name.startswith(("test/", "validation/"))]

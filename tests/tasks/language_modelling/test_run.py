@@ -64,7 +64,7 @@ def test_it_learns_and_leaves_its_scores(finished: tuple[ExperimentRun, RunResul
     assert metrics["test/perplexity"] == pytest.approx(math.exp(metrics["test/nll"]), rel=1e-4)
     assert metrics["test/unknown_words"] == 0.0
     assert metrics["steps"] == 3 * math.ceil(words_of_training(one) // 10 / 20)
-    assert (one.spec.folder / "learning_curves.png").read_bytes()[:4] == b"\x89PNG"
+    assert (one.folder / "learning_curves.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def words_of_training(one: ExperimentRun) -> int:
@@ -75,15 +75,15 @@ def words_of_training(one: ExperimentRun) -> int:
 
 def test_a_checkpoint_scores_as_its_run_did(finished: tuple[ExperimentRun, RunResult]) -> None:
     one, result = finished
-    scores = evaluate(one.spec.checkpoint, "sample", progress=False, accelerator="cpu", batch_size=50)
+    scores = evaluate(one.checkpoint, "sample", progress=False, accelerator="cpu", batch_size=50)
     assert scores["perplexity"] == pytest.approx(result.metrics["test/perplexity"], rel=1e-4)
-    model = AutoModelForCausalLM.from_pretrained(one.spec.checkpoint)
+    model = AutoModelForCausalLM.from_pretrained(one.checkpoint)
     with pytest.raises(ValueError, match="was given without its tokenizer"):
         evaluate(model, "sample", progress=False)
 
 
 def test_its_checkpoint_generates_until_the_end_mark(finished: tuple[ExperimentRun, RunResult]) -> None:
-    checkpoint = finished[0].spec.checkpoint
+    checkpoint = finished[0].checkpoint
     names = check_checkpoint_folder(checkpoint)
     assert "generation_config.json" not in names
     model, tokenizer = (kind.from_pretrained(checkpoint) for kind in (AutoModelForCausalLM, AutoTokenizer))
@@ -99,7 +99,7 @@ def test_its_checkpoint_generates_until_the_end_mark(finished: tuple[ExperimentR
 def test_the_program_of_its_card_runs(
     finished: tuple[ExperimentRun, RunResult], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    checkpoint = finished[0].spec.checkpoint
+    checkpoint = finished[0].checkpoint
     card = (checkpoint / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(checkpoint))
     example, with_package, _ = python_blocks(card)
     names: dict[str, object] = {}
@@ -113,7 +113,7 @@ def test_commands(
     finished: tuple[ExperimentRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one, result = finished
-    checkpoint = str(one.spec.checkpoint)
+    checkpoint = str(one.checkpoint)
     assert main(["verify", checkpoint]) == 0
     assert main(["info", checkpoint]) == 0
     assert "words: " in capsys.readouterr().out
@@ -147,7 +147,7 @@ def test_commands(
 
 
 def test_several_columns_are_read_one_after_another(finished: tuple[ExperimentRun, RunResult], tmp_path: Path) -> None:
-    checkpoint, scores, out = str(finished[0].spec.checkpoint), tmp_path / "scores.json", tmp_path / "out.json"
+    checkpoint, scores, out = str(finished[0].checkpoint), tmp_path / "scores.json", tmp_path / "out.json"
     (tmp_path / "rows.csv").write_text("more,begin\nsaw the baker,the man\nbaker,a\n")
     (tmp_path / "lines.txt").write_text("the man saw the baker\na baker\n")
     both = ["--text_column", "begin", "more"]
@@ -175,7 +175,7 @@ def test_several_columns_are_read_one_after_another(finished: tuple[ExperimentRu
 def test_what_predict_does_not_take(
     finished: tuple[ExperimentRun, RunResult], options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["predict", str(finished[0].spec.checkpoint), *options]) == 2
+    assert main(["predict", str(finished[0].checkpoint), *options]) == 2
     assert message in capsys.readouterr().err
 
 

@@ -17,7 +17,7 @@ from tests.tasks.language_modelling.test_run import run
 def test_it_opens_in_three_ways(tmp_path: Path) -> None:
     training = run(tmp_path, "bibeta5", epochs=2, learning_rate=0.03)
     execute(training)
-    folder = training.spec.checkpoint
+    folder = training.checkpoint
     assert len(check_card(folder, folder).split()) >= 3
 
     model, tokenizer = (kind.from_pretrained(folder) for kind in (AutoModelForCausalLM, AutoTokenizer))

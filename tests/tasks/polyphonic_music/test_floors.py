@@ -63,7 +63,7 @@ def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
         places = {"results_dir": str(tmp_path), "output_dir": str(tmp_path / "runs")}
         run = FloorRun(POLYPHONIC_MUSIC, FloorRun.of(paper().changed(recipe="floors", commit="x", **places), name))
         result = execute(run)
-        assert read_result(run.spec.results_file) == result
+        assert read_result(run.results_file) == result
         found[name] = result
     assert found["key_markov"].metrics["test/nll"] < found["key_frequency"].metrics["test/nll"] - 1
     assert [one.parameters["total"] for one in found.values()] == [88, 176]

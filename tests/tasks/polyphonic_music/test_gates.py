@@ -104,9 +104,9 @@ def test_the_start_is_that_of_the_training(tmp_path: Path) -> None:
     training = run(tmp_path, learning_rate=0.02)
     data = training.build_data()
     data.setup()
-    lightning.seed_everything(training.spec.seed, verbose=False)
+    lightning.seed_everything(training.experiment.seed, verbose=False)
     first = training.build_task(data, 1).model
-    again = start_of(first, training.spec.seed)
+    again = start_of(first, training.experiment.seed)
     for name, value in first.state_dict().items():
         assert torch.equal(again.state_dict()[name], value), name
     assert not torch.equal(start_of(first, 1).classifier.weight, first.classifier.weight)
@@ -127,7 +127,7 @@ def test_a_run_tells_both_and_is_kept_until_the_weights_are_others(tmp_path: Pat
         assert before == pytest.approx(-0.22, abs=0.05)
         assert -1 < after < 1
         assert after != before
-    assert result.metrics["test/nll"] == pytest.approx(read_result(training.spec.results_file).metrics["test/nll"])
+    assert result.metrics["test/nll"] == pytest.approx(read_result(training.results_file).metrics["test/nll"])
     assert result.metrics["test/even_gates/nll"] != result.metrics["test/nll"]
     assert execute(gates, resume=True) == result
     execute(replace(training, experiment=training.experiment.changed(learning_rate=0.04)))

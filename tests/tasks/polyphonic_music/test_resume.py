@@ -41,9 +41,9 @@ def test_killed_and_resumed_it_is_the_same_bit_for_bit(cell: str, hidden_size: i
     # A checkpoint is written behind every second step and at the end of an epoch.
     for step, written in ((3, 2), (5, 5), (9, 8)):
         assert execute_apart(killed_at(killed, step)) == -signal.SIGKILL
-        last = torch.load(killed.spec.folder / "lightning" / LAST, weights_only=True)
+        last = torch.load(killed.folder / "lightning" / LAST, weights_only=True)
         assert last["global_step"] == written  # what came behind it is done again
-        assert not killed.spec.results_file.exists()
+        assert not killed.results_file.exists()
     assert execute_apart(killed) == 0
     assert differences(what_is_left(killed), expected) == []
     first, second = (execute(one, resume=True) for one in (whole, killed))

@@ -48,11 +48,11 @@ def test_it_learns_and_leaves_its_scores(finished: tuple[ExperimentRun, RunResul
     assert result.settings["kl_lambda"] == 1e-3
     assert result.tag == ""
     for picture in ("roll.png", "learning_curves.png"):
-        assert (one.spec.folder / picture).read_bytes()[:4] == b"\x89PNG"
+        assert (one.folder / picture).read_bytes()[:4] == b"\x89PNG"
 
 
 def test_its_checkpoint_has_no_tokenizer(finished: tuple[ExperimentRun, RunResult], tmp_path: Path) -> None:
-    checkpoint = finished[0].spec.checkpoint
+    checkpoint = finished[0].checkpoint
     names = check_checkpoint_folder(checkpoint)
     assert "modeling_beta_lstm.py" in names
     assert not any("token" in name for name in names)
@@ -70,7 +70,7 @@ def test_its_checkpoint_has_no_tokenizer(finished: tuple[ExperimentRun, RunResul
 def test_the_programs_of_its_card_run(
     finished: tuple[ExperimentRun, RunResult], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checkpoint = finished[0].spec.checkpoint
+    checkpoint = finished[0].checkpoint
     card = (checkpoint / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(checkpoint))
     example, with_package, _ = python_blocks(card)
     names: dict[str, object] = {}
@@ -83,8 +83,8 @@ def test_another_head_of_transformers_gives_the_same_scores(finished: tuple[Expe
     from ctxzoo.tasks.polyphonic_music import evaluate
 
     one, result = finished
-    model = AutoModelForTokenClassification.from_pretrained(one.spec.checkpoint)
-    for checkpoint in (one.spec.checkpoint, model):
+    model = AutoModelForTokenClassification.from_pretrained(one.checkpoint)
+    for checkpoint in (one.checkpoint, model):
         scores = evaluate(checkpoint, "sample", progress=False, accelerator="cpu")
         assert scores["nll"] == pytest.approx(result.metrics["test/nll"], rel=1e-6)
 
@@ -93,7 +93,7 @@ def test_commands(
     finished: tuple[ExperimentRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one, result = finished
-    checkpoint = str(one.spec.checkpoint)
+    checkpoint = str(one.checkpoint)
     assert main(["verify", checkpoint]) == 0
     assert main(["info", checkpoint]) == 0
     assert "keys: reads 88, predicts 88" in capsys.readouterr().out
@@ -154,7 +154,7 @@ def test_what_predict_does_not_take(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "songs.jsonl").write_text('{"notes": [[1], [2]]}\n')
-    assert main(["predict", str(finished[0].spec.checkpoint), *options]) == 2
+    assert main(["predict", str(finished[0].checkpoint), *options]) == 2
     assert message in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["songs.jsonl"]
 
@@ -166,7 +166,7 @@ def test_resumed_with_drawn_gates_it_is_the_same_bit_for_bit(tmp_path: Path) -> 
     execute(whole)
     execute(run(tmp_path / "halves", epochs=1, **changes))
     execute(halves, resume=True)
-    first, second = (load_file(one.spec.checkpoint / "model.safetensors") for one in (whole, halves))
+    first, second = (load_file(one.checkpoint / "model.safetensors") for one in (whole, halves))
     assert set(first) == set(second)
     assert all(torch.equal(first[name], second[name]) for name in first)
     once = load_file(execute_and_return(run(tmp_path / "once", epochs=1, **changes)))
@@ -175,7 +175,7 @@ def test_resumed_with_drawn_gates_it_is_the_same_bit_for_bit(tmp_path: Path) -> 
 
 def execute_and_return(one: ExperimentRun) -> Path:
     execute(one)
-    return one.spec.checkpoint / "model.safetensors"
+    return one.checkpoint / "model.safetensors"
 
 
 def test_the_rate_is_divided_when_an_epoch_is_worse_than_those_before(
@@ -187,7 +187,7 @@ def test_the_rate_is_divided_when_an_epoch_is_worse_than_those_before(
         monkeypatch.setattr(MusicScores, "compute", lambda _, found=found: {"nll": found(), "frame_accuracy": 0.0})
         one = run(tmp_path / str(divide_by), "lstm", epochs=4, divide_by=divide_by, divide_after=2)
         execute(one)
-        state = torch.load(one.spec.folder / "lightning" / "last.ckpt", weights_only=True)
+        state = torch.load(one.folder / "lightning" / "last.ckpt", weights_only=True)
         # The second epoch is worse too, but never divides; the third is not; the fourth is, the last.
         assert state["optimizer_states"][0]["param_groups"][0]["lr"] == pytest.approx(2e-3 / divide_by**divided)
         assert state["epoch"] == 3
@@ -195,5 +195,5 @@ def test_the_rate_is_divided_when_an_epoch_is_worse_than_those_before(
 
 def test_gates_may_have_their_means_in_training(tmp_path: Path) -> None:
     drawn, means = run(tmp_path), run(tmp_path, gate_sampling="mean")
-    assert [one.spec.settings["gate_sampling"] for one in (drawn, means)] == ["auto", "mean"]
+    assert [one.settings["gate_sampling"] for one in (drawn, means)] == ["auto", "mean"]
     assert [one.experiment.model.config().get("gate_sampling") for one in (drawn, means)] == [None, "mean"]

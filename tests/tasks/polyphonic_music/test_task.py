@@ -180,7 +180,7 @@ def test_settings_of_a_run():
 
     assert config_of(run("piano_midi").experiment)["kl_lambda"] == 1e-3
     assert config_of(run("piano_midi", kl_lambda=0.5).experiment)["kl_lambda"] == 0.5
-    assert run("piano_midi").spec.results_file.name == "bibeta5_prior-polyphonic_music-test-seed3-piano_midi-own.json"
+    assert run("piano_midi").results_file.name == "bibeta5_prior-polyphonic_music-test-seed3-piano_midi-own.json"
     assert config_of(run("sample", "lstm", hidden_size=9, num_layers=1).experiment)["hidden_size"] == 9
     assert run("sample").trainer.gradient_clip == 1.0
     assert run("sample").experiment.data.batch_size == 1

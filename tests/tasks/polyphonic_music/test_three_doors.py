@@ -80,7 +80,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult
     result = execute(training)
     settings = {**result.settings, "config_name": "jsb_chorales"}
     told = replace(result, dataset="ctxzoo-data/polyphonic_music", settings=settings, tag="jsb_chorales")
-    publish(folder / "chorales", training.spec.checkpoint, Entry(result=write_result(told, folder / "told")))
+    publish(folder / "chorales", training.checkpoint, Entry(result=write_result(told, folder / "told")))
     return folder / "chorales", told
 
 

@@ -50,7 +50,7 @@ def test_it_learns_and_leaves_its_scores(finished: tuple[ExperimentRun, RunResul
     one, result = finished
     assert result.metrics["validation/rmse"] < 0.8 * result.metrics["validation/epoch1/rmse"]
     for picture in ("learning_curves.png", "predictions.png"):
-        assert (one.spec.folder / picture).read_bytes()[:4] == b"\x89PNG"
+        assert (one.folder / picture).read_bytes()[:4] == b"\x89PNG"
 
 
 def test_it_learns_from_parts_of_the_rows(tmp_path: Path) -> None:
@@ -58,17 +58,17 @@ def test_it_learns_from_parts_of_the_rows(tmp_path: Path) -> None:
     result = execute(one)
     assert (result.metrics["epochs"], result.metrics["steps"]) == (15, 45)
     assert result.settings["rows_per_step"] == 40
-    assert run(tmp_path).spec.settings["rows_per_step"] is None
+    assert run(tmp_path).settings["rows_per_step"] is None
     assert result.metrics["train/epoch15/loss"] < 0.8 * result.metrics["train/epoch1/loss"]
     assert result.metrics["test/r2"] > 0.4
     from ctxzoo.hub.saved_model import load_saved_model
 
-    assert len(load_saved_model(str(one.spec.checkpoint))[0].context.rows) == 120  # all of training, not a part
+    assert len(load_saved_model(str(one.checkpoint))[0].context.rows) == 120  # all of training, not a part
 
 
 def test_its_checkpoint_knows_scaling_and_training_rows(finished: tuple[ExperimentRun, RunResult]) -> None:
     one, result = finished
-    checkpoint = one.spec.checkpoint
+    checkpoint = one.checkpoint
     assert "tokenization_word.py" not in check_checkpoint_folder(checkpoint)
     scores = evaluate(checkpoint, "sample", progress=False, accelerator="cpu")
     assert scores["rmse"] == pytest.approx(result.metrics["test/rmse"], rel=1e-5)
@@ -92,7 +92,7 @@ def test_its_checkpoint_knows_scaling_and_training_rows(finished: tuple[Experime
 def test_the_programs_of_its_card_run(
     finished: tuple[ExperimentRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    checkpoint = finished[0].spec.checkpoint
+    checkpoint = finished[0].checkpoint
     card = (checkpoint / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(checkpoint))
     example, with_package, without_package = python_blocks(card)
     names: dict[str, object] = {}
@@ -107,7 +107,7 @@ def test_the_programs_of_its_card_run(
 def test_commands(
     finished: tuple[ExperimentRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    checkpoint = str(finished[0].spec.checkpoint)
+    checkpoint = str(finished[0].checkpoint)
     assert main(["verify", checkpoint]) == 0
     assert main(["info", checkpoint]) == 0
     assert "features: 3; training rows that it keeps: 120" in capsys.readouterr().out

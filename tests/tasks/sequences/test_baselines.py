@@ -68,7 +68,7 @@ def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
     usual = session_paper("hcrnn", "hcrnn1").changed(recipe="session_floors", commit="0123abc", **places)
     run = CountedSessions(SESSION_RECOMMENDATION, CountedSessions.of(usual, "markov"))
     execute(run)
-    result = read_result(run.spec.results_file)
+    result = read_result(run.results_file)
     assert set(result.metrics) == {"test/recall_at_10", "test/mrr_at_10", "test/recall_at_20", "test/mrr_at_20"}
     assert result.metrics["test/recall_at_20"] > 80
 
@@ -81,7 +81,7 @@ def test_those_of_events_leave_their_scores(baseline: str, recall: float, tmp_pa
     one = CountedEvents(NEXT_EVENT, CountedEvents.of(usual, baseline))
     result = execute(one)
     assert result.metrics["test/recall_at_1"] == pytest.approx(recall, abs=0.01)
-    assert read_result(one.spec.results_file).metrics == pytest.approx(result.metrics, rel=1e-5)
+    assert read_result(one.results_file).metrics == pytest.approx(result.metrics, rel=1e-5)
 
 
 @pytest.mark.data

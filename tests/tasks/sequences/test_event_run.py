@@ -44,12 +44,12 @@ def test_it_learns_and_leaves_its_scores(finished: tuple[ExperimentRun, RunResul
     assert result.metrics["test/recall_at_1"] > 50  # what is frequent has 46.6
     assert "event_names" not in result.settings
     for picture in ("learning_curves.png", "time_kernel.png"):
-        assert (one.spec.folder / picture).read_bytes()[:4] == b"\x89PNG"
+        assert (one.folder / picture).read_bytes()[:4] == b"\x89PNG"
 
 
 def test_its_checkpoint_knows_names_and_clock(finished: tuple[ExperimentRun, RunResult]) -> None:
     one, result = finished
-    checkpoint = one.spec.checkpoint
+    checkpoint = one.checkpoint
     assert "tokenization_word.py" not in check_checkpoint_folder(checkpoint)
     config = json.loads((checkpoint / "config.json").read_text())
     assert config["time_unit"] == pytest.approx(190_650.8, abs=0.1)
@@ -63,13 +63,13 @@ def test_its_checkpoint_knows_names_and_clock(finished: tuple[ExperimentRun, Run
 
 @pytest.mark.slow
 def test_it_opens_in_three_ways(finished: tuple[ExperimentRun, RunResult], tmp_path: Path) -> None:
-    check_doors(finished[0].spec.checkpoint, tmp_path)
+    check_doors(finished[0].checkpoint, tmp_path)
 
 
 def test_commands(
     finished: tuple[ExperimentRun, RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    checkpoint = str(finished[0].spec.checkpoint)
+    checkpoint = str(finished[0].checkpoint)
     assert main(["verify", checkpoint]) == 0
     assert main(["info", checkpoint]) == 0
     assert "events: 5, with their names" in capsys.readouterr().out
@@ -111,7 +111,7 @@ def test_typed_histories() -> None:
 def test_the_picture_is_of_the_kernel(finished: tuple[ExperimentRun, RunResult]) -> None:
     from ctxzoo.hub.saved_model import load_saved_model
 
-    model, _ = load_saved_model(str(finished[0].spec.checkpoint))
+    model, _ = load_saved_model(str(finished[0].checkpoint))
     kernel, power, gaps = time_kernel(model, HISTORY, TIMES)
     assert np.allclose((power * gaps).sum(axis=-1), kernel, atol=1e-5)
     assert np.linalg.eigvalsh(kernel).min() > -1e-5

@@ -47,12 +47,12 @@ def test_it_learns_and_leaves_its_scores(finished: tuple[ExperimentRun, RunResul
     assert result.metrics["test/recall_at_20"] > 55  # what is popular has 33
     assert "item_names" not in result.settings
     for picture in ("learning_curves.png", "drift.png"):
-        assert (one.spec.folder / picture).read_bytes()[:4] == b"\x89PNG"
+        assert (one.folder / picture).read_bytes()[:4] == b"\x89PNG"
 
 
 def test_its_checkpoint_knows_the_names(finished: tuple[ExperimentRun, RunResult]) -> None:
     one, result = finished
-    checkpoint = one.spec.checkpoint
+    checkpoint = one.checkpoint
     assert {"modeling_hcrnn.py", "modeling_session.py"} <= set(check_checkpoint_folder(checkpoint))
     found = recommend(checkpoint, ["tea 1", "tea 2", "tea 3"], k=48)
     assert sum(probability for _, probability in found) == pytest.approx(1, abs=1e-5)
@@ -72,7 +72,7 @@ def one_data(one: ExperimentRun):  # type: ignore[no-untyped-def]
 def test_the_programs_of_its_card_run(
     finished: tuple[ExperimentRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    checkpoint = finished[0].spec.checkpoint
+    checkpoint = finished[0].checkpoint
     card = (checkpoint / "README.md").read_text(encoding="utf-8").replace("path/to/this/folder", str(checkpoint))
     assert "| recall@20 |" in card
     example, with_package, without_package = python_blocks(card)
@@ -92,7 +92,7 @@ def test_commands(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     one, result = finished
-    checkpoint = str(one.spec.checkpoint)
+    checkpoint = str(one.checkpoint)
     assert main(["verify", checkpoint]) == 0
     assert main(["info", checkpoint]) == 0
     told = capsys.readouterr().out
@@ -140,7 +140,7 @@ def test_events_in_a_file_are_read_as_their_sessions(
     finished: tuple[ExperimentRun, RunResult], tmp_path: Path, name: str
 ) -> None:
     one, result = finished
-    checkpoint, sessions = str(one.spec.checkpoint), sample_sessions()["test"]["items"]
+    checkpoint, sessions = str(one.checkpoint), sample_sessions()["test"]["items"]
     file, out = events(tmp_path / name, sessions), tmp_path / "out.json"
     options = [*COLUMNS, "--output", str(out)]
     assert main(["evaluate", checkpoint, "--dataset", str(file), "--split", "train", *options]) == 0
@@ -168,7 +168,7 @@ def test_events_in_a_file_are_read_as_their_sessions(
 def test_what_predict_does_not_take(
     finished: tuple[ExperimentRun, RunResult], options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["predict", str(finished[0].spec.checkpoint), *options]) == 2
+    assert main(["predict", str(finished[0].checkpoint), *options]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -178,6 +178,6 @@ def test_resumed_it_is_the_same_bit_for_bit(tmp_path: Path, model: str) -> None:
     execute(whole)
     execute(run(tmp_path / "halves", model, epochs=1))
     execute(halves, resume=True)
-    first, second = (load_file(one.spec.checkpoint / "model.safetensors") for one in (whole, halves))
+    first, second = (load_file(one.checkpoint / "model.safetensors") for one in (whole, halves))
     assert set(first) == set(second)
     assert all(torch.equal(first[name], second[name]) for name in first)

@@ -55,6 +55,6 @@ def check_doors(folder: Path, scratch: Path) -> None:
 def test_a_recommender_opens_in_three_ways(tmp_path: Path) -> None:
     training = run(tmp_path, learning_rate=0.02)
     result = execute(training)
-    publish(tmp_path / "sessions", training.spec.checkpoint, Entry(result=write_result(result, tmp_path / "told")))
+    publish(tmp_path / "sessions", training.checkpoint, Entry(result=write_result(result, tmp_path / "told")))
     assert not [name for name in check_checkpoint_folder(tmp_path / "sessions") if "token" in name]
     check_doors(tmp_path / "sessions", tmp_path)

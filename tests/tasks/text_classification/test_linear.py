@@ -213,14 +213,14 @@ def test_where_settings_are_chosen_validation_is_scored_and_test_left_alone(
     assert {"scored": texts["validation"], "fitted": texts["train"]} == SEEN
     assert set(result.metrics) == {"validation/accuracy", "validation/macro_f1"}
     assert (result.split, result.settings["trained_on"]) == ("validation", "train")
-    assert run.spec.results_file.name == "majority_class-sample-validation-seed3-fold1.json"
+    assert run.results_file.name == "majority_class-sample-validation-seed3-fold1.json"
 
 
 def test_the_results_file_tells_what_decides_the_result(tmp_path: Path) -> None:
     run = make_run(tmp_path, variant="bigram_nbsvm")
     result = execute(run)
-    assert run.spec.results_file == tmp_path / "sentence_linear" / "bigram_nbsvm-sample-test-seed3-fold1.json"
-    found = read_result(run.spec.results_file)
+    assert run.results_file == tmp_path / "sentence_linear" / "bigram_nbsvm-sample-test-seed3-fold1.json"
+    found = read_result(run.results_file)
     assert (found.architecture, found.variant, found.dataset) == ("linear", "bigram_nbsvm", "sample")
     assert (found.seed, found.fold) == (3, 1)
     assert found.settings["folds"] == 5
@@ -237,8 +237,8 @@ def test_the_cost_that_a_tuned_baseline_chose_is_told(tmp_path: Path) -> None:
 
 
 def test_settings_hold_the_whole_pipeline(tmp_path: Path) -> None:
-    told = [make_run(tmp_path, variant=name).spec.settings["pipeline"] for name in MODELS]
-    told.append(make_run(tmp_path, variant="words_svm", cutter="english").spec.settings["pipeline"])
+    told = [make_run(tmp_path, variant=name).settings["pipeline"] for name in MODELS]
+    told.append(make_run(tmp_path, variant="words_svm", cutter="english").settings["pipeline"])
     assert len(set(told)) == len(told)
     assert not any("..." in text for text in told)  # scikit-learn shortens what is long
 
@@ -261,7 +261,7 @@ def test_few_rows_are_fitted_where_that_is_asked_and_the_time_is_told(
 def test_a_finished_run_is_kept_if_its_settings_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = make_run(tmp_path)
     first = execute(run)
-    assert execute(run, resume=True) == read_result(run.spec.results_file)
+    assert execute(run, resume=True) == read_result(run.results_file)
     monkeypatch.setattr(linear, "linear_baseline", recorder)
     assert execute(run, resume=True).parameters["trainable"] == 7 != first.parameters["trainable"]
 
@@ -278,11 +278,11 @@ def test_other_seeds_have_other_folds(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_settings_of_finished_runs_stay_the_same(tmp_path: Path) -> None:
     """`--resume` knows a run by them: results/sentence_linear holds the first three, the others are the usual ones."""
     words = "ngram_range=(1, 2), token_pattern='(?u)\\\\S+'"
-    spec = make_run(tmp_path, variant="bigram_nbsvm").spec
+    run = make_run(tmp_path, variant="bigram_nbsvm")
     usual = {"min_words": 0, "cutter": "whitespace", "dev_share": 0.1, "dev_block": 1}
     usual |= {"text_column": None, "label_column": None}
-    assert spec.defaults == {"folds": None, **usual}
-    assert spec.settings == {
+    assert run.defaults == {"folds": None, **usual}
+    assert run.settings == {
         **usual,
         "folds": 5,
         "trained_on": "train and validation",
@@ -310,12 +310,12 @@ def test_own_splits_are_fitted_on_train_and_validation(
     result = execute(run)
     assert SEEN["fitted"] == [*texts["train"][:-1], *texts.get("validation", [])]
     assert SEEN["scored"] == texts["test"]
-    assert run.spec.results_file == tmp_path / "sentence_linear" / "majority_class-d-test-seed3.json"
-    assert read_result(run.spec.results_file).fold is None
+    assert run.results_file == tmp_path / "sentence_linear" / "majority_class-d-test-seed3.json"
+    assert read_result(run.results_file).fold is None
     assert result.settings == {
-        **run.spec.defaults,
+        **run.defaults,
         "trained_on": "train and validation",
-        "pipeline": run.spec.settings["pipeline"],
+        "pipeline": run.settings["pipeline"],
         **told,
     }
 

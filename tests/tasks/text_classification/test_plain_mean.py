@@ -29,9 +29,7 @@ def run_in(folder: Path, *, plain_mean: bool = False, **changes: Any) -> Experim
 
 def trained(run: ExperimentRun) -> dict[str, torch.Tensor]:
     execute(run)
-    weights: dict[str, torch.Tensor] = AutoModelForSequenceClassification.from_pretrained(
-        run.spec.checkpoint
-    ).state_dict()
+    weights: dict[str, torch.Tensor] = AutoModelForSequenceClassification.from_pretrained(run.checkpoint).state_dict()
     return weights
 
 
@@ -48,7 +46,7 @@ def test_w_stays_0_and_the_rest_is_trained(tmp_path: Path, start: dict[str, Any]
     before = run.build_task(data, 1).model.state_dict()
     for name in ("classifier.weight", "contextualizer.embeddings.words.weight"):
         assert not torch.equal(weights[name], before[name]), name
-    told = read_result(run.spec.results_file)
+    told = read_result(run.results_file)
     assert told.settings["zeroed"] == [sentence_contextualizer.W]
     assert told.parameters["total"] - told.parameters["trainable"] == weights[sentence_contextualizer.W].numel()
     # Without the control W leaves 0, where it starts with naive Bayes.
@@ -58,8 +56,8 @@ def test_w_stays_0_and_the_rest_is_trained(tmp_path: Path, start: dict[str, Any]
 def test_the_context_of_every_step_is_the_mean_of_the_words(tmp_path: Path) -> None:
     run = run_in(tmp_path, plain_mean=True)
     execute(run)
-    model = AutoModelForSequenceClassification.from_pretrained(run.spec.checkpoint).double()
-    inputs = AutoTokenizer.from_pretrained(run.spec.checkpoint)(
+    model = AutoModelForSequenceClassification.from_pretrained(run.checkpoint).double()
+    inputs = AutoTokenizer.from_pretrained(run.checkpoint)(
         ["the screen is good", "the battery of this phone is not good and the screen is"],
         padding=True,
         return_tensors="pt",
@@ -76,8 +74,8 @@ def test_the_context_of_every_step_is_the_mean_of_the_words(tmp_path: Path) -> N
 
 
 def test_other_runs_differ_in_it_alone(tmp_path: Path) -> None:
-    assert run_in(tmp_path).spec.settings["zeroed"] == []
-    assert run_in(tmp_path, plain_mean=True).spec.settings == {
-        **run_in(tmp_path).spec.settings,
+    assert run_in(tmp_path).settings["zeroed"] == []
+    assert run_in(tmp_path, plain_mean=True).settings == {
+        **run_in(tmp_path).settings,
         "zeroed": [sentence_contextualizer.W],
     }

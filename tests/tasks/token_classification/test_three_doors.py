@@ -81,4 +81,4 @@ def tagger_folder(folder: Path) -> Path:
     experiment = paper().changed(epochs=1, recipe="trial", commit="0123abc", progress=False, **places)
     run = ExperimentRun(TOKEN_CLASSIFICATION, on_corpus(experiment, "sample"))
     execute(run)
-    return run.spec.checkpoint
+    return run.checkpoint

@@ -62,7 +62,7 @@ def test_it_learns_and_leaves_its_scores(finished: tuple[ExperimentRun, RunResul
 
 def test_its_checkpoint_knows_the_names(finished: tuple[ExperimentRun, RunResult]) -> None:
     one, result = finished
-    checkpoint = one.spec.checkpoint
+    checkpoint = one.checkpoint
     assert {"modeling_nipen.py", "modeling_vote.py"} <= set(check_checkpoint_folder(checkpoint))
     votes = dict(predict_votes(checkpoint, "a bill to forbid and to limit the road"))
     assert len(votes) == 24
@@ -81,7 +81,7 @@ def votes_file(path: Path, *splits: str, keep: slice = slice(None), texts: bool 
 
 
 def scores_of(one: ExperimentRun, dataset: str, split: str = "train", **arguments: Any) -> dict[str, float]:
-    return evaluate(one.spec.checkpoint, dataset, split, progress=False, accelerator="cpu", **arguments)
+    return evaluate(one.checkpoint, dataset, split, progress=False, accelerator="cpu", **arguments)
 
 
 def test_scored_votes_are_not_read(finished: tuple[ExperimentRun, RunResult], tmp_path: Path) -> None:
@@ -149,10 +149,10 @@ def test_a_training_goes_on_with_the_names_of_its_checkpoint(
     table = table[~table["legislator"].isin(["member 0", "member 1"]) & (table["bill"] != "bill 3")]
     others = table.assign(legislator=table["legislator"].replace("member 2", "a new one"))
     others.to_csv(tmp_path / "a.csv", index=False)
-    goes_on = one.experiment.changed(init_from=str(one.spec.checkpoint), dataset=str(tmp_path / "a.csv"))
+    goes_on = one.experiment.changed(init_from=str(one.checkpoint), dataset=str(tmp_path / "a.csv"))
     start = replace(goes_on, model=VoteModel(architecture="nipen", variant="continued"))
     run = ExperimentRun(VOTE_PREDICTION, start.changed(cut_outcomes=False))
-    assert run.spec.settings["cut_outcomes"] is True  # as the checkpoint has it
+    assert run.settings["cut_outcomes"] is True  # as the checkpoint has it
     with pytest.raises(ValueError, match=r"max_words=9: texts are read as .* reads them; leave it out"):
         ExperimentRun(VOTE_PREDICTION, start.changed(max_words=9))
     data = run.build_data()
@@ -172,7 +172,7 @@ def test_a_training_goes_on_with_the_names_of_its_checkpoint(
 
 @pytest.mark.slow
 def test_it_opens_in_three_ways(finished: tuple[ExperimentRun, RunResult], tmp_path: Path) -> None:
-    checkpoint = finished[0].spec.checkpoint
+    checkpoint = finished[0].checkpoint
     assert "| log-likelihood of a vote (nats) |" in (checkpoint / "README.md").read_text(encoding="utf-8")
     check_doors(checkpoint, tmp_path)
 
@@ -180,7 +180,7 @@ def test_it_opens_in_three_ways(finished: tuple[ExperimentRun, RunResult], tmp_p
 def test_the_command_line(
     finished: tuple[ExperimentRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    checkpoint = str(finished[0].spec.checkpoint)
+    checkpoint = str(finished[0].checkpoint)
     assert main(["predict", checkpoint, "--text", "forbid the road"]) == 0
     lines = capsys.readouterr().out.strip().splitlines()
     assert len(lines) == 24
@@ -207,7 +207,7 @@ def printed_yeas(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[st
 def test_a_known_bill_is_read_with_its_text_and_known_votes(
     finished: tuple[ExperimentRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    checkpoint = str(finished[0].spec.checkpoint)
+    checkpoint = str(finished[0].checkpoint)
     rows = sample_votes()["train"].to_pandas()
     of_bill = rows[rows["bill"] == "bill 5"]
     text = of_bill["text"].iloc[0]
@@ -245,7 +245,7 @@ def test_a_file_of_votes_is_answered_row_by_row(
         rows.to_parquet(file)
     train = votes_file(tmp_path / "train.csv", "train", texts=False)
     told = ["--file", str(file), "--known", train, "--output", str(answers)]
-    assert main(["predict", str(one.spec.checkpoint), *told]) == 0, capsys.readouterr().err
+    assert main(["predict", str(one.checkpoint), *told]) == 0, capsys.readouterr().err
     noted = capsys.readouterr().err
     assert "1 row of legislators whom the checkpoint does not know, left out" in noted
     silent = int(((rows["bill"] == "bill 7") & (rows["legislator"] != "a stranger")).sum())
@@ -259,16 +259,16 @@ def test_a_file_of_votes_is_answered_row_by_row(
     assert 100 * right.mean() == pytest.approx(scores["accuracy"], abs=1e-4)
     rows.to_csv(tmp_path / "bare.csv", index=False, header=False)
     told = ["--file", str(tmp_path / "bare.csv"), "--known", train, "--output", str(answers)]
-    assert main(["predict", str(one.spec.checkpoint), *told]) == 2
+    assert main(["predict", str(one.checkpoint), *told]) == 2
     assert "neither a column 'bill' of bills nor 'text'" in capsys.readouterr().err
-    assert main(["predict", str(one.spec.checkpoint), "--file", train]) == 2
+    assert main(["predict", str(one.checkpoint), "--file", train]) == 2
     assert "row 0: this model reads what a bill says, and there is no column 'text'" in capsys.readouterr().err
 
 
 def test_texts_of_several_columns_are_those_of_one(
     finished: tuple[ExperimentRun, RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    checkpoint, answers = str(finished[0].spec.checkpoint), tmp_path / "answers.csv"
+    checkpoint, answers = str(finished[0].checkpoint), tmp_path / "answers.csv"
     rows = sample_votes()["test"].to_pandas().head(40)
     words = rows["text"].str.partition(" ")
     rows.to_csv(tmp_path / "one.csv", index=False)
@@ -291,7 +291,7 @@ def test_the_line_that_a_training_prints_runs(finished: tuple[ExperimentRun, Run
     """Also where the model knows the bills of its training alone."""
     config = VoteBaselineConfig(num_legislators=2, num_bills=2, vocab_size=1, bill_names=["a b", "c"], words=["road"])
     VoteBaselineForVotePrediction(config).save_pretrained(tmp_path)
-    for checkpoint, start in ((tmp_path, "--bill 'a b'"), (finished[0].spec.checkpoint, "--text")):
+    for checkpoint, start in ((tmp_path, "--bill 'a b'"), (finished[0].checkpoint, "--text")):
         options = VOTE_PREDICTION.predict_arguments(checkpoint, tmp_path)
         assert options.startswith(start)
         assert main(["predict", str(checkpoint), *shlex.split(options)]) == 0

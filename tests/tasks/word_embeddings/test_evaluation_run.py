@@ -85,7 +85,7 @@ def test_the_results_file_of_a_checkpoint(tmp_path: Path, data_dir: str) -> None
     result = execute(replace(run, show=shown.append))
     assert len(shown) == 1
     file = tmp_path / "results" / "embedding_evaluation" / "attention_cbow-b5-seed3-subsampled-sentiment.json"
-    assert run.spec.results_file == file
+    assert run.results_file == file
     assert [one.name for one in file.parent.iterdir()] == [file.name]
     written = read_result(file)
     assert (written.architecture, written.variant) == ("word_embedding", "attention_cbow-b5")
@@ -99,7 +99,7 @@ def test_the_results_file_of_a_checkpoint(tmp_path: Path, data_dir: str) -> None
 def test_the_results_file_of_a_file_has_its_name(tmp_path: Path, data_dir: str) -> None:
     run = run_of(write_vectors(tmp_path / "plain.6d.txt", small_vectors()), "analogy", data_dir, tmp_path)
     result = execute(run)
-    assert run.spec.results_file.name == "plain.6d-seed3-analogy.json"
+    assert run.results_file.name == "plain.6d-seed3-analogy.json"
     assert (result.architecture, result.settings["architecture"], result.settings["window"]) == (
         "word_vectors",
         "word_vectors",
@@ -140,14 +140,14 @@ def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path, data_dir: str) 
 def test_a_second_evaluation_of_the_same_is_told_who_is_at_it(tmp_path: Path, data_dir: str) -> None:
     path = write_vectors(tmp_path / "v.txt", small_vectors())
     run, other = (run_of(path, task, data_dir, tmp_path) for task in ("similarity", "analogy"))
-    run.spec.folder.mkdir(parents=True)
-    with lock_run(run.spec.folder / LOCK, "--output_dir"):
+    run.folder.mkdir(parents=True)
+    with lock_run(run.folder / LOCK, "--output_dir"):
         with pytest.raises(RunLockedError, match=r"v-seed3-similarity belongs to another run, process \d+"):
             execute(run)
-        assert not run.spec.results_file.exists()
+        assert not run.results_file.exists()
         execute(other)
     execute(run)
-    assert run.spec.results_file.exists()
+    assert run.results_file.exists()
 
 
 def tagging_of(path: Path, name: str = "", seed: int = 3) -> EmbeddingTaggerRun:
@@ -158,14 +158,14 @@ def tagging_of(path: Path, name: str = "", seed: int = 3) -> EmbeddingTaggerRun:
 def test_it_tells_which_vectors_it_starts_from(tmp_path: Path) -> None:
     path = write_checkpoint(tmp_path / "run" / "checkpoint", small_vectors(), window=5)
     run = tagging_of(path, "rate0.2")
-    assert run.spec.results_file.as_posix() == (
+    assert run.results_file.as_posix() == (
         "runs/results/embedding_evaluation/attention_cbow-b5-rate0.2-ptb_sample-test-seed3-pos_tags.json"
     )
     assert (run.experiment.start.word_vectors, run.build_data().seed, run.trainer.seed) == (str(path), 3, 3)
     told = {"architecture": "attention_cbow", "window": 5, "name": "rate0.2", "task": "pos_tagging", "vectors": "run"}
-    assert run.spec.settings.items() >= {**told, "word_vectors": "attention_cbow-b5-rate0.2", "epochs": 50}.items()
-    assert "fold_digits" in run.spec.settings
-    assert run.spec.settings["fold_digits"] is True  # that of the tagger
+    assert run.settings.items() >= {**told, "word_vectors": "attention_cbow-b5-rate0.2", "epochs": 50}.items()
+    assert "fold_digits" in run.settings
+    assert run.settings["fold_digits"] is True  # that of the tagger
 
 
 def test_other_vectors_of_the_same_name_are_another_run(tmp_path: Path) -> None:
@@ -173,6 +173,6 @@ def test_other_vectors_of_the_same_name_are_another_run(tmp_path: Path) -> None:
     first = tagging_of(write_vectors(path, small_vectors()))
     again = tagging_of(write_vectors(path, small_vectors()))
     other = tagging_of(write_vectors(path, small_vectors(seed=1)))
-    assert first.spec.variant == other.spec.variant == "plain.6d"
-    assert first.spec.settings == again.spec.settings
-    assert first.spec.settings != other.spec.settings  # so that --resume trains anew
+    assert first.variant == other.variant == "plain.6d"
+    assert first.settings == again.settings
+    assert first.settings != other.settings  # so that --resume trains anew

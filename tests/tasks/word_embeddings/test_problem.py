@@ -91,7 +91,7 @@ def test_only_what_decides_the_result_is_told() -> None:
     compiled = paper().changed(threads=2, num_workers=3).settings()
     assert (compiled["threads"], compiled["batch_size"]) == (2, None)
     asked = paper().changed(backend="torch", num_workers=3, accelerator="cpu", devices="2")
-    told = ExperimentRun(WORD_EMBEDDINGS, asked).spec.settings
+    told = ExperimentRun(WORD_EMBEDDINGS, asked).settings
     assert (told["backend"], told["batch_size"], told["world_size"]) == ("torch", 1024, 2)
     assert not {"num_workers", "accelerator", "devices", "threads", "test_split"} & told.keys()
 
@@ -118,22 +118,22 @@ def test_results_of_earlier_versions_are_found_again(tmp_path: Path) -> None:
         (usual.changed(backend="torch"), torch),
         (continued, {"threads": 1, **words}),
     ):
-        spec = run_in(tmp_path, experiment).spec
+        run = run_in(tmp_path, experiment)
         told = names | (of_new_models if experiment is not continued else set())
-        earlier = {name: value for name, value in spec.settings.items() if name in told}
-        result = spec.result(
+        earlier = {name: value for name, value in run.settings.items() if name in told}
+        result = run.result(
             metrics={"words": 3}, parameters={"total": 1, "trainable": 1}, fingerprint="test 0", seconds=1.0
         )
-        write_result_file(replace(result, settings={**earlier, **own, "architecture": "cbow"}), spec.results_file)
-        assert spec.finished() is not None
-        other = {**spec.implied, "architecture": "skip_gram"}
-        assert finished_result(spec.results_file, spec.settings, spec.defaults, other) is None
+        write_result_file(replace(result, settings={**earlier, **own, "architecture": "cbow"}), run.results_file)
+        assert run.finished() is not None
+        other = {**run.implied, "architecture": "skip_gram"}
+        assert finished_result(run.results_file, run.settings, run.defaults, other) is None
 
 
 def test_window_and_split_name_the_files_of_a_dataset_as_it_is(tmp_path: Path) -> None:
     data = paper().changed(dataset="me/texts", tag="mine")
     names = [
-        run_in(tmp_path, data.changed(**changes)).spec.results_file.stem
+        run_in(tmp_path, data.changed(**changes)).results_file.stem
         for changes in ({}, {"dataset": "sample"}, {"test_split": "", "split": "whole"}, {"score": "validation"})
     ]
     assert names == [
@@ -143,7 +143,7 @@ def test_window_and_split_name_the_files_of_a_dataset_as_it_is(tmp_path: Path) -
         "attention_cbow-texts-validation-seed0-b20-mine",
     ]
     rows = data.changed(rows="texts-0123", named="texts")
-    assert run_in(tmp_path, rows).spec.results_file.stem == "attention_cbow-texts-test-seed0-mine-texts-0123"
+    assert run_in(tmp_path, rows).results_file.stem == "attention_cbow-texts-test-seed0-mine-texts-0123"
     assert WORD_EMBEDDINGS.scored(rows) == ("validation", "test")
     assert WORD_EMBEDDINGS.scored(rows.changed(score="validation")) == ("validation",)
 
