@@ -233,7 +233,8 @@ OWN = ("recipe", "seed", "fold", "score", "tag", "commit")  # values of an exper
 class Experiment:
     """The only way in which a run is written down, changed, compared, resumed, searched for and published.
 
-    A run is a training, or what trains nothing: a simple model, an evaluation. No name stands in two groups; a value is changed by its name alone.
+    A run is a training, or what trains nothing: a simple model, an evaluation. No name stands in two groups; a value is
+    changed by its name alone.
 
     Attributes:
         problem: Name of the problem, as heads say it.

@@ -214,9 +214,7 @@ class GatesRun(Run):
 
     @property
     def experiment(self) -> Experiment:
-        """That of the training, with the weights as they are now in the place of what led to them; raises as `weights`
-        does.
-        """
+        """That of the training, and the weights as they are now; raises as `weights` does."""
         trained = self.trained.experiment
         model = GatesModel(
             architecture=trained.model.architecture,

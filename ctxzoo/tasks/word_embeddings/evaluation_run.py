@@ -74,7 +74,7 @@ class EvaluationData(DataArgs):
     """What word vectors are evaluated on; null: as the task, which has no such setting, does it.
 
     Args:
-        dataset: Empty: what the task reads, one dataset or several.
+        dataset: Name of the data; empty: what the task reads, one dataset or several.
         task: Name of the task.
         tags: Columns of tags, of POS induction.
         restarts: Restarts, of POS induction.
