@@ -116,7 +116,7 @@ class EnsembleModel(ModelArgs):
         seeds: Seeds of their trainings.
     """
 
-    seeds: tuple[int, ...] = number((), SEED)
+    seeds: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,7 +43,6 @@ WORDS = 16  # keys, and as many values
 IGNORED = -100
 TEST_SEED = 10**6
 PROBES = ("copy", "recall", "marked_product")
-READS = ("probe", "length", "steps", "batch_size", "learning_rate", "width", "test_size")
 
 # Attention -> the architecture, and fields of its config.
 LOOKUPS: Mapping[str, tuple[str, dict[str, Any]]] = MappingProxyType(
@@ -148,10 +147,10 @@ class ProbeData(DataArgs):
         test_size: Sequences that are scored.
     """
 
-    probe: str = PROBES[0]
-    length: int = number(64, Range(8))
-    steps: int = number(1000, SIZE)
-    test_size: int = number(500, SIZE)
+    probe: str
+    length: int
+    steps: int
+    test_size: int
 
     @property
     def part(self) -> str:
@@ -166,7 +165,7 @@ class ProbeModel(ModelArgs):
         width: Numbers of a step of a sequence.
     """
 
-    width: int = number(64, SIZE)
+    width: int
 
 
 @dataclass(frozen=True)
@@ -177,13 +176,16 @@ class ProbeRun(Run):
         experiment: What decides it, of the optimizer the learning rate alone.
     """
 
-    reads: ClassVar[tuple[str, ...]] = READS
+    reads: ClassVar[tuple[str, ...]] = (
+        *("probe", "length", "steps", "batch_size", "test_size"),
+        *("width", "learning_rate"),
+    )
 
     experiment: Experiment
 
     def work(self, *, resume: bool) -> None:
         started, told, seed = time.perf_counter(), self.settings, self.experiment.seed
-        learning_rate = told["learning_rate"]
+        probe, learning_rate = told["probe"], told["learning_rate"]
         torch.manual_seed(seed)
         model = self.model().train()
         optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0)
@@ -201,21 +203,22 @@ class ProbeRun(Run):
         result = self.result(
             metrics={"test/accuracy": accuracy},
             parameters={"trainable": numbers, "total": numbers},
-            fingerprint=f"{told['probe']}, drawn with seed {seed}",
+            fingerprint=f"{probe}, drawn with seed {seed}",
             seconds=time.perf_counter() - started,
         )
         write_result_file(result, self.results_file)
 
     def model(self) -> nn.Module:
         """Return the model of the probe, its weights drawn."""
-        probe, width = self.settings["probe"], self.settings["width"]
+        told = self.settings
+        probe, width = told["probe"], told["width"]
         if probe == "marked_product":
             return OneLayer(*PAIRS[self.variant], width)
         fields = {"hidden_size": width, "num_heads": 4, "num_layers": 2, "position": "rotary", "causal": True}
         architecture, own = LOOKUPS[self.variant]
         fields.update(own)
         if probe == "recall":
-            return Recaller(self.settings["length"] // 4, architecture, fields)
+            return Recaller(told["length"] // 4, architecture, fields)
         known = ARCHITECTURES[architecture]
         build: Any = known.model_classes["AutoModelForCausalLM"]
         model: nn.Module = build(known.config_class(vocab_size=2 + WORDS, word_dim=width, **fields))
@@ -285,6 +288,24 @@ class Settings(Args):
     results_dir: str = RESULTS_DIR
 
 
+def experiment_of(settings: Settings, probe: str, length: int, variant: str) -> Experiment:
+    architecture, _ = (PAIRS if probe == "marked_product" else LOOKUPS)[variant]
+    return Experiment(
+        problem="lookup",
+        recipe=RECIPE,
+        data=ProbeData(
+            probe=probe,
+            length=length,
+            steps=settings.steps,
+            batch_size=settings.batch_size,
+            test_size=settings.test_size,
+        ),
+        model=ProbeModel(architecture=architecture, variant=variant, width=settings.width),
+        optimizer=OptimizerArgs(learning_rate=settings.learning_rate),
+        run=RunArgs(output_dir=settings.output_dir, results_dir=settings.results_dir),
+    )
+
+
 def main(settings: Settings) -> None:
     for probe in settings.probes:
         if probe not in PROBES:
@@ -295,15 +316,7 @@ def main(settings: Settings) -> None:
             raise ValueError(f"attentions: {name!r} is not one of {', '.join(sorted(known))}")
     if settings.tiny:
         settings = settings.changed({"steps": 3, "batch_size": 4, "test_size": 8, "lengths": (12,)})
-    base = Experiment(
-        problem="lookup",
-        recipe=RECIPE,
-        data=ProbeData(steps=settings.steps, batch_size=settings.batch_size, test_size=settings.test_size),
-        model=ProbeModel(architecture="", variant="", width=settings.width),
-        optimizer=OptimizerArgs(learning_rate=settings.learning_rate),
-        run=RunArgs(output_dir=settings.output_dir, results_dir=settings.results_dir),
-        commit=git_commit(),
-    )
+    commit = git_commit()
     results: dict[tuple[str, int, str], list[RunResult]] = {}
     work = partial(execute, resume=settings.resume)
     for probe in settings.probes:
@@ -312,12 +325,7 @@ def main(settings: Settings) -> None:
             for variant in PAIRS if pairs else LOOKUPS:
                 if settings.attentions and variant not in settings.attentions:
                     continue
-                one = base.changed(
-                    probe=probe,
-                    length=length,
-                    variant=variant,
-                    architecture=(PAIRS if pairs else LOOKUPS)[variant][0],
-                )
+                one = experiment_of(settings, probe, length, variant).changed(commit=commit)
                 results[probe, length, variant] = [work(ProbeRun(one.changed(seed=seed))) for seed in settings.seeds]
     table = Table("probe", "n", "attention", "accuracy", "seconds", title="generated tasks: test accuracy (%)")
     for (probe, length, variant), found in results.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -306,7 +306,8 @@ class Experiment:
         """Return what stands for a name that the settings of a results file lack: the defaults of the classes."""
         groups = [getattr(self, group) for group in GROUPS]
         told = {name for group in groups for name in group.report() if name not in OF_THE_FILE}
-        return {one.name: _plain(one.default) for group in groups for one in fields(group) if one.name in told}
+        found = {one.name: one.default for group in groups for one in fields(group) if one.name in told}
+        return {name: _plain(value) for name, value in found.items() if value is not MISSING}
 
     @property
     def source(self) -> str:

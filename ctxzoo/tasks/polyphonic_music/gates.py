@@ -24,7 +24,6 @@ from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.polyphonic_music.card import CARD
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
 from ctxzoo.tasks.polyphonic_music.task import PolyphonicMusicTask
-from ctxzoo.training.arguments import SIZE, number
 from ctxzoo.training.scoring import score_splits, task_of
 from ctxzoo.training.task import model_inputs
 
@@ -171,8 +170,8 @@ class GatesModel(ModelArgs):
         weights: Beginning of the SHA-256 of its weights.
     """
 
-    samples: int = number(50, SIZE)
-    weights: str = ""
+    samples: int
+    weights: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,9 +235,9 @@ class GatesRun(Run):
         metrics: dict[str, float] = {}
         for model, prefix in ((after, ""), (before, "start/")):
             layers = gates_of_split(model, data, split, samples=self.samples, generator=generator)
-            for level, layer in enumerate(layers, start=1):
+            for number, layer in enumerate(layers, start=1):
                 values = layer.metrics().items()
-                metrics |= {f"{split}/layer{level}/{prefix}{name}": value for name, value in values}
+                metrics |= {f"{split}/layer{number}/{prefix}{name}": value for name, value in values}
         if CELLS[after.config.cell].gammas:
             for model, prefix in ((after, ""), (with_even_gates(after), "even_gates/")):
                 task = task_of(PolyphonicMusicTask, model)

@@ -85,7 +85,7 @@ class EvaluationData(DataArgs):
     """
 
     dataset: str = ""
-    task: str = ""
+    task: str
     tags: tuple[str, ...] | None = None
     restarts: int | None = None
     evaluation_seed: int | None = None
@@ -109,11 +109,11 @@ class VectorModel(ModelArgs):
         fold_digits: Whether words are looked up with digits as 0.
     """
 
-    name: str = ""
-    window: int | None = None
-    vectors: str = ""
-    vectors_fingerprint: str = ""
-    fold_digits: bool = False
+    name: str
+    window: int | None
+    vectors: str
+    vectors_fingerprint: str
+    fold_digits: bool
 
 
 @dataclass(frozen=True, kw_only=True)
