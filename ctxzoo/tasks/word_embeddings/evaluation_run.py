@@ -162,7 +162,7 @@ class EmbeddingRun(Run):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Those of the experiment, and the architecture that made the vectors."""
+        """Settings of the experiment, with the architecture that made the vectors."""
         return {**super().settings, "architecture": self.source.settings["architecture"]}
 
     @property
