@@ -20,10 +20,10 @@ class Side:
     """One side of a comparison.
 
     Attributes:
-        label: How tables call it.
-        cell: One of `CELLS`, or nn.LSTM.
-        size: Size H.
-        gates: sample: drawn in every pass; mean: their means.
+        label: Name of the side in the printed tables.
+        cell: Name of the cell: one of `CELLS`, or "nn.LSTM" for that of torch.
+        size: Hidden size H, units of each layer and direction.
+        gates: How gates are computed: "sample" draws them in every pass, "mean" takes their means.
     """
 
     label: str

@@ -57,9 +57,9 @@ class Setting:
 
     Attributes:
         device, threads, precision: Device, number of threads and precision of all sides.
-        rounds: Timed ones of each side.
-        fitted_from: The first length that counts for the exponent.
-        extra: Columns that the runner has a method for, which takes the name of the pass.
+        rounds: Number of timed rounds of each side; the median is taken over them.
+        fitted_from: Shortest length that counts in the fit of the exponent.
+        extra: Names of further columns of the table; for each the runner has a method that takes the name of the pass.
     """
 
     device: str
@@ -117,7 +117,7 @@ def compare(
 
     Args:
         sizes: Lengths, from short to long.
-        obstacles: Label -> why a side cannot run here.
+        obstacles: Label of a side to the reason why it cannot run on this machine.
     """
     rows = empty_rows(comparison, sizes, setting)
     notes = dict(obstacles or {})
@@ -241,7 +241,7 @@ def exponent(seconds: dict[int, float]) -> float | None:
     """Return the power of the length that the seconds for a document grow with, by least squares on the logarithms.
 
     Args:
-        seconds: Length -> seconds; None comes back for less than two.
+        seconds: Length of the input in tokens to seconds of one pass.
     """
     if len(seconds) < 2:
         return None

@@ -36,13 +36,13 @@ class Side:
     """One side of a comparison.
 
     Attributes:
-        label: How tables call it.
-        model: sdpa, `torch.nn.functional.scaled_dot_product_attention`; esa, that of a linear encoder; hsa, that of a
-            higher-order encoder; or a kind of `KernelEncoderConfig.attention`.
-        fields: Further fields of the configuration, as name=value.
+        label: Name of the side in the printed tables.
+        model: Attention that is timed: sdpa is `torch.nn.functional.scaled_dot_product_attention`; esa that of a linear
+            encoder; hsa that of a higher-order encoder; else a kind of `KernelEncoderConfig.attention`.
+        fields: Further fields of the model's configuration, each as "name=value".
         causal: Whether no token sees later ones.
-        alone: The tokens are queries, keys and values themselves; otherwise linear maps make them, and one more map
-            follows.
+        alone: Whether the attention alone is timed, with the tokens as queries, keys and values; otherwise linear maps
+            make these, and one more map follows.
     """
 
     label: str

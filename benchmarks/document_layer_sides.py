@@ -25,11 +25,11 @@ class Side:
     """One side of a comparison.
 
     Attributes:
-        label: How tables call it.
-        model: LAMA, with and without W_w; SAN: `AdditiveScores`; self-attention: `nn.MultiheadAttention`; GRU:
-            bidirectional, as wide as its input.
+        label: Name of the side in the printed tables.
+        model: Layer that is timed: LAMA, with and without the map W_w; SAN, `AdditiveScores`; self-attention,
+            `nn.MultiheadAttention`; GRU, bidirectional, as wide as its input.
         heads: Number of heads m of the attention.
-        way: How the GRU runs: `MaskedBiRNN`'s, or `nn.GRU` with or without packing.
+        way: Implementation of the GRU: that of `MaskedBiRNN`, or `nn.GRU` with or without packed sequences.
     """
 
     label: str

@@ -31,9 +31,10 @@ class Side:
     """One side of a comparison.
 
     Attributes:
-        label: How tables call it.
-        model: LAMA+ctx; SAN: self_attentive, its loss with the penalty; TE: transformer_1024.
-        heads: Number of heads of its attention.
+        label: Name of the side in the printed tables.
+        model: Model that is trained: LAMA+ctx; SAN, the text baseline self_attentive with the penalty in its loss; TE,
+            the text baseline transformer_1024.
+        heads: Number of heads of the model's attention.
     """
 
     label: str

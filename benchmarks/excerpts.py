@@ -13,8 +13,8 @@ class PrintedTable:
     """A Markdown table with the paragraph above it.
 
     Attributes:
-        title: Title of that paragraph; empty where there is none.
-        headings: One for each column.
+        title: Title of the paragraph above the table; empty where there is none.
+        headings: Headings of the columns, from left to right.
         rule: Cells of the line below the headings, which say how columns are aligned.
         rows: Cells of each row.
     """
@@ -30,10 +30,10 @@ class Excerpt:
     """The part of a benchmark's tables that the document shows.
 
     Attributes:
-        titles: Beginnings of the titles of the tables; all tables where empty.
-        rows: First cells of the rows; all rows where empty.
-        columns: Headings; all columns where empty.
-        passes: Whether passes without gradients are left out of tables with a column of passes.
+        titles: Beginnings of the titles of the tables that are quoted; empty: all tables.
+        rows: First cells of the rows that are quoted; empty: all rows.
+        columns: Headings of the columns that are quoted; empty: all columns.
+        passes: Whether rows of passes without gradients are left out, in tables with a column of passes.
     """
 
     titles: tuple[str, ...] = ()

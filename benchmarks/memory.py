@@ -22,8 +22,8 @@ def allocated_peak_mb(work: Callable[[], Any], device: str) -> float:
     On the CPU the profiler counts, which takes time and memory of its own: nothing is to be timed meanwhile.
 
     Args:
-        work: Called once.
-        device: cpu or cuda.
+        work: Function whose memory is measured; it is called once, without arguments.
+        device: Device type, "cpu" or "cuda".
     """
     import torch  # the rest of this file serves small programs
 

@@ -22,8 +22,8 @@ class PassRunner:
     """A side, ready to run at one size after another.
 
     Args:
-        side: What to run.
-        device: cpu or cuda.
+        side: Implementation that is timed, with its settings.
+        device: Device type, "cpu" or "cuda".
     """
 
     def __init__(self, side: Any, device: str) -> None:
@@ -39,8 +39,8 @@ class PassRunner:
         """Draw weights and tokens anew, the same for sides with the same layer.
 
         Args:
-            batch, length, width: Documents, tokens in each, numbers in a token.
-            precision: float32 or bfloat16.
+            batch, length, width: Numbers of documents in a batch, of tokens in a document and of features of a token.
+            precision: Floating-point type of the pass, float32 or bfloat16.
         """
         self.module = self.x = None  # the previous size, before there is another
         if self.device.type == "cuda":

@@ -27,13 +27,14 @@ class Side:
     """One side of a comparison.
 
     Attributes:
-        label: How tables call it.
-        model: contextualizer: `num_steps` recurrent steps; attention alone: `second_order_attention` once, its inputs
-            given. The peers are `nn.TransformerEncoderLayer`, `nn.MultiheadAttention` and a bidirectional `nn.GRU`.
-        num_steps: Number of steps K.
-        rank: Rank u.
-        compiled: Whether torch.compile comes first.
-        implementation: Implementation of `second_order_attention`.
+        label: Name of the side in the printed tables.
+        model: What is timed: contextualizer, `num_steps` recurrent steps; attention alone, one call of
+            `second_order_attention`; the peers are `nn.TransformerEncoderLayer`, `nn.MultiheadAttention` and a
+            bidirectional `nn.GRU`.
+        num_steps: Number K of steps, that is of corrections of the context.
+        rank: Rank u of the third-order tensor.
+        compiled: Whether the model is compiled by torch.compile before it is timed.
+        implementation: Name of the implementation of `second_order_attention`.
     """
 
     label: str

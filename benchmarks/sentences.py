@@ -19,11 +19,11 @@ class Sentence:
     Attributes:
         file: Name of the results file without its ending.
         text: The sentence; ``{times}`` stands for the number.
-        cells: Cells of the row that has the number; others of that row do not count.
-        column: The column of the number.
-        beside: Cells in which another row differs, whose number is divided by that of the first; none for the number
-            itself.
-        longer: Whether the number is turned over, since the sentence says how much longer something takes.
+        cells: Cells, heading to content, that identify the table row with the number; its other cells may be anything.
+        column: Heading of the column with the number.
+        beside: Cells in which the compared row differs; its number is divided by that of the first row. Empty: the
+            number itself is quoted.
+        longer: Whether the inverse ratio is quoted, in a sentence that says how much longer something takes.
     """
 
     file: str

@@ -55,8 +55,8 @@ def searched(problem: Problem, words: Sequence[str], trials: int) -> dict[str, V
     """Return the row of one set: scores of the usual settings, and of the best of some trials.
 
     Args:
-        problem: Problem of the set.
-        words: Options of `ctxzoo train` behind its name.
+        problem: Name of the problem whose settings are searched.
+        words: Words of the command line after `ctxzoo train PROBLEM`.
         trials: Number of trials.
     """
     line = parse_own(problem, words)

@@ -35,14 +35,16 @@ class Side:
     """One side of a comparison.
 
     Attributes:
-        label: How tables call it.
-        model: ctxzoo; starter: `TextbookBidaf` with the course starter's similarity; textbook: with the concatenation.
-        batches: Bucketed by length (ctxzoo's sampler), or shuffled.
-        keep_freed_memory: Whether the C library keeps what a step frees (recipes do; CPU only).
-        precision: Lightning's names.
-        recurrent: Ours, `MaskedBiRNN`'s, or packed.
-        dropout: Ctxzoo's cheap masks (CPU), or torch's.
-        characters: The CNN over distinct words (CPU), or over every occurrence.
+        label: Name of the side in the printed tables.
+        model: Model that is trained: ctxzoo; starter, `TextbookBidaf` with the similarity of the Stanford course's
+            starter code; textbook, the same with the similarity of the paper.
+        batches: How batches are formed: bucketed by length, as ctxzoo's sampler does, or shuffled.
+        keep_freed_memory: Whether the C library keeps the memory that a step frees, as in the recipes; CPU only.
+        precision: Precision of the training by the name that Lightning uses, such as "bf16-mixed".
+        recurrent: Implementation of the recurrent layers: ours in `MaskedBiRNN`, or packed sequences of torch.
+        dropout: Implementation of dropout: ctxzoo's cheap masks (CPU only), or that of torch.
+        characters: Whether the character CNN runs over the distinct words of a batch (CPU only) or over every
+            occurrence.
     """
 
     label: str
@@ -59,9 +61,9 @@ class Runner:
     """A side with its model and data, ready to run.
 
     Args:
-        side: What to run.
-        inputs: File of `training_step.write_inputs`: config, weights, batches.
-        device: cpu or cuda.
+        side: Implementation that is timed, with its settings.
+        inputs: File with configuration, weights and batches, written by `training_step.write_inputs`.
+        device: Device type, "cpu" or "cuda".
     """
 
     def __init__(self, side: Side, inputs: str | Path, device: str) -> None:

@@ -48,8 +48,8 @@ class TextbookBidaf(nn.Module):
     """A model from word ids (and character ids) to log-probabilities of start and end.
 
     Args:
-        config: Configuration of the ctxzoo model whose weights are to be loaded.
-        similarity: How S is computed; see the module.
+        config: Configuration of the ctxzoo model whose weights are loaded.
+        similarity: Form of the similarity S of context and query words; the forms are listed in the module's docstring.
 
     Raises:
         ValueError: the config has something that this model lacks.

@@ -47,9 +47,9 @@ class Comparison:
     """Sides that train in turns.
 
     Attributes:
-        name: Name for the command line and the table.
-        sides: Sides of ctxzoo and of gensim.
-        fraction: Fraction of the requested words that is read: less for what is slow.
+        name: Name of the comparison, on the command line and in the table.
+        sides: Implementations that are compared, those of ctxzoo and of gensim.
+        fraction: Fraction of the requested number of words that is trained on, below 1 for slow architectures.
     """
 
     name: str

@@ -34,12 +34,13 @@ class Side:
     """One way to train.
 
     Attributes:
-        label: Label for the table.
-        library: Library that trains.
-        architecture: Value of `WordEmbeddingConfig`; of gensim's these are cbow and skip_gram.
-        shared_noise: ctxzoo: 16 centres share their noise words.
-        corpus_file: gensim: threads read a file; else sentences are lists of words in memory.
-        learning_rate: None: what is customary.
+        label: Name of the side in the printed tables.
+        library: Name of the library that trains, "ctxzoo" or "gensim".
+        architecture: Architecture as in `WordEmbeddingConfig.architecture`; gensim has cbow and skip_gram.
+        shared_noise: Whether 16 centre words share their noise words; ctxzoo only.
+        corpus_file: Whether threads read the text from a file; otherwise sentences are lists of words in memory; gensim
+            only.
+        learning_rate: Learning rate at the start; None: the usual one of the architecture.
     """
 
     label: str
@@ -80,10 +81,10 @@ class Runner:
     """A side with its text, ready to train.
 
     Args:
-        side: What trains.
-        folder: Folder with `TEXT` and `KNOWN`.
-        min_count: Occurrences that a word needs.
-        threads: Number of threads at once.
+        side: Implementation that trains, with its settings.
+        folder: Folder with the files `TEXT`, the training text, and `KNOWN`, its words.
+        min_count: Smallest number of occurrences for a word to be in the vocabulary.
+        threads: Number of threads that train at once.
     """
 
     def __init__(self, side: Side, folder: str, min_count: str, threads: str) -> None:

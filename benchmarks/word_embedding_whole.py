@@ -30,11 +30,11 @@ def whole_seconds(side: Side, folder: Path, min_count: str, threads: int, cache:
     """Return the seconds from the start of a process to its end.
 
     Args:
-        side: What trains.
-        folder: Folder with `TEXT`.
-        min_count: Occurrences that a word needs.
-        threads: Number of threads at once.
-        cache: Folder for compiled loops; an empty one makes it compile. Ids of the text are never kept.
+        side: Implementation that trains, with its settings.
+        folder: Folder with the file `TEXT`, the training text.
+        min_count: Smallest number of occurrences for a word to be in the vocabulary.
+        threads: Number of threads that train at once.
+        cache: Folder for the compiled loops of numba; an empty one includes compilation in the time.
 
     Raises:
         subprocess.CalledProcessError: it failed.

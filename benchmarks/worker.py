@@ -30,10 +30,10 @@ class Worker:
     """Handle of a worker process. Use as a context manager.
 
     Args:
-        side: A dataclass with a `label`, beside a `Runner` in its module.
-        threads: Number of threads of PyTorch.
-        arguments: What `Runner` takes after the side.
-        variables: Environment variables of the process; None takes one away.
+        side: Settings of what is timed: a dataclass with a `label`, defined beside a `Runner` in its module.
+        threads: Number of threads that PyTorch uses.
+        arguments: Arguments of `Runner` after the side.
+        variables: Environment variables of the worker process, name to value; None removes a variable.
     """
 
     def __init__(

@@ -35,9 +35,9 @@ class _Kind(NamedTuple):
 
     Attributes:
         config_class: Configuration class of the encoder whose attention it is.
-        build: Function from such a config and the number of a layer to its attention.
-        defaults: Field of that config to its value where none is given.
-        allowed: Kinds of `attention` that may be asked for; of those with a single one, its name in earlier versions.
+        build: Function from a configuration and the index of a layer to the attention module of that layer.
+        defaults: Default values of fields of that configuration, by name.
+        allowed: Values that the field `attention` may take; for kinds with a single one, its name in earlier versions.
     """
 
     config_class: type[EncoderConfig]
@@ -96,7 +96,7 @@ def use_attention(model: Stock, name: str, **options: Any) -> Stock:
 
     Args:
         model: An encoder or decoder of texts that dispatches through transformers' `AttentionInterface`.
-        name: One of `NAMES`.
+        name: Name of the attention mechanism, one of `NAMES`.
         options: Fields of `KernelEncoderConfig`, `LinearEncoderConfig` or `HigherOrderEncoderConfig` that say what the
             mechanism is: `attention`, `feature_map`, `order_type`, `p_norm`, …
 
@@ -213,11 +213,12 @@ class _Mechanism(nn.Module):
     """The mechanism of one attention module.
 
     Args:
-        attention: The mechanism.
+        attention: Attention module of one layer.
 
     Attributes:
-        divergences: (B,) nats each, of the calls of the last pass; layers that share their weights make several.
-        tried_training: Whether a pass in training has looked for frozen parameters.
+        divergences: Divergence from the prior in nats, (B,) for each call of the last pass; layers that share their
+            weights are called several times.
+        tried_training: Whether a training pass has already checked that no parameter is frozen by mistake.
     """
 
     def __init__(self, attention: Attention) -> None:

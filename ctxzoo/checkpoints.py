@@ -26,8 +26,8 @@ def train(problem: str, data: str | Path, **options: Any) -> Trained:
     """Train a model on data of your own, as `ctxzoo train PROBLEM --data DATA` does, and print what is done and found.
 
     Args:
-        problem: Name as `ctxzoo train` has it, such as "text-classification".
-        data: File, folder or Hub id.
+        problem: Name of the problem, as `ctxzoo train` spells it, such as "text-classification".
+        data: Training data: a file, a folder or a Hub id.
         options: Options of the command by their names, such as epochs, architecture, text_column and output_dir;
             `ctxzoo train PROBLEM --help all` lists them.
 

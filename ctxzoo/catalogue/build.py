@@ -55,9 +55,9 @@ def get(entry: Entry, data_dir: str | None = None, *, raw: Path | None = None, r
     """Have a dataset in the data folder; one that is there and right is kept.
 
     Args:
-        entry: Entry of the catalogue.
-        data_dir: Argument of `data_folder`.
-        raw: A folder with raw files, or of the Hub's files, that were fetched by hand; default: they are downloaded.
+        entry: Catalogue entry of the dataset.
+        data_dir: Folder of datasets in which the dataset is built; default: as `data_folder` finds it.
+        raw: Folder with raw files, or files of the Hub, that were downloaded by hand; default: they are downloaded.
         replace: Whether a folder with other rows is replaced.
 
     Raises:

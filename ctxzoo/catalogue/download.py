@@ -31,7 +31,7 @@ class RawFilesMissingError(OSError):
     """Raw files could not be had.
 
     Attributes:
-        files: Files that are missing.
+        files: Raw files that are missing and that a person has to fetch.
     """
 
     def __init__(self, message: str, files: Iterable[RawFile]) -> None:
@@ -114,8 +114,8 @@ def check_digest(file: RawFile, path: Path, *, remove: bool = False) -> None:
     """Refuse a file with another digest than its entry says; if that says none, than a download had that was right.
 
     Args:
-        file: File as the entry has it.
-        path: Where it lies.
+        file: Catalogue's record of the raw file, with its digest.
+        path: Path of the file on this machine.
         remove: Whether a wrong file is removed, so that it is downloaded again.
 
     Raises:

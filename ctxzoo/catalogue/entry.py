@@ -24,10 +24,10 @@ class RawFile:
     """One file of a source.
 
     Attributes:
-        url: Address from which it comes, or the command that a person runs to have it, which is never run here.
-        name: Name under which it is kept, different for all files of an entry; default: the last part of the URL.
-        sha256: Digest of its content, in hexadecimal, where that is known.
-        sha512: SHA-512 of its content, in hexadecimal, where its source publishes that.
+        url: URL from which the file is downloaded, or the command with which a person obtains it (never run here).
+        name: File name under which it is stored, unique within an entry; default: the last part of the URL.
+        sha256: SHA-256 digest of the content in hexadecimal, where it is known.
+        sha512: SHA-512 digest of the content in hexadecimal, where the source publishes it.
     """
 
     url: str
@@ -51,18 +51,18 @@ class Entry:
 
     Attributes:
         name: Name by which data is loaded: a Hub id, or a name under `ctxzoo-data/`, which is on no hub.
-        description: What it is, in whole sentences.
+        description: Description of the dataset, in whole sentences.
         licence: Licence under which it may be used, as its source says.
-        source: Where it comes from, and which commit that is, if one is named.
-        how: How rows are made of the raw files, and what differs from the dataset of this name on the Hub.
-        uses: Recipes, and evaluations of word vectors, that read it.
+        source: Source of the dataset and, where there is one, its commit.
+        how: How rows are made from the raw files, and how they differ from the Hub's dataset of this name.
+        uses: Recipes and evaluations of word vectors that use the dataset.
         megabytes: Size of the built folder.
-        kinds: Types of the columns; "configuration/column" where one differs from those of other configurations.
-        files: Raw files; none for a dataset that is downloaded from the Hub as it is.
-        convert: Makes the splits of the raw files; None where there are none.
-        differs: Why `ctxzoo data get` gives other rows than those of `fingerprints`, and what that means for scores;
-            empty where it gives these rows or nothing.
-        checked: Columns that the fingerprints are of; default: all.
+        kinds: Types of the columns by name; "configuration/column" where configurations differ.
+        files: Raw files from which it is built; empty for a dataset that is downloaded from the Hub as it is.
+        convert: Function from the raw files to the splits; None where there are no raw files.
+        differs: Why `ctxzoo data get` gives other rows than those with `fingerprints`, and what that means for scores;
+            empty where it gives the same rows or none.
+        checked: Columns over which fingerprints are computed; default: all.
         fingerprints: Split, or "configuration/split" -> `dataset_fingerprint` of the rows that results were computed
             on.
     """

@@ -19,7 +19,7 @@ def piano_rolls(files_of_sets: Mapping[str, str]) -> Callable[[Files], Splits]:
     """Return a converter of rolls to the keys that sound at each step.
 
     Args:
-        files_of_sets: Name of the set, which is that of the configuration, to its file.
+        files_of_sets: Name of each set of pieces, which becomes a configuration of the dataset, to its file.
     """
 
     def convert(files: Files) -> Splits:

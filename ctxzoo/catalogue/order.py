@@ -38,8 +38,8 @@ def apply_order(rows: Sequence[dict[str, Any]], by: Sequence[str], name: str) ->
 
     Args:
         rows: All rows that the raw files give.
-        by: The columns that tell one from another; of rows that agree in these the first counts.
-        name: Name of the stored order, with an array of `key_of` for each split.
+        by: Columns that identify a row; of several rows with the same values in them the first is used.
+        name: Name of the stored order, which holds an array of row keys (`key_of`) for each split.
     """
     found: dict[int, dict[str, Any]] = {}
     for row in rows:
@@ -53,9 +53,9 @@ def draw_splits(rows: Iterable[dict[str, Any]], by: str, seed: int = SPLIT_SEED)
     """Return train, validation and test, drawn, the rows of each in the order of `by`.
 
     Args:
-        rows: Rows of which 80 %, 10 % and 10 % are drawn.
-        by: A column whose values tell rows apart.
-        seed: Seed of the draw; default: that of all sets but one.
+        rows: Rows from which splits of 80 %, 10 % and 10 % are drawn.
+        by: Column whose values identify the rows, so that the draw does not depend on their order.
+        seed: Seed of the draw; default: the one that almost all datasets use.
     """
     ordered = sorted(rows, key=lambda row: row[by])
     drawn = np.random.default_rng(seed).permutation(len(ordered))

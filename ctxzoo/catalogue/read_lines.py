@@ -44,9 +44,9 @@ def table_rows(lines: Iterable[str], name: str, columns: Iterable[str]) -> Itera
     """Yield the rows of a table of commas whose first line names its columns.
 
     Args:
-        lines: The table, line by line.
-        name: Name of its file, for the message.
-        columns: Columns that are read.
+        lines: Lines of the table, the header first.
+        name: Name of the file, for error messages.
+        columns: Names of the columns to read.
 
     Raises:
         RawFileError: a column is not there.
@@ -68,9 +68,9 @@ def texts_by_file(
     Empty lines are left out, and blanks around texts.
 
     Args:
-        labels: Name of the file, number and name of its label, in the order of rows.
+        labels: For each file, in the order of rows: its name, and number and name of its label.
         encoding: Encoding of the files.
-        label_text: Whether there is a column with the names of labels.
+        label_text: Whether the rows get a column with the names of the labels.
     """
 
     def convert(files: Files) -> Splits:
@@ -90,7 +90,7 @@ def sentences_by_file(files_of_splits: Mapping[str, str]) -> Callable[[Files], S
     """Return a converter of files of one sentence a line, without the blanks around it.
 
     Args:
-        files_of_splits: Name of the split -> name of its file.
+        files_of_splits: Name of each split to the name of its file.
 
     Raises:
         RawFileError: when it converts, a line is blank, which no file of the source has.
@@ -124,11 +124,11 @@ def label_before_text(
     """Return a converter of files with a label, a separator and a text in each line.
 
     Args:
-        files_of_splits: Name of the split and of its file.
-        names: Names of the labels, in the order of their numbers; a file has either.
-        separator: The first in a line ends the label.
-        header: Whether the first line is one.
-        label_text: Whether there is a column with the names of labels.
+        files_of_splits: Name of each split to the name of its file.
+        names: Names of the labels in the order of their numbers, where lines begin with names.
+        separator: Text that ends the label; its first occurrence in a line counts.
+        header: Whether the first line of a file is a header.
+        label_text: Whether the rows get a column with the names of the labels.
     """
     number_of = {**{str(number): number for number in range(len(names))}, **{name: n for n, name in enumerate(names)}}
 

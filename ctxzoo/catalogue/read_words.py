@@ -127,7 +127,7 @@ def conll_u(files_of_splits: Sequence[tuple[str, str]]) -> Callable[[Files], Spl
     """Return a converter of CoNLL-U files to words and tags; ranges of multiword tokens and empty nodes are left out.
 
     Args:
-        files_of_splits: Name of the split and of its file.
+        files_of_splits: Name of each split to the name of its file.
     """
 
     def rows_of(path: Path) -> Rows:
@@ -150,7 +150,7 @@ def word_pairs(sets: Mapping[str, str]) -> Callable[[Files], Splits]:
     """Return a converter of lists of two words and a score in each line.
 
     Args:
-        sets: Name of the set -> name of its file, in the order of rows.
+        sets: Name of each set of word pairs to the name of its file, in the order of rows.
     """
 
     def convert(files: Files) -> Splits:

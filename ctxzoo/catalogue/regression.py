@@ -19,9 +19,10 @@ class NumberTable:
     """A file of columns, with their names in its first line.
 
     Attributes:
-        file: Name of the file.
-        features: Columns that a row's `x` has, in this order; none: the number of the row, from 0, is its one feature.
-        target: The column that is predicted.
+        file: Name of the file with the table.
+        features: Columns that become the features `x` of a row, in this order; empty: the number of the row, from 0, is
+            the only feature.
+        target: Column with the target of the regression.
     """
 
     file: str
@@ -33,7 +34,7 @@ def number_tables(tables: Mapping[str, NumberTable]) -> Callable[[Files], Splits
     """Return a converter of tables to rows of `row`, the number in the file from 0, features `x`, and target `y`.
 
     Args:
-        tables: Name of the configuration to its table.
+        tables: Name of each configuration of the dataset to its table.
     """
 
     def convert(files: Files) -> Splits:

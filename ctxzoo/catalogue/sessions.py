@@ -17,9 +17,9 @@ def authors_sessions(prefix: str, *, splits: Mapping[str, str], divided: bool) -
 
     Args:
         prefix: Prefix of the names of the files.
-        splits: What the authors call a file, to the split that it is.
-        divided: The sessions of all files are divided anew, a tenth each for validation and test; `authors_split` then
-            says where one came from.
+        splits: The authors' name of each file to the split that it becomes.
+        divided: Whether the sessions of all files are split anew, a tenth each for validation and test; the column
+            `authors_split` then names the authors' split.
     """
 
     def convert(files: Files) -> Splits:

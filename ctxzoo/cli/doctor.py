@@ -38,7 +38,7 @@ def examine(known_datasets: Iterable[str]) -> list[Finding]:
     """Return all findings.
 
     Args:
-        known_datasets: Ids to look for in the data folder.
+        known_datasets: Ids of datasets to look for in the data folder.
     """
     python, requirements = _read_requirements()
     findings = [_python(python)]

@@ -35,9 +35,9 @@ def publish(folder: Path, checkpoint: Path, entry: Entry, *, half: bool = False)
     a limit gets that of the training, where the results file has one (`max_length`).
 
     Args:
-        folder: Folder to write; what it held before is replaced.
-        checkpoint: Checkpoint folder, packed or without code; it may be `folder`.
-        entry: What the index says of it.
+        folder: Folder to write; its earlier content is replaced.
+        checkpoint: Folder of the trained checkpoint, with or without packed code; it may be the same as `folder`.
+        entry: Entry of the folder in the index of published checkpoints.
         half: Whether to write the weights in half precision.
 
     Raises:
@@ -64,8 +64,8 @@ def renew_card(folder: Path, entry: Entry) -> None:
     """Write the card of a published folder, and its files of scores, again; its other files stay as they are.
 
     Args:
-        folder: Folder that `publish` wrote.
-        entry: What the index says of it.
+        folder: Published folder, written by `publish`.
+        entry: Entry of the folder in the index of published checkpoints.
 
     Raises:
         ValueError: the results are those of another architecture.
@@ -114,10 +114,10 @@ def build_published_card(entry: Entry, result: RunResult, model: Any, tokenizer:
     """Return the text of a published folder's card.
 
     Args:
-        entry: What the index says of the folder.
-        result: Run that trained it.
-        model, tokenizer: What it holds.
-        half: Whether its weights are in half precision.
+        entry: Entry of the folder in the index of published checkpoints.
+        result: Results of the run that trained the checkpoint.
+        model, tokenizer: Model and tokenizer of the checkpoint.
+        half: Whether the weights are stored in half precision.
     """
     task = card_of(type(model))
     example = card_example(task, result.dataset, model=model, tokenizer=tokenizer)

@@ -27,7 +27,7 @@ def problems_with(unknown: Sequence[str]) -> str:
     """Return which problems take the options that the problem of a `ctxzoo train` does not, or nothing, for a message.
 
     Args:
-        unknown: What was left of the command line.
+        unknown: Words of the command line that the parser did not recognise.
     """
     takers: dict[str, list[str]] = {}
     for name in PROBLEMS:

@@ -26,11 +26,11 @@ class Answer:
     """What a model answers to one row.
 
     Attributes:
-        fields: Name to value, which stand in a JSON line behind the columns of the row.
-        cells: The lines of a CSV file for the row, one or more: name to number or text.
-        alone: What a .json file lists, without the row.
-        key: Name under which a .json file has it; None: the file is a list.
-        replaced: Columns of the row that a CSV file has not, because the cells say the same.
+        fields: Fields of the answer, name to value; in a JSON line they follow the columns of the row.
+        cells: Lines of a CSV file for this row, one or more, each from column name to number or text.
+        alone: Value that a .json file holds for this row, without its columns.
+        key: Key of this row in a .json file that is an object; None: the file is a list.
+        replaced: Columns of the row that are left out of a CSV file because the cells repeat them.
     """
 
     fields: Mapping[str, Any]
@@ -44,10 +44,10 @@ def rank_answer(found: Sequence[tuple[str, float]], what: str, left_out: int, al
     """Return as an answer the likeliest of many, a line of a CSV file for each.
 
     Args:
-        found: Name and probability of each, the likeliest first; none where nothing of the row is known.
-        what: They are, in the singular: "item".
-        left_out: How many entries of the row are unknown.
-        alone: Argument of `Answer`.
+        found: Names and probabilities, the most probable first; empty where the model knows nothing of the row.
+        what: Noun in the singular for what is ranked, such as "item".
+        left_out: Number of entries of the row that the model does not know.
+        alone: Value that a .json file holds for this row, as in `Answer`.
     """
     keys = (f"predicted_{what}", "probability")
     ranked = [dict(zip(keys, pair, strict=True)) for pair in found]
@@ -66,11 +66,12 @@ def write_answers(
     """Answer rows chunk by chunk and write each answer at once, so that the memory holds one chunk.
 
     Args:
-        chunks: The rows.
-        answer: Gives the answers to the rows of a chunk, in their order; None for a row that is left out.
-        output: A .csv, .tsv, .jsonl or .json file, which is there when it is whole; a pipe or device; None: the
-            standard output.
-        kind: What is written where no name says it, "csv", "tsv" or "jsonl".
+        chunks: Rows in chunks, each a list.
+        answer: Function from the rows of a chunk to their answers in the same order; None stands for a row that is left
+            out.
+        output: File to write, .csv, .tsv, .jsonl or .json, which appears only when it is complete; or a pipe or device;
+            None: standard output.
+        kind: Format where no file name determines it: "csv", "tsv" or "jsonl".
 
     Returns:
         The number of rows.

@@ -13,11 +13,12 @@ class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
     """A DataModule whose loaders go on where an interrupted epoch stopped; see `bucket_loader`.
 
     Args:
-        dataset, data_dir, divide: Arguments of `CheckedDataModule`.
-        batch_size, eval_batch_size: Examples in a batch of the training, and of any other loader.
-        seed: Seed of the order of the training's batches.
-        num_workers: Processes that build batches; 0 builds them in the training process.
-        pool_batches: Batches whose examples are sorted by length together; 1: random batches.
+        dataset, data_dir, divide: Name of the dataset, its folder, and whether it is split into three parts, as in
+            `CheckedDataModule`.
+        batch_size, eval_batch_size: Batch size of the training, and of validation, test and prediction.
+        seed: Seed of the random order of training batches.
+        num_workers: Number of worker processes that build batches; 0: the training process builds them.
+        pool_batches: Number of batches whose examples are sorted by length together; 1: batches are random.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
 
         Args:
             split: Name of the split.
-            training: Whether the model is trained on it now.
+            training: Whether the model is trained on these batches, which are then shuffled.
 
         Raises:
             ValueError: there is no such split.

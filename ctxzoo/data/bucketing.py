@@ -61,12 +61,13 @@ class BucketSampler(ResumableSampler[list[int]]):
     others would wait for its scores: what is not shuffled and has too few gets smaller ones.
 
     Args:
-        lengths: (rows,) what to sort by, in words.
+        lengths: (rows,) lengths in words, by which rows are sorted.
         batch_size: Rows in a batch.
-        shuffle: Random order for each epoch.
+        shuffle: Whether every epoch has a random order of its own.
         seed: Seed of the random order.
-        pool_batches: Batches whose rows are sorted together; 1 gives random batches.
-        rank, world_size: Number of this process, and of all of them; None: as they are when an epoch begins.
+        pool_batches: Number of batches whose rows are sorted by length together; 1: batches are random.
+        rank, world_size: Rank of this process and number of processes; None: those of torch.distributed when an epoch
+            begins.
 
     Raises:
         ValueError: batch_size or pool_batches below 1; when an epoch begins, see `check_processes`.
@@ -191,13 +192,13 @@ def bucket_loader(
     """Return a loader of `dataset`'s batches of similar length; among several processes, of this one's part.
 
     Args:
-        dataset: `dataset[list of rows]` gives a whole batch.
-        lengths: (rows,) by which batches are formed.
+        dataset: Dataset that returns a whole batch for a list of row numbers.
+        lengths: (rows,) lengths in words, by which batches are formed.
         batch_size: Rows in a batch.
-        shuffle: Whether this is for training.
-        seed: Seed of the order.
-        num_workers: Processes that build batches; 0 builds them here.
-        pool_batches: Argument of `BucketSampler`.
+        shuffle: Whether batches are shuffled, as for training.
+        seed: Seed of the random order of batches.
+        num_workers: Number of worker processes that build batches; 0: this process builds them.
+        pool_batches: Number of batches whose rows are sorted by length together, as in `BucketSampler`.
     """
     sampler = BucketSampler(lengths, batch_size, shuffle=shuffle, seed=seed, pool_batches=pool_batches)
     return resumable_loader(dataset, sampler, num_workers)

@@ -33,10 +33,10 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
     """A DataModule of one dataset; a subclass says how it is read.
 
     Args:
-        dataset: Hub id, folder, file, or "sample".
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
-        divide: Whether data of which all rows are "train" is divided into train, validation and test, as `ctxzoo train`
-            divides it; how is noted, and so is where rows are too few and stay as they are.
+        dataset: Dataset: a Hub id, folder or file, or "sample" for a generated one.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
+        divide: Whether data with a single split "train" is split into train, validation and test, as by `ctxzoo train`;
+            how many rows each gets is reported, and so is data too small to be split.
     """
 
     def __init__(self, dataset: str, data_dir: str | None, *, divide: bool) -> None:
@@ -110,8 +110,8 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
         """Return the part of a split.
 
         Args:
-            parts: Name of a split to its part.
-            split: The name.
+            parts: Splits by name.
+            split: Name of the split to return.
 
         Raises:
             ValueError: there is no such split.

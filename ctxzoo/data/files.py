@@ -287,8 +287,8 @@ def check_writable(folder: Path, option: str = "--output_dir") -> None:
     """Make sure that a run can write into `folder` before hours are spent.
 
     Args:
-        folder: Folder, made where it is missing.
-        option: Option of the command line that leads the run elsewhere.
+        folder: Folder to be written to; it is created where it is missing.
+        option: Command-line option with which a user chooses another folder, for the error message.
 
     Raises:
         OSError: the folder cannot be made or written; the message says why.
@@ -309,9 +309,9 @@ def check_output_file(path: Path, option: str, inputs: Iterable[str | Path] = ()
     """Make sure that a file can be written, and is none of those that are read, before anything is computed.
 
     Args:
-        path: The file; its folder is made where it is missing. A pipe or device is only seen to be one.
-        option: The one of the command line that names it.
-        inputs: What the command reads; names of what is no file here, such as Hub ids, too.
+        path: File to be written; its folder is created where it is missing. A pipe or device is accepted without a try.
+        option: Command-line option that names the file, for the error message.
+        inputs: Files and other data, such as Hub ids, that the command reads and that must not be overwritten.
 
     Raises:
         OSError: `path` is a folder, or its folder cannot be made or written; the message says why.
@@ -331,9 +331,9 @@ def refuse_as_data(path: Path, option: str, inputs: Iterable[str | Path]) -> Non
     """Refuse an output that the next command would read as data.
 
     Args:
-        path: A file of one of `DATA_SUFFIXES`, or a folder; it need not be there.
-        option: The one of the command line that names it.
-        inputs: The data that the command reads; folders among it count, at any depth.
+        path: Path of a data file with one of `DATA_SUFFIXES`, or of a folder; it need not exist.
+        option: Command-line option that names the file, for the error message.
+        inputs: Data that the command reads; files at any depth of its folders count.
 
     Raises:
         ValueError: `path` lies in a folder of `inputs`, by whatever links and names.
@@ -350,8 +350,8 @@ def refuse_missing_path(name: str, what: str) -> None:
     """Refuse a name that can only be a path, of which nothing exists, within seconds.
 
     Args:
-        name: Name as a user gave it.
-        what: What it should be, as "checkpoint", for the message.
+        name: Path or Hub id, as the user typed it.
+        what: Kind of thing that was expected, such as "checkpoint", for the error message.
 
     Raises:
         FileNotFoundError: it neither exists as a path nor has the form of a Hub id; it is a name that is on no hub, or

@@ -48,11 +48,11 @@ def generated_splits(
     """Return the splits train, validation and test, each from draws of its own.
 
     Args:
-        name: Name of the sample, on which its draws depend.
-        unit: What a row is, for errors.
-        seed: Seed, 0 or more.
-        sizes: Numbers of rows of the three splits, 1 or more.
-        draw: Function from draws, a number of rows and the name of a split to columns.
+        name: Name of the generated dataset; the random draws depend on it.
+        unit: Noun for a row, such as "sentence", for error messages.
+        seed: Seed of the random draws, 0 or more.
+        sizes: Numbers of rows of train, validation and test, 1 or more each.
+        draw: Function from a source of random draws, a number of rows and the name of a split to the columns.
 
     Raises:
         ValueError: negative seed, or a number of rows below 1.

@@ -48,8 +48,8 @@ def count_of(number: int, things: str) -> str:
     """Return a number and what it counts: "1,200 rows without a label", "1 row without a label".
 
     Args:
-        number: How many there are.
-        things: What they are, in the plural, which ends in "s"; other words may stand before and behind it.
+        number: Number of things.
+        things: Plural noun for the things, ending in "s", with other words before or behind it.
     """
     if number == 1:
         things = _PLURAL.sub(lambda plural: plural[1] + plural[2] + ("y" if plural[3] == "ies" else ""), things)

@@ -30,14 +30,15 @@ class RowGroups:
     """Which rows of a dataset stay on one side when it is divided.
 
     Attributes:
-        groups: Name of a split to a number for each row (rows,); rows of one group are never on two sides.
-        unit: What a row is, in the plural.
-        together: What the rows of a group have in common, for the line that tells.
-        labels: A class for each row of "train" (rows,), which each drawn split has in proportion; None: no classes.
+        groups: Name of a split to (rows,) group numbers; rows of one group are never put into different splits.
+        unit: Plural noun for the rows, such as "sentences".
+        together: What rows of one group have in common, such as "the same text", for the line that reports the splits.
+        labels: (rows,) classes of the rows of "train", kept in proportion in every split that is drawn; None: no
+            classes.
         label_names: Names of the classes.
-        held_out: Fraction of the rows, for each drawn split.
-        in_order: Whether the rows are a text in its order, of whose end the missing splits are stretches; nothing is
-            drawn then, and groups count for nothing.
+        held_out: Fraction of the rows that each drawn split gets.
+        in_order: Whether the rows are a running text: missing splits are then stretches at its end, nothing is drawn
+            and groups do not count.
     """
 
     groups: Mapping[str, npt.NDArray[np.int64]]
@@ -54,7 +55,7 @@ class OwnRows(RowGroups):
     """Checked rows, in columns that the DataModule of their problem reads.
 
     Attributes:
-        splits: Name to rows; those that are missing are drawn from "train".
+        splits: Name of a split to its rows; validation and test are drawn from "train" where they are missing.
     """
 
     splits: Mapping[str, datasets.Dataset]
@@ -65,10 +66,10 @@ class OwnSplits:
     """A user's rows on the disk.
 
     Attributes:
-        folder: One Parquet file for each of train, validation and test.
-        lines: Sentences for the user: how many rows each has and how they were drawn, and what is odd.
-        sizes: Split to number of rows.
-        drawn: The splits that were drawn from the training rows.
+        folder: Folder with one Parquet file for each of train, validation and test.
+        lines: Sentences for the user: numbers of rows of the splits, how they were drawn, and anything odd.
+        sizes: Name of a split to its number of rows.
+        drawn: Names of the splits that were drawn from the training rows.
     """
 
     folder: Path
@@ -81,9 +82,9 @@ def gather_splits(data: str, files: Mapping[str, str], load: Callable[[str], Loa
     """Return the splits of a user's data, those in files of their own in place of its own, and what messages call each.
 
     Args:
-        data: File, folder or Hub id.
-        files: Name of a split, validation or test, to a file of its own.
-        load: Gives the splits of one source, and what messages call each.
+        data: Training data: a file, a folder or a Hub id.
+        files: Name of a split, "validation" or "test", to the file that holds it.
+        load: Function from a source to its splits and to the name of each in messages.
 
     Raises:
         TextFormatError: a file for one split has several, none of this name.
@@ -103,9 +104,9 @@ def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:
     """Divide rows into train, validation and test, and write them below `parent`; the same rows are written once.
 
     Args:
-        rows: Rows of the user.
-        name: What the user calls the data, for messages.
-        parent: Folder.
+        rows: Rows of the user's data, with their groups and classes.
+        name: Name of the data in messages, as the user typed it.
+        parent: Folder in which the folder of the splits is created.
 
     Raises:
         TextFormatError: no rows to train on; too few to divide.
@@ -136,8 +137,8 @@ def divide_rows(rows: RowGroups, name: str) -> dict[str, Rows]:
     """Divide rows of which all are "train", as `write_own_splits` does, and note how.
 
     Args:
-        rows: Rows of the user.
-        name: Name of the data for the notes, as the user calls it.
+        rows: Rows of the user's data, with their groups and classes.
+        name: Name of the data in messages, as the user typed it.
 
     Returns:
         Name of a split to its rows, ascending: of train, validation and test, or, where rows or groups are too few for
@@ -191,10 +192,10 @@ def draw_parts(
     group at least; a class with too few groups for all parts and the rest is in the rest alone.
 
     Args:
-        groups: (rows,) rows of one number stay together.
-        labels: (rows,) class of each row; None: all are alike.
-        parts: Name to fraction, together below 1.
-        seed: Seed of the draw.
+        groups: (rows,) group numbers; rows of one group stay in one part.
+        labels: (rows,) classes, kept in proportion in every part; None: no classes.
+        parts: Name of each part to its fraction of the rows; the fractions sum to less than 1.
+        seed: Seed of the random draw.
 
     Returns:
         Name to rows, ascending; the rest under "train".

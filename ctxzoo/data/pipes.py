@@ -25,7 +25,8 @@ def pipes_as_files(options: argparse.Namespace) -> Iterator[None]:
     """Replace every pipe among the options that name data by a file with its content, which is there in the block.
 
     Args:
-        options: Options of a command; `format` says what a pipe of text holds, since its name does not.
+        options: Parsed options of a command; its `format` names the format of text from a pipe, whose name has no
+            suffix.
 
     Raises:
         ValueError: What a pipe holds can be seen neither from `format` nor from its content.

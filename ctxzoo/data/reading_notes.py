@@ -45,10 +45,10 @@ class ReadingNotes:
     """What readers left out and noted. The same part or note of data that is read twice counts once.
 
     Attributes:
-        skip_bad: Whether bad parts are left out; otherwise the first is an error.
-        no_header: Whether the first line of files of columns is a row, not the names of the columns.
-        left_out: Name of a file, row or document to the reason why it was left out.
-        noted: Name of the data and what was done with it, to how many were.
+        skip_bad: Whether unreadable files, rows and documents are left out; otherwise the first one is an error.
+        no_header: Whether .csv and .tsv files have no header, so that their first line is a row.
+        left_out: Name of each file, row or document that was left out, to the reason.
+        noted: Name of the data and what was done to it, to the number of cases.
     """
 
     skip_bad: bool = False
@@ -104,8 +104,9 @@ def reading_notes(*, skip_bad: bool = False, no_header: bool = False) -> Iterato
     """Say how readers read inside the block, and gather what they leave out and note.
 
     Args:
-        skip_bad: Whether bad files, rows and documents are left out instead of being errors.
-        no_header: Whether the first line of .csv and .tsv files is a row; see `row_files.read_delimited`.
+        skip_bad: Whether unreadable files, rows and documents are left out instead of raising errors.
+        no_header: Whether .csv and .tsv files have no header, so that their first line is a row, as in
+            `row_files.read_delimited`.
     """
     notes = ReadingNotes(skip_bad, no_header)
     token = _current.set(notes)
@@ -124,8 +125,8 @@ def leave_out(where: str, error: Exception) -> None:
     """Leave a bad file, row or document out where the user asked for that.
 
     Args:
-        where: What it is called, as "songs/a.mid" or "votes.csv, row 7"; the same each time it is read.
-        error: What is wrong with it.
+        where: Name of what is left out, such as "songs/a.mid" or "votes.csv, row 7"; the same on every reading.
+        error: Error that says what is wrong with it.
 
     Raises:
         Exception: `error`, where bad parts are errors.
@@ -140,10 +141,10 @@ def note(where: str, what: str, number: int) -> None:
     """Say that a reader dropped, guessed, merged or replaced something by its rule; 0 of it are not worth a word.
 
     Args:
-        where: What the data is called.
-        what: What was done with how many, in the plural: "rows without a label, left out". `count_of` makes the
-            singular of the noun, not that of a verb: write "rows read twice", not "rows that are read twice".
-        number: How many.
+        where: Name of the data in messages.
+        what: What was done, with a plural noun for the cases: "rows without a label, left out". `count_of` makes the
+            noun singular but not a verb: write "rows read twice", not "rows that are read twice".
+        number: Number of cases.
     """
     if not number:
         return

@@ -80,7 +80,7 @@ def read_delimited(path: Path, columns: Sequence[str] = ()) -> pa.Table:
     Empty fields behind the last column and empty lines are left out, and counted.
 
     Args:
-        path: The file.
+        path: Path of the file.
         columns: Names of the columns that the caller reads, in their usual order.
 
     Raises:
@@ -107,10 +107,10 @@ def read_delimited_rows(
     """Return the names of columns, and the fields of each row, read while they are used; see `read_delimited`.
 
     Args:
-        stream: The bytes of the file, which is closed at its end.
-        name: What messages call it.
-        delimiter: Stands between the columns.
-        columns: Argument of `read_delimited`.
+        stream: Binary stream of the file, closed after the last row.
+        name: Name of the file in messages.
+        delimiter: Character between two columns.
+        columns: Names of the columns that the caller reads, in their usual order, as in `read_delimited`.
 
     Raises:
         DatasetFileError: As in `read_delimited`.
@@ -192,9 +192,10 @@ def load_tables(
     README.md, those with files of other kinds or Parquet, and Hub ids are read by `datasets`.
 
     Args:
-        dataset, data_dir, config: Dataset, data dir and config of `load_splits`.
-        kinds: Suffixes of the files that `read` reads.
-        read: Gives the rows of a file.
+        dataset, data_dir, config: Name of the dataset, folder of datasets and name of the configuration, as in
+            `load_splits`.
+        kinds: File suffixes that `read` can read.
+        read: Function from the path of a file to its rows.
 
     Raises:
         DatasetUnavailableError, DatasetFileError: see `load_splits` and `read`.

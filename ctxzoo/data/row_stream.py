@@ -41,10 +41,10 @@ class RowStream:
     """Rows that are read while they are used.
 
     Attributes:
-        name: What messages call the source.
-        kind: One of `KINDS`, or "dataset", a folder.
-        chunks: Rows in lists of at most `CHUNK`, name of a column to value; of a file of one text a line the column is
-            `text`.
+        name: Name of the source in messages.
+        kind: Format of the source: one of `KINDS`, or "dataset" for a folder.
+        chunks: Rows in lists of at most `CHUNK`, each from column name to value; a file with one text a line has the
+            column `text`.
     """
 
     name: str
@@ -62,12 +62,12 @@ def open_rows(source: Path, *, kind: str | None = None, columns: Sequence[str] =
     """Open what a user named.
 
     Args:
-        source: A .csv, .tsv (both with a header), .jsonl or .parquet file, any of them packed as .gz; a folder that
-            `datasets` can load, whose splits follow each other; a file of another name, with one text a line; "-" for
-            the standard input, or a pipe, whose kind is taken from its first line.
-        kind: One of `KINDS`; default: by the name.
-        columns: Names of the columns that are read: the header of a pipe is known by them from a line of text, and
-            with `--no_header` columns are called so, see `read_delimited`.
+        source: Source of rows: a .csv, .tsv (both with a header), .jsonl or .parquet file, each maybe packed as .gz; a
+            folder that `datasets` can load, all splits in turn; a file of another name, with one text a line; "-" for
+            standard input, or a pipe, whose format is taken from its first line.
+        kind: Format, one of `KINDS`; default: from the suffix.
+        columns: Names of the columns that are read; they tell the header of a pipe from a line of text, and with
+            `--no_header` they name the columns, see `read_delimited`.
 
     Yields:
         The rows. Errors of a row come when it is read, see `leave_out`: `DatasetFileError`, with its line.
@@ -91,8 +91,8 @@ def as_file(source: Path, *, kind: str | None = None, columns: Sequence[str] = (
     """Give what a user named as a file whose name says its kind, for readers that need one.
 
     Args:
-        source: A file, which is given as it is unless `kind` is named; or "-", or a pipe, which is written down.
-        kind, columns: Arguments of `open_rows`.
+        source: File, returned as it is unless `kind` is set; or "-" or a pipe, which is written to a file.
+        kind, columns: Format and column names, as in `open_rows`.
 
     Raises:
         FileNotFoundError: There is no such file, nor such a folder among the datasets.

@@ -53,7 +53,8 @@ def resolve_dataset(name: str, data_dir: str | None = None) -> str:
 
     Args:
         name: An existing file or folder, or a Hub id such as "rajpurkar/squad_v2".
-        data_dir: Folder with one sub-folder per dataset, `<namespace>/<name>`; default: see `data_folder`.
+        data_dir: Folder with one sub-folder per dataset, `<namespace>/<name>`; default: the one that `data_folder`
+            finds.
 
     Returns:
         `name` if it exists, else its folder in `data_dir` if that exists, else `name` as a Hub id.
@@ -86,11 +87,11 @@ def load_splits(
     ctxzoo's own (`is_own_name`) are never asked for on the Hub.
 
     Args:
-        name: Argument of `resolve_dataset`.
-        data_dir: Argument of `resolve_dataset`.
-        config: Name of the configuration, for datasets that have several.
-        sample: Whether the caller knows a generated dataset of that name, for the message where there is none.
-        cache_dir: Where `datasets` keeps what it reads; default: its own cache.
+        name: Dataset: an existing file or folder, or a Hub id, as in `resolve_dataset`.
+        data_dir: Folder with one sub-folder per dataset, as in `resolve_dataset`.
+        config: Name of the dataset's configuration, where it has several.
+        sample: Whether a generated dataset has this name, so that the error can say so.
+        cache_dir: Cache folder of the `datasets` library; default: its own.
 
     Raises:
         DatasetUnavailableError: no such folder, and the Hub does not have the dataset, does not answer or is not asked.

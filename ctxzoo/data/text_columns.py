@@ -32,9 +32,9 @@ def find_columns(
     """Return the names of columns: for each what is requested, or the first of the usual names that is there.
 
     Args:
-        where: What messages call the data.
-        present: Names of the columns.
-        wanted: What each holds, "text" or the like, to the names that are requested, or None, and the usual names.
+        where: Name of the data in error messages.
+        present: Names of the columns that the data has.
+        wanted: Each role, such as "text", to the column names that the user requested (or None) and the usual names.
 
     Raises:
         TextFormatError: Some are not there; the message names all of them.
@@ -67,7 +67,7 @@ class TextsOfRows:
     """Gives the text of each row of a user's file.
 
     Args:
-        requested: One or several columns; None: the first of the usual names that the first row has.
+        requested: Column names, one or several; None: the first of the usual names that the data has.
     """
 
     def __init__(self, requested: ColumnNames) -> None:
@@ -81,8 +81,8 @@ class TextsOfRows:
         A row that holds something else than a text, or a blank one, is left out as None where `leave_out` allows it.
 
         Args:
-            rows: Name of a column to value.
-            where: What messages call the data.
+            rows: Rows, each from column name to value.
+            where: Name of the data in error messages.
             are_lines: Whether each row is a line of text, whatever column was requested.
 
         Raises:
@@ -131,13 +131,13 @@ class RowChecks:
     """Checks of the rows of some data: a bad row is an error, or left out where the user asked for that.
 
     Args:
-        where: What messages call the data.
-        number: How many rows there are.
-        rows: (rows,) what messages call each; default: its number, from 0. Rows of which others were left out keep
-            theirs, so that no two have one.
+        where: Name of the data in error messages.
+        number: Number of rows.
+        rows: (rows,) names of the rows in messages; default: their numbers, from 0. Rows keep theirs when others are
+            left out.
 
     Attributes:
-        kept: (rows,) whether each row is still there.
+        kept: (rows,) booleans, True for rows that have not been left out.
     """
 
     def __init__(self, where: str, number: int, rows: npt.NDArray[np.int64] | None = None) -> None:
@@ -149,9 +149,9 @@ class RowChecks:
         """Leave rows out, or raise for the first of them.
 
         Args:
-            bad: (rows,) truth values; what is null counts as bad.
-            values: (rows,) what the rows hold, an Arrow column.
-            reason: What is wrong; may hold {value}, or is a function of the row.
+            bad: (rows,) booleans, True or null for a row to refuse.
+            values: (rows,) values of the rows that the message may quote, an Arrow column.
+            reason: What is wrong, as text that may contain {value}, or as a function of the row's number.
 
         Raises:
             TextFormatError: there is such a row; the message names it, from 0.

@@ -26,9 +26,10 @@ class EncodedTexts:
     """Texts as ids. Text t has `ids[pointers[t] : pointers[t + 1]]`.
 
     Attributes:
-        ids: (all ids,) of words and n-grams, or of the pieces of another tokenizer with its special tokens.
-        pointers: (texts + 1,).
-        truncated: (texts,) whether known words, or pieces, were cut off.
+        ids: Ids of all texts, one after another: of words and n-grams, or of another tokenizer's tokens with its
+            special ones.
+        pointers: (texts + 1,) offsets into `ids`: text i has those from pointers[i] up to pointers[i + 1].
+        truncated: (texts,) booleans, True where known words or tokens were cut off at the maximum length.
     """
 
     ids: npt.NDArray[np.int32]
@@ -129,10 +130,10 @@ class TextBatches(Dataset[dict[str, torch.Tensor]]):
     """A dataset of which `batches[rows]` is a whole batch of `input_ids`, `attention_mask`, `labels` and `row`.
 
     Args:
-        texts: The ids.
-        labels: (texts,).
-        rows: (n,) the texts that this dataset numbers 0..n-1.
-        pad_id: Id of padding behind shorter texts of a batch.
+        texts: Encoded texts from which batches are made.
+        labels: (texts,) classes.
+        rows: (n,) numbers of the texts that this dataset has as its rows 0..n-1.
+        pad_id: Id with which shorter texts of a batch are padded.
     """
 
     def __init__(self, texts: EncodedTexts, labels: npt.NDArray[np.int64], rows: Rows, pad_id: int) -> None:
@@ -161,9 +162,9 @@ def frequent_words_of_texts(cutter: Tokenizer, texts: list[str], min_count: int)
     """Return the words that occur at least `min_count` times, most frequent first, ties in alphabetical order.
 
     Args:
-        cutter: A pre-tokenizer, a `word_cutter`; it has these words afterwards.
+        cutter: Pre-tokenizer that splits texts into words; its vocabulary is set to the frequent words.
         texts: Texts in which words are counted.
-        min_count: 1 or more.
+        min_count: Smallest number of occurrences of a word, 1 or more.
     """
     trainer = WordLevelTrainer(vocab_size=2**31 - 1, min_frequency=min_count, special_tokens=[], show_progress=False)
     cutter.train_from_iterator(texts, trainer)
@@ -176,7 +177,7 @@ def count_words(cutter: Tokenizer, texts: list[str]) -> npt.NDArray[np.int64]:
     """Return (texts,) the number of words of each text, known or not.
 
     Args:
-        cutter: The pre-tokenizer, a `word_cutter` or the backend of a `WordTokenizer`.
+        cutter: Pre-tokenizer that splits texts into words: a `word_cutter`, or the backend of a `WordTokenizer`.
         texts: Texts in which words are counted.
     """
     cutter.encode_special_tokens = True  # otherwise "[PAD]" inside a word would be cut out of it

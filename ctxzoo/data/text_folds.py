@@ -16,10 +16,10 @@ def fold_rows(labels: npt.ArrayLike, folds: int, fold: int, seed: int) -> tuple[
     """Return the rows of one fold of a stratified cross-validation; over all folds each row is in one test part.
 
     Args:
-        labels: (rows,) class of each row.
+        labels: (rows,) classes of the rows.
         folds: Number of folds, 2 or more.
-        fold: Which one, 0..folds-1.
-        seed: Seed of the assignment; the folds of one seed belong together.
+        fold: Number of the fold, 0..folds-1.
+        seed: Seed of the assignment of rows to folds; folds with one seed form one cross-validation.
 
     Returns:
         Rows of the training part and of the test part, each in ascending order.
@@ -49,10 +49,10 @@ def hold_out(labels: npt.ArrayLike, rows: npt.ArrayLike, fraction: float, seed: 
     """Hold out a fraction of some rows, drawn so that every class keeps its part.
 
     Args:
-        labels: (all rows,) class of each row.
-        rows: The rows to divide.
+        labels: (all rows,) classes of the rows.
+        rows: Row numbers to divide into two parts.
         fraction: Fraction of `rows` to hold out, above 0 and below 1.
-        seed: Seed of the draw.
+        seed: Seed of the random draw.
 
     Returns:
         The rest and the held-out rows, each in ascending order.
@@ -89,8 +89,8 @@ def hold_out_blocks(
     is drawn, one at least.
 
     Args:
-        labels, rows, fraction, seed: Arguments of `hold_out`.
-        block: Rows of one class in a block.
+        labels, rows, fraction, seed: Classes, rows, fraction and seed as in `hold_out`.
+        block: Number of successive rows of one class that are held out together.
 
     Returns:
         The rest and the held-out rows, each in ascending order.

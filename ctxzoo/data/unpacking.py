@@ -36,9 +36,9 @@ class BoundedStream(io.RawIOBase):
     """The bytes of a stream, which is refused where it gives more than a bound.
 
     Args:
-        stream: What gives the bytes; it is closed with this one.
-        largest: Bytes that it may give.
-        error: What is raised where it gives more.
+        stream: Binary stream to read from; it is closed together with this one.
+        largest: Largest number of bytes that may be read.
+        error: Error that is raised when the stream has more bytes.
     """
 
     def __init__(self, stream: Any, largest: int, error: Exception) -> None:
@@ -68,8 +68,8 @@ def bounded(stream: Any, file: Path) -> io.BufferedReader:
     """Return the unpacked bytes of a user's file, up to the bound of its size.
 
     Args:
-        stream: Gives these bytes.
-        file: The packed file.
+        stream: Binary stream with the unpacked bytes.
+        file: Path of the packed file, whose size sets the bound.
 
     Raises:
         PackedFileError: while it is read: it holds more.

@@ -98,7 +98,7 @@ def build_card(
         around: What stands beside the run; default: nothing.
         repo_id: What the snippets load.
         dataset_facts: Facts of a dataset that `DATASET_FACTS` does not know.
-        half: Whether its weights are in half precision.
+        half: Whether the weights are stored in half precision.
         options: Choices of the user; default: none, which says nothing of licence and language of data that is not
             known.
 

@@ -150,7 +150,7 @@ class ZooConfig(PreTrainedConfig):
         Args:
             field: Field that holds the names; where it is None nothing is checked.
             size: What messages say of how many things there are.
-            number: How many there are.
+            number: Number of things.
             differ: Whether no two may have one name.
         """
         names = getattr(self, field)

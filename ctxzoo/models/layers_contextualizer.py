@@ -20,8 +20,8 @@ class Contextualizer(nn.Module):
 
     Args:
         width: Width m.
-        rank: Rank u.
-        num_steps: Number of steps K.
+        rank: Rank u of the third-order tensor.
+        num_steps: Number K of steps, that is of corrections of the context.
         recurrent: Whether all steps share one (U, V, W); otherwise each has its own.
     """
 

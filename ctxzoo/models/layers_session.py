@@ -36,7 +36,7 @@ class StepAttention(nn.Module):
     beta_t = v . sigmoid(W_e h_t + W_d h_T);  w = softmax over the steps that are seen;  sum_t w_t h_t
 
     Args:
-        size: Size H.
+        size: Hidden size H, units of each layer and direction.
     """
 
     def __init__(self, size: int) -> None:

@@ -45,8 +45,8 @@ class ScalarAttention(nn.Module):
 
     Args:
         width: Width m.
-        rank: Rank u.
-        num_steps: Number of steps K.
+        rank: Rank u of the third-order tensor.
+        num_steps: Number K of steps, that is of corrections of the context.
         start: Returns the first c.
     """
 

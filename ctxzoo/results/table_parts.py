@@ -101,7 +101,7 @@ def markdown_table(headings: Sequence[str], rows: Sequence[Sequence[str]], left:
     """Return a Markdown table, its short rows filled with empty cells.
 
     Args:
-        headings: One for each column.
+        headings: Headings of the columns, from left to right.
         rows: Cells of each row, at most one for each column.
         left: The first columns, as many as this, are flush left, the others flush right.
         bar: What stands for "|" in cells.

@@ -152,7 +152,7 @@ class ResumeCheckpoint(ModelCheckpoint):
     middle of an epoch, that step is written and not the end of the epoch: a longer run then reads the epoch's rest.
 
     Args:
-        path: The file.
+        path: Path of the file.
         every: Steps.
         seconds: Seconds between the ends of two epochs that are written, at least; 0: each is.
     """

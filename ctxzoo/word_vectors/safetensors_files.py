@@ -76,7 +76,7 @@ def load_matrix(path: Path, choose: Callable[[Sequence[str]], str | None], expec
     """Return one tensor of a safetensors file, which `choose` names.
 
     Args:
-        path: The file.
+        path: Path of the file.
         choose: Function from the sorted names to one of them, or None if the right one is not there.
         expected: What the error says then.
 

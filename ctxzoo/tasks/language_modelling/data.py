@@ -190,14 +190,14 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
 
     Args:
         dataset: "sample" for generated text, or what `read_lines` reads: Hub id, folder or file.
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
         text_column: Name of the column, or of several, read one after another; default one of the usual ones.
         min_word_count, lower_case, cutter: Arguments of `LineVocabulary`.
         batch_size: B, parallel streams of the training.
         bptt: Words of a window of the training, over which gradients flow back.
         eval_batch_size: Words of a window of any other loader.
         seed: Seed, without effect: the order is that of the text.
-        num_workers: Processes that build batches; 0 builds them in the training process.
+        num_workers: Number of worker processes that build batches; 0: the training process builds them.
         tokenizer: Use this one instead of building one from the training lines.
         init_from: Use the tokenizer of this checkpoint folder or Hub id.
         divide: Whether training rows alone are divided, see `CheckedDataModule`.

@@ -72,12 +72,12 @@ class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
 
     Args:
         dataset: "sample" for generated music, or what `read_music` reads: Hub id, folder or file.
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
         config_name: Name of the configuration, of a dataset with several; default: the one that it names.
         steps_per_beat, step_seconds: How long a step of MIDI files is, see `Grid`.
         batch_size, eval_batch_size: Pieces in a batch; 1 of the training are the authors'.
         seed: Seed of the order of batches.
-        num_workers: Processes that build batches; 0 builds them in the training process.
+        num_workers: Number of worker processes that build batches; 0: the training process builds them.
         divide: Whether training rows alone are divided, see `CheckedDataModule`.
 
     Raises:

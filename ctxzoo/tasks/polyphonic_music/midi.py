@@ -80,7 +80,7 @@ def read_midi(path: Path, grid: Grid) -> list[list[int]]:
     sounds are not kept.
 
     Args:
-        path: The file.
+        path: Path of the file.
         grid: How long a step is.
 
     Raises:
@@ -120,7 +120,7 @@ def write_midi(notes: Sequence[Sequence[int]], path: Path, grid: Grid) -> None:
 
     Args:
         notes: Keys that sound, 0..87, of each step.
-        path: The file.
+        path: Path of the file.
         grid: How long a step is.
 
     Raises:

@@ -105,7 +105,7 @@ def cloze_questions(
     Args:
         articles: Paragraphs of 40 to 300 words are read.
         min_overlap: nats that sentence and context share at least.
-        seed: Seed of the draw.
+        seed: Seed of the random draw.
 
     Yields:
         SQuAD's columns: id, title, context, question, answers.

@@ -45,7 +45,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
 
     Args:
         dataset: Hub id, folder, JSON file, or "sample" for the generated corpus.
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
         squad_version: "1.1", "2.0", or "auto" (2.0 when a question has no answer).
         fix_answer_start: Where an answer is not at its offset, move the offset to its nearest occurrence, and count it.
         word_vectors: File of pretrained vectors, kept as they are; None learns vectors for the training words.
@@ -62,7 +62,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
             `left_out`, for scores on texts of a kind that training has not seen. The vocabulary counts all rows.
         pool_batches: Training batches whose rows are sorted by length together; 1 gives random batches.
         seed: Seed of the order of batches and of the held-out fraction.
-        num_workers: Processes that build batches; 0 builds them in the training process.
+        num_workers: Number of worker processes that build batches; 0: the training process builds them.
         cache_dir: Folder of prepared data.
         tokenizer: Use this one instead of building one from the data.
         init_from: Use the tokenizer of this checkpoint folder or Hub id.

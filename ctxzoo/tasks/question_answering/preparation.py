@@ -36,7 +36,7 @@ class PreparedTexts:
     Attributes:
         types: (words,) type of each word.
         offsets: (words, 2) first character and the one after the last, in the text as given.
-        pointers: (texts + 1,).
+        pointers: (texts + 1,) offsets into `ids`: text i has those from pointers[i] up to pointers[i + 1].
     """
 
     types: IntArray

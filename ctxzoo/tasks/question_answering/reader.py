@@ -67,7 +67,7 @@ def read_squad(
             that `datasets` can load.
         data_dir: Folder searched for Hub ids; default: see `data_folder`.
         squad_version: "auto" says 2.0 if a question of any split is unanswerable or a JSON file says so.
-        config: Name of the configuration, for datasets that have several.
+        config: Name of the dataset's configuration, where it has several.
         fix_answer_start: Where an answer is not at its offset, move the offset to its nearest occurrence.
 
     Raises:

@@ -36,7 +36,7 @@ def random_parts(groups: npt.NDArray[np.int64], seed: int, protocol: str) -> dic
 
     Args:
         groups: (n,) rows of one number stay together; `arange(n)`: each is alone.
-        seed: Seed of the draw.
+        seed: Seed of the random draw.
         protocol: One of `PROTOCOLS`.
 
     Returns:

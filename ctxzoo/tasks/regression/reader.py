@@ -133,7 +133,7 @@ def read_number_table(path: Path, columns: Sequence[str] = ()) -> pa.Table:
     """Return the rows of a file of columns; those of numbers alone are numbers, others text.
 
     Args:
-        path: The file.
+        path: Path of the file.
         columns: Names that the columns get from the left where the file has no header; see `read_delimited`.
 
     Raises:

@@ -48,7 +48,7 @@ class SpectralMixture(StationaryKernelMixin, Kernel):
             components: Components Q.
             x: (n, D) of the training rows, at least two different ones.
             variance: Variance of the target, which the weights share.
-            seed: Seed of the draw.
+            seed: Seed of the random draw.
             reach: 0: half a turn over the span of a feature; 1: half a turn between neighbouring values, from where a
                 search in several dimensions seldom finds a smooth function; between, as powers.
         """

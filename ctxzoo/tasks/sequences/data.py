@@ -138,13 +138,13 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
 
     Args:
         dataset: "sample" for generated sequences, or what `read_sequences` reads: Hub id, folder or file.
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
         user_column, item_column, time_column: Columns of a file of events, see `EventColumns`.
         max_length: Things that a prediction sees at most.
         names: Names in the order of their ids, which begin with 1; default: those of the training split, sorted.
         batch_size, eval_batch_size: Sequences in a batch.
         seed: Seed of the order of batches.
-        num_workers: Processes that build batches; 0 builds them in the training process.
+        num_workers: Number of worker processes that build batches; 0: the training process builds them.
         divide: Whether training rows alone are divided, see `CheckedDataModule`.
 
     Raises:

@@ -49,7 +49,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
 
     Args:
         dataset: "sample" for the generated corpus, or what `read_texts` reads: Hub id, folder, or file.
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
         text_column, label_column: Names of columns, of texts one or several; default the usual ones.
         splitting: Which rows `train`, `validation` and `test` have.
         vocabulary: Which words have an id; of a given tokenizer `cutter` alone is read, which counts the words for
@@ -64,7 +64,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             comes from `init_from`, keeps it as its `model_max_length`, so that the model is used as it was trained.
         batch_size, eval_batch_size: Texts in a batch.
         seed: Seed of the order of batches, of word2vec, and of the table's rows without a vector.
-        num_workers: Processes that build batches; 0 builds them in the training process.
+        num_workers: Number of worker processes that build batches; 0: the training process builds them.
         tokenizer: Use this one instead of building one from the data: a `WordTokenizer`, or any fast tokenizer of
             Hugging Face.
         init_from: Use the tokenizer of this checkpoint folder or Hub id.

@@ -22,7 +22,7 @@ def log_count_ratios(counts: Any, labels: npt.ArrayLike, classes: npt.ArrayLike)
 
     Args:
         counts: (rows, features), a scipy sparse matrix or an array.
-        labels: (rows,) class of each row.
+        labels: (rows,) classes of the rows.
         classes: (C,) the requested classes, each against all others.
 
     Returns:

@@ -377,7 +377,7 @@ def note_contradictions(where: str, groups: npt.NDArray[np.int64], labels: npt.N
     """Note how many texts stand again with another label.
 
     Args:
-        where: What the data is called.
+        where: Name of the data in messages.
         groups: (rows,) a number for each text, the same for equal texts, see `group_numbers`.
         labels: (rows,) the label of each.
     """

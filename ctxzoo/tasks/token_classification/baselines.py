@@ -96,7 +96,7 @@ class LinearTagger:
 
     Args:
         sentences, labels: Sentences that it is fitted to, and their labels.
-        seed: Seed of the order.
+        seed: Seed of the random order of batches.
 
     Raises:
         ValueError: there are fewer than two tags.

@@ -48,14 +48,14 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
 
     Args:
         dataset: "sample" for the generated corpus, or what `read_tokens` reads: Hub id or folder.
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
         tag_column: Name of the column of tags; default the first usual one.
         min_word_count: A word needs this many occurrences, unless it has a vector.
         lower_case, fold_digits: Arguments of `build_word_tokenizer`; choose what the words of the vectors are like.
         word_vectors: File of pretrained vectors for `vector_table`.
         batch_size, eval_batch_size: Sentences in a batch.
         seed: Seed of the order of batches, and of the table's rows without a vector.
-        num_workers: Processes that build batches; 0 builds them in the training process.
+        num_workers: Number of worker processes that build batches; 0: the training process builds them.
         tokenizer: Use this one instead of building one from the data.
         init_from: Use the tokenizer of this checkpoint folder or Hub id.
         known_labels: Names of the tags of a model that is scored, see `read_tokens`.

@@ -44,8 +44,8 @@ def read_tag_file(path: Path, kind: str | None = None, *, of_folder: bool = Fals
     others hold the columns themselves, with lists in them.
 
     Args:
-        path: The file.
-        kind: One of `KINDS`; default: by the name.
+        path: Path of the file.
+        kind: Format, one of `KINDS`; default: from the suffix.
         of_folder: Whether it is one of several, so that `file` is always there and begins with its name.
 
     Raises:

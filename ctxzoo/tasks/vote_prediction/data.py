@@ -112,7 +112,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
 
     Args:
         dataset: "sample" for generated votes, or what `read_votes` reads: Hub id, folder or file.
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
         configuration: Name of the configuration, of a dataset with several.
         legislator_column, bill_column, vote_column, text_column, party_column: Columns of long tables, see
             `VoteColumns`.
@@ -123,7 +123,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         legislator_names, known_bills, words: Names, bills and words of a model; default: those of the training split.
         batch_size, eval_batch_size: Bills in a batch.
         seed: Seed of the order of batches.
-        num_workers: Processes that build batches; 0 builds them in the training process.
+        num_workers: Number of worker processes that build batches; 0: the training process builds them.
         divide: Whether training rows alone are divided, see `CheckedDataModule`.
     """
 

@@ -376,7 +376,7 @@ def _each_vote_once(where: str, table: pa.Table, rows: npt.NDArray[np.int64]) ->
     """Return a table of `COLUMNS` in which nobody votes twice on a bill.
 
     Args:
-        where: What messages call the data.
+        where: Name of the data in error messages.
         table: Votes.
         rows: (votes,) the row of each in the data, for messages.
 

@@ -33,7 +33,7 @@ def read_vote_values(where: str, column: pa.ChunkedArray, name: str) -> npt.NDAr
     or where all are whole numbers from 0 to 9 with yeas and nays among the codes and one above 1.
 
     Args:
-        where: What messages call the data.
+        where: Name of the data in error messages.
         column: The values (rows,): text, numbers or booleans.
         name: The name of the column.
 

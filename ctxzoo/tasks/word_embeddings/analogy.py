@@ -64,7 +64,7 @@ def read_analogies(dataset: str = DATASET, data_dir: str | None = None) -> tuple
 
     Args:
         dataset: Hub id or folder; its split `test` has the columns dataset, category, a, b, c and d.
-        data_dir: Argument of `resolve_dataset`.
+        data_dir: Folder with one sub-folder per dataset, as in `resolve_dataset`.
 
     Raises:
         DatasetUnavailableError: it is not there.

@@ -34,7 +34,7 @@ class CorpusSource:
             dataset: folder or Hub id.
         column: Column of a dataset; several are read one after another.
         split: Split of a dataset.
-        data_dir: Argument of `resolve_dataset`.
+        data_dir: Folder with one sub-folder per dataset, as in `resolve_dataset`.
     """
 
     name: str

@@ -37,7 +37,7 @@ class SentenceSampler(ResumableSampler[SentenceBlock]):
     Args:
         sentences: How many there are.
         block_size: Sentences in a block, 1 or more; the last block may have fewer.
-        seed: Seed of the order.
+        seed: Seed of the random order of batches.
         rank, world_size: Number of this process, and of all of them.
 
     Raises:
@@ -188,7 +188,7 @@ class WindowDataModule(lightning.LightningDataModule):
         batch_size: Words of the text in a batch on average; those that subsampling leaves out count. A batch is made
             of whole sentences, the same number of them in all batches.
         seed: Seed of everything that is drawn.
-        num_workers: Processes that build batches; 0 builds them in the training process.
+        num_workers: Number of worker processes that build batches; 0: the training process builds them.
 
     Raises:
         ValueError: batch_size below 1; when it loads, fewer batches than processes.

@@ -70,7 +70,7 @@ def evaluate(
             which "train" is what recipes train on, and "test" others.
         split: Name of a split.
         tokenizer: Tokenizer of a model; default: that of the checkpoint.
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: see `data_folder`.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
         text_column: Columns of a dataset, one or several, read one after another; default: text.
         words: Number, roughly, of the split's known words that are predicted, from its beginning.
 

@@ -148,7 +148,7 @@ def fit_gaussian_hmm(
         sequences: Sequences to train on.
         states: K, 1 or more.
         variance: sigma^2, above 0; not trained.
-        seed: Seed of the draw.
+        seed: Seed of the random draw.
         max_iterations: Number of updates at most.
         tolerance: Stop when the log-likelihood gains less than this part of itself.
 

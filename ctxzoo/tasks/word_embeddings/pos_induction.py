@@ -81,7 +81,7 @@ def read_tagged_sentences(
     Args:
         tags: Columns of tags.
         dataset: Hub id or folder, with a column `tokens`.
-        data_dir: Argument of `resolve_dataset`.
+        data_dir: Folder with one sub-folder per dataset, as in `resolve_dataset`.
 
     Raises:
         DatasetUnavailableError: it is not there.

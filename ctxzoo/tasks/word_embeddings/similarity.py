@@ -50,7 +50,7 @@ def read_word_pairs(dataset: str = DATASET, data_dir: str | None = None) -> tupl
 
     Args:
         dataset: Hub id or folder; its split `test` has the columns dataset, word1, word2 and score.
-        data_dir: Argument of `resolve_dataset`.
+        data_dir: Folder with one sub-folder per dataset, as in `resolve_dataset`.
 
     Raises:
         DatasetUnavailableError: it is not there.
