@@ -68,7 +68,7 @@ def texts_by_file(
     Empty lines are left out, and blanks around texts.
 
     Args:
-        labels: For each file, in the order of rows: its name, and number and name of its label.
+        labels: Name of each file with the number and the name of its label, in the order of rows.
         encoding: Encoding of the files.
         label_text: Whether the rows get a column with the names of the labels.
     """

@@ -213,7 +213,7 @@ class GatesRun(Run):
 
     @property
     def experiment(self) -> Experiment:
-        """That of the training, and the weights as they are now; raises as `weights` does."""
+        """Experiment of the training with the weights as they are now; raises as `weights` does."""
         trained = self.trained.experiment
         model = GatesModel(
             architecture=trained.model.architecture,
