@@ -45,9 +45,10 @@ class CardOptions:
     """What a user says of a card for a checkpoint of data that ctxzoo does not know; nothing of it is guessed.
 
     Attributes:
-        example: A text for the card's example; `OF_THE_DATA`: the first of the scored split; None: one of ours.
-        licence: Licence of the weights, as the Hub names it; None: the card has none.
-        language: Languages of the texts, codes as the Hub names them; none: the card has none.
+        example: Text for the example in the card; `OF_THE_DATA`: one of the scored split; None: one that comes with
+            ctxzoo.
+        licence: Licence of the weights by its name on the Hub; None: the card names none.
+        language: Languages of the texts as codes of the Hub; empty: the card names none.
     """
 
     example: str | None = None
@@ -60,13 +61,13 @@ class Surroundings:
     """What a card says of a published checkpoint beside its own run.
 
     Attributes:
-        title: Title in words; empty: that of the architecture and of the problem.
-        other_runs: Runs that differ from that of the checkpoint in seed or fold only; the card then also gives mean and
-            deviation.
-        baselines: Name of a simple model, with its article, to its runs on the same split.
-        failure: Inputs of the pipeline on which it fails, what it gave, and as "right" what it should; None: none is
-            shown. "answer" names the value that is wrong.
-        see_also: Sentences in Markdown on folders beside this one.
+        title: Title of the card in words; empty: built from the architecture and the problem.
+        other_runs: Results of runs that differ from the checkpoint's run in seed or fold only, so that the card can
+            give mean and deviation.
+        baselines: Name of a simple model, with its article, to its results on the same split.
+        failure: Example on which the model fails: inputs of the pipeline, its output, and under "right" the right
+            output; "answer" names the wrong value. None: no example.
+        see_also: Markdown sentences that point to related folders.
     """
 
     title: str = ""
@@ -92,15 +93,15 @@ def build_card(
 
     Args:
         result: Results of the run that trained this checkpoint.
-        config: Configuration of the checkpoint.
-        task: Task that the checkpoint does, as `tasks.card_of` has it.
-        example: Inputs of the pipeline and what it gave for them; `task.example_keys` and more.
-        around: What stands beside the run; default: nothing.
-        repo_id: What the snippets load.
-        dataset_facts: Facts of a dataset that `DATASET_FACTS` does not know.
+        config: Configuration of the checkpoint's model.
+        task: Problem that the checkpoint solves, as `tasks.card_of` returns it.
+        example: Inputs of the pipeline with its output on them; the keys of `task.example_keys` and more.
+        around: Further facts for the card that are not in the run's results; default: none.
+        repo_id: Repository id, or folder, that the card's code snippets load.
+        dataset_facts: Facts on a dataset that `DATASET_FACTS` does not contain.
         half: Whether the weights are stored in half precision.
-        options: Choices of the user; default: none, which says nothing of licence and language of data that is not
-            known.
+        options: User's choices for the card; default: none, and the card then names no licence and language for unknown
+            data.
 
     Raises:
         ValueError: the architecture is unknown, the example lacks a key, or another run is of another kind.
@@ -178,14 +179,14 @@ def card_example(
     The inputs are ours where `DATASET_FACTS` have some for the dataset or the task has some for any.
 
     Args:
-        task: Task of the model.
-        dataset: Dataset as results name it.
-        model, tokenizer: What gives the output; the tokenizer is None for an architecture without one.
-        data: DataModule that gives the inputs, and what is right, where there are none of ours and the task takes
-            some.
-        split: Split of that DataModule.
-        chosen: Example for data that is not known: a text of the user; `OF_THE_DATA`; or None: inputs of ours, so that
-            the card holds nothing of the data.
+        task: Problem that the model solves.
+        dataset: Name of the dataset as in results files.
+        model, tokenizer: Model that computes the example's output, and its tokenizer; None for architectures without a
+            tokenizer.
+        data: DataModule from which the inputs and the right output are taken where ctxzoo has no example of its own.
+        split: Split of that DataModule from which the example is taken.
+        chosen: Example for unknown data: a text of the user; `OF_THE_DATA`, one of the data; None: inputs that come
+            with ctxzoo, so that the card quotes nothing of the data.
 
     Raises:
         ValueError: neither inputs of ours nor of data; a text that the task cannot read.

@@ -19,11 +19,11 @@ class ArchitectureFacts:
     """Facts of one architecture.
 
     Attributes:
-        title: Name for readers.
-        summary: One paragraph: what it does and how.
-        limits: Sentences on what it cannot do by construction.
+        title: Name that readers see.
+        summary: Paragraph on what the architecture does and how.
+        limits: Sentences on what the architecture cannot do by construction.
         citation: BibTeX entries of the papers.
-        tags: Tags for the Hub's search.
+        tags: Tags with which the Hub's search finds the model.
     """
 
     title: str
@@ -38,14 +38,14 @@ class DatasetFacts:
     """Facts of one dataset.
 
     Attributes:
-        description: What is in it, in a sentence or two.
+        description: Description of the dataset in one or two sentences.
         licence: Licence of the texts.
-        comparable: What scores on it may be compared with.
-        language: Two-letter code; None for data that are no texts.
-        example: Inputs of the task's pipeline, written by us, for cards, which then hold no text of the dataset;
-            without them a card shows a test example.
-        test_rows: Number of texts of the test split, of a cross-validation of its first fold, each of which is right
-            or wrong; None: an interval of the score is not that of so many texts.
+        comparable: Sentence on which other scores a score on this dataset may be compared with.
+        language: Language of the texts as a two-letter code; None: the data are not texts.
+        example: Invented inputs of the pipeline for cards, so that these quote nothing of the dataset; None: cards show
+            a test example.
+        test_rows: Number of examples of the test split (of its first fold in a cross-validation), each right or wrong,
+            for the interval of the score; None: the score has no such interval.
     """
 
     description: str
@@ -69,12 +69,12 @@ def _dataset_facts(
     """Return the facts of a dataset of the catalogue, which says what it is and under which licence.
 
     Args:
-        entry: Entry of the dataset.
-        ways: Sentences on what scores compare with, by name.
-        compare: Name of one of these.
-        name: Name of the dataset within this sentence.
-        comparable: What is said behind it.
-        others: Fields of `DatasetFacts`.
+        entry: Entry of the dataset in the catalogue.
+        ways: Sentences on which scores may be compared, by name.
+        compare: Name of the sentence that applies.
+        name: Name of the dataset as the sentence spells it.
+        comparable: Further text after that sentence.
+        others: Further fields of `DatasetFacts`.
     """
     said = [ways[compare].format(name=name)] if compare else []
     said += [comparable] if comparable else []

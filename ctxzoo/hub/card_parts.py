@@ -28,9 +28,11 @@ class Snippets:
     """The programs of a card.
 
     Attributes:
-        example: The names that the others use, `repo` first (see `repo_line`).
-        with_package, without_package: Model and tokenizer, with ctxzoo and with the code of the repository.
-        as_pipeline: Transformers' pipeline, and what it printed; None where transformers has none.
+        example: Code snippet that defines the names used by the others, `repo` first (see `repo_line`).
+        with_package, without_package: Code snippets that load model and tokenizer, with ctxzoo installed and with the
+            code of the repository.
+        as_pipeline: Code snippet with the transformers pipeline, and its printed output; None where transformers has no
+            such pipeline.
     """
 
     example: str

@@ -37,13 +37,13 @@ def write_checkpoint_folder(
     before is removed only after that. The card travels as README.md.
 
     Args:
-        folder: Folder to write; it may hold an older checkpoint, nothing, or not exist.
-        model: Any head of the zoo, weights as they should be published.
-        tokenizer: Tokenizer; None for a model without one.
+        folder: Folder to write; it may be missing, empty or hold an older checkpoint.
+        model: Model with a head, with the weights to publish.
+        tokenizer: Tokenizer of the model; None for a model without one.
         card: Text of the model card, from `build_card`.
-        eval_results: Files of evaluation results, from `eval_results_files`.
-        half: Write the weights in half precision; the model computes in single precision all the same.
-        code: Whether the folder holds the code that it needs to load without ctxzoo (see `packing`).
+        eval_results: Files of evaluation results by path, from `eval_results_files`.
+        half: Whether the weights are stored in half precision; the model computes in single precision all the same.
+        code: Whether the code that loads the folder without ctxzoo is packed into it (see `packing`).
 
     Returns:
         The folder.

@@ -58,8 +58,8 @@ def check_content(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
     """Check what the files of a checkpoint say, without running any code of theirs.
 
     Args:
-        folder: Holds all files, maybe without the weights.
-        shapes: Shapes of the weights, by name.
+        folder: Folder with all files of a checkpoint, but perhaps without the weights.
+        shapes: Shapes of the weights by name.
 
     Raises:
         CheckpointFolderError: the first of these that holds: unreadable config.json; tensors that are not those of the
@@ -213,8 +213,8 @@ def code_references(architecture: Architecture, head: type[ZooPreTrainedModel]) 
     """Return file name to the entries by which a packed folder names its code.
 
     Args:
-        architecture: Architecture of the folder, as `as_saved` has it.
-        head: Class of its model.
+        architecture: Architecture of the checkpoint, as `as_saved` returns it.
+        head: Class of the checkpoint's model.
     """
     entries: dict[str, dict[str, Any]] = {CONFIG: {"auto_map": head.zoo_auto_map}}
     if head.zoo_pipelines:

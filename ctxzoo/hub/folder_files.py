@@ -112,9 +112,9 @@ def check_names(names: Iterable[str], architecture: Architecture, where: str) ->
     """Check that files are those of a checkpoint: all that it needs, and no others.
 
     Args:
-        names: Paths in the folder or repository.
+        names: Paths within the folder or repository.
         architecture: Architecture of the checkpoint.
-        where: What messages call the folder or repository.
+        where: Name of the folder or repository in messages.
 
     Raises:
         CheckpointFolderError: files that are no part of a checkpoint, or files missing (each is named). What is missing

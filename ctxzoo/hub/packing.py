@@ -50,8 +50,8 @@ class Packed:
     """What a packed folder got.
 
     Attributes:
-        files: Number of files of code.
-        lines: Number of their lines.
+        files: Number of code files that were packed.
+        lines: Number of lines of these code files.
     """
 
     files: int
@@ -64,8 +64,8 @@ def pack(folder: str | Path, out: str | Path) -> Packed:
     Code that the folder holds already is not copied: that of the installed release takes its place.
 
     Args:
-        folder: Checkpoint folder, with code or without.
-        out: Folder to write, which is empty or does not exist; it gets its name when it is whole.
+        folder: Checkpoint folder to copy; code that it already holds is replaced.
+        out: Folder to write, empty or missing; it appears only when it is complete.
 
     Returns:
         What was added.
@@ -129,7 +129,7 @@ def card_with_code(card: str, files: Mapping[str, Path]) -> str:
 
     Args:
         card: Text of a card.
-        files: Name to path of the code, as `travelling_files` has them.
+        files: Paths of the packed code files by name, as `travelling_files` returns them.
     """
     table = card_table(["file", "sha256"], [[name, f"`{sha256(path)[:16]}`"] for name, path in files.items()])
     return _with_section(card, f"{describe_release()} {PACKED}\n\n{table}")

@@ -25,10 +25,10 @@ class Published:
 
     Attributes:
         folder: Path as `model_cards/NAME`, below the root of the repository.
-        task: Name as the Hub has it, from the card: `text-classification` and so on; where the Hub has no name for it
-            as the head does.
-        size: Bytes of all its files.
-        result: The run that made it.
+        task: Name of the problem on the Hub, from the card, such as `text-classification`; where the Hub has none, the
+            name in the model's head.
+        size: Size of all files in bytes.
+        result: Results of the run that trained the checkpoint.
     """
 
     folder: Path
@@ -42,11 +42,12 @@ class Entry:
     """What the index says of a published folder; paths are those of this machine.
 
     Attributes:
-        result: Results file of the run that trained it.
-        title: Title of its card, in words; empty: that of architecture and problem.
+        result: Name of the results file of the run that trained the checkpoint.
+        title: Title of the card in words; empty: built from the architecture and the problem.
         baselines: Name of a simple model, with its article, to its results files on the same split.
-        failure: "inputs" on which it fails, "answer", the name of what it gives for them, and what is "right".
-        see_also: Name of another published folder to what sets it apart.
+        failure: Example on which the model fails: "inputs", "answer", the name of the wrong value in the output, and
+            the "right" value.
+        see_also: Name of another published folder to a sentence on how the two differ.
     """
 
     result: Path
@@ -59,8 +60,8 @@ class Entry:
         """Return what the card says beside the run.
 
         Args:
-            model, tokenizer: What the folder holds.
-            task: Its problem.
+            model, tokenizer: Model and tokenizer of the published folder.
+            task: Problem that the model solves.
 
         Raises:
             ValueError: the model is right about its example of a mistake.

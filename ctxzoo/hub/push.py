@@ -66,13 +66,14 @@ def push_folder(
     what they say of the code alone. Of a checkpoint of a user's own data a warning says what of the data it holds.
 
     Args:
-        folder: Folder that `write_checkpoint_folder` wrote.
-        repo_id: "user-or-organisation/name".
-        private: Whether a new repository is private; an old one stays what it is.
-        revision: Branch, made where it is missing; default the main one.
-        message: Message of the commit.
-        replace: Whether files of the repository that no ctxzoo wrote may be deleted.
-        licence, language: What the card is to name, of the weights and of the texts; default: what it names.
+        folder: Checkpoint folder, written by `write_checkpoint_folder`.
+        repo_id: Repository on the Hub, "user-or-organisation/name".
+        private: Whether a repository that is created is private; an existing one stays as it is.
+        revision: Branch to push to, created where it is missing; default: the main branch.
+        message: Commit message.
+        replace: Whether files of the repository that ctxzoo did not write may be deleted.
+        licence, language: Licence of the weights and language of the texts for the card; default: those that it names
+            already.
 
     Returns:
         URL of the commit (of the last one, if nothing had changed).
@@ -148,8 +149,8 @@ def private_parts(folder: Path, card: str) -> list[str]:
     """Say of a checkpoint of a user's own data what of the data it holds, and what its card does not name.
 
     Args:
-        folder: The checkpoint.
-        card: Its card.
+        folder: Checkpoint folder.
+        card: Text of the model card.
 
     Returns:
         A line, or none where the data is one that ctxzoo knows.

@@ -44,9 +44,9 @@ class Verified:
     """A checkpoint that was checked.
 
     Attributes:
-        name: Folder, or `user/name@commit` of a repository.
-        packed: Whether it holds code, which is that of the installed release; otherwise it loads with ctxzoo alone.
-        release: Release that its card names; None: it names none.
+        name: Name of what was checked: a folder, or `user/name@commit` for a repository.
+        packed: Whether code of the installed release is packed with the checkpoint; otherwise only ctxzoo loads it.
+        release: Release of ctxzoo named in the card; None: the card names none.
     """
 
     name: str

@@ -24,10 +24,10 @@ class SavedModel:
     """What the config.json of a checkpoint says, in the package's own classes.
 
     Attributes:
-        checkpoint: Folder or Hub id.
+        checkpoint: Checkpoint folder or Hub id.
         architecture: Architecture of the model.
-        model_class: Its head.
-        config: Its configuration.
+        model_class: Class of the model with its head.
+        config: Configuration of the model.
     """
 
     checkpoint: str

@@ -20,10 +20,11 @@ class Metric:
     """One number of a run.
 
     Attributes:
-        hub_type: Metric on the Hub.
-        name: Name for readers.
-        is_score: Whether it is a score of the model; bounds and losses stand in cards, but not in evaluation results.
-        decimals: Digits behind the point in cards and tables, as many as tell models apart.
+        hub_type: Type of the metric on the Hub.
+        name: Name of the metric that readers see.
+        is_score: Whether the metric is a score of the model; bounds and losses are shown in cards but are not
+            evaluation results.
+        decimals: Number of decimals in cards and tables, enough to tell models apart.
     """
 
     hub_type: str
@@ -36,24 +37,25 @@ class TaskCard(ABC):
     """One problem: what is written about a model that does it, and how such a model predicts.
 
     Attributes:
-        name: Name of the problem, as heads say it (`zoo_task`).
-        pipeline_tag: Name of the problem on the Hub and of its pipeline in transformers; None where they know none.
-        pipeline_class: The pipeline, one of transformers' or of the zoo's; None where there is none.
-        title: Name for readers.
-        predictions: What the model gives, in the plural.
-        intended, not_intended: Sentence on what a model of the problem is for, and on what it is not for.
-        metrics: Metrics by their name in a run, in the order of cards; a card's metadata names the Hub's metric of the
-            first two.
-        headline: The one or two of them that tables of many runs show; rows are compared by the first.
-        results_note: How the numbers of a card's results are to be read.
-        curves: Metrics of validation that a results file keeps for every epoch.
-        drawn: The one or two of them that the learning curves show, with their names there.
-        sample: The data that this problem's DataModule generates under the name "sample".
-        own_example: Inputs of ours for an example on any data; None: a dataset has its own.
-        example_keys: What a card's example must have.
-        pipeline_note: What a card says before the pipeline's snippet.
-        call: Arguments of a call of the pipeline, as they are typed.
-        trains_word_vectors: Whether its trainings always train given word vectors further; False: settings say it.
+        name: Name of the problem, as in `zoo_task` of the heads.
+        pipeline_tag: Name of the problem on the Hub and of its pipeline in transformers; None where they have none.
+        pipeline_class: Class of the pipeline, of transformers or of ctxzoo; None where there is none.
+        title: Name that readers see.
+        predictions: Plural noun for the model's outputs.
+        intended, not_intended: Sentences on what a model for this problem is meant for, and on what it is not meant
+            for.
+        metrics: Metrics of a run by name, in the order of the card; the first two go into the card's metadata.
+        headline: Names of the one or two metrics in tables of many runs; rows are compared by the first.
+        results_note: Note on how to read the numbers in the card's results.
+        curves: Names of the validation metrics that a results file keeps for every epoch.
+        drawn: Names of the one or two metrics in the picture of learning curves, with their labels.
+        sample: Name of the generated data that the DataModule of this problem has as "sample".
+        own_example: Inputs of ours for an example on any data; None: each dataset has its own example.
+        example_keys: Keys that a card's example must have.
+        pipeline_note: Text in the card before the pipeline's code snippet.
+        call: Arguments of a call of the pipeline, as Python source.
+        trains_word_vectors: Whether trainings of this problem always train pretrained word vectors further; False: the
+            settings say so.
     """
 
     name: ClassVar[str]
@@ -107,7 +109,8 @@ class TaskCard(ABC):
         """Open a checkpoint of this problem as a pipeline, without running code of the checkpoint.
 
         Args:
-            checkpoint: Folder or Hub id with model and tokenizer, or what `read_saved_model` says of it.
+            checkpoint: Checkpoint folder or Hub id with model and tokenizer, or the object that `read_saved_model`
+                returns for it.
             options: Options of the pipeline's class, such as device and batch_size.
 
         Raises:

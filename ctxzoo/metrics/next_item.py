@@ -17,9 +17,10 @@ def target_ranks(scores: Tensor, targets: Tensor, ties: Ties = "pessimistic") ->
     A score that is no number is below every number; a target whose own score is none has the last rank.
 
     Args:
-        scores: (n, N) one row for each prediction.
-        targets: (n,) integers, the items that came.
-        ties: pessimistic: an item with the same score stands before the target; optimistic: behind it.
+        scores: (n, N) scores of N items for each of n predictions.
+        targets: (n,) ids of the items that really came next.
+        ties: Rank of the target among items of the same score: "pessimistic" behind all of them, "optimistic" before
+            all of them.
 
     Returns:
         (n,) int64, from 1 to N.
@@ -48,8 +49,8 @@ class _RanksAtK(Metric):
     """The mean over predictions of what the rank of their target is worth, 0 beyond `top_k`.
 
     Args:
-        top_k: k, length of the list of recommendations.
-        ties: Argument of `target_ranks`.
+        top_k: Length k of the list of recommendations.
+        ties: Rank of the target among items of the same score, "pessimistic" or "optimistic", as in `target_ranks`.
         **kwargs: The options of ``torchmetrics.Metric``.
 
     Raises:
@@ -100,7 +101,8 @@ class RecallAtK(_RanksAtK):
     two numbers, and says how ties count.
 
     Args:
-        top_k, ties, **kwargs: Arguments of `_RanksAtK`; by default items that tie with the target stand before it.
+        top_k, ties, **kwargs: Length k of the list, treatment of equal scores (default: the target comes last) and
+            options of ``torchmetrics.Metric``.
     """
 
     def worth_of(self, ranks: Tensor) -> Tensor:
@@ -111,7 +113,8 @@ class MeanReciprocalRankAtK(_RanksAtK):
     """MRR@k of the next item: the mean of 1 / rank of the target, 0 for one that is not among the k highest scores.
 
     Args:
-        top_k, ties, **kwargs: Arguments of `_RanksAtK`; by default items that tie with the target stand before it.
+        top_k, ties, **kwargs: Length k of the list, treatment of equal scores (default: the target comes last) and
+            options of ``torchmetrics.Metric``.
     """
 
     def worth_of(self, ranks: Tensor) -> Tensor:

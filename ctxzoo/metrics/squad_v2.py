@@ -194,8 +194,8 @@ def no_answer_auc(no_answer_probability: Sequence[float] | Tensor, has_answer: S
     scores count one half.
 
     Args:
-        no_answer_probability: One finite score per question, higher for "no answer"; shape (questions,).
-        has_answer: Whether the question has an answer; shape (questions,).
+        no_answer_probability: (questions,) finite scores, higher for "no answer".
+        has_answer: (questions,) booleans, whether the question has an answer.
 
     Raises:
         ValueError: the shapes differ or are not one-dimensional, a score is not finite, or one of the two kinds of

@@ -43,12 +43,12 @@ class ZooConfig(PreTrainedConfig):
     precision holds them.
 
     Attributes:
-        largest: Bounds of whole numbers other than `LARGEST_COUNT`, by the name of the field; those of all parent
+        largest: Upper bounds of integer fields by name, where they differ from `LARGEST_COUNT`; bounds of parent
             classes hold too.
         variants: Settings of the named variants of an architecture, by name; `of_variant` makes a configuration of one.
-        nominal_sizes: Fields that follow from data, with the values by which `ctxzoo list` counts parameters.
-        former_fields: Fields of earlier versions, with the one value that models still have; those of all parent
-            classes hold too. A configuration with this value is read, and has the field no more.
+        nominal_sizes: Sizes for fields that depend on the data, with which `ctxzoo list` counts parameters.
+        former_fields: Fields of earlier versions that were removed, each with the only value that is still supported;
+            configurations with this value can be read.
 
     Raises:
         TypeError: a keyword argument is neither a declared field nor one of transformers' own; the message names the
@@ -148,10 +148,10 @@ class ZooConfig(PreTrainedConfig):
         """Raise ValueError unless a list of names, where there is one, has as many as there are things, which differ.
 
         Args:
-            field: Field that holds the names; where it is None nothing is checked.
-            size: What messages say of how many things there are.
+            field: Name of the field with the names; where it is None nothing is checked.
+            size: Description of the required number of names, for the error message.
             number: Number of things.
-            differ: Whether no two may have one name.
+            differ: Whether all names have to be different.
         """
         names = getattr(self, field)
         if names is None:

@@ -20,21 +20,22 @@ class BetaLstmConfig(TextClassifierConfig):
     which all of them have about as many parameters.
 
     Args:
-        vocab_size: Rows of the word table; 0: there is none.
-        input_size: I, numbers of a step of `inputs_embeds` where there are no words.
-        cell: Lstm; coupled (f = 1 - i); g2 (G2-LSTM); noisin; with drawn gates beta (independent Beta variables),
-            bibeta3 and bibeta5 (bivariate Beta of three or five Gamma variables) and kumaraswamy (independent
-            Kumaraswamy variables) [ours].
-        hidden_size: H, units of a layer and direction.
-        num_layers: Layers, each over the whole sequence.
-        bidirectional: A second stack of layers reads from the end; the states of both stand side by side.
-        gate_eps: Added to the parameters of the gates' distributions, and to Gamma draws.
-        gate_sampling: Gates are drawn ("sample") or take their means ("mean"); auto: drawn in training only.
-        kl_lambda: Weight of the divergence of the Gamma variables from the prior, 0: no prior.
-        kl_gamma_prior: Shape alpha_0 of the prior, one number, or one for each Gamma variable of a unit.
-        dropout: Rate of dropout on the steps as they enter [ours].
-        locked_dropout: Rate of dropout behind each layer, with one mask for all steps of a sequence.
-        weight_dropout: Rate at which recurrent weights are left out for a whole sequence.
+        vocab_size: Size of the vocabulary, rows of the word table; 0: the model has no word table.
+        input_size: Number I of features of each step of `inputs_embeds`, where there are no words.
+        cell: Kind of recurrent cell: lstm; coupled (f = 1 - i); g2 (G2-LSTM); noisin; with drawn gates beta
+            (independent Beta variables), bibeta3 and bibeta5 (bivariate Beta of three or five Gamma variables) and
+            kumaraswamy (independent Kumaraswamy variables) [ours].
+        hidden_size: Number H of units of each layer and direction.
+        num_layers: Number of stacked layers, each over the whole sequence.
+        bidirectional: Whether a second stack of layers reads from the end; the states of both are concatenated.
+        gate_eps: Small number that is added to the parameters of the gates' distributions, and to Gamma draws.
+        gate_sampling: How gates are computed: "sample" draws them, "mean" takes their means, "auto" draws in training
+            only.
+        kl_lambda: Weight in the loss of the divergence of the Gamma variables from their prior; 0: no prior.
+        kl_gamma_prior: Shape alpha_0 of the Gamma prior: one number, or one for each Gamma variable of a unit.
+        dropout: Dropout rate on the input steps [ours].
+        locked_dropout: Dropout rate behind each layer, with one mask for all steps of a sequence.
+        weight_dropout: Dropout rate on recurrent weights, with one mask for a whole sequence.
     """
 
     model_type = "ctxzoo_beta_lstm"

@@ -18,30 +18,36 @@ class BidafConfig(ZooConfig):
     `variants` names the rows of the paper's table, and three variants of ours.
 
     Args:
-        vocab_size: Rows of the word table; row 0 is padding, row 1 out of vocabulary (both zero with given vectors).
+        vocab_size: Size of the vocabulary, rows of the word table; row 0 is padding, row 1 unknown words (both zero
+            with pretrained vectors).
         word_embedding_size: Width of the word vectors (GloVe 840B: 300).
-        train_word_embeddings: False keeps the word vectors as given; True learns them.
-        hidden_size: h; width of the projection and of each LSTM direction.
-        dropout: Rate, wherever the paper has dropout.
-        position_embedding: none, sinusoidal (Vaswani et al.) or learned (a table, U(-1/sqrt(h), 1/sqrt(h))).
-        max_position_embeddings: Rows of the learned table; a longer input is an error.
-        trained_positions: Words of the longest training text, and one for the extra token; rows of the learned table
-            from this one on are as they were drawn. None: not known.
-        position_scale: [ours] factor of the sinusoids; 1 in the paper, 0 leaves only the dropout behind them.
-        self_attention: One head over the projected words, no residual, no norm, no output map (the paper's literal
-            layer).
-        self_attention_residual: [ours] x + attention, then LayerNorm.
-        char_vocab_size: Rows of the character table (0 padding, 1 unknown); 0 leaves the character CNN out.
-        char_embedding_size, char_channels, char_kernel_size: Width of a character, filters, their width w.
-        max_word_length: L; words are cut to this many characters.
-        num_highway_layers: Layers of the highway network.
-        query_to_context: Coattention (the paper's, after the course starter) or max (Seo et al. 2017).
-        squad_version: "2.0" may answer "no answer" (position 0); "1.1" never does.
+        train_word_embeddings: Whether the word vectors are trained.
+        hidden_size: Hidden size h, the width of the projection and of each LSTM direction.
+        dropout: Dropout rate, at all places where the paper has dropout.
+        position_embedding: Position embedding: none, sinusoidal (Vaswani et al.) or learned (a table, U(-1/sqrt(h),
+            1/sqrt(h)) at the start).
+        max_position_embeddings: Number of rows of the learned position table; longer inputs are an error.
+        trained_positions: Number of positions that training reached: words of the longest training text and the extra
+            token. Later rows of the learned table are untrained. None: unknown.
+        position_scale: Factor of the sinusoids [ours]; 1 in the paper, 0 leaves only the dropout behind them.
+        self_attention: Whether the projected words pass one head of self-attention without residual, norm and output
+            map, as the paper literally has it.
+        self_attention_residual: Whether that self-attention has a residual path and a LayerNorm [ours].
+        char_vocab_size: Number of rows of the character table (0 padding, 1 unknown); 0: there is no character CNN.
+        char_embedding_size, char_channels, char_kernel_size: Width of a character vector, number of filters and width w
+            of the filters.
+        max_word_length: Number L of characters to which words are cut.
+        num_highway_layers: Number of layers of the highway network.
+        query_to_context: Query-to-context attention: coattention (the paper's, after the Stanford course's starter
+            code) or max (Seo et al. 2017).
+        squad_version: Version of SQuAD: "2.0" may answer "no answer" (position 0), "1.1" never does.
         max_answer_length: Longest answer in words that decoding considers.
-        no_answer_threshold: "no answer" when p_na / (p_na + p_span) exceeds it, p_span being the best span's
-            probability; tuned on validation by the recipe. None: 0.5, whichever of the two is more probable.
-        word_features: [ours] exact match in three forms, term frequency and word shape beside each word.
-        context_self_attention: [ours] self-attention after the attention flow (Clark and Gardner 2018).
+        no_answer_threshold: Threshold in [0, 1]: the answer is "no answer" when p_na / (p_na + p_span) exceeds it,
+            p_span being the best span's probability; tuned on validation by the recipe. None: 0.5.
+        word_features: Whether each word has features beside its vector: exact match with the other text in three forms,
+            term frequency and word shape [ours].
+        context_self_attention: Whether there is self-attention after the attention flow (Clark and Gardner 2018)
+            [ours].
     """
 
     model_type = "ctxzoo_bidaf"

@@ -12,10 +12,10 @@ class BilstmTaggerConfig(TextConfig):
     The defaults are the paper's. The fields of `TextConfig` come first; `num_labels` is the number of tags.
 
     Args:
-        recurrent_size: h, states of each direction.
-        projection_size: d_l, width of the tanh layer that joins the two directions.
-        embedding_dropout: Rate of dropout on the words [ours].
-        hidden_dropout: Rate of dropout on the states of the LSTM and on the tanh layer [ours].
+        recurrent_size: Hidden size h of each direction of the LSTM.
+        projection_size: Width d_l of the tanh layer that joins the two directions.
+        embedding_dropout: Dropout rate on the word vectors [ours].
+        hidden_dropout: Dropout rate on the states of the LSTM and on the tanh layer [ours].
     """
 
     model_type = "ctxzoo_bilstm_tagger"

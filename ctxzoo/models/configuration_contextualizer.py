@@ -15,18 +15,20 @@ class ContextualizerConfig(TextClassifierConfig):
     The defaults are the paper's. The fields of `TextClassifierConfig` come first.
 
     Args:
-        num_steps: K, how often the context is corrected.
-        recurrent: The same U, V, W in all steps; False ("regular"): K of each.
-        rank: Rank u of the third-order tensor.
-        initial_context: c^0: ones, a learned vector that starts at ones, or one drawn from U(-1, 1) for each document.
-        eval_context: c^0 at evaluation where initial_context is random: one vector that is drawn when the model is
-            made and saved with it (fixed), or a draw per document as in training (redraw).
-        eval_context_samples: S starts per document at evaluation, whose class probabilities are averaged [ours].
-        variant: Contextualizer (Algorithm 1) or tokenwise (Algorithm 2: every token is a context).
-        tokenwise_values: What a step of Algorithm 2 sums: the tokens of the step before (previous), or the input
-            (tokens).
-        concatenate_steps: The classifier reads c^1 to c^K, not c^K alone [ours].
-        dropout: Rate of dropout on the tokens and on c^K [ours].
+        num_steps: Number K of steps, that is of corrections of the context.
+        recurrent: Whether all steps share U, V and W; otherwise ("regular") each step has its own.
+        rank: Rank u of the factorised third-order tensor.
+        initial_context: First context c^0: "ones", "learned" (a vector that starts at ones) or "random" (drawn from
+            U(-1, 1) for each document).
+        eval_context: First context at evaluation where `initial_context` is random: "fixed", drawn once and saved with
+            the model, or "redraw", drawn for each document as in training.
+        eval_context_samples: Number S of first contexts per document at evaluation, whose class probabilities are
+            averaged [ours].
+        variant: Algorithm: "contextualizer" (Algorithm 1) or "tokenwise" (Algorithm 2: every token is a context).
+        tokenwise_values: Tokens that a step of Algorithm 2 sums: those of the step before ("previous") or the input
+            ("tokens").
+        concatenate_steps: Whether the classifier reads all contexts c^1 to c^K, not c^K alone [ours].
+        dropout: Dropout rate on the tokens and on c^K [ours].
         word_dropout: Rate at which whole tokens are left out in training [ours].
     """
 

@@ -17,17 +17,17 @@ class EncoderConfig(ZooConfig):
     """The base of the configurations of encoders: pre-norm blocks of attention over steps.
 
     Args:
-        vocab_size: Rows of the table of words or events; 0 is padding.
-        word_dim: v, width of their vectors; other than `hidden_size`, a linear map brings them to it.
+        vocab_size: Size of the vocabulary of words or events, rows of their table; id 0 is padding.
+        word_dim: Width v of the word vectors; where it is not `hidden_size`, a linear map brings them to it.
         hidden_size: Hidden size m.
-        num_layers: Number of blocks.
-        num_heads: h; m is a multiple of it.
-        inner_size: Width of the hidden layer of a block's network; 0: 4 m.
-        position: How a step's position is told: none; sinusoidal, added to the steps (Vaswani et al. 2017); rotary,
-            which turns queries and keys (Su et al. 2021).
-        causal: Whether no step reads later ones.
-        dropout: Rate of dropout on the steps as they enter.
-        hidden_dropout: Rate of dropout on what each block adds.
+        num_layers: Number of encoder blocks.
+        num_heads: Number h of attention heads, a divisor of `hidden_size`.
+        inner_size: Width of the hidden layer of a block's feed-forward network; 0: 4 times `hidden_size`.
+        position: Position encoding: none; sinusoidal, added to the steps (Vaswani et al. 2017); rotary, which turns
+            queries and keys (Su et al. 2021).
+        causal: Whether each step attends to itself and earlier steps only.
+        dropout: Dropout rate on the input steps.
+        hidden_dropout: Dropout rate on the two terms that each block adds.
     """
 
     # They are no predictions: transformers' Trainer leaves them out of those that metrics are computed from.
@@ -89,9 +89,9 @@ class TextEncoderConfig(EncoderConfig):
     """The base of the configurations of encoders of texts, or of rows of numbers.
 
     Args:
-        vocab_size: Rows of the table of words; 0: there is none, and models read `inputs_embeds` of `input_size`
-            numbers.
-        input_size: I, numbers of a step of `inputs_embeds` where there are no words.
+        vocab_size: Size of the vocabulary, rows of the word table; 0: no table, models read `inputs_embeds` of
+            `input_size` features.
+        input_size: Number I of features of each step of `inputs_embeds`, where there are no words.
     """
 
     vocab_size: int = 0

@@ -15,12 +15,14 @@ class HcrnnConfig(SessionConfig):
     The defaults are the authors' strongest model, HCRNN-3 with bi-channel attention.
 
     Args:
-        num_topics: K, topics of the global context and rows of its memory.
-        version: How the interest drift enters the reset gate: 1: not at all, 2: within it, 3: as a gate of its own.
-        attention: Attention over the states at the end: "normal" by the states, "bi" by the local contexts as well.
-        drift_constraint: How the weights of the drift are kept from being negative: "clip" after every step of an
-            optimizer (`project_parameters`), or "softplus" of the parameter [ours].
-        kl_lambda: Weight of the divergence of the topics from N(0, I).
+        num_topics: Number K of topics of the global context, which is also the number of rows of its memory.
+        version: Version of the cell, by how the interest drift enters the reset gate: 1, not at all; 2, within it; 3,
+            as a gate of its own.
+        attention: Final attention over the states: "normal" by the states themselves, "bi" by the local contexts as
+            well.
+        drift_constraint: How the drift weights are kept from being negative: "clip" after every optimizer step
+            (`project_parameters`), or "softplus" of the parameter [ours].
+        kl_lambda: Weight in the loss of the divergence of the topics from N(0, I).
 
     The item vectors and the local context have `embedding_size` numbers, the temporary context `hidden_size`.
     """

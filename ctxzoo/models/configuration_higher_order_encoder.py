@@ -13,17 +13,17 @@ class HigherOrderEncoderConfig(TextEncoderConfig):
     """Attention of higher order: a query is compared with pairs of keys, not with single ones.
 
     Args:
-        order_type: How pairs of keys act: contextual, factorised, trilinear, volume or anova; see
+        order_type: Kind of interaction of pairs of keys: contextual, factorised, trilinear, volume or anova; see
             `HigherOrderAttention`.
-        num_higher_heads: Heads of higher order; the others are pairwise. None: all.
-        max_exact_length: Longest sequence whose pairs are all formed, of trilinear and volume.
-        pair_window: Number of last keys that pairs consist of, of trilinear and volume; None: all.
-        distinct: Whether the keys of a pair differ, of trilinear, volume and factorised.
-        order: Tokens that factorised attention joins, 2 to 4; or the highest order of the scores of anova; None: 3 and
-            2.
-        qk_norm: Whether queries and keys of these heads are normalised.
-        attention_dropout: Rate of dropout on the weights.
-        memory_length: Keys of earlier steps that a growing state holds at most; 0: all.
+        num_higher_heads: Number of heads with higher-order attention; the others are pairwise. None: all.
+        max_exact_length: Longest sequence for which trilinear and volume attention forms all pairs of keys.
+        pair_window: Number of last keys from which trilinear and volume attention forms pairs; None: all.
+        distinct: Whether the two keys of a pair have to differ (trilinear, volume, factorised).
+        order: Number of tokens that factorised attention joins, 2 to 4, or highest order of the scores of anova; None:
+            3 and 2.
+        qk_norm: Whether queries and keys of the higher-order heads are normalised.
+        attention_dropout: Dropout rate on the attention weights.
+        memory_length: Largest number of earlier keys in a cached state that grows; 0: no limit.
     """
 
     model_type = "ctxzoo_higher_order_encoder"

@@ -15,20 +15,21 @@ class KernelEncoderConfig(TextEncoderConfig):
     """Attention as a kernel: the similarity of query and key times the importance of the key (Song et al. 2021).
 
     Args:
-        attention: dot; rbf, a kernel that is given; ika (a learned kernel with L2 importance); ikan (a learned kernel
-            with L^p importance); mikan (that, its heads joined by a copula).
-        kernel: Whether frequencies of ika and ikan are parameters (direct) or drawn from a density that a network gives
-            (implicit). mikan is implicit.
-        p_norm: Exponent p of the importance of kernels other than ika, whose importance has 2.
-        num_features: M, frequencies of a learned kernel; None: 64.
-        kernel_gate: Whether a learned kernel starts as dot products, exactly with p_norm 2: each head has a gate, 0 at
-            the start, from the RBF kernel to its own; see `KernelAttention`.
-        kl_lambda: Weight of the divergence of the frequencies from their prior, in nats of one of their numbers.
-        attention_dropout: Rate of dropout on the weights.
-        memory_length: Keys of earlier steps that a state holds at most; 0: all.
-        feature_names: Names of the I numbers of a row of a regression; None: they have none.
-        target_name: Name of what a regression predicts.
-        num_context_rows: Rows of the training that a regression keeps, and reads beside those that it predicts.
+        attention: Attention: dot, scaled dot products; rbf, a fixed kernel; ika, a learned kernel with L2 importance;
+            ikan, with L^p importance; mikan, ikan with heads joined by a copula.
+        kernel: Source of the frequencies of ika and ikan: "direct", parameters; "implicit", draws from a density that a
+            network computes. mikan is always implicit.
+        p_norm: Exponent p of the keys' importance, for kernels other than ika (which has 2).
+        num_features: Number M of frequencies of a learned kernel; None: 64.
+        kernel_gate: Whether a learned kernel starts as dot products (exactly so with p_norm 2): a gate for each head, 0
+            at the start, leads from the RBF kernel to the learned one; see `KernelAttention`.
+        kl_lambda: Weight in the loss of the divergence of the frequencies from their prior, in nats per number of a
+            frequency.
+        attention_dropout: Dropout rate on the attention weights.
+        memory_length: Largest number of earlier keys in a cached state; 0: no limit.
+        feature_names: Names of the I features of a regression; None: they have no names.
+        target_name: Name of the target of a regression.
+        num_context_rows: Number of training rows that a regression model stores and attends to when it predicts.
     """
 
     model_type = "ctxzoo_kernel_encoder"

@@ -16,23 +16,25 @@ class LamaConfig(TextClassifierConfig):
     The defaults are the paper's. The fields of `TextClassifierConfig` come first.
 
     Args:
-        recurrent_size: h, states of each direction; D = 2h.
-        num_heads: m, number of heads.
-        rank: Rank k of each head's bilinear form.
-        context: What words are compared with: one trained vector (learned, the paper's LAMA), the mean of the
-            document's word vectors (mean_embedding, its LAMA+ctx), or the mean of its states (mean_hidden).
-        word_projection: The attention reads words as tanh(W_w h + b_w); False: as the states h, as (3.13) has it.
-        l2_normalize: The m logits of a word are scaled to length 1.
+        recurrent_size: Hidden size h of each direction; the states have D = 2h features.
+        num_heads: Number m of attention heads.
+        rank: Rank k of the bilinear form of each head.
+        context: Context that words are compared with: "learned", one trained vector (the paper's LAMA);
+            "mean_embedding", the mean of the document's word vectors (its LAMA+ctx); "mean_hidden", the mean of its
+            states.
+        word_projection: Whether the attention reads words as tanh(W_w h + b_w); otherwise as the states h, as in
+            (3.13).
+        l2_normalize: Whether the m logits of each word are scaled to length 1.
         logit_scale: Factor of the logits after `l2_normalize` [ours].
-        append_pooled: The mean and the maximum of the states stand behind the heads [ours].
-        ngram_buckets: Number of the last rows of the word table that belong to hashed n-grams, which the GRU does not
-            read; they count in the mean of `linear_mean` [ours].
-        linear_mean: The mean of all tokens stands at the end of a document's vector, and the scores have a term that is
-            linear in it [ours].
-        embedding_dropout: Rate of dropout on the words [ours].
-        hidden_dropout: Rate of dropout on the states [ours].
-        classifier_size: Units of the classifier's hidden layer; 0: the classifier is linear.
-        classifier_dropout: Rate of dropout on the units of the classifier's hidden layer.
+        append_pooled: Whether the mean and the maximum of the states are appended to the heads' outputs [ours].
+        ngram_buckets: Number of rows of the word table that belong to hashed n-grams, the last ones; the GRU does not
+            read them, the mean of `linear_mean` does [ours].
+        linear_mean: Whether the mean of all tokens is appended to the document's vector, with a linear term of it in
+            the scores [ours].
+        embedding_dropout: Dropout rate on the word vectors [ours].
+        hidden_dropout: Dropout rate on the states [ours].
+        classifier_size: Number of units of the classifier's hidden layer; 0: the classifier is linear.
+        classifier_dropout: Dropout rate on the classifier's hidden layer.
     """
 
     model_type = "ctxzoo_lama"

@@ -13,9 +13,9 @@ class LinearEncoderConfig(TextEncoderConfig):
     """Attention in time linear in the length: a kernel that is an inner product of features (Choromanski et al. 2021).
 
     Args:
-        feature_map: Favor, hyperbolic, relu and trig (random features); learned; elu; see `feature_map` in
-            ops_linear_encoder.
-        p_norm: Exponent p of the importance of the keys; elu has none.
+        feature_map: Kind of feature map: favor, hyperbolic, relu and trig (random features), learned, or elu; see
+            `feature_map` in ops_linear_encoder.
+        p_norm: Exponent p of the keys' importance; elu has no importance.
         num_features: M, number of features; None: d ln d, see `default_num_features`.
         qk_norm: Whether queries and keys of each head are normalised.
     """

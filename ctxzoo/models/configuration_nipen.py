@@ -20,25 +20,29 @@ class NipenConfig(VoteConfig):
 
     Args:
         num_topics: Number of topics K.
-        version: "pgm": the topics of a bill weigh the agreement; "tensor": a small network of it does.
-        encoder: Encoder of texts: "sdae", a denoising autoencoder, or "vae", a variational one.
-        encoder_widths: Widths of the encoder's layers between words and topics.
-        network_structure: "user_alpha": a pair of numbers for each legislator scales content and trust;
-            "without_network": there is no trust.
-        trust_rank: G, rank of the trust weights; None: a number for each pair of legislators, of 10,000 at most.
-        ntn_widths: Widths of the hidden layers of the neural tensor network, of the version "tensor" alone.
-        amortized_bills: The parameters of a bill follow from its text, with a deviation for each bill of the training:
-            so that a bill can be new.
-        new_bill_rate: Fraction, where bills are amortised, of the bills of a training batch that are read as new ones,
-            without their deviation and without known votes.
-        loss_type: "bernoulli": the log-likelihood; "authors": the sum of the authors' code, where a nay counts more.
-        reduction: "mean": over observed votes, whatever the batch; "authors_sum": the sums of the authors' code.
+        version: Version: "pgm" weighs the agreement of legislator and bill by the bill's topics; "tensor" by a small
+            network.
+        encoder: Autoencoder of texts: "sdae", denoising, or "vae", variational.
+        encoder_widths: Widths of the autoencoder's layers between words and topics.
+        network_structure: Trust network: "user_alpha" scales content and trust by two numbers for each legislator;
+            "without_network" has no trust.
+        trust_rank: Rank G of the trust weights; None: one weight for each pair of legislators, for at most 10,000
+            legislators.
+        ntn_widths: Widths of the hidden layers of the neural tensor network, for version "tensor".
+        amortized_bills: Whether the parameters of a bill are computed from its text, plus a deviation for each training
+            bill, so that new bills can be read.
+        new_bill_rate: Fraction of the bills of a training batch that are treated as new, without deviation and known
+            votes; with `amortized_bills`.
+        loss_type: Loss: "bernoulli", the log-likelihood; "authors", the sum in the authors' code, in which nays count
+            more.
+        reduction: Reduction of the loss: "mean" over observed votes; "authors_sum", the sums in the authors' code.
         weight_lambda, topic_lambda, ideal_lambda, text_lambda, trust_lambda, vote_lambda, scale_lambda, tensor_lambda:
             lambda_w, _y, _u, _n, _tau, _f, _alpha and _ntn of the objective.
-        delta_lambda: Weight of the prior of the deviations of amortised bills.
-        bias_lambda: Weight of the penalty on the bias of each bill; None: number of legislators, the authors' choice.
-        corruption_level: Fraction of the entries of a bag of words that are 0 in training.
-        dropout: Rate, behind the layers of the denoising autoencoder and of "tensor", on the matrices of the
+        delta_lambda: Weight of the prior on the deviations of amortised bills.
+        bias_lambda: Weight of the penalty on the bias of each bill; None: the number of legislators, as the authors
+            have it.
+        corruption_level: Fraction of the entries of a bag of words that are set to 0 in training.
+        dropout: Dropout rate behind the layers of the denoising autoencoder and of "tensor", and on the matrices of the
             variational one.
     """
 

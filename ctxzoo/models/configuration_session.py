@@ -12,13 +12,13 @@ class SessionConfig(ZooConfig):
     """The base of the configurations of models that read sessions and score which item comes next.
 
     Args:
-        num_items: Items that there are; their ids are 1..num_items, and 0 is padding.
-        item_names: The names of the items 1..num_items, in this order; None: they are called "1", "2" and so on.
-        embedding_size: E, numbers of an item vector.
-        hidden_size: H, units of the state.
-        embedding_dropout: Rate of dropout on item vectors.
-        pooled_dropout: Rate of dropout on what the scores of the items are computed from.
-        max_history: The last items of a session that a recommendation reads at most: as many as those of the training.
+        num_items: Number of items; their ids are 1..num_items, and 0 is padding.
+        item_names: Names of the items 1..num_items in this order; None: "1", "2" and so on.
+        embedding_size: Width E of an item vector.
+        hidden_size: Number H of units of the state.
+        embedding_dropout: Dropout rate on item vectors.
+        pooled_dropout: Dropout rate on the vector from which the items' scores are computed.
+        max_history: Largest number of last items of a session that a recommendation reads, as many as in training.
     """
 
     nominal_sizes = MappingProxyType({"num_items": 1980})

@@ -13,10 +13,10 @@ class SessionBaselineConfig(SessionConfig):
     """GRU4REC, NARM or STAMP, with the sizes and rates of HCRNN's defaults.
 
     Args:
-        kind: gru4rec: the last state of a GRU; narm: a GRU whose states are weighed by the last one; stamp: item
-            vectors weighed by the last item and their mean, without a recurrence.
-        sigmoid_scores: STAMP's scores go through a sigmoid, as in the code of HCRNN's authors, and so stay between 0
-            and 1, where no item can become likely among many.
+        kind: Kind of baseline: gru4rec, the last state of a GRU; narm, a GRU whose states are weighted by the last one;
+            stamp, item vectors weighted by the last item and their mean, without recurrence.
+        sigmoid_scores: Whether STAMP's scores pass a sigmoid, as in the code of HCRNN's authors; scores between 0 and 1
+            keep any item from becoming likely among many.
     """
 
     model_type = "ctxzoo_session_baseline"

@@ -14,13 +14,13 @@ class TextConfig(ZooConfig):
     Words enter as vectors of a table, side by side with sinusoids of their positions: m = v + p numbers for each.
 
     Args:
-        vocab_size: Rows of the word table; 0 is padding.
-        word_dim: v, width of the word vectors.
-        position_dim: p, width of the sinusoids that are concatenated to them; 0 leaves positions out.
-        freeze_embeddings: Word vectors stay as they are drawn.
-        embedding_seed: Seed of frozen vectors, whose table follows from it and is not saved. None: the table is drawn
-            like other weights, or given from outside, and saved.
-        embedding_bound: Word vectors are drawn from U(-bound, bound).
+        vocab_size: Size of the vocabulary, rows of the word table; id 0 is padding.
+        word_dim: Width v of the word vectors.
+        position_dim: Width p of the sinusoids that are concatenated to the word vectors; 0: no positions.
+        freeze_embeddings: Whether the word vectors are frozen.
+        embedding_seed: Seed of frozen word vectors, which are recomputed from it and not saved. None: the table is
+            drawn like other weights, or set from outside, and saved.
+        embedding_bound: Bound of the uniform distribution U(-bound, bound) from which word vectors are drawn.
     """
 
     largest = MappingProxyType({"embedding_seed": 2**63 - 1})
@@ -59,14 +59,14 @@ class TextClassifierConfig(TextConfig):
     """The base of the configurations of models that classify texts.
 
     Args:
-        wide_buckets: Number of the last ids, those of hashed n-grams, that only the wide part of a classifier reads: a
-            linear classifier of TF-IDF whose scores are added to those of the model (Cheng et al. 2016); 0: there is
-            none [ours].
-        wide_char_buckets: Number of the last of these ids that belong to n-grams of characters, whose part of the
-            TF-IDF has a length of its own [ours].
+        wide_buckets: Number of ids of hashed n-grams, the last ones, for the wide part of a classifier: a linear
+            classifier on TF-IDF whose scores are added to those of the network (Cheng et al. 2016); 0: no wide part
+            [ours].
+        wide_char_buckets: Number of these ids, the last ones, that belong to character n-grams; their part of the
+            TF-IDF vector is normalised by itself [ours].
         wide_dropout: Rate at which the wide part is left out of a text's scores in training; 1: always, so that the
-            rest of the model learns by itself [ours].
-        deep_scale: Factor of the scores of the rest of the model where those of the wide part are added [ours].
+            network learns by itself [ours].
+        deep_scale: Factor of the network's scores where those of the wide part are added [ours].
     """
 
     largest = MappingProxyType({"wide_buckets": LARGEST_TABLE, "wide_char_buckets": LARGEST_TABLE})

@@ -16,21 +16,25 @@ class TextBaselineConfig(TextClassifierConfig):
     The fields of `TextClassifierConfig` come first.
 
     Args:
-        encoder: Mean; attention (K steps, one weight for each token); cnn (Kim 2014); bigru (maximum over the states);
-            transformer (mean of the states); over the states of a bidirectional GRU also self_attentive (several heads,
-            Lin et al. 2017) and bilinear_attention (one head, Mehta et al. 2019).
-        num_steps, rank, eval_context: Settings of attention: K, u, and c^0 at evaluation; in training it is random.
-        kernel_sizes, num_filters: Settings of cnn: words in a window of each group of filters, filters of each group.
-        recurrent_size: States of each direction of bigru, self_attentive and bilinear_attention.
-        attention_size, attention_heads: Settings of self_attentive: rows of W_s1 (d_a) and of W_s2.
-        overlap_penalty: Lambda, the weight in the loss of how much the heads of self_attentive look at the same words.
-        num_heads, num_layers: Heads of each layer of transformer, and its layers.
-        transformer_size: Width of the layers of transformer, to which a linear map brings the tokens; positions are
-            added after it, so position_dim is best 0. 0: the layers have the width of the tokens, without a map.
-        dropout: Rate of dropout on the tokens, and within the Transformer's layers.
-        pooled_dropout: Rate of dropout on the vector of the text.
-        classifier_size: Units of the classifier's hidden layer, ReLU; 0: the classifier is a linear layer.
-        classifier_dropout: Rate of dropout on these units.
+        encoder: Encoder: mean; attention (K steps, one weight for each token); cnn (Kim 2014); bigru (maximum over the
+            states); transformer (mean of the states); self_attentive (several heads over a bidirectional GRU, Lin et
+            al. 2017); bilinear_attention (one head over it, Mehta et al. 2019).
+        num_steps, rank, eval_context: Settings of attention: number K of steps, rank u, and first context at
+            evaluation; in training it is random.
+        kernel_sizes, num_filters: Settings of cnn: words in the window of each group of filters, and number of filters
+            in each group.
+        recurrent_size: Hidden size of each direction of bigru, self_attentive and bilinear_attention.
+        attention_size, attention_heads: Settings of self_attentive: rows of its matrices W_s1 (d_a) and W_s2 (number of
+            heads).
+        overlap_penalty: Weight lambda in the loss of the penalty on heads of self_attentive that look at the same
+            words.
+        num_heads, num_layers: Settings of transformer: heads of each layer, and number of layers.
+        transformer_size: Width of transformer's layers, to which a linear map brings the tokens and at which positions
+            are added (so position_dim is best 0); 0: the width of the tokens, without a map.
+        dropout: Dropout rate on the tokens, and within the Transformer's layers.
+        pooled_dropout: Dropout rate on the vector of the text.
+        classifier_size: Number of units of the classifier's hidden layer (ReLU); 0: the classifier is linear.
+        classifier_dropout: Dropout rate on the classifier's hidden layer.
     """
 
     model_type = "ctxzoo_text_baseline"

@@ -13,26 +13,26 @@ class TimeEncoderConfig(EncoderConfig):
     """Dot-product attention over events at times, which encodings of continuous time tell it.
 
     Args:
-        position: none; sinusoidal, of the places of events; or an encoding of the time of each event, which reads
-            `timestamps`: bochner, bochner_untied, bochner_sampled, mercer (Xu et al. 2019), time2vec (Kazemi et al.
-            2019) or lste. bochner has one frequency for a sine and its cosine, so that gaps alone count;
-            bochner_untied one for each.
-        attention_dropout: Rate of dropout on the weights.
-        time_combine: How an encoding of time enters: its kernel added to the scores (kernel), or multiplied into the
-            weights (multiply); or its features added to the steps (add), or side by side with them (concat).
-        time_unit: What relative times are divided by, in the unit of the timestamps: the median gap of the training.
-        time_span: Longest elapsed time of the training, in that unit; learned frequencies start by it.
-        time_reference: Event of a row from which times are measured: first or last.
-        time_transform: log: sign(t) log(1 + |t|) of relative times; none.
-        time_size: D, numbers of an encoding other than lste, which has two for each component and frequency.
-        num_harmonics: J of mercer.
-        num_components: A of lste, parts whose power varies over time in a way of its own.
-        num_frequencies: M of each of them.
-        behaviour_conditioned: Whether lste depends on the events of the row: those up to each step where the config is
-            causal.
-        event_names: Names of the events 1..vocab_size - 1, in this order; None: they are called "1", "2" and so on.
-        max_history: Number of last events of a history that `next_events` reads at most: as many as those of the
-            training.
+        position: Position encoding: none; sinusoidal, of the events' positions; or one of the events' `timestamps`:
+            bochner (one frequency for a sine and its cosine, so that only gaps count), bochner_untied (a frequency for
+            each), bochner_sampled, mercer (Xu et al. 2019), time2vec (Kazemi et al. 2019) or lste.
+        attention_dropout: Dropout rate on the attention weights.
+        time_combine: How an encoding of time enters: its kernel is added to the scores ("kernel") or multiplied into
+            the weights ("multiply"), or its features are added to the steps ("add") or concatenated with them
+            ("concat").
+        time_unit: Divisor of relative times, in the unit of the timestamps: the median gap of the training data.
+        time_span: Longest elapsed time of the training data, in multiples of `time_unit`; it sets the start of learned
+            frequencies.
+        time_reference: Event from which the times of a row are measured: "first" or "last".
+        time_transform: Transform of relative times: "log", sign(t) log(1 + |t|), or "none".
+        time_size: Width D of the encoding; that of lste follows from its components and frequencies.
+        num_harmonics: Number J of harmonics of mercer.
+        num_components: Number A of components of lste, each with a power that varies over time in its own way.
+        num_frequencies: Number M of frequencies of each component of lste.
+        behaviour_conditioned: Whether the parameters of lste depend on the events of the row, in a causal model on
+            those up to each step.
+        event_names: Names of the events 1..vocab_size - 1 in this order; None: "1", "2" and so on.
+        max_history: Largest number of last events of a history that `next_events` reads, as many as in training.
     """
 
     model_type = "ctxzoo_time_encoder"

@@ -13,15 +13,15 @@ class VoteConfig(ZooConfig):
 
     Args:
         num_legislators: Number of legislators U.
-        num_bills: D, bills with votes to train on; their ids are 0..num_bills - 1.
-        vocab_size: V, words of the texts of bills.
-        legislator_names: The names of the legislators 0..U - 1, in this order; None: they are called "0", "1", ...
-        legislator_groups: The party, or the like, of each legislator, for pictures; no model reads it.
-        bill_names: The names of the bills 0..D - 1, in this order; None: they are called "0", "1", ...
-        words: Words that the entries of a bag of words stand for, in small letters; None: texts cannot be read, bags of
-            words can.
-        cut_outcomes: Whether parts of a text in brackets that tell how a vote ended are cut out before words are
-            counted (`without_outcomes`). Checkpoints of before November 2026 were trained without that.
+        num_bills: Number D of bills with training votes; their ids are 0..num_bills - 1.
+        vocab_size: Size V of the vocabulary of the bills' texts.
+        legislator_names: Names of the legislators 0..U - 1 in this order; None: "0", "1" and so on.
+        legislator_groups: Party, or other group, of each legislator, for pictures; models do not read it.
+        bill_names: Names of the bills 0..D - 1 in this order; None: "0", "1" and so on.
+        words: Lower-case words that the V entries of a bag of words count; None: the model reads bags of words but no
+            texts.
+        cut_outcomes: Whether bracketed parts of a text that tell how a vote ended are removed before words are counted
+            (`without_outcomes`). Checkpoints from before November 2026 were trained without that.
     """
 
     nominal_sizes = MappingProxyType({"num_legislators": 244, "num_bills": 7554, "vocab_size": 2000})

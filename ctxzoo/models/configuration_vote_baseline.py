@@ -14,17 +14,18 @@ class VoteBaselineConfig(VoteConfig):
     """A logistic ideal point, AutoRec, CDAE, TrustSVD or CDL, which all give the logit of a yea.
 
     Args:
-        kind: ideal_point: x_u . a_d + b_d; autorec: an autoencoder of the votes on a bill; cdae: one with a vector for
-            each bill, of votes that are left out in part; trust_svd: factors of legislators, of the bills that they
-            voted on and of whom they trust; cdl: factors of bills that follow from their texts.
-        with_network: Whether ideal_point adds what the others vote on the bill, weighed by trust.
-        factors: K, numbers of a point, factor or code.
+        kind: Kind of baseline: ideal_point, x_u . a_d + b_d; autorec, an autoencoder of the votes on a bill; cdae, one
+            with a vector for each bill and votes left out in part; trust_svd, factors of legislators, of their bills
+            and of those they trust; cdl, factors of bills that follow from their texts.
+        with_network: Whether ideal_point adds the others' votes on the bill, weighted by trust.
+        factors: Number K of dimensions of a point, factor or code.
         hidden_widths: Widths of the layers of autorec and cdl between their input and the code.
-        ridge: Weight of the squares of factors, points and layers.
-        trust_ridge: Weight of the squares of the trust weights, and of TrustSVD's errors of trust.
-        text_weight: Weight of the squared errors of texts in cdl.
-        corruption_level: Fraction of the inputs that are 0 in training, of cdae and cdl.
-        dropout: Rate, behind the layers of autorec and cdl, on the bills' points of ideal_point and trust_svd.
+        ridge: Weight in the loss of the squared factors, points and layer weights.
+        trust_ridge: Weight in the loss of the squared trust weights, and of TrustSVD's errors of trust.
+        text_weight: Weight in the loss of the squared errors of texts in cdl.
+        corruption_level: Fraction of the inputs of cdae and cdl that are set to 0 in training.
+        dropout: Dropout rate behind the layers of autorec and cdl, and on the bills' points of ideal_point and
+            trust_svd.
     """
 
     model_type = "ctxzoo_vote_baseline"

@@ -17,16 +17,17 @@ class WordEmbeddingConfig(ZooConfig):
     The defaults are the paper's.
 
     Args:
-        vocab_size: V, rows of every table of words, those of special tokens included.
-        num_special_tokens: How many of the first ids belong to padding, mask and the like: their rows are 0, and they
-            are neither context nor predicted.
-        word_dim: d, width of a word vector.
-        window: b, positions on each side: -b to -1 and 1 to b.
-        architecture: attention_cbow (the paper's), cbow, skip_gram, structured_skip_gram, cwindow, or positional_cbow
-            (Mikolov et al. 2018) [ours].
-        word_logits: attention_cbow has K, a logit for each word at each position.
-        position_logits: attention_cbow has s, a logit for each position.
-        logit_rank: 0: K is a table (V, 2b); r above 0: K = A B with A (V, r) and B (r, 2b) [ours].
+        vocab_size: Size V of the vocabulary with the special tokens, rows of every word table.
+        num_special_tokens: Number of first ids that belong to special tokens such as padding and mask: their vectors
+            are 0, and they are neither context nor predicted.
+        word_dim: Width d of a word vector.
+        window: Number b of context positions on each side: -b to -1 and 1 to b.
+        architecture: Architecture: attention_cbow (the paper's), cbow, skip_gram, structured_skip_gram, cwindow, or
+            positional_cbow (Mikolov et al. 2018) [ours].
+        word_logits: Whether attention_cbow has the logits K, one for each word at each position.
+        position_logits: Whether attention_cbow has the logits s, one for each position.
+        logit_rank: Rank of the logits K of attention_cbow: 0, a full table (V, 2b); r above 0, K = A B with A (V, r)
+            and B (r, 2b) [ours].
     """
 
     model_type = "ctxzoo_word_embedding"

@@ -31,8 +31,8 @@ class Problem(ABC):
     """Everything about the trainings of one problem; heavy parts are imported when they are asked for.
 
     Attributes:
-        name: Name of the problem, as heads say it (`zoo_task`).
-        title: Name for readers.
+        name: Name of the problem, as in `zoo_task` of the heads.
+        title: Name that readers see.
         card_at, module_at: Where its `TaskCard` and its LightningModule stand, as "module:name".
         train_name: Name in `ctxzoo train`, where it is better known by another than heads say; None: the same.
         data_args, model_args: Classes of an experiment's groups.
@@ -354,7 +354,7 @@ def open_start(checkpoint: str, problem: str, architecture: str | None, variant:
     """Open the checkpoint that a training goes on from; its files are checked.
 
     Args:
-        checkpoint: Folder or Hub id.
+        checkpoint: Checkpoint folder or Hub id.
         problem: Name of the problem.
         architecture, variant: Names that were typed beside it; None: nothing was.
 
