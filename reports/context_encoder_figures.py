@@ -1,12 +1,10 @@
 """Pictures of attention as a kernel (Song et al. 2021), from checkpoints of recipes/sentence_context_encoder.py.
 
-    python reports/context_encoder_figures.py --checkpoint FOLDER                        both of them
-    python reports/context_encoder_figures.py --only words --checkpoint FOLDER --sentence "…"
+    python reports/context_encoder_figures.py --checkpoint FOLDER
+    python reports/context_encoder_figures.py --checkpoint FOLDER --sentence "…"
 
-- words: similarity and importance of the words of a sentence side by side, and the weights that they make;
-- density: how the frequencies of the learned kernel of that sentence are spread, beside those of dot products.
-
-Each writes a CSV file and a PNG file into --figures_dir; `figures.json` says how they were made.
+words: similarity and importance of the words of a sentence side by side, and the weights that they make. It is written
+as a PNG file with a CSV file beside into --figures_dir; `figures.json` says how they were made.
 """
 
 from __future__ import annotations
@@ -17,20 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.text_classification.pictures import (
-    draw_kernel_density,
-    draw_word_kernels,
-    kernel_density,
-    word_kernels,
-)
+from ctxzoo.tasks.text_classification.pictures import draw_word_kernels, word_kernels
 from ctxzoo.training.arguments import COUNT, Args, number
 from reports.recipe_figures import TableRows, check_figures, draw_figures
-
-PERCENTILES = (5, 25, 50, 75, 95)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,18 +65,7 @@ def words(settings: Settings, folder: Path) -> TableRows:
     return rows
 
 
-def density(settings: Settings, folder: Path) -> TableRows:
-    model, tokenizer = load_saved_model(settings.checkpoint)
-    found = kernel_density(model, tokenizer, settings.sentence, layer=settings.layer)
-    draw_kernel_density(found, folder / "density.png")
-    rows: TableRows = [["head", *(f"percentile {number}" for number in PERCENTILES), "deviation", "of dot products"]]
-    for head, values in enumerate(found.frequencies, start=1):
-        numbers = (*np.percentile(values, PERCENTILES), values.std(), found.start_deviation)
-        rows.append([head, *(round(float(number), 5) for number in numbers)])
-    return rows
-
-
-FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"words": words, "density": density}
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"words": words}
 
 
 if __name__ == "__main__":

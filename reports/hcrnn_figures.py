@@ -1,16 +1,17 @@
-"""Pictures of what HCRNN keeps and forgets (Song et al. 2019), from a checkpoint.
+"""What HCRNN expects next, and what it keeps and forgets (Song et al. 2019), from a checkpoint.
 
     python reports/hcrnn_figures.py --checkpoint FOLDER                 all of them
-    python reports/hcrnn_figures.py --checkpoint FOLDER --only change
+    python reports/hcrnn_figures.py --checkpoint model_cards/hcrnn-citeulike --only next_items \
+      --figures_dir docs/pictures/hcrnn
 
-- drift: the drift gate along two halves of different sessions, the second behind the first;
-- change: the mean gate at each place around such a change, over all sessions of the test split that are long enough,
-  each followed by the next one; and, as the control, over the same sessions where each goes on by itself;
+- next_items: the items that are likeliest to come next behind each item of a session, which follows the model's own
+  suggestions;
+- change: the mean drift gate at each place around the middle of a session, over all sessions of the test split that
+  are long enough, the second half taken from the next session; and, as the control, over the same sessions as they are;
 - contexts: how far topics, local context and drift gate move while these sessions are read: the largest weight of a
-  topic, and the deviations of each number of the context, and of each unit's gate, over the steps of a session;
-- topics: the items that topics are about, of the topics that their items are surest of.
+  topic, and the deviations of each number of the context, and of each unit's gate, over the steps of a session.
 
-Each writes a CSV file and a PNG file into --figures_dir; `figures.json` says how they were made.
+Each writes a CSV file into --figures_dir, the first a PNG file too; `figures.json` says how they were made.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from scipy import stats
 
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.models.ops_execution import in_evaluation_mode
-from ctxzoo.results.figures import draw_lists, new_figure, save_figure
+from ctxzoo.results.figures import new_figure, save_figure
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.sequences.data import SessionDataModule
-from ctxzoo.tasks.sequences.pictures import draw_drift, drift_gates, topic_items
+from ctxzoo.tasks.sequences.pictures import drift_gates
 from ctxzoo.training.arguments import SIZE, Args, number
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
@@ -48,9 +49,10 @@ class Settings(Args):
         only: Figures that are drawn; none: all of them.
         dataset: Dataset that the model was trained on.
         data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        first: Name of the first item of the session for next_items; empty: the model's first item.
+        steps: Items of that session.
+        top: Items that are drawn behind each.
         half: Items before the change, and from it on.
-        topics: Topics that are drawn.
-        top: Items of a topic.
         figures_dir: Folder of the figures.
     """
 
@@ -58,9 +60,10 @@ class Settings(Args):
     only: tuple[str, ...] = ()
     dataset: str = "ctxzoo-data/citeulike_hcrnn"
     data_dir: str | None = None
+    first: str = ""
+    steps: int = number(5, SIZE)
+    top: int = number(8, SIZE)
     half: int = number(10, SIZE)
-    topics: int = number(8, SIZE)
-    top: int = number(6, SIZE)
     figures_dir: str = "runs/hcrnn_figures"
 
     def __post_init__(self) -> None:
@@ -74,15 +77,38 @@ def main(settings: Settings) -> None:
     draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
 
 
-def drift(settings: Settings, folder: Path) -> TableRows:
-    model, sessions = read(settings)
-    history = joined(sessions, settings.half)[0]
-    draw_drift(model, history, folder / "drift.png", title=f"another session begins at item {settings.half + 1}")
-    gates = drift_gates(model, history)
-    rows: TableRows = [["item", "mean of the gate", "deviation over units"]]
-    for item, values in zip(history, gates, strict=True):
-        rows.append([item, *(round(float(f(values)), 4) for f in (np.mean, np.std))])
+def next_items(settings: Settings, folder: Path) -> TableRows:
+    """Draw the probability of each suggested item behind each item of a session; rows of step, item, probability."""
+    model: Any = load_saved_model(settings.checkpoint)[0]
+    session = [settings.first or model.config.name_of(1)]
+    while len(session) < settings.steps:
+        session.append(model.recommend(session, 1, only_new=True)[0][0])
+    everything = model.config.num_items
+    scores = [dict(model.recommend(session[: step + 1], everything)) for step in range(len(session))]
+    shown = sorted(scores[-1], key=lambda name: -scores[-1][name])[: settings.top]
+    draw_next_items(session, shown, scores, folder / "next_items.png")
+    rows: TableRows = [["step", "item that is read", "item that may come next", "probability"]]
+    for step, (item, behind) in enumerate(zip(session, scores, strict=True), start=1):
+        rows += [[step, item, name, round(behind[name], 4)] for name in shown]
     return rows
+
+
+def draw_next_items(session: list[str], shown: list[str], scores: list[dict[str, float]], out: Path) -> None:
+    """Draw a column for each item of a session and a row for each item that may follow: percent, and shades of them."""
+    values = 100 * np.array([[behind[name] for behind in scores] for name in shown])
+    figure = new_figure(5.6, 0.33 * len(shown) + 1.5)
+    axes = figure.subplots()
+    axes.imshow(values, cmap="Blues", vmin=0, aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        colour = "white" if value > 0.6 * values.max() else "black"
+        axes.text(column, row, f"{value:.0f} %", ha="center", va="center", fontsize=9, color=colour)
+    axes.set_xticks(range(len(session)), [f"{step}. {name}" for step, name in enumerate(session, start=1)])
+    axes.set_yticks(range(len(shown)), shown)
+    axes.set_xlabel("item that is read, step by step")
+    axes.set_ylabel("item that may come next")
+    axes.tick_params(length=0, labelsize=9)
+    axes.spines[:].set_visible(False)
+    save_figure(figure, out)
 
 
 def change(settings: Settings, folder: Path) -> TableRows:
@@ -90,21 +116,10 @@ def change(settings: Settings, folder: Path) -> TableRows:
     half = settings.half
     own = mean_gates(model, [session[: 2 * half] for session in sessions])
     changed = mean_gates(model, joined(sessions, half))
-    places = np.arange(-half, half)
-    figure = new_figure(6.0, 3.6)
-    axes = figure.subplots()
-    for values, label in ((own, "goes on by itself"), (changed, "another session follows")):
-        axes.errorbar(places, values.mean(axis=0), stats.sem(values, axis=0), label=label, capsize=2, linewidth=1.2)
-    axes.axvline(-0.5, color="grey", linewidth=0.8)
-    axes.set_xlabel("place of the item behind the change")
-    axes.set_ylabel("drift gate, mean over units")
-    axes.set_title(f"{len(own):,} sessions, mean and its standard error", loc="left", fontsize=10)
-    axes.legend(fontsize=8)
-    save_figure(figure, folder / "change.png")
     rows: TableRows = [["place", "goes on by itself", "another session follows", "p of the paired t-test"]]
     # Behind the change a pair has the same items, and before them its own session or another one.
     behind_another = np.roll(changed, 1, axis=0)
-    for column, place in enumerate(places.tolist()):
+    for column, place in enumerate(range(-half, half)):
         a, b = own[:, column], behind_another[:, column]
         p = "" if place < 0 else f"{stats.ttest_rel(a, b).pvalue:.3g}"
         rows.append([place, round(float(a.mean()), 4), round(float(b.mean()), 4), p])
@@ -121,25 +136,11 @@ def contexts(settings: Settings, folder: Path) -> TableRows:
         "deviation of the local context over steps": output.local_context.std(dim=1),
         "deviation of the drift gate over steps": output.drift_gate.std(dim=1),
     }
-    figure = new_figure(9.0, 2.8)
     rows: TableRows = [["value", "mean", *(f"percentile {number}" for number in PERCENTILES)]]
-    for axes, (name, found) in zip(figure.subplots(1, len(values)), values.items(), strict=True):
-        numbers = found.float().flatten().cpu().numpy()
-        axes.hist(numbers, bins=40)
-        axes.set_title(name, loc="left", fontsize=9)
+    for name, tensor in values.items():
+        numbers = tensor.float().flatten().cpu().numpy()
         rows.append([name, *(round(float(x), 4) for x in (numbers.mean(), *np.percentile(numbers, PERCENTILES)))])
-    save_figure(figure, folder / "contexts.png")
     return rows
-
-
-def topics(settings: Settings, folder: Path) -> TableRows:
-    model, _ = load_saved_model(settings.checkpoint)
-    found = topic_items(model, settings.top)
-    surest = sorted(range(len(found)), key=lambda topic: -found[topic][0][1])[: settings.topics]
-    lists = [[name for name, _ in found[topic]] for topic in surest]
-    draw_lists(lists, [f"topic {topic + 1}" for topic in surest], folder / "topics.png")
-    rows: TableRows = [["topic", "item", "theta of a session of it"]]
-    return rows + [[topic + 1, name, round(theta, 4)] for topic in surest for name, theta in found[topic]]
 
 
 def read(settings: Settings) -> tuple[Any, list[list[str]]]:
@@ -174,10 +175,9 @@ def mean_gates(model: Any, histories: list[list[str]]) -> NDArray[np.float64]:
 
 
 FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {
-    "drift": drift,
+    "next_items": next_items,
     "change": change,
     "contexts": contexts,
-    "topics": topics,
 }
 
 

@@ -1,13 +1,12 @@
-"""Figures 2 to 5 and Table 4 of Mehta, Rangwala and Ramakrishnan (2019), drawn from what recipes/document_lama.py left.
+"""Figures 2 to 4 and Table 4 of Mehta, Rangwala and Ramakrishnan (2019), drawn from what recipes/document_lama.py left.
 
     python reports/lama_figures.py                                  all of them
-    python reports/lama_figures.py --only parameters losses         some of them
+    python reports/lama_figures.py --only parameters heads          some of them
     python reports/lama_figures.py --checkpoint runs/document_lama/lama-yelp_review_full-test-seed0/checkpoint
 
 - weights (Figure 2): attention to chosen words in reviews of each rating, as a multiple of an even share;
 - heads (Figure 3): test accuracy by the number of heads, from runs named m1, m5, ... by --name;
 - parameters (Figure 4): of the attention alone, counted in the modules, for 1 to 40 heads;
-- losses (Figure 5): training loss by epoch;
 - words (Table 4): the words with the most attention in the documents of each class.
 
 Each writes a CSV file and, but for the table, a PNG file into --figures_dir; `figures.json` says how they were made.
@@ -41,7 +40,6 @@ STATE = 100  # D
 SAN_SIZE = 350  # d_a
 HEAD_OF_TE = 64  # width of a Transformer's head
 MOST_HEADS = 40
-LOSSES = {"san": "SAN", "te": "Transformer encoder", "lama": "LAMA"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +55,10 @@ class Settings(Args):
         table_checkpoint: Checkpoint for words; empty: that of --table_dataset.
         top: Words of each class.
         at_least: Occurrences that a word of the table needs in its class.
-        run_dataset: Dataset for heads and losses.
+        run_dataset: Dataset for heads.
         data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
         runs_dir: Folder of the runs.
-        results_dir: Folder of results files for heads and losses; of published runs: results.
+        results_dir: Folder of results files for heads; of published runs: results.
         figures_dir: Folder of the figures.
     """
 
@@ -134,31 +132,9 @@ def parameters(settings: Settings, folder: Path) -> TableRows:
             }
         for name, module in modules.items():
             counts[name][heads] = sum(parameter.numel() for parameter in module.parameters())
-    plot_lines(
-        counts,
-        folder / "parameters.png",
-        axis="number of heads m",
-        title="Parameters of the attention",
-        logarithmic=True,
-    )
+    plot_lines(counts, folder / "parameters.png", axis="number of heads m", title="Parameters of the attention")
     rows: TableRows = [["heads", *counts]]
     return rows + [[heads, *(line[heads] for line in counts.values())] for heads in counts["LAMA"]]
-
-
-def losses(settings: Settings, folder: Path) -> TableRows:
-    lines = {
-        LOSSES[run.variant]: by_epoch
-        for run in runs_of(settings)
-        if run.variant in LOSSES and run.seed == 0 and not run.tag and (by_epoch := losses_of(run))
-    }
-    title = f"Training loss on {settings.run_dataset} (nats), SAN's with its penalty"
-    plot_lines(lines, folder / "losses.png", axis="epoch", title=title, logarithmic=True)
-    last = max(max(line) for line in lines.values())
-    rows: TableRows = [["epoch", *lines]]
-    return rows + [
-        [epoch, *(round(line[epoch], 6) if epoch in line else "" for line in lines.values())]
-        for epoch in range(1, last + 1)
-    ]
 
 
 def words(settings: Settings, folder: Path) -> TableRows:
@@ -175,7 +151,6 @@ FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {
     "weights": weights,
     "heads": heads,
     "parameters": parameters,
-    "losses": losses,
     "words": words,
 }
 
@@ -219,25 +194,13 @@ def plain_but_heads(run: RunResult) -> bool:
     return run.tag in ("", f"m{run.settings['num_heads']}")
 
 
-def losses_of(run: RunResult) -> dict[int, float]:
-    """Training loss by epoch."""
-    return {
-        int(name.removeprefix("train/epoch").removesuffix("/loss")): value
-        for name, value in run.metrics.items()
-        if name.startswith("train/epoch") and name.endswith("/loss")
-    }
-
-
-def plot_lines(
-    lines: Mapping[str, Mapping[int, float]], out: str | Path, *, axis: str, title: str, logarithmic: bool = False
-) -> None:
-    """Draw a line for each name: values against whole numbers.
+def plot_lines(lines: Mapping[str, Mapping[int, float]], out: str | Path, *, axis: str, title: str) -> None:
+    """Draw a line for each name: values, on a logarithmic scale, against whole numbers.
 
     Args:
         lines: Name -> number -> value.
         out: The PNG file to write.
         axis, title: What the numbers and the values are.
-        logarithmic: Whether the values are.
 
     Raises:
         ValueError: a line without points, or no line.
@@ -256,8 +219,7 @@ def plot_lines(
             linewidth=2,
             label=name,
         )
-    if logarithmic:
-        axes.set_yscale("log")
+    axes.set_yscale("log")
     axes.locator_params(axis="x", integer=True)
     label_axes(axes, axis, title)
     save_figure(figure, out)

@@ -5,7 +5,6 @@
 
 - points: ideal points coloured by party, beside NOMINATE's first dimension, which is no input of the model; |r| stands
   in the title;
-- topics: the words of each topic;
 - votes: how likely each legislator says yea to a bill, whose text is given, or which has a name.
 
 Each writes a CSV file and a PNG file into --figures_dir; `figures.json` says how they were made.
@@ -22,7 +21,7 @@ from typing import Any
 from ctxzoo.data.sources import load_splits
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.vote_prediction.pictures import draw_ideal_points, draw_topics, draw_votes, ideal_points, topic_words
+from ctxzoo.tasks.vote_prediction.pictures import draw_ideal_points, draw_votes, ideal_points
 from ctxzoo.tasks.vote_prediction.reader import legislator_names
 from ctxzoo.training.arguments import COUNT, Args, number
 from reports.recipe_figures import TableRows, check_figures, draw_figures
@@ -72,14 +71,6 @@ def points(settings: Settings, folder: Path) -> TableRows:
     return found + [[name, round(value, 4)] for name, value in rows]
 
 
-def topics(settings: Settings, folder: Path) -> TableRows:
-    model: Any = load_saved_model(settings.checkpoint)[0]
-    draw_topics(model, folder / "topics.png")
-    words = topic_words(model)
-    found: TableRows = [["topic", "words"]]
-    return found + [[number, " ".join(those)] for number, those in enumerate(words, start=1)]
-
-
 def votes(settings: Settings, folder: Path) -> TableRows:
     model: Any = load_saved_model(settings.checkpoint)[0]
     bill: str | int = settings.bill or (-1 if settings.text else model.config.names_of_bills()[0])
@@ -96,7 +87,7 @@ def nominate_of(dataset: str, data_dir: str | None, min_votes: int) -> dict[str,
     return {name: value for name, value, number in rows if value is not None and number >= min_votes}
 
 
-FIGURES = {"points": points, "topics": topics, "votes": votes}
+FIGURES = {"points": points, "votes": votes}
 
 
 if __name__ == "__main__":

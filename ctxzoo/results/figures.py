@@ -88,36 +88,20 @@ def format_word(word: str) -> str:
 
 
 def save_figure(figure: Figure, out: str | Path) -> None:
-    """Write a PNG file, whole or not at all.
+    """Write a PNG file of at most 256 colours, which is a third as large as one of all, whole or not at all.
 
     Raises:
         ValueError: the name of the file does not end in .png.
     """
     if Path(out).suffix != ".png":
         raise ValueError(f"{str(out)!r}: plots are PNG files, give a name that ends in .png")
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", facecolor="white", metadata={"Software": None})
+    from PIL import Image
+
+    drawn, buffer = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png", facecolor="white", metadata={"Software": None})
+    with Image.open(drawn) as image:
+        image.convert("RGB").quantize(256).save(buffer, format="png", optimize=True)
     write_atomically(Path(out), buffer.getvalue())
-
-
-def draw_lists(lists: Sequence[Sequence[str]], headings: Sequence[str], out: str | Path) -> None:
-    """Draw lists of words side by side as a PNG file, each below its heading.
-
-    Raises:
-        ImportError: matplotlib is missing.
-        ValueError: the name of the file does not end in .png.
-    """
-    longest = max(map(len, lists))
-    figure = new_figure(max(4.0, 1.5 * len(lists)), 0.28 * longest + 0.9)
-    axes = figure.subplots()
-    axes.axis("off")
-    for column, (heading, words) in enumerate(zip(headings, lists, strict=True)):
-        axes.text(column, 0, heading, fontsize=9, weight="bold", parse_math=False)
-        for row, word in enumerate(words, start=1):
-            axes.text(column, -row, format_word(word), fontsize=8, parse_math=False)
-    axes.set_xlim(-0.05, len(lists))
-    axes.set_ylim(-longest - 0.5, 0.8)
-    save_figure(figure, out)
 
 
 def word_grid(

@@ -23,25 +23,22 @@ def test_every_figure_is_made(tmp_path: Path) -> None:
     made = recipe_here(tmp_path, *options, name="context_encoder_figures")
     assert made.returncode == 0, made.stderr
     folder = tmp_path / "runs" / "context_encoder_figures"
-    assert {file.stem for file in folder.glob("*.png")} == {"words", "density"}
-    assert set(json.loads((folder / "figures.json").read_text())) == {"words", "density"}
-    tables = {}
-    for name in ("words", "density"):
-        with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-            tables[name] = list(csv.DictReader(file))
-    known = int(len(tables["words"]) ** 0.5)
+    assert {file.stem for file in folder.glob("*.png")} == {"words"}
+    assert set(json.loads((folder / "figures.json").read_text())) == {"words"}
+    with (folder / "words.csv").open(encoding="utf-8", newline="") as file:
+        words = list(csv.DictReader(file))
+    known = int(len(words) ** 0.5)
     assert known >= 3
     for query in range(known):
-        rows = tables["words"][query * known : (query + 1) * known]
+        rows = words[query * known : (query + 1) * known]
         assert sum(float(row["weight"]) for row in rows) == pytest.approx(1, abs=1e-3)
-        assert {row["query"] for row in rows} == {tables["words"][query]["key"]}
-    assert [row["head"] for row in tables["density"]] == ["1", "2"]
+        assert {row["query"] for row in rows} == {words[query]["key"]}
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--only", "gates"), "error: only: unknown 'gates'; known: words, density"),
+        (("--only", "gates"), "error: only: unknown 'gates'; known: words"),
         (("--only", "words"), "error: --checkpoint names nothing; give a checkpoint folder or Hub id"),
     ],
 )

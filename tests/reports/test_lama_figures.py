@@ -12,7 +12,7 @@ from tests.support.recipe_process import recipe
 
 pytestmark = pytest.mark.slow  # three trainings before the first figure
 
-ALL = ("weights", "heads", "parameters", "losses", "words")
+ALL = ("weights", "heads", "parameters", "words")
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +53,6 @@ def test_every_figure_is_made(trained: Path) -> None:
     counts = rows(trained, "parameters")
     assert [int(row["LAMA"]) for row in counts] == [200 * heads for heads in range(1, 41)]
     assert (counts[29]["SAN"], counts[15]["Transformer encoder"]) == ("45500", "4198400")
-    losses = rows(trained, "losses")
-    assert [row["epoch"] for row in losses] == ["1", "2"]
-    assert set(losses[0]) == {"epoch", "LAMA", "SAN"}
     table = rows(trained, "words")
     assert {row["label"] for row in table} == {"negative", "positive"}
     assert all(int(row["occurrences"]) >= 5 for row in table)
@@ -64,7 +61,7 @@ def test_every_figure_is_made(trained: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--only", "figure2"), "error: only: unknown 'figure2'; known: weights, heads, parameters, losses, words"),
+        (("--only", "figure2"), "error: only: unknown 'figure2'; known: weights, heads, parameters, words"),
         (("--only", "weights", "--words", "zebra"), r"error: words: ['zebra'] are not in the vocabulary"),
         (
             ("--only", "words", "--table_dataset", "reuters8"),

@@ -13,12 +13,12 @@ from reports.lama_figures import plot_distributions, plot_lines
 
 def test_lines_are_drawn_in_the_order_of_their_numbers(tmp_path: Path, drawn: list[Figure]) -> None:
     lines = {"LAMA": {10: 5.0, 1: 500.0}, "SAN": {1: 20.0}}
-    plot_lines(lines, tmp_path / "l.png", axis="heads", title="parameters", logarithmic=True)
+    plot_lines(lines, tmp_path / "l.png", axis="heads", title="parameters")
     axes = drawn[0].axes[0]
     assert axes.lines[0].get_xydata().tolist() == [[1.0, 500.0], [10.0, 5.0]]
     assert (axes.get_yscale(), axes.get_xlabel()) == ("log", "heads")
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["LAMA", "SAN"]
-    plot_lines({"LAMA": {1: 3.0, 4: 2.0}}, tmp_path / "l.png", axis="epoch", title="loss")
+    plot_lines({"LAMA": {1: 3.0, 4: 2.0}}, tmp_path / "l.png", axis="heads", title="parameters")
     assert all(float(place).is_integer() for place in drawn[1].axes[0].get_xticks())
 
 

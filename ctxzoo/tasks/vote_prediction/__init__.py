@@ -11,7 +11,6 @@ __all__ = [
     "VoteScores",
     "correlation",
     "draw_ideal_points",
-    "draw_topics",
     "draw_votes",
     "evaluate",
     "ideal_points",
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from ctxzoo.tasks.vote_prediction.pictures import (
         correlation,
         draw_ideal_points,
-        draw_topics,
         draw_votes,
         ideal_points,
         topic_words,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ctxzoo.data.reading_notes import note
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.ops_execution import in_evaluation_mode
-from ctxzoo.results.figures import draw_lists, new_figure, save_figure
+from ctxzoo.results.figures import new_figure, save_figure
 
 COLOURS = {"Democrat": "tab:blue", "Republican": "tab:red", "Independent": "tab:green"}
 OTHERS = ("tab:blue", "tab:red", "tab:green", "tab:purple", "tab:orange", "tab:brown")
@@ -119,12 +119,6 @@ def draw_ideal_points(
     axes.legend(fontsize=8)
     save_figure(figure, Path(out))
     return found
-
-
-def draw_topics(model: ZooPreTrainedModel, out: str | Path, *, k: int = 8) -> None:
-    """Draw the words of the topics as a PNG file, a column for each topic; arguments and errors as in `topic_words`."""
-    topics = topic_words(model, k)
-    draw_lists(topics, [f"topic {number}" for number in range(1, len(topics) + 1)], out)
 
 
 def draw_votes(model: ZooPreTrainedModel, text: str, out: str | Path, *, bill: str | int = -1) -> None:

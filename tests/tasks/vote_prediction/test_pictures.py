@@ -17,7 +17,6 @@ from ctxzoo.models.modeling_vote_baseline import VoteBaselineForVotePrediction
 from ctxzoo.tasks.vote_prediction import (
     correlation,
     draw_ideal_points,
-    draw_topics,
     draw_votes,
     ideal_points,
     topic_words,
@@ -110,7 +109,6 @@ def test_pictures(tmp_path: Path) -> None:
     others = {name: 2 - point for name, point in points.items() if name != "Cyd"}
     assert draw_ideal_points(model, tmp_path / "points.png", others=others) == pytest.approx(1)
     assert draw_ideal_points(model, tmp_path / "alone.png") is None
-    draw_topics(model, tmp_path / "topics.png")
     draw_votes(model, "a $road$ and a very long text " * 9, tmp_path / "votes.png")
-    for name in ("points", "alone", "topics", "votes"):
+    for name in ("points", "alone", "votes"):
         assert (tmp_path / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
