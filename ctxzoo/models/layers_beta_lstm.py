@@ -27,8 +27,8 @@ class BetaLSTM(nn.Module):
     second direction is a stack of its own: its layers read its own states, from the last real step to the first.
 
     Args:
-        input_size: Number I of features of each step.
-        hidden_size: Number H of units.
+        input_size: Number I of features of each input step.
+        hidden_size: Number H of units of each layer and direction.
         num_layers: Number of layers, each over the whole sequence; default: 1.
         cell: Name of the cell, one of `CELLS`, see `BetaLstmConfig`; default: bibeta5.
         bias: Whether the layers have a bias; default: True.
@@ -43,7 +43,7 @@ class BetaLSTM(nn.Module):
             0.001.
         gate_sampling: How gates are made: "sample", drawn; "mean", their means; "auto", the default, drawn in training
             only. The noise of g2 and noisin follows it too.
-        gamma_prior: Shapes of the prior, one number, or one for each Gamma variable of a unit; default: 0.5.
+        gamma_prior: Shape of the Gamma prior: one number, or one for each Gamma variable of a unit; default: 0.5.
 
 
     Raises:
@@ -110,8 +110,8 @@ class BetaLSTM(nn.Module):
         """Return a layer that goes on from the weights of an `nn.LSTM`; with the cell "lstm" it gives the same numbers.
 
         Args:
-            lstm: Layer of torch, of any size, with one direction or two.
-            cell: Name of a cell with the gates of an LSTM: lstm or noisin, the same in evaluation.
+            lstm: `nn.LSTM` whose weights are copied, of any size, with one direction or two.
+            cell: Name of the new cell, one with an LSTM's gates: lstm, or noisin, which is the same in evaluation.
             options: Further arguments of `BetaLSTM`, by name.
 
         Raises:

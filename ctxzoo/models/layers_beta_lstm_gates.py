@@ -25,13 +25,15 @@ class GateStatistics:
     """The gates of one layer and direction at every step of a sequence; 0 at padding.
 
     Attributes:
-        layer: Number of the layer, from 0.
-        reverse: Whether it reads from the end.
-        input_gate, forget_gate: (B, n, H) E[i] and E[f], given what was read before; the gates, where none are drawn.
+        layer: Index of the layer, from 0.
+        reverse: Whether the layer reads from the end.
+        input_gate, forget_gate: (B, n, H) expectations E[i] and E[f] given the steps before; the gates themselves in
+            cells that draw none.
         correlation: Correlation (B, n, H) of i and f as they are drawn, an estimate, near 0 where they are independent;
             0 for kumaraswamy; None for a cell whose gates are not drawn.
-        shapes: (B, n, K, H) alpha; None for a cell whose gates are not drawn.
-        divergence: (B, n) of the Gamma variables from the prior, the sum over units; None without Gamma variables.
+        shapes: (B, n, K, H) parameters alpha of the gates' distributions; None for a cell whose gates are not drawn.
+        divergence: (B, n) divergence of the Gamma variables from their prior, summed over units; None without Gamma
+            variables.
         dead_fraction: Fraction of the alpha at real steps that is below `DEAD_SHAPE`; None without alpha.
     """
 
@@ -50,13 +52,13 @@ class Encoding:
     """What a `BetaLSTM` makes of a batch.
 
     Attributes:
-        outputs: One (B, n, D) behind each layer, 0 at padding; D = H, or 2H with two directions side by side.
+        outputs: States behind each layer, (B, n, D) each, 0 at padding; D = H, or 2H with two directions side by side.
         state: h and c behind the last real step, (num_layers, B, H) each; with two directions (2 num_layers, B, H), in
             the order of `nn.LSTM`.
         gates: Pre-activations (n, B, K, H) of the gates of each layer and direction, in the order in which it read.
         mask: Boolean (B, n), True at real steps; None where all are.
-        cell, eps, prior: Cell, eps and prior of the layer.
-        directions: 1 or 2.
+        cell, eps, prior: Name of the cell, small number added to its parameters, and shapes of its prior.
+        directions: Number of directions, 1 or 2.
     """
 
     outputs: list[torch.Tensor]
@@ -106,7 +108,8 @@ class Encoding:
         """Return the gates of each layer and direction, in the order of the state.
 
         Args:
-            samples: Draws for the estimate of each correlation, whose standard error is about 1 / sqrt(samples).
+            samples: Number of draws from which each correlation is estimated, with a standard error of about 1 /
+                sqrt(samples).
             generator: Generator of the random numbers of these draws; None: one of a fixed seed, so that nothing else
                 is drawn differently.
         """

@@ -34,8 +34,8 @@ class PositionEmbedding(nn.Module):
     """Positions added to words (B, n, width): none, sinusoids (Vaswani et al. 2017) or a learned table.
 
     Args:
-        kind: none, sinusoidal or learned.
-        max_positions: Rows of the learned table.
+        kind: Kind of position embedding: none, sinusoidal or learned.
+        max_positions: Number of rows of the learned table.
         width: Width d.
         scale: Factor of the sinusoids.
 
@@ -104,12 +104,12 @@ class CharCnn(nn.Module):
     batch to its longest word is allowed.
 
     Args:
-        vocab_size: Characters; row 0 is padding (zero and never trained), row 1 unknown.
-        embedding_size: Width of a character.
-        channels: Filters.
-        kernel_size: Kernel size w.
-        max_word_length: L; more characters are an error of the caller.
-        dropout: Rate on the character embeddings.
+        vocab_size: Number of characters; row 0 is padding (zero and never trained), row 1 unknown.
+        embedding_size: Width of a character vector.
+        channels: Number of filters.
+        kernel_size: Width w of the filters, in characters.
+        max_word_length: Number L of characters of a word; the caller cuts longer words.
+        dropout: Dropout rate on the character vectors.
     """
 
     def __init__(
@@ -227,7 +227,7 @@ class AttentionFlow(nn.Module):
 
     Args:
         width: Width d of the encoded words.
-        dropout: Rate on the c and q that enter S.
+        dropout: Dropout rate on the vectors c and q that enter the similarity S.
         query_to_context: Form of the query-to-context attention, see `ops_bidaf.attention_flow`.
     """
 
@@ -258,8 +258,9 @@ class SingleHeadSelfAttention(nn.Module):
 
     Args:
         width: Width d.
-        dropout: Rate on the attention weights.
-        residual: False is the paper's literal layer, which has no path around it; True adds x and a LayerNorm [ours].
+        dropout: Dropout rate on the attention weights.
+        residual: Whether x is added to the output, followed by a LayerNorm [ours]; otherwise the paper's literal layer
+            without a residual path.
     """
 
     def __init__(self, width: int, dropout: float, residual: bool = False) -> None:
@@ -294,9 +295,9 @@ class ContextSelfAttention(nn.Module):
     x + relu(W' [r ; a ; r*a]).
 
     Args:
-        input_size: Width of G.
-        hidden_size: h; the output has width 2h.
-        dropout: Rate on the inputs of the GRU and of the attention.
+        input_size: Width of the attended context G.
+        hidden_size: Hidden size h; the output has width 2h.
+        dropout: Dropout rate on the inputs of the GRU and of the attention.
     """
 
     def __init__(self, input_size: int, hidden_size: int, dropout: float) -> None:

@@ -19,7 +19,7 @@ class Contextualizer(nn.Module):
     """K steps of second-order attention, each from the context that the step before gave (Algorithm 1).
 
     Args:
-        width: Width m.
+        width: Width m of the tokens.
         rank: Rank u of the third-order tensor.
         num_steps: Number K of steps, that is of corrections of the context.
         recurrent: Whether all steps share one (U, V, W); otherwise each has its own.
@@ -55,8 +55,8 @@ class Contextualizer(nn.Module):
 
         Args:
             x: (B, n, m) tokens.
-            mask: Boolean (B, n).
-            context: c^0, (B, m), or (B, S, m) for S starts of each document.
+            mask: Boolean (B, n), True at real tokens.
+            context: First context c^0, (B, m), or (B, S, m) for S starts of each document.
             with_weights: Whether to return the weights.
 
         Returns:
@@ -94,8 +94,9 @@ class TokenwiseContextualizer(Contextualizer):
     """Every token is a context of its own, and all of them are corrected at once (Algorithm 2).
 
     Args:
-        width, rank, num_steps, recurrent: Arguments of `Contextualizer`.
-        values: What is summed up in a step: the tokens as the step before left them ("previous"), or x ("tokens").
+        width, rank, num_steps, recurrent: Width of tokens, rank, number of steps and whether these share weights, as in
+            `Contextualizer`.
+        values: Tokens that each step sums: those that the step before returned ("previous"), or the input ("tokens").
     """
 
     def __init__(
@@ -111,7 +112,7 @@ class TokenwiseContextualizer(Contextualizer):
 
         Args:
             x: (B, n, m) tokens.
-            mask: Boolean (B, n).
+            mask: Boolean (B, n), True at real tokens.
             with_weights: Whether to return the weights.
 
         Returns:

@@ -24,15 +24,15 @@ class AttentionAux:
     """What attention gives beside its output; None where a mechanism has no such thing, or it was not requested.
 
     Attributes:
-        weights: (B, h, queries, keys) how much each query takes of each value.
+        weights: (B, h, queries, keys) attention weights of the values.
         similarity: (B, h, queries, keys) values of the kernel of query and key, above 0; not weighed by importance.
         importance: (B, h, keys) the key's magnitude in nats: weights are a softmax of log similarity + importance.
         pair_weights: (B, h, queries, keys, keys) weights of pairs of keys.
-        context_weights: (B, h, queries, keys) weights by which a context is gathered.
-        modulation: (B, h, queries, d) what a context multiplies queries by.
-        divergence: (B,) nats by which what was drawn for each example departs from its prior.
+        context_weights: (B, h, queries, keys) weights with which keys are averaged into a context.
+        modulation: (B, h, queries, d) factors by which a context multiplies the queries.
+        divergence: (B,) divergence, in nats, of the distribution drawn from for each example from its prior.
         clamped: Scalar, the fraction of denominators that were clamped.
-        state: Tensors of what the layer has read, for the next steps; None unless `use_cache` requests it.
+        state: Cached tensors with which the next steps can be read; None unless `use_cache` is set.
     """
 
     weights: torch.Tensor | None = None
@@ -67,18 +67,18 @@ class Attention(nn.Module):
         """Attend.
 
         Args:
-            query: (B, h, queries, d).
-            key: (B, h, keys, d).
-            value: (B, h, keys, dv).
+            query: (B, h, queries, d) queries of all heads.
+            key: (B, h, keys, d) keys of all heads.
+            value: (B, h, keys, dv) values of all heads.
             mask: Boolean (B, keys), True where a key is real; None: all are.
-            causal: Query i, counted from the end (i + keys - queries), sees keys up to its own.
-            hidden_states: (B, keys, m) what the layer reads, for mechanisms with maps of their own.
+            causal: Whether query i, counted from the end (i + keys - queries), sees only keys up to its own.
+            hidden_states: (B, keys, m) input of the layer, for mechanisms with linear maps of their own.
             score_bias: (B, h or 1, queries, keys) nats that are added to the logarithm of the similarity.
             state: Tensors of earlier steps; keys, values and mask are then those of the new steps. Default: none.
-            use_cache: Give the state behind the last key.
-            output_attentions: Give weights, similarity and importance, where the mechanism has them.
-            places: (K,) of the queries whose output is wanted, where `causal`, `score_bias`, `use_cache` and
-                `output_attentions` are not; what depends on all queries still does. None: all.
+            use_cache: Whether to return the state behind the last key.
+            output_attentions: Whether to return weights, similarity and importance, where the mechanism has them.
+            places: (K,) indices of the queries whose output is returned, where `causal`, `score_bias`, `use_cache` and
+                `output_attentions` are not set; what depends on all queries still does. None: all.
 
         Returns:
             The output (B, h, queries or K, dv), 0 for a query that sees no key; and what else there is.
@@ -100,7 +100,7 @@ def with_past(
     """Return keys, values and mask of all steps, (B, h, keys, ...) and (B, keys), of a state that holds these three.
 
     Args:
-        state: Keys, values and mask of the steps before; None: there are none.
+        state: Cached keys, values and mask of earlier steps; None: there are none.
         key, value, mask: Keys, values and mask of the new steps; see `Attention.forward`.
     """
     if state is None:
@@ -132,8 +132,8 @@ class DotAttention(Attention):
     dot product consists: q.k / sqrt(d) = -||q - k||^2 / (2 sqrt d) + (||q||^2 + ||k||^2) / (2 sqrt d).
 
     Args:
-        dropout: Rate of dropout on the weights.
-        memory_length: Keys that a state holds at most; 0: all.
+        dropout: Dropout rate on the attention weights.
+        memory_length: Largest number of keys in the cached state; 0: no limit.
     """
 
     def __init__(self, dropout: float = 0.0, memory_length: int = 0) -> None:
@@ -191,10 +191,10 @@ class MultiHeadAttention(nn.Module):
     """Linear maps to queries, keys and values of each head, attention, and a linear map of the heads side by side.
 
     Args:
-        hidden_size: m, a multiple of `num_heads`.
+        hidden_size: Width m of the steps, a multiple of `num_heads`.
         num_heads: Number of heads h.
-        attention: Module from queries, keys and values to outputs.
-        deviation: Standard deviation of the start of the last map.
+        attention: Attention module, from queries, keys and values of all heads to outputs.
+        deviation: Standard deviation of the output map's initial weights.
     """
 
     def __init__(self, hidden_size: int, num_heads: int, attention: Attention, deviation: float = DEVIATION) -> None:
@@ -218,10 +218,11 @@ class MultiHeadAttention(nn.Module):
         """Attend among the steps.
 
         Args:
-            x: (B, n, m).
+            x: (B, n, m) steps.
             mask: Boolean (B, n), True at real steps.
             rotary: Cosines and sines of `rotary_factors`; None: queries and keys are not turned.
-            causal, requests: Arguments of `Attention.forward`, whose other arguments by name the requests are.
+            causal, requests: Whether queries see earlier keys only, and further arguments of `Attention.forward` by
+                name.
 
         Returns:
             (B, n or K, m), and what else the attention gives.
@@ -240,11 +241,11 @@ class EncoderBlock(nn.Module):
     """A pre-norm block: x + Attention(LN x), then x + MLP(LN x) with GELU, 0 at padding.
 
     Args:
-        attention: The heads.
+        attention: Multi-head attention of the block.
         hidden_size: Hidden size m.
-        inner_size: Width of the hidden layer of the network.
-        dropout: Rate of dropout on both terms that are added.
-        deviation: Standard deviation of the start of the network's last map.
+        inner_size: Width of the hidden layer of the feed-forward network.
+        dropout: Dropout rate on the two terms that are added to the steps.
+        deviation: Standard deviation of the initial weights of the feed-forward network's last map.
     """
 
     def __init__(

@@ -22,8 +22,8 @@ class Topics(NamedTuple):
     """The global context of what a prediction has read.
 
     Attributes:
-        theta: (..., K) topics, which sum to 1.
-        divergence: (...,) of their distribution from N(0, I), in nats.
+        theta: (..., K) topic proportions, which sum to 1.
+        divergence: (...) divergence of the topics' distribution from N(0, I), in nats.
     """
 
     theta: torch.Tensor
@@ -37,9 +37,9 @@ class GlobalContext(nn.Module):
     divergence is still that with the std of the layer.
 
     Args:
-        size: E, numbers of an item vector.
+        size: Width E of an item vector.
         num_topics: Number of topics K.
-        rate: Rate of dropout on s.
+        rate: Dropout rate on the sum s of item vectors.
     """
 
     def __init__(self, size: int, num_topics: int, rate: float) -> None:
@@ -62,12 +62,12 @@ class HcrnnCell(nn.Module):
     """The weights of the recurrence (`ops_hcrnn`), named after what they are for.
 
     Args:
-        item_size: Item size E.
-        hidden_size: Hidden size H.
+        item_size: Width E of an item vector.
+        hidden_size: Number H of units of the state.
         num_topics: Number of topics K.
-        version: 1, 2 or 3, which reset gate.
-        constraint: How D is kept from being negative: "clip" after each step of an optimizer, see `project`; or
-            "softplus" of the parameter.
+        version: Version of the cell, 1, 2 or 3, which sets the form of its reset gate.
+        constraint: How the drift weights D are kept from being negative: "clip" after each optimizer step, see
+            `project`; or "softplus" of the parameter.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class WholeSessions(NamedTuple):
     """One prediction for each of B sessions; its steps are (B, T, ...), its end is (B, 1, ...).
 
     Attributes:
-        seen: (B, T) booleans.
+        seen: (B, T) booleans, True at steps that the prediction sees.
     """
 
     seen: torch.Tensor
@@ -178,8 +178,8 @@ class EveryPrefix(NamedTuple):
     """A prediction for each of P = T prefixes of B sessions; its steps are rows (N, B, ...), its ends (P, B, ...).
 
     Attributes:
-        seen: (B, P, T) booleans.
-        prefix, step: (N,) of each row, see `prefix_rows`.
+        seen: (B, P, T) booleans, True at steps that each of the P predictions of a session sees.
+        prefix, step: (N,) number of the prefix, and of the step in it, of each row, see `prefix_rows`.
     """
 
     seen: torch.Tensor
@@ -208,9 +208,9 @@ class Readout(nn.Module):
     The global channel weighs the states by local contexts: beta_t = (G_1 c_t) . (G_2 c_T) / sqrt(E).
 
     Args:
-        item_size: E, numbers of a local context.
-        hidden_size: Hidden size H.
-        with_global: Whether there is a global channel ("bi").
+        item_size: Width E of a local context.
+        hidden_size: Number H of units of the state.
+        with_global: Whether the attention by global contexts is used too ("bi").
     """
 
     def __init__(self, item_size: int, hidden_size: int, with_global: bool) -> None:
@@ -232,9 +232,11 @@ class Readout(nn.Module):
         """Return the representations, 2H or 3H numbers a prediction, and the weights of the channels, local first.
 
         Args:
-            states, contexts: h and c of each step, in the shape that `predictions` says.
-            last, last_context: States and contexts at which the predictions stand, likewise.
-            predictions: Which steps each sees.
+            states, contexts: Temporary contexts h and local contexts c of each step, in the shape that `predictions`
+                describes.
+            last, last_context: Temporary and local contexts of the steps after which predictions are made, in the same
+                shape.
+            predictions: Predictions to make, with the steps that each sees.
         """
         # W_d is applied to the ends, of which there are fewer than steps.
         scores = self.local.scores(states, predictions.to_steps(self.local.last(last)))

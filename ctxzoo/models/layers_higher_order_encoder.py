@@ -51,25 +51,25 @@ class HigherOrderAttention(Attention):
     """Attention whose last heads are of higher order (HSA), their outputs beside those of pairwise heads.
 
     Args:
-        num_heads: h, of both kinds.
-        head_size: Head size d.
-        hidden_size: m, width of what the layer reads, from which come second keys and values.
-        order_type: One of `ORDER_TYPES`.
+        num_heads: Number h of heads, pairwise and of higher order together.
+        head_size: Width d of a head.
+        hidden_size: Width m of the layer's input, from which second keys and values are computed.
+        order_type: Kind of interaction of pairs of keys, one of `ORDER_TYPES`.
 
             trilinear, volume: all pairs of keys, `pair_attention`.
             contextual: the score of a key is modulated by a context that the query gathers, `modulated_query`.
             factorised: products of sums over keys, `factorised_attention`.
             anova: scores of higher order in the numbers of a head, `anova_scores`.
-        num_higher_heads: Heads of higher order; None: all.
-        max_exact_length: The longest sequence whose pairs are formed without a window.
-        window: Keys of a pair are among the last so many; None: all. No key behind the query is then seen.
-        distinct: Keys of a pair differ (trilinear, volume, factorised).
-        order: Tokens that factorised attention joins, the query included, 2 to 4; m of `anova_scores`, 1 or above;
-            None: 3 and 2.
-        qk_norm: Root mean square normalisation of the queries, keys and second keys of heads of higher order: products
-            of three factors have heavy tails.
-        dropout: Rate of dropout on the weights, or on the output of factorised heads.
-        memory_length: Keys that a growing state holds at most; 0: all. Sums need none.
+        num_higher_heads: Number of heads of higher order; None: all.
+        max_exact_length: Longest sequence whose pairs of keys are all formed where there is no window.
+        window: Number of last keys of which pairs consist, none of them after the query; None: all keys.
+        distinct: Whether the keys of a pair have to differ (trilinear, volume, factorised).
+        order: Number of tokens that factorised attention joins, the query included, 2 to 4; or the order m of
+            `anova_scores`, 1 or above; None: 3 and 2.
+        qk_norm: Whether queries, keys and second keys of heads of higher order are normalised to a root mean square of
+            1; products of three factors have heavy tails.
+        dropout: Dropout rate on the attention weights, or on the output of factorised heads.
+        memory_length: Largest number of keys in a cached state that grows; 0: no limit. States of sums do not grow.
 
     Raises:
         ValueError: an unknown name, or a number that the kind cannot have.

@@ -11,11 +11,12 @@ class InitialContext(nn.Module):
     """The context c^0 that each document starts from.
 
     Args:
-        width: Width m.
-        kind: Ones; learned, a vector that starts at ones; or random, drawn from U(-1, 1) for each document.
-        evaluation: What `random` does at evaluation: fixed takes vectors that are drawn when the module is made and
-            saved with it; redraw draws as in training.
-        samples: S, number of starts of each document at evaluation.
+        width: Width m of the tokens.
+        kind: Kind of first context: "ones"; "learned", a vector that starts at ones; "random", drawn from U(-1, 1) for
+            each document.
+        evaluation: First context of `random` at evaluation: "fixed", vectors drawn once and saved with the module;
+            "redraw", drawn as in training.
+        samples: Number S of first contexts of each document at evaluation.
     """
 
     drawn: torch.Tensor

@@ -56,9 +56,9 @@ class Frequencies:
     """Frequencies of a kernel, and what drawing them costs.
 
     Attributes:
-        first: w1, (B, h, n, M, d).
-        second: w2, likewise.
-        divergence: (B, n) of their density from the prior, in nats.
+        first: (B, h, n, M, d) first frequencies w1 of the kernel.
+        second: (B, h, n, M, d) second frequencies w2 of the kernel.
+        divergence: (B, n) divergence of the frequencies' density from the prior, in nats.
     """
 
     first: torch.Tensor
@@ -80,11 +80,11 @@ class SpectralDensity(nn.Module):
 
     Args:
         num_heads: Number of heads h.
-        head_size: Head size d.
-        num_features: M, frequencies, an even number.
-        start_variance: Mean of w^2 at the start.
-        copula: Whether the noise of the heads is joined by a Gaussian copula (MIKAN); otherwise they are independent.
-        noise_seed: Seed of the noise in evaluation.
+        head_size: Width d of a head.
+        num_features: Number M of frequencies, even.
+        start_variance: Mean of the squared frequencies at the start of training.
+        copula: Whether the heads' noise is joined by a Gaussian copula (MIKAN); otherwise it is independent.
+        noise_seed: Seed of the noise at evaluation.
 
     Raises:
         ValueError: an odd number of frequencies.
@@ -156,8 +156,8 @@ class SpectralDensity(nn.Module):
         """Return frequencies, drawn anew in training.
 
         Args:
-            summary: m, (B, h, n, 2 d) float32 or wider, of each example (n = 1) or of each position.
-            noise: E+ and e- of `draw_noise`, shared by calls that belong together; None: drawn here.
+            summary: (B, h, n, 2 d) summaries m, float32 or wider, one for each example (n = 1) or for each position.
+            noise: Noise E+ and e- from `draw_noise`, to be shared by several calls; None: drawn in this call.
         """
         u = F.leaky_relu(map_in_type(self.summary, summary), SLOPE)  # (B, h, n, d)
         mean = map_in_type(self.mean, u)
@@ -189,8 +189,8 @@ def quasi_normal(shape: tuple[int, ...], seed: int) -> torch.Tensor:
     """Return fixed noise that covers the normal distribution evenly: quantiles of scrambled Sobol points.
 
     Args:
-        shape: (2, h, K, d): K points of 2 d dimensions for each head.
-        seed: Seed of the scrambling; heads have their own.
+        shape: Shape (2, h, K, d) of the result: K points of 2 d dimensions for each head.
+        seed: Seed of the scrambling of the sequence, another one for each head.
     """
     halves, heads, number, size = shape
     engine: Any = torch.quasirandom.SobolEngine
@@ -219,8 +219,9 @@ class Kernel(nn.Module):
         """Return the output of attention without a table of all pairs; None where the kernel has no such way.
 
         Args:
-            importance: (B, h, keys) in nats.
-            query, key, value, mask, causal: Arguments of `Attention.forward`; query and key in float32 or wider.
+            importance: (B, h, keys) importance of the keys in nats.
+            query, key, value, mask, causal: Queries, keys, values, mask and causality as in `Attention.forward`;
+                queries and keys in float32 or wider.
         """
         return None
 
@@ -229,7 +230,7 @@ class RbfKernel(Kernel):
     """exp(-||q - k||^2 / (2 s)).
 
     Args:
-        scale: Scale s.
+        scale: Scale s, half the divisor of the squared distance of query and key.
     """
 
     def __init__(self, scale: float) -> None:
@@ -263,9 +264,9 @@ class DirectKernel(Kernel):
 
     Args:
         num_heads: Number of heads h.
-        head_size: Head size d.
-        num_features: Number of features M.
-        scale: Scale s.
+        head_size: Width d of a head.
+        num_features: Number M of frequencies.
+        scale: Scale s, half the divisor of the squared distance of query and key.
     """
 
     def __init__(self, num_heads: int, head_size: int, num_features: int, scale: float) -> None:
@@ -317,13 +318,14 @@ class KernelAttention(Attention):
     `DotAttention`.
 
     Args:
-        kernel: Kernel of queries and keys.
-        scale: s, of the importance.
-        p_norm: Exponent p of the importance, above 0; below 1 it grows so fast with d that one key takes all.
-        dropout: Rate of dropout on the weights.
-        memory_length: Keys that a state holds at most; 0: all.
-        gated_heads: Heads with a gate g of their own, 0 at the start: the logarithm of the similarity is then
-            (1 - g) log rbf + g log kappa, which with p = 2 starts as dot products exactly; 0: no gates.
+        kernel: Kernel that compares queries and keys.
+        scale: Scale s of the importance.
+        p_norm: Exponent p of the importance, above 0; below 1 the importance grows so fast with d that one key takes
+            all the weight.
+        dropout: Dropout rate on the attention weights.
+        memory_length: Largest number of keys in the cached state; 0: no limit.
+        gated_heads: Number of heads with a gate g, 0 at the start, between kernels: the log similarity is (1 - g) log
+            rbf + g log kappa, which with p = 2 starts as dot products exactly; 0: no gates.
 
     Raises:
         ValueError: p_norm of 0, below, or infinite.
@@ -416,10 +418,10 @@ class KernelAttention(Attention):
         """Return the output (B, h, queries, dv) of a softmax of similarity and importance, with all three in the aux.
 
         Args:
-            log_similarity: (B, h, queries, keys).
-            importance: (B, h, keys).
-            value, visible, score_bias: Values, as in `attend`; which keys each query sees; what is added to scores, as
-                in `Attention.forward`.
+            log_similarity: (B, h, queries, keys) logarithm of the kernel.
+            importance: (B, h, keys) importance of the keys in nats.
+            value, visible, score_bias: Values as in `attend`, booleans of the keys that each query sees, and a bias of
+                the scores as in `Attention.forward`.
         """
         energy = log_similarity + importance.unsqueeze(-2)  # (B, h, queries, keys)
         if score_bias is not None:
@@ -437,8 +439,8 @@ class ImplicitKernelAttention(KernelAttention):
     same frequencies.
 
     Args:
-        density: A summary of the example to frequencies.
-        importance: The other arguments of `KernelAttention`.
+        density: Module that computes frequencies from a summary of the example.
+        importance: Further arguments of `KernelAttention`.
     """
 
     def __init__(self, density: SpectralDensity, scale: float, p_norm: float = 2.0, **importance: Any) -> None:
@@ -548,8 +550,8 @@ def masked_means(
     """Return the mean query and the mean key of each head side by side, (B, h, 1, 2 d), 0 where there is none.
 
     Args:
-        query, key: (B, h, queries, d), (B, h, keys, d).
-        query_mask, key_mask: Boolean (B, queries), (B, keys), True where one counts; None: all do.
+        query, key: Queries (B, h, queries, d) and keys (B, h, keys, d).
+        query_mask, key_mask: Boolean (B, queries) and (B, keys), True where a query or key counts; None: all count.
     """
     means = []
     for x, mask in ((query, query_mask), (key, key_mask)):
@@ -571,10 +573,10 @@ def running_means(
     """Return the means of queries and keys up to each position, its own included, side by side.
 
     Args:
-        query, key: (B, h, n, d).
+        query, key: Queries and keys, (B, h, n, d) each.
         mask: Boolean (B, n), True where a position counts.
-        sums: (B, h, 2 d), of the positions before; None: there are none.
-        count: (B,), how many they are.
+        sums: (B, h, 2 d) sums over the earlier positions; None: there are none.
+        count: (B,) numbers of these earlier positions.
 
     Returns:
         (B, h, n, 2 d); and sums and count behind the last position.
@@ -629,8 +631,8 @@ class RowContext(nn.Module):
     """Scaled features of rows, which are saved with the weights; 0 until they are given.
 
     Args:
-        number: Number of rows.
-        size: I, numbers of a row.
+        number: Number of training rows that are stored.
+        size: Number I of features of a row.
     """
 
     rows: torch.Tensor
@@ -651,8 +653,8 @@ class RowScaling(nn.Module):
     bits of each, which no conversion of a model's numbers touches.
 
     Args:
-        size: I, number of features.
-        start: Offsets and scales (2, I + 1), those of the target last; None: 0 and 1.
+        size: Number I of features.
+        start: Initial offsets and scales, (2, I + 1), those of the target last; None: 0 and 1.
     """
 
     bits: torch.Tensor

@@ -61,10 +61,10 @@ class MlpClassifier(nn.Module):
     """A classifier with one hidden layer: scores = W_2 dropout(relu(W_1 x + b_1)) + b_2.
 
     Args:
-        input_size: Size d of the input.
-        hidden_size: Size of the hidden layer, the rows of W_1.
+        input_size: Number d of input features.
+        hidden_size: Number of hidden units, rows of W_1.
         num_labels: Number L of classes.
-        rate: Rate of dropout of the hidden layer in training, from 0 to 1.
+        rate: Dropout rate on the hidden layer in training, from 0 to 1.
     """
 
     def __init__(self, input_size: int, hidden_size: int, num_labels: int, rate: float) -> None:

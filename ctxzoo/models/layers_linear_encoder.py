@@ -34,13 +34,13 @@ class EfficientAttention(Attention):
 
     Args:
         num_heads: Number of heads h.
-        head_size: Head size d.
-        feature_map: One of `FEATURE_MAPS`.
-        num_features: M; None: `default_num_features`. elu takes d.
+        head_size: Width d of a head.
+        feature_map: Kind of feature map, one of `FEATURE_MAPS`.
+        num_features: Number M of features; None: `default_num_features`. elu always has d.
         p_norm: Exponent p of the importance; elu has none, as in Katharopoulos et al. (2020).
-        qk_norm: Layer normalisation of the queries and keys of each head: the variance of random features grows like
-            exp(||q' + k'||^2).
-        seed: Seed of the projections; give each layer one of its own.
+        qk_norm: Whether queries and keys of each head pass a layer normalisation; the variance of random features grows
+            like exp(||q' + k'||^2).
+        seed: Seed of the random projections, a different one for each layer.
 
     Raises:
         ValueError: an unknown feature map, a p_norm that is none, sizes below 1, or other than d features of elu.

@@ -18,10 +18,11 @@ class ReadTexts(NamedTuple):
     """What an encoder reads of B texts.
 
     Attributes:
-        topics: (B, K) z, the mean in evaluation.
-        hidden: (B, width) the last hidden layer before it.
-        reconstruction: (B, V).
-        mean, log_deviation: (B, K) of the variational encoder; None of the other.
+        topics: (B, K) topics z of the texts, at evaluation their mean.
+        hidden: (B, width) last hidden layer before the topics.
+        reconstruction: (B, V) reconstructed bags of words.
+        mean, log_deviation: (B, K) means and logarithms of the standard deviations of the topics, of the variational
+            encoder; None in the other.
     """
 
     topics: torch.Tensor
@@ -35,10 +36,10 @@ class VariationalAutoencoder(nn.Module):
     """A variational autoencoder whose dropout acts on the matrices of its layers, as in the authors' code.
 
     Args:
-        size: V, entries of a bag of words.
-        widths: Widths of the hidden layers, from the words on.
-        code_size: Code size K.
-        rate: Rate of dropout.
+        size: Number V of entries of a bag of words.
+        widths: Widths of the hidden layers, from the words to the topics.
+        code_size: Number K of topics.
+        rate: Dropout rate.
     """
 
     def __init__(self, size: int, widths: list[int], code_size: int, rate: float) -> None:
@@ -79,9 +80,9 @@ class TensorAgreement(nn.Module):
     t[d, u] = x[u] * (y[d] * a[d]);  h <- dropout(tanh(W h + c)) for each hidden layer;  W_1 h + c_1
 
     Args:
-        size: Size K.
-        widths: Widths of the hidden layers.
-        rate: Rate of dropout.
+        size: Number K of topics.
+        widths: Widths of the hidden layers of the tensor network.
+        rate: Dropout rate.
     """
 
     def __init__(self, size: int, widths: list[int], rate: float) -> None:

@@ -24,9 +24,9 @@ class MaskedBiRNN(nn.Module):
     weights to itself, and reads packed rows.
 
     Args:
-        input_size: Input size D.
+        input_size: Number D of input features.
         hidden_size: Hidden size h of each direction.
-        cell: "lstm" or "gru".
+        cell: Kind of the recurrent cell, "lstm" or "gru".
     """
 
     def __init__(self, input_size: int, hidden_size: int, cell: Literal["lstm", "gru"] = "lstm") -> None:

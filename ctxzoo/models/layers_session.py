@@ -51,9 +51,10 @@ class StepAttention(nn.Module):
         """Return the sums (B, P, H) and the weights (B, P, T), 0 at steps that are not seen.
 
         Args:
-            states: (B, P, T, H), or (B, 1, T, H) where all predictions see the same states.
-            last: (B, P, H).
-            seen: (B, P, T) booleans.
+            states: (B, P, T, H) states of T steps for each of P predictions, or (B, 1, T, H) where all predictions see
+                the same states.
+            last: (B, P, H) last state before each prediction.
+            seen: (B, P, T) booleans, True at steps that each of the P predictions of a session sees.
         """
         # W_d h_T gets the shape (B, P, 1, H): one for all steps of a prediction.
         return weighted_sums(self.scores(states, self.last(last).unsqueeze(2)), states, seen)
@@ -78,9 +79,9 @@ class BilinearScores(nn.Module):
     """The scores of all items, dropout(rep) (W_emb B)^T, without a bias.
 
     Args:
-        item_size: E, columns of W_emb.
-        size: Numbers of a representation.
-        rate: Rate of dropout on it.
+        item_size: Width E of an item vector, columns of W_emb.
+        size: Width of the vector that represents a session.
+        rate: Dropout rate on that vector.
     """
 
     def __init__(self, item_size: int, size: int, rate: float) -> None:

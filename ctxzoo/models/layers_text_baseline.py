@@ -44,10 +44,10 @@ class ScalarAttention(nn.Module):
     as in Vaswani et al. (2017), the first weights of long vectors are those of one token alone, and nothing is learned.
 
     Args:
-        width: Width m.
+        width: Width m of the tokens.
         rank: Rank u of the third-order tensor.
         num_steps: Number K of steps, that is of corrections of the context.
-        start: Returns the first c.
+        start: Module or function that returns the first context c.
     """
 
     def __init__(self, width: int, rank: int, num_steps: int, start: InitialContext) -> None:
@@ -83,9 +83,9 @@ class ConvolutionEncoder(nn.Module):
     A text of n words has n - w + 1 windows of w words, a shorter one a single window with zeros after its words.
 
     Args:
-        width: Width m.
-        kernel_sizes: Kernel sizes w of each group of filters.
-        num_filters: Filters of each group.
+        width: Width m of the tokens.
+        kernel_sizes: Width w of the filters of each group, in words.
+        num_filters: Number of filters of each group.
     """
 
     def __init__(self, width: int, kernel_sizes: list[int], num_filters: int) -> None:
@@ -108,8 +108,8 @@ class RecurrentEncoder(nn.Module):
     """A bidirectional GRU and the maximum over its states, feature by feature; d = h = 2 * `size`.
 
     Args:
-        width: Width m.
-        size: States of each direction.
+        width: Width m of the tokens.
+        size: Hidden size of each direction.
     """
 
     def __init__(self, width: int, size: int) -> None:
@@ -130,9 +130,9 @@ class SelfAttention(nn.Module):
     `nn.MultiheadAttention`. Weights start from the same draws, and a state with torch's names loads.
 
     Args:
-        size: Size h.
-        num_heads: Heads, a divisor of h.
-        rate: Rate of dropout on the weights of the words.
+        size: Width h of the states.
+        num_heads: Number of heads, a divisor of h.
+        rate: Dropout rate on the attention weights.
     """
 
     def __init__(self, size: int, num_heads: int, rate: float) -> None:
@@ -170,9 +170,9 @@ class TransformerLayer(nn.Module):
     """A layer of torch's Transformer encoder: norm after each part, feed-forward 4h, ReLU.
 
     Args:
-        size: Size h.
-        num_heads: Heads of its attention.
-        rate: Rate of dropout behind the attention, on its weights, and twice in the feed-forward part.
+        size: Width h of the states.
+        num_heads: Number of attention heads.
+        rate: Dropout rate behind the attention, on its weights, and twice in the feed-forward network.
     """
 
     def __init__(self, size: int, num_heads: int, rate: float) -> None:
@@ -198,12 +198,12 @@ class TransformerEncoder(nn.Module):
     """A Transformer encoder and the mean of its states; d = h.
 
     Args:
-        width: Width m.
-        size: h, to which a linear map brings the tokens, and sinusoids of their positions are added (Vaswani et al.
-            2017, section 3.5); 0: the layers read the tokens as they are, h = m.
-        num_heads: Heads of each layer.
+        width: Width m of the tokens.
+        size: Width h of the layers, to which a linear map brings the tokens and at which sinusoids of the positions are
+            added (Vaswani et al. 2017, section 3.5); 0: layers read the tokens as they are, h = m.
+        num_heads: Number of attention heads of each layer.
         num_layers: Number of layers.
-        dropout: Rate within the layers.
+        dropout: Dropout rate within the layers.
     """
 
     def __init__(self, width: int, size: int, num_heads: int, num_layers: int, dropout: float) -> None:
@@ -238,9 +238,9 @@ def spread(fractions: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tens
     """Divide what each window has evenly among its words.
 
     Args:
-        fractions: (B, n), of the window that begins at each word.
-        mask: Boolean (B, n).
-        size: Words in a window.
+        fractions: (B, n) fractions of the windows that begin at each word, spread over their words.
+        mask: Boolean (B, n), True at real tokens.
+        size: Number of words in a window.
 
     Returns:
         (B, n), the sum that each word gets, 0 outside the mask.
@@ -258,9 +258,9 @@ class AttentiveRecurrentEncoder(nn.Module):
     states of a bidirectional GRU: h = 2 * `size` and d = m h, with m heads.
 
     Args:
-        width: Width of the tokens.
-        size: States of each direction.
-        scores: Returns (B, n, m) from the states (B, n, h).
+        width: Width of the input tokens.
+        size: Hidden size of each direction.
+        scores: Function from the states (B, n, h) to scores (B, n, m) of m heads.
     """
 
     def __init__(self, width: int, size: int, scores: nn.Module) -> None:
@@ -282,9 +282,9 @@ class AdditiveScores(nn.Module):
     """Scores of several heads, W_s2 tanh(W_s1 h_t) (Lin et al. 2017, equation 6).
 
     Args:
-        width: Width h.
-        attention_size: Rows of W_s1.
-        num_heads: Rows of W_s2.
+        width: Width h of the states.
+        attention_size: Number of hidden units, rows of W_s1.
+        num_heads: Number of heads, rows of W_s2.
     """
 
     def __init__(self, width: int, attention_size: int, num_heads: int) -> None:
@@ -303,7 +303,7 @@ class BilinearScores(nn.Module):
     All weights start from N(0, 0.1^2), as the paper has it for W_w and b_w.
 
     Args:
-        width: Width h.
+        width: Width h of the states.
     """
 
     def __init__(self, width: int) -> None:
@@ -327,7 +327,7 @@ def attention_overlap(weights: torch.Tensor) -> torch.Tensor:
     It is 0 where the rows of A are orthonormal: each head looks at one word of its own.
 
     Args:
-        weights: A, (B, m, n): each row sums to 1, or is 0 all along in a document without words.
+        weights: (B, m, n) attention weights A of m heads; each row sums to 1, or is all 0 in a document without words.
 
     Returns:
         Scalar in float32 or wider, also under autocast; 0 where no document has a word.

@@ -21,9 +21,9 @@ class RandomEmbedding(nn.Embedding):
     """A table of word vectors drawn from U(-bound, bound); row 0 (padding) is zero.
 
     Args:
-        vocab_size, width: Size of the table.
-        trainable: Whether the rows are trained.
-        bound: Bound of the distribution.
+        vocab_size, width: Number of rows and width of the table.
+        trainable: Whether the table is trained.
+        bound: Bound of the uniform distribution U(-bound, bound).
         seed: Seed of a table that is not trained: the table is a function of this number alone (`seeded_uniform`), and
             checkpoints do not hold it. None draws the table as other weights are drawn.
     """
@@ -81,10 +81,10 @@ class TextInput(nn.Module):
     """The tokens x_i = [E[w_i] ; PE(i)]: sinusoids side by side with the word vectors, not added to them.
 
     Args:
-        words: The table E. Ids behind its last row, those of hashed n-grams, are read as padding.
-        num_ids: Ids of the tokenizer; None: as many as the table has rows.
-        position_dim: p, width of the sinusoids; 0: no positions.
-        dropout: Rate of dropout on x.
+        words: Table E of word vectors; ids behind its last row, those of hashed n-grams, are read as padding.
+        num_ids: Number of ids of the tokenizer; None: the number of rows of the table.
+        position_dim: Width p of the sinusoids; 0: no positions.
+        dropout: Dropout rate on the input vectors x.
         word_dropout: Rate at which whole words are left out in training.
     """
 
@@ -125,7 +125,7 @@ class TextInput(nn.Module):
         """Return the tokens x and the mask of the words.
 
         Args:
-            input_ids: (B, n).
+            input_ids: (B, n) ids of words.
             attention_mask: (B, n), 1 at words, 0 elsewhere; None: all 1. Positions count the words.
             inputs_embeds: Word vectors (B, n, v) in place of input_ids, or (B, n, v + p) with positions; any values
                 outside the mask.
@@ -198,8 +198,8 @@ class StepInput(nn.Module):
     """The steps of a sequence that is no text, as they are given.
 
     Args:
-        size: Numbers of a step.
-        dropout: Rate of dropout on them.
+        size: Number of features of a step.
+        dropout: Dropout rate on the features.
     """
 
     words = None  # there is no table of words

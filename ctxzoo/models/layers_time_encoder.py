@@ -40,8 +40,8 @@ class TimeEncoding(nn.Module):
     """The base of encodings with one feature vector for each time.
 
     Attributes:
-        size: D, numbers of a feature vector.
-        kernel_scale: Factor of the inner product as a kernel, so that it is of the size of 1.
+        size: Width D of a feature vector.
+        kernel_scale: Factor of the inner product of feature vectors that makes the kernel about 1.
     """
 
     kernel_scale = 1.0
@@ -59,9 +59,9 @@ class BochnerTime(TimeEncoding):
     """Learned frequencies of sines and cosines (Xu et al. 2019): `bochner_features`.
 
     Args:
-        size: D, even.
-        tied: One frequency and one beta for a sine and its cosine, so that the kernel is one of the gap alone; untied
-            as in the authors' code.
+        size: Width D of a feature vector, even.
+        tied: Whether a sine and its cosine have one frequency and one beta, so that the kernel depends on the gap
+            alone; untied as in the authors' code.
     """
 
     def __init__(self, size: int, *, tied: bool = True) -> None:
@@ -91,8 +91,8 @@ class SampledBochnerTime(TimeEncoding):
     Evaluation takes evenly spaced quantiles of the density, so that it is deterministic.
 
     Args:
-        size: D, even.
-        span: Longest elapsed time, in units; frequencies start between one turn of it and one turn of a unit.
+        size: Width D of a feature vector, even.
+        span: Longest elapsed time, in units; initial frequencies lie between one turn in it and one turn in a unit.
     """
 
     def __init__(self, size: int, *, span: float) -> None:
@@ -122,8 +122,8 @@ class MercerTime(TimeEncoding):
     """Truncated Fourier series of several periods (Xu et al. 2019): `mercer_features`.
 
     Args:
-        size: D periods.
-        harmonics: Harmonics J.
+        size: Number D of periods.
+        harmonics: Number J of harmonics.
     """
 
     def __init__(self, size: int, *, harmonics: int = 10) -> None:
@@ -147,8 +147,8 @@ class Time2VecTime(TimeEncoding):
     """One linear term and sines with learned frequency and phase (Kazemi et al. 2019): `time2vec_features`.
 
     Args:
-        size: Size D.
-        span: Longest elapsed time, in units: the linear term starts at 1 for it.
+        size: Width D of a feature vector.
+        span: Longest elapsed time, in units, at which the linear term starts with the value 1.
     """
 
     def __init__(self, size: int, *, span: float) -> None:
@@ -183,12 +183,12 @@ class LocallyStationaryTime(TimeEncoding):
 
     Args:
         num_components: Number of components A.
-        num_frequencies: M of each.
-        span: Longest elapsed time, in units. Components start evenly over it, frequencies between one turn of it and
-            one turn of a unit.
+        num_frequencies: Number M of frequencies of each component.
+        span: Longest elapsed time, in units; components start evenly over it, frequencies between one turn in it and
+            one turn in a unit.
         backwards: Whether times are measured from the last event, so that they are at most 0.
-        behaviour_size: E, numbers of an event's vector that summaries of behaviour are made of; None: one kernel for
-            all users.
+        behaviour_size: Width E of the event vectors that summaries of behaviour are made of; None: one kernel for all
+            users.
     """
 
     def __init__(
@@ -255,7 +255,7 @@ class BehaviourOffsets(nn.Module):
     """Offsets of the five parameters of each component from the summary of a user's history; 0 at the start.
 
     Args:
-        size: E, numbers of a summary.
+        size: Width E of a summary.
         num_components: Number of components A.
     """
 
@@ -279,15 +279,15 @@ class TimePosition(nn.Module):
     """Reads timestamps once, before the first layer.
 
     Args:
-        encoding: Encoding of time.
-        combine: "kernel" or "multiply": K for the scores of every layer, see `TimeWeight`; "add": vector +
-            Linear(phi); "concat": Linear([vector; phi]).
-        hidden_size: E, numbers of a vector.
-        unit: Unit of tau, above 0, in the unit of the timestamps.
-        reference: "first" or "last" event, from which tau is measured. In a causal encoder "last" is the last event
-            that each position sees, which only the kernels of LSTE in scores can have.
-        transform: "none" or "log", see `scaled_times`.
-        causal: Whether a position sees no later ones.
+        encoding: Encoding of the events' times.
+        combine: Where the encoding enters: "kernel" or "multiply", a kernel K for the scores of every layer, see
+            `TimeWeight`; "add", vector + Linear(phi); "concat", Linear([vector; phi]).
+        hidden_size: Width E of an event vector.
+        unit: Unit of relative times tau, above 0, in the unit of the timestamps.
+        reference: Event from which tau is measured, "first" or "last". In a causal encoder "last" is the last event
+            that each position sees, which is possible only for kernels of LSTE in scores.
+        transform: Transform of relative times, "none" or "log", see `scaled_times`.
+        causal: Whether each position sees no later events.
 
     Raises:
         ValueError: a causal encoder whose times would be measured from an event that a position does not see.
@@ -325,8 +325,8 @@ class TimePosition(nn.Module):
         K is None where times enter the vectors.
 
         Args:
-            vectors: (B, L, E) of events.
-            timestamps: (B, L) float64 or integers; what stands at padding counts for nothing.
+            vectors: (B, L, E) vectors of the events.
+            timestamps: (B, L) times of the events, float64 or integers; values at padding are ignored.
             mask: (B, L) booleans, True at events.
 
         Raises:
@@ -361,7 +361,7 @@ class TimePosition(nn.Module):
         """Return K (B, L, L), K1 and K2 (B, L, L, A) of LSTE, those of the whole history of each row.
 
         Args:
-            vectors, timestamps, mask: Arguments of `forward`.
+            vectors, timestamps, mask: Event vectors, timestamps and mask, as in `forward`.
 
         Raises:
             ValueError: an encoding without such factors; see also `check_timestamps`.
@@ -404,8 +404,8 @@ class TimeWeight(nn.Module):
     """What a time kernel adds to the scores of one layer: theta K, theta = softplus, 1 at the start and 20 at most.
 
     Args:
-        num_heads: h; each has a theta.
-        combine: "kernel" or "multiply", see `time_scores`.
+        num_heads: Number h of heads, each with a weight theta.
+        combine: How the kernel enters the scores, "kernel" or "multiply", see `time_scores`.
     """
 
     def __init__(self, num_heads: int, combine: str) -> None:

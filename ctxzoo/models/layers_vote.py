@@ -20,8 +20,8 @@ class Table(nn.Module):
 
     Args:
         shape: Shape of the table.
-        deviation: Standard deviation of the start; 0: all entries are `value`.
-        value: Mean of the start.
+        deviation: Standard deviation of the initial entries; 0: all entries start at `value`.
+        value: Mean of the initial entries.
     """
 
     def __init__(self, *shape: int, deviation: float = 0.0, value: float = 0.0) -> None:
@@ -50,10 +50,10 @@ class DenoisingAutoencoder(nn.Module):
 
     Args:
         size: Length V of the input vector.
-        widths: Widths of the hidden layers from the input to the code, without both; the way up mirrors them.
-        code_size: Code size K.
-        rate: Rate of dropout.
-        linear_output: The last layer has no relu.
+        widths: Widths of the hidden layers between input and code; the decoder mirrors them.
+        code_size: Number K of topics.
+        rate: Dropout rate.
+        linear_output: Whether the last layer is linear, without relu.
     """
 
     def __init__(
@@ -91,10 +91,10 @@ class TrustNetwork(nn.Module):
     T is a mask that is saved with the model: whose votes a legislator may weigh; never the own one.
 
     Args:
-        size: U, legislators.
-        rank: G of tau = P Q; None: tau is any matrix.
-        deviation: Standard deviation of the weights at the start, at most 1 / sqrt(U), so that sums over all
-            legislators stay near 1.
+        size: Number U of legislators.
+        rank: Rank G of the trust weights tau = P Q; None: a full matrix.
+        deviation: Standard deviation of the initial weights, at most 1 / sqrt(U), so that sums over all legislators
+            stay near 1.
     """
 
     mask: torch.Tensor

@@ -20,10 +20,10 @@ class Bills(NamedTuple):
     """A batch as the models read it.
 
     Attributes:
-        ids: (B,) of 0..D - 1, or -1.
-        votes: (B, U) +1, -1, or 0 where unknown.
-        bags: (B, V) of words.
-        fraction: B / D, the part of what all batches share that stands in the loss of this one.
+        ids: (B,) ids of the bills, 0..D - 1, or -1 for new ones.
+        votes: (B, U) votes on each bill: +1, -1, or 0 where unknown.
+        bags: (B, V) counts of the words of each bill.
+        fraction: Fraction B / D with which terms that all batches share enter the loss of this batch.
     """
 
     ids: torch.Tensor

@@ -13,9 +13,9 @@ class WideScores(nn.Module):
     """Scores of classes that are linear in the TF-IDF of a text's ids: weight^T tfidf + bias.
 
     Args:
-        num_ids: V, rows of the table.
+        num_ids: Number V of rows of the table.
         num_labels: Number of labels L.
-        group_starts: First id of each group of ids whose part of the TF-IDF has length 1; see `tfidf`.
+        group_starts: First id of each group of ids; the TF-IDF vector of each group has length 1, see `tfidf`.
     """
 
     inverse_document_frequency: torch.Tensor
@@ -69,9 +69,9 @@ def tfidf(
     scikit-learn's `TfidfVectorizer(sublinear_tf=True)` has it, one for each group.
 
     Args:
-        input_ids: (B, n).
-        mask: Boolean (B, n), true at what counts.
-        inverse_document_frequency: (V,), 0 for an id that does not count.
+        input_ids: (B, n) ids of words.
+        mask: Boolean (B, n), True at ids that count.
+        inverse_document_frequency: (V,) inverse document frequency of each id; 0: the id does not count.
         group_starts: First id of each group, ascending; the first is 0.
 
     Returns:

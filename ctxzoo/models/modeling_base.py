@@ -31,11 +31,11 @@ class ZooPreTrainedModel(PreTrainedModel):
 
     Attributes:
         zoo_task: Name of the problem that a head solves, such as "question-answering"; None for a base model.
-        zoo_auto_map: A map from Auto class name to `module.Class`, of the config and of every head of the architecture.
-        zoo_pipelines: A map from task to pipeline class; a checkpoint of this head carries their code.
-        renamed_weights: A map from the end of a weight's name in checkpoints of earlier versions to that of its name
-            now; `from_pretrained` reads both.
-        logged_outputs: Names of scalars that the base model gives in training, for training to log.
+        zoo_auto_map: Name of an Auto class to `module.Class`, for the configuration and every head of the architecture.
+        zoo_pipelines: Name of a pipeline task to the pipeline's class; checkpoints of this head carry its code.
+        renamed_weights: End of a weight's name in checkpoints of earlier versions to its present end; `from_pretrained`
+            reads both.
+        logged_outputs: Names of scalars in the base model's output that training logs.
     """
 
     config: ZooConfig

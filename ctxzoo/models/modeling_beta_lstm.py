@@ -29,15 +29,15 @@ class BetaLstmModelOutput(ModelOutput):
     """The output of the encoder.
 
     Attributes:
-        last_hidden_state: (B, n, D) the states of the last layer, 0 at padding.
-        pooler_output: (B, D) the state at the last real step, of a second direction at the first; 0 without a step.
+        last_hidden_state: (B, n, D) states of the last layer, 0 at padding.
+        pooler_output: (B, D) state at the last real step, of a second direction at the first; 0 without a step.
         state: States h and c (B, H) of each layer behind the last real step, with which the next steps of the sequences
             can be read.
-        kl: (B, n) the divergence of the Gamma variables from the prior in nats, the sum over layers and units; 0 at
-            padding; None without Gamma variables, and where neither a prior nor gate statistics ask for it.
+        kl: (B, n) divergence of the Gamma variables from the prior in nats, summed over layers and units; 0 at padding;
+            None without Gamma variables, and where neither a prior nor gate statistics need it.
         dead_fraction: Fraction, in training, of the shapes of drawn gates at real steps that is below `DEAD_SHAPE`.
         gate_statistics: One `GateStatistics` for each layer and direction, on request.
-        hidden_states: Steps as they enter (B, n, I) and as each layer gives them (B, n, D), on request.
+        hidden_states: Input steps (B, n, I) and output of each layer (B, n, D), on request.
         attentions: None; there is no attention.
     """
 
@@ -57,8 +57,9 @@ class BetaLstmStepsOutput(ModelOutput):
 
     Attributes:
         loss: Scalar in nats, when labels are given.
-        logits: (B, n, L).
-        state, kl, gate_statistics, hidden_states, attentions: Fields of `BetaLstmModelOutput`.
+        logits: (B, n, L) scores of L labels at each step.
+        state, kl, gate_statistics, hidden_states, attentions: State, divergence, gate statistics, hidden states and
+            attentions, as in `BetaLstmModelOutput`.
     """
 
     loss: torch.Tensor | None = None
@@ -89,10 +90,10 @@ class BetaLstmPreTrainedModel(TextPreTrainedModel):
         """Return the probabilities of a head with drawn gates, the mean over `num_samples` passes.
 
         Args:
-            num_samples: S, passes; each draws its gates anew.
+            num_samples: Number S of passes, each with new draws of the gates.
             generator: Generator of the random numbers of the draws, on the model's device; None: torch's own. Replicas
                 on several devices need one each.
-            inputs: Inputs of `forward`.
+            inputs: Inputs of the model's `forward`, by name.
 
         Returns:
             What `class_probabilities` makes of the logits, of their shape, in float32 or wider.
@@ -150,14 +151,14 @@ class BetaLstmModel(BetaLstmPreTrainedModel):
         """Read a batch of sequences.
 
         Args:
-            input_ids: (B, n) words, where the model has a table.
-            attention_mask: (B, n), 1 at real steps, 0 after them; default: all 1.
+            input_ids: (B, n) ids of words, where the model has a word table.
+            attention_mask: (B, n) mask, 1 at real steps, 0 after them; default: all 1.
             inputs_embeds: Steps (B, n, I) in place of input_ids; with a table (B, n, v) word vectors, or (B, n, v + p)
                 with positions.
-            state: State of the steps before, as `use_cache` returned it; default: 0.
-            use_cache: Return the state; default: what the config says, otherwise False.
-            output_gate_statistics: Return the statistics of the gates; costs draws for their correlation.
-            output_attentions: Accepted as in other models; there are none.
+            state: Cached state of earlier steps, as returned with `use_cache`; default: 0.
+            use_cache: Whether to return the state; default: as the configuration says, otherwise False.
+            output_gate_statistics: Whether to return statistics of the gates; their correlations cost further draws.
+            output_attentions: Accepted as in other models, but without effect: there are no attentions.
 
         Raises:
             ValueError: see `TextInput.forward`, or `StepInput.forward` without a table; a mask with a real step after
@@ -241,7 +242,7 @@ class BetaLstmStepsPreTrainedModel(BetaLstmPreTrainedModel):
         """Score each step; inputs as in `BetaLstmModel.forward`.
 
         Args:
-            labels: What the head compares its scores with; padding never counts.
+            labels: Labels in the form that the head needs; padding never counts.
 
         Returns:
             `logits` (B, n, L). The loss is that of the head, in nats, the mean over its targets, 0 without any; with a
@@ -354,8 +355,8 @@ def label_losses(logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor)
     """Return the binary cross-entropy of each step and label in nats, (B, n, L) in float32 or wider, 0 at padding.
 
     Args:
-        logits: (B, n, L).
-        labels: (B, n, L) numbers from 0 to 1; any at padding.
+        logits: (B, n, L) scores of L labels at each step.
+        labels: (B, n, L) targets from 0 to 1; values at padding are ignored.
         mask: Boolean (B, n), True at real steps.
 
     Raises:

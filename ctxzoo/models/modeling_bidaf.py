@@ -35,9 +35,9 @@ class ContextQuestionModelOutput(ModelOutput):
     """The output of a model that reads a context together with a question.
 
     Attributes:
-        last_hidden_state: (B, C, d) context words after the modelling layer (M).
-        attended_context: (B, C, e) context words after the attention flow (G).
-        question_summary: (B, f) one vector for each question: the mean of its encoded words.
+        last_hidden_state: (B, C, d) context words after the modelling layer (M in the paper).
+        attended_context: (B, C, e) context words after the attention flow (G in the paper).
+        question_summary: (B, f) mean of the encoded words of each question.
         hidden_states: Encoded context (B, C, f), encoded question (B, Q, f), attended context, on request.
         attentions: Weights, on request: of context to question S1 (B, C, Q), of question to context S2 (B, C, Q), or
             (B, C) with the maximum, and the self-attention maps that the variant has.
@@ -58,8 +58,9 @@ class ExtractiveQuestionAnsweringOutput(ModelOutput):
 
     Attributes:
         loss: Scalar in nats, when labels are given.
-        start_logits, end_logits: (B, C); the lowest finite value at padding.
-        hidden_states, attentions: Fields of `ContextQuestionModelOutput`.
+        start_logits, end_logits: (B, C) scores of the first and last word of the answer; the lowest finite value at
+            padding.
+        hidden_states, attentions: Hidden states and attentions, as in `ContextQuestionModelOutput`.
     """
 
     loss: torch.Tensor | None = None
@@ -143,11 +144,14 @@ class BidafModel(BidafPreTrainedModel):
         """Read a batch of contexts and questions.
 
         Args:
-            input_ids: (B, C) words of the context; the first is the extra token that stands for "no answer".
-            question_input_ids: (B, Q) words of the question, with the same extra token in front.
-            attention_mask, question_attention_mask: (B, C), (B, Q), 1 at real words, which come first; default: all 1.
-            char_ids, question_char_ids: (B, C, L), (B, Q, L), when the config has characters.
-            word_features, question_word_features: (B, C, f), (B, Q, f), when the config has word features.
+            input_ids: (B, C) ids of the context's words; the first is the extra token that stands for "no answer".
+            question_input_ids: (B, Q) ids of the question's words, with the same extra token in front.
+            attention_mask, question_attention_mask: Masks (B, C) and (B, Q), 1 at real words, which come first;
+                default: all 1.
+            char_ids, question_char_ids: (B, C, L) and (B, Q, L) ids of the words' characters, where the configuration
+                has characters.
+            word_features, question_word_features: (B, C, f) and (B, Q, f) features of the words, where the
+                configuration has word features.
 
         Returns:
             `ContextQuestionModelOutput`, or a tuple of its fields.
@@ -289,7 +293,8 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
         """Point at the start and the end of the answer in each context; inputs as in `BidafModel.forward`.
 
         Args:
-            start_positions, end_positions: (B,) words of the context, counted with the extra token; 0 for "no answer".
+            start_positions, end_positions: (B,) index of the first and last word of the answer in the context, the
+                extra token included; 0 for "no answer".
 
         Returns:
             `ExtractiveQuestionAnsweringOutput`, or a tuple of its fields. The loss is NLL(start) + NLL(end) in nats,

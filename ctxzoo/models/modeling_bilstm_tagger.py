@@ -47,10 +47,10 @@ class BilstmTaggerModel(BilstmTaggerPreTrainedModel):
         """Read a batch of sentences.
 
         Args:
-            input_ids: (B, n) words.
-            attention_mask: (B, n), 1 at words, 0 after them; default: all 1.
+            input_ids: (B, n) ids of words.
+            attention_mask: (B, n) mask, 1 at words, 0 after them; default: all 1.
             inputs_embeds: Word vectors (B, n, v) in place of input_ids, or (B, n, v + p) with positions.
-            output_attentions: Accepted as in other models; there are none.
+            output_attentions: Accepted as in other models, but without effect: there are no attentions.
 
         Returns:
             `last_hidden_state` (B, n, d_l): l_i = tanh(L [s_i→ ; s_i←] + b), 0 at padding; on request `hidden_states`:

@@ -25,8 +25,9 @@ class ContextModelOutput(ModelOutput):
 
     Attributes:
         context: (B, m) context after the last step; with several starts, their mean.
-        last_hidden_state: (B, n, m) tokens that the last step summed up, or, token-wise, computed; 0 at padding.
-        features: (B, S, d) what a classifier reads of each of the S starts: c^K (d = m), or c^1 to c^K side by side.
+        last_hidden_state: (B, n, m) tokens that the last step summed or, in the token-wise variant, computed; 0 at
+            padding.
+        features: (B, S, d) input of the classifier for each of the S starts: c^K (d = m), or c^1 to c^K concatenated.
         context_history: (B, K, m) contexts after every step, on request; with several starts, their means.
         hidden_states: Tokens before the first step and, token-wise, after every step, (B, n, m) each, on request.
         attentions: Weights (B, n, m) of each step, on request: the weight of each feature of each token; with several
@@ -48,7 +49,8 @@ class ContextClassifierOutput(ModelOutput):
     Attributes:
         loss: Scalar in nats, when labels are given.
         logits: (B, L); with several starts the logarithm of their mean probabilities.
-        context_history, hidden_states, attentions: Fields of `ContextModelOutput`.
+        context_history, hidden_states, attentions: Contexts after every step, hidden states and attentions, as in
+            `ContextModelOutput`.
     """
 
     loss: torch.Tensor | None = None
@@ -96,8 +98,9 @@ class ContextualizerModel(ContextualizerPreTrainedModel):
         """Read a batch of documents.
 
         Args:
-            input_ids: (B, n) words.
-            attention_mask: (B, n), 1 at words, 0 elsewhere; default: all 1. A document without any has the context 0.
+            input_ids: (B, n) ids of words.
+            attention_mask: (B, n) mask, 1 at words, 0 elsewhere; default: all 1. A document without words has the
+                context 0.
             inputs_embeds: Word vectors (B, n, v) in place of input_ids, or (B, n, m) with positions.
 
         Returns:
@@ -172,7 +175,7 @@ class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel, Tex
         W starts at 0: all words then weigh the same, so that every context is their mean. Training departs from there.
 
         Args:
-            weights: (L, F), F at most m.
+            weights: (L, F) weights of a linear classifier on F features, at most m.
 
         Raises:
             ValueError: another shape.

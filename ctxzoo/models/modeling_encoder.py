@@ -37,21 +37,22 @@ class EncoderModelOutput(ModelOutput):
     """The output of the encoder.
 
     Attributes:
-        last_hidden_state: (B, n, m) the steps behind the last block, 0 at padding; with `steps_to_keep` those alone.
-        pooler_output: (B, m) their mean over the real steps; 0 without any. None with `steps_to_keep`.
-        kl: (B,) the divergence of the frequencies of learned kernels from their prior in nats, divided by the numbers
-            of a frequency, those of all layers and heads: num_layers * hidden_size.
-        clamped: Fraction, in training and with attentions, of denominators of attention in linear time that its guard
-            decides about, the mean over the layers.
-        state: Where `use_cache` requests it, what was read, with which the next steps of the sequences can be read.
-        attentions: Weights (B, h, n, keys) of each layer, on request.
-        similarities: Values (B, h, n, keys) of each layer's kernel, beside the attentions, where there is one.
-        importances: Magnitudes (B, h, keys) of the keys in nats, beside the attentions, where there are any.
-        pair_attentions: Weights (B, h, n, keys, keys) of pairs, beside the attentions, where a layer forms them.
-        context_attentions: Weights (B, h, n, keys), beside the attentions, by which queries gather a context, where
-            they do.
-        modulations: Factors (B, h, n, d) of the queries by such a context, beside the attentions.
-        hidden_states: Steps as they enter the first block and behind each, (B, n, m), on request.
+        last_hidden_state: (B, n, m) output of the last block, 0 at padding; with `steps_to_keep` of those steps only.
+        pooler_output: (B, m) mean of the output over the real steps; 0 without any. None with `steps_to_keep`.
+        kl: (B,) divergence of the frequencies of learned kernels from their prior in nats, divided by the numbers of a
+            frequency in all layers and heads: num_layers * hidden_size.
+        clamped: Mean over the layers of the fraction of denominators that linear attention clamps, in training and with
+            attentions.
+        state: Cached state with which the next steps can be read, where `use_cache` is set.
+        attentions: Attention weights (B, h, n, keys) of each layer, on request.
+        similarities: Kernel values (B, h, n, keys) of each layer that has a kernel, together with the attentions.
+        importances: Importance (B, h, keys) of the keys in nats, together with the attentions, where a layer has any.
+        pair_attentions: Weights (B, h, n, keys, keys) of pairs of keys, together with the attentions, where a layer
+            forms pairs.
+        context_attentions: Weights (B, h, n, keys) with which queries average a context, together with the attentions,
+            where they do.
+        modulations: Factors (B, h, n, d) by which such a context multiplies the queries, together with the attentions.
+        hidden_states: Input of the first block and output of each block, (B, n, m) each, on request.
     """
 
     last_hidden_state: torch.Tensor | None = None
@@ -73,10 +74,11 @@ class EncoderHeadOutput(ModelOutput):
     """The output of a head.
 
     Attributes:
-        loss: Scalar, when labels are given; `auxiliary_loss` is part of it.
-        logits: (B, n, L) of each step; of a head that scores whole texts (B, L).
-        auxiliary_loss: Scalar, the weighed divergence of learned kernels, where there is one.
-        kl, state, attentions, hidden_states: Fields of `EncoderModelOutput`.
+        loss: Scalar loss, when labels are given; includes `auxiliary_loss`.
+        logits: (B, n, L) scores of L labels at each step; (B, L) of a head that scores whole texts.
+        auxiliary_loss: Weighted divergence of learned kernels, a scalar, where there is one.
+        kl, state, attentions, hidden_states: Divergence, cached state, attentions and hidden states, as in
+            `EncoderModelOutput`.
     """
 
     loss: torch.Tensor | None = None
@@ -114,7 +116,7 @@ class EncoderPreTrainedModel(ZooPreTrainedModel):
         """Return what an attention adds to the loss: the sum over the batch, divided by `targets`.
 
         Args:
-            outputs: Outputs of the encoder.
+            outputs: Output of the encoder.
             targets: Number of targets in the batch.
 
         Returns:
@@ -133,11 +135,11 @@ class EncoderPreTrainedModel(ZooPreTrainedModel):
         """Return the output of a head.
 
         Args:
-            outputs: Outputs of the encoder.
-            logits: Scores of the head.
+            outputs: Output of the encoder.
+            logits: Scores that the head computed.
             loss: Mean loss over the targets; None: there are no labels.
-            penalty: Penalty, which is added to a loss.
-            return_dict: Whether a ModelOutput is returned, else a tuple; None: as the config has it.
+            penalty: Penalty that is added to the loss.
+            return_dict: Whether to return a ModelOutput instead of a tuple; None: as the configuration says.
         """
         if loss is not None and penalty is not None:
             loss = loss + penalty
@@ -223,7 +225,7 @@ class EncoderModel(EncoderPreTrainedModel):
         """Return the output of the blocks over steps (B, n, m) with their mask (B, n); the others as in `forward`.
 
         Args:
-            kernel: (B, n, n) that `score_bias` of each layer is made of; None: there is none.
+            kernel: (B, n, n) kernel from which the `score_bias` of each layer is computed; None: there is none.
         """
         if use_cache is None:
             use_cache = bool(getattr(self.config, "use_cache", False))
@@ -321,9 +323,10 @@ class EncoderStepsPreTrainedModel(EncoderPreTrainedModel):
         """Return the scores of each step; `inputs` are further ones of the encoder.
 
         Args:
-            input_ids, attention_mask, inputs_embeds, return_dict: Arguments of the encoder's `forward`.
-            labels: What `losses` of the head compares the scores with.
-            logits_to_keep: So many of the last steps, or (K,) the places of any, that alone are scored; 0: all.
+            input_ids, attention_mask, inputs_embeds, return_dict: Ids, mask, embedded steps and return type, as in the
+                encoder's `forward`.
+            labels: Targets that `losses` of the head compares the scores with.
+            logits_to_keep: Number of last steps that are scored, or (K,) indices of the steps to score; 0: all.
 
         Returns:
             `logits` (B, n, L), or (B, K, L) of the steps to keep. The loss is the mean over the targets, plus the

@@ -23,18 +23,19 @@ class HcrnnModelOutput(ModelOutput):
     """The output of the base model.
 
     Attributes:
-        last_hidden_state: (B, T, H) the temporary context h of each step, 0 at padding; None for every position.
-        pooler_output: (B, 2H or 3H) what the scores of the next item are computed from, with every position
-            (B, T, 2H or 3H); 0 where nothing is read.
-        theta: (B, K) the topics of each session, the global context; with every position (B, T, K) of each prefix; of
-            no use at padding, which is moved behind the items.
-        kl: (B,) their divergence from the prior in nats; with every position (B, T), of no use at padding.
-        local_context: (B, T, E) the local context c of each step, 0 at padding; None for every position.
-        drift_gate: (B, T, H) the gate in which the interest drift acts, in version 2 the reset gate, 0 at padding; None
-            in version 1 and for every position.
-        hidden_states: Item vectors as they enter (B, T, E), on request, and h; None for every position.
-        attentions: Attention over the memory (B, T, K) of each step, on request, 0 at padding, that over the states (B,
-            T), and with "bi" the one by local contexts (B, T); None for every position.
+        last_hidden_state: (B, T, H) temporary context h of each step, 0 at padding; None with `every_position`.
+        pooler_output: (B, 2H or 3H) vector from which the next item is scored, with `every_position` (B, T, 2H or 3H);
+            0 where nothing is read.
+        theta: (B, K) topics of each session, the global context; with `every_position` (B, T, K), those of each prefix;
+            meaningless at padding, which is moved behind the items.
+        kl: (B,) divergence of the topics from their prior in nats; with `every_position` (B, T), meaningless at
+            padding.
+        local_context: (B, T, E) local context c of each step, 0 at padding; None with `every_position`.
+        drift_gate: (B, T, H) gate in which the interest drift acts, in version 2 the reset gate, 0 at padding; None in
+            version 1 and with `every_position`.
+        hidden_states: Item vectors (B, T, E) and temporary contexts, on request; None with `every_position`.
+        attentions: Attention over the memory (B, T, K) of each step, 0 at padding, over the states (B, T), and with
+            "bi" by local contexts (B, T), on request; None with `every_position`.
     """
 
     last_hidden_state: torch.Tensor | None = None
@@ -52,8 +53,10 @@ class HcrnnNextItemOutput(NextItemOutput):
     """The output of the head that scores the next item.
 
     Attributes:
-        loss, logits, hidden_states, attentions: Fields of `NextItemOutput`; the loss holds `kl_lambda` times `kl`.
-        theta, kl, local_context, drift_gate: Fields of `HcrnnModelOutput`.
+        loss, logits, hidden_states, attentions: Loss, scores, hidden states and attentions, as in `NextItemOutput`; the
+            loss includes `kl_lambda` times `kl`.
+        theta, kl, local_context, drift_gate: Topics, divergence, local context and drift gate, as in
+            `HcrnnModelOutput`.
     """
 
     theta: torch.Tensor | None = None
@@ -101,10 +104,10 @@ class HcrnnModel(HcrnnPreTrainedModel):
         """Read a batch of sessions.
 
         Args:
-            input_ids: (B, T) items 1..num_items, in the order of time; 0 is padding, wherever it stands.
+            input_ids: (B, T) ids of items 1..num_items in order of time; 0 is padding, at any place.
             attention_mask: (B, T), 1 at items, 0 at padding; default: every id above 0 is an item.
-            every_position: Read each session up to each of its steps, as if it had ended there; the topics of a
-                prefix are those of its own items, so that time grows with the square of the length.
+            every_position: Whether to read each session up to each of its steps, as if it ended there; the topics of a
+                prefix are those of its own items, so time grows with the square of the length.
 
         Raises:
             ValueError: see `read_session`.

@@ -101,7 +101,7 @@ class KernelEncoderForRegression(KernelEncoderPreTrainedModel, TextEncoderStepsP
         The rows are read as one sequence, behind those of the training that the model keeps.
 
         Args:
-            rows: (n, I) numbers in the units of the features.
+            rows: (n, I) feature values of rows, in their original units.
 
         Returns:
             (n, 1) float32.

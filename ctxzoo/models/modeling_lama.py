@@ -35,11 +35,11 @@ class LowRankAttention(nn.Module):
     warning says so.
 
     Args:
-        width: D, of the words and the context.
+        width: Width D of the words and of the context.
         num_heads: Number of heads m.
-        rank: k; the columns of head i in P and Q are i k to (i + 1) k - 1.
-        l2_normalize: Whether to divide by the length.
-        logit_scale: Value of the factor.
+        rank: Rank k of each head; the columns of head i in P and Q are i k to (i + 1) k - 1.
+        l2_normalize: Whether the logits of a word are divided by their length.
+        logit_scale: Factor of the logits.
     """
 
     def __init__(self, width: int, num_heads: int, rank: int, *, l2_normalize: bool, logit_scale: float) -> None:
@@ -68,9 +68,9 @@ class LowRankAttention(nn.Module):
         """Return the weights A (B, m, n) in float32 or wider, which sum to 1 over the words of a document; 0 elsewhere.
 
         Args:
-            words: (B, n, D), u.
-            context: (B, D) or (D,), c.
-            mask: Boolean (B, n). A document without words has weights 0.
+            words: (B, n, D) words u.
+            context: Context c, (B, D) or (D,).
+            mask: Boolean (B, n), True at words. A document without words has weights 0.
         """
         return masked_softmax(self.logits(words, context), mask.unsqueeze(1), dim=2) * mask.unsqueeze(1)
 
@@ -144,9 +144,9 @@ class LamaModel(LamaPreTrainedModel):
         """Read a batch of documents.
 
         Args:
-            input_ids: (B, n) words.
-            attention_mask: (B, n), 1 at words, 0 after them; default: all 1. A document without any has the vector 0;
-                where n is 0, one position of padding is read.
+            input_ids: (B, n) ids of words.
+            attention_mask: (B, n) mask, 1 at words, 0 after them; default: all 1. A document without words has the
+                vector 0; where n is 0, one position of padding is read.
             inputs_embeds: Word vectors (B, n, d) in place of input_ids.
 
         Returns:
@@ -242,7 +242,7 @@ class LamaForSequenceClassification(LamaPreTrainedModel, TextClassifierPreTraine
         """Start as a linear classifier: scores are `weights` times the mean over the tokens of their first F numbers.
 
         Args:
-            weights: (L, F), F at most d.
+            weights: (L, F) weights of a linear classifier on F features, at most d.
 
         Raises:
             ValueError: another shape; a model without `linear_mean`.

@@ -41,15 +41,15 @@ class NipenOutput(ModelOutput):
     """The output of NIPEN.
 
     Attributes:
-        loss: Scalar, when labels are given.
-        logits: (B, U) of a yea, in float32 or wider.
-        loss_terms: (5,) of which the loss is the sum: `LOSS_TERMS`, when labels are given.
-        topic_weights: (B, K) y.
-        text_topics: (B, K) z, what the encoder reads in the text.
-        bill_points: (B, K) a.
-        content: (B, U), before its scale.
-        network: (B, U), before its scale; None without network.
-        hidden_states, attentions: None.
+        loss: Scalar loss, when labels are given.
+        logits: (B, U) logits of a yea of each legislator, in float32 or wider.
+        loss_terms: (5,) terms that sum to the loss, named in `LOSS_TERMS`, when labels are given.
+        topic_weights: (B, K) weights y of the topics of each bill.
+        text_topics: (B, K) topics z that the encoder reads in each text.
+        bill_points: (B, K) points a of the bills.
+        content: (B, U) content term of the logits, before it is scaled.
+        network: (B, U) trust term of the logits, before it is scaled; None without trust network.
+        hidden_states, attentions: Always None; the model has none.
     """
 
     loss: torch.Tensor | None = None
@@ -116,12 +116,12 @@ class NipenForVotePrediction(VotePreTrainedModel):
 
         Args:
             bag_of_words: (B, V) counts of the words of each bill, floats.
-            bill_ids: (B,) of 0..D - 1; -1 for a new bill, which only amortised bills allow; default: all are new. A
-                bill may stand in a batch twice.
-            votes: (B, U) what the trust network reads: 1 yea, 0 nay, NaN unknown; default: none is known.
-            labels: (B, U) what is to be predicted, coded alike; NaN counts for nothing. A vote never speaks for itself,
-                so that labels may stand in `votes` too.
-            output_attentions, output_hidden_states: Accepted as in other models; there are none.
+            bill_ids: (B,) ids of the bills, 0..D - 1; -1 for a new bill, which only amortised bills allow; default: all
+                are new. A bill may occur twice in a batch.
+            votes: (B, U) known votes, read by the trust network: 1 yea, 0 nay, NaN unknown; default: none.
+            labels: (B, U) votes to predict in the same code; NaN is ignored. A vote is never used to predict itself, so
+                labels may occur in `votes` too.
+            output_attentions, output_hidden_states: Accepted as in other models, but without effect: there are none.
 
         Returns:
             A `NipenOutput`, or a tuple of its fields.

@@ -24,9 +24,9 @@ class NextItemOutput(ModelOutput):
 
     Attributes:
         loss: Scalar in nats, when labels are given.
-        logits: (B, num_items + 1) of the item after each session, or (B, T, num_items + 1) after each step; item 0,
-            which is padding, has the lowest finite number.
-        hidden_states, attentions: States and weights of the base model, on request.
+        logits: (B, num_items + 1) scores of the item after each session, or (B, T, num_items + 1) after each step; item
+            0, padding, has the lowest finite number.
+        hidden_states, attentions: Hidden states and attention weights of the base model, on request.
     """
 
     loss: torch.Tensor | None = None
@@ -56,7 +56,7 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
     """The base of the heads that score which item comes next; a subclass says what `scores` are.
 
     Attributes:
-        output_class: Class of what `forward` returns: it has the fields of `NextItemOutput` and of `further_outputs`.
+        output_class: Class of the output of `forward`, with the fields of `NextItemOutput` and of `further_outputs`.
     """
 
     zoo_task = "session-recommendation"
@@ -87,11 +87,11 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         """Score the item after each session, or after each of its steps.
 
         Args:
-            input_ids: (B, T) items 1..num_items, in the order of time; 0 is padding, wherever it stands.
+            input_ids: (B, T) ids of items 1..num_items in order of time; 0 is padding, at any place.
             attention_mask: (B, T), 1 at items, 0 at padding; default: every id above 0 is an item.
             labels: (B,) the item after each session; with `every_position` (B, T) the item after each step, -100 where
                 none counts; padding never does.
-            every_position: Score the item after each step, as if its session had ended there.
+            every_position: Whether to score the item after each step, as if the session ended there.
 
         Returns:
             An `output_class`, or a tuple of its fields. The loss is the cross-entropy, plus what the model adds, the
@@ -145,10 +145,10 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         training saw at most.
 
         Args:
-            history: Names of items in the order of time, one or more; 10, as a number of any kind, is the item called
-                "10". Items of a config without names are called "1" to `num_items`.
-            k: Number of items; default: 10, or all that can be recommended where they are fewer.
-            only_new: Whether to leave out the items of the whole history.
+            history: Names of items in order of time, one or more; the number 10 is the item "10". Items of a
+                configuration without names are called "1" to `num_items`.
+            k: Number of recommended items; default: 10, or all where there are fewer.
+            only_new: Whether to leave out all items of the history.
 
         Returns:
             (name, probability) of each; probabilities are those among all items.

@@ -22,8 +22,8 @@ class SessionGru(nn.Module):
     """A GRU over item vectors, with the parameters of `nn.GRU`.
 
     Args:
-        item_size: Item size E.
-        hidden_size: Hidden size H.
+        item_size: Width E of an item vector.
+        hidden_size: Number H of units of the state.
     """
 
     def __init__(self, item_size: int, hidden_size: int) -> None:
@@ -50,8 +50,8 @@ class RecurrentReader(nn.Module):
     """GRU4REC: the last state h_T; or NARM: [the states weighed by `StepAttention`; h_T].
 
     Args:
-        item_size, hidden_size: E and H.
-        weighs: Whether it is NARM.
+        item_size, hidden_size: Width E of an item vector and number H of units.
+        weighs: Whether the states are weighted by attention, as in NARM.
     """
 
     def __init__(self, item_size: int, hidden_size: int, weighs: bool) -> None:
@@ -78,7 +78,7 @@ class StampReader(nn.Module):
     Returned is tanh(W_s m_a + b_s) * tanh(W_t x_T + b_t), whose products with item vectors are the scores.
 
     Args:
-        item_size: Item size E.
+        item_size: Width E of an item vector.
     """
 
     def __init__(self, item_size: int) -> None:
@@ -112,12 +112,12 @@ class SessionBaselineModelOutput(ModelOutput):
     """The output of the base model.
 
     Attributes:
-        last_hidden_state: (B, T, H) the states, or the item vectors of STAMP (B, T, E); 0 at padding.
-        pooler_output: (B, D) what the scores of the next item are computed from, with every position (B, T, D).
-        step_weights: (B, T) the weight of each step, 0 at padding: NARM's sum to 1, STAMP's are any numbers; None for
-            GRU4REC and for every position.
-        hidden_states: Item vectors as they enter (B, T, E), on request, and `last_hidden_state`.
-        attentions: None; the weights of STAMP are no distribution.
+        last_hidden_state: (B, T, H) states, or (B, T, E) item vectors of STAMP; 0 at padding.
+        pooler_output: (B, D) vector from which the next item is scored, with `every_position` (B, T, D).
+        step_weights: (B, T) weight of each step, 0 at padding: NARM's sum to 1, STAMP's are any numbers; None for
+            GRU4REC and with `every_position`.
+        hidden_states: Input item vectors (B, T, E) and `last_hidden_state`, on request.
+        attentions: Always None; the weights of STAMP are no distribution.
     """
 
     last_hidden_state: torch.Tensor | None = None
@@ -159,10 +159,10 @@ class SessionBaselineModel(SessionBaselinePreTrainedModel):
         """Read a batch of sessions.
 
         Args:
-            input_ids: (B, T) items 1..num_items, in the order of time; 0 is padding, wherever it stands.
+            input_ids: (B, T) ids of items 1..num_items in order of time; 0 is padding, at any place.
             attention_mask: (B, T), 1 at items, 0 at padding; default: every id above 0 is an item.
-            every_position: Read each session up to each of its steps, as if it had ended there.
-            output_attentions: Accepted as in other models; there are none.
+            every_position: Whether to read each session up to each of its steps, as if it ended there.
+            output_attentions: Accepted as in other models, but without effect: there are no attentions.
 
         Raises:
             ValueError: see `read_session`.

@@ -46,11 +46,11 @@ class DocumentClassifierOutput(ModelOutput):
     """The output of a classifier of documents whose attention has several heads.
 
     Attributes:
-        loss: Scalar in nats, when labels are given; `auxiliary_loss` is part of it.
-        logits: (B, L).
-        auxiliary_loss: Scalar that training adds to the loss of the classes, where the model has one.
-        hidden_states: Tokens as they enter and as they are summed up, (B, n, d) each, on request.
-        attentions: Weights that the model documents, on request.
+        loss: Scalar loss in nats, when labels are given; includes `auxiliary_loss`.
+        logits: (B, L) scores of L classes.
+        auxiliary_loss: Further loss of the model, a scalar, where it has one.
+        hidden_states: Input tokens and the tokens that are summed, (B, n, d) each, on request.
+        attentions: Attention weights in the form that the model documents, on request.
     """
 
     loss: torch.Tensor | None = None
@@ -64,8 +64,8 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
     """The base of the heads that give a text one label of several; a subclass says what `scores` are.
 
     Attributes:
-        output_class: Class of what `forward` returns: it has `loss`, `logits`, `hidden_states` and `attentions`, and
-            the fields of `further_outputs`.
+        output_class: Class of the output of `forward`, with `loss`, `logits`, `hidden_states`, `attentions` and the
+            fields of `further_outputs`.
     """
 
     config: TextClassifierConfig
@@ -104,7 +104,7 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         """Score the classes of each text; inputs as those of the base model.
 
         Args:
-            labels: (B,) classes.
+            labels: (B,) classes of the texts.
 
         Returns:
             An `output_class`, or a tuple of its fields. The loss is the cross-entropy in nats, mean over the batch,
@@ -201,8 +201,8 @@ def start_weights(layer: nn.Linear, weights: torch.Tensor) -> None:
     """Set a linear layer so that its scores are `weights` times the first F of its inputs.
 
     Args:
-        layer: Linear layer from m numbers to L scores.
-        weights: (L, F), F at most m.
+        layer: Linear layer from m features to L scores.
+        weights: (L, F) weights of a linear classifier on F features, at most m.
 
     Raises:
         ValueError: another shape.

@@ -60,9 +60,9 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
         """Read a batch of texts.
 
         Args:
-            input_ids: (B, n) words.
-            attention_mask: (B, n), 1 at words, 0 after them; default: all 1. A text without any has the vector 0; where
-                n is 0, one position of padding is read.
+            input_ids: (B, n) ids of words.
+            attention_mask: (B, n) mask, 1 at words, 0 after them; default: all 1. A text without words has the vector
+                0; where n is 0, one position of padding is read.
             inputs_embeds: Word vectors (B, n, v) in place of input_ids, or (B, n, m) with positions.
 
         Returns:

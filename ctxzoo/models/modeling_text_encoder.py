@@ -44,14 +44,14 @@ class TextEncoderModel(EncoderModel):
         """Read a batch of sequences.
 
         Args:
-            input_ids: (B, n) words, where the model has a table.
-            attention_mask: (B, n), 1 at real steps, 0 elsewhere; default: all 1.
+            input_ids: (B, n) ids of words, where the model has a word table.
+            attention_mask: (B, n) mask, 1 at real steps, 0 elsewhere; default: all 1.
             inputs_embeds: Steps (B, n, I) in place of input_ids; with a table (B, n, v) word vectors.
-            state: State of the steps before, as `use_cache` returned it; the steps given are the next ones.
-            use_cache: Return the state; default: what the config says, otherwise False.
-            output_attentions: Return weights, similarities and importances.
-            steps_to_keep: (K,) places of the steps whose `last_hidden_state` is wanted; the last block then computes no
-                others, where it is not causal and nothing else is requested. Default: all.
+            state: Cached state of earlier steps, as returned with `use_cache`; the input then holds the next steps.
+            use_cache: Whether to return the state; default: as the configuration says, otherwise False.
+            output_attentions: Whether to return attention weights, similarities and importances.
+            steps_to_keep: (K,) indices of the steps whose `last_hidden_state` is returned; the last block then computes
+                no others, unless it is causal or something else is requested. Default: all.
 
         Raises:
             ValueError: see `TextInput.forward`, or `StepInput.forward` without a table; a state where the config is not
@@ -99,7 +99,7 @@ class TextEncoderForSequenceClassification(EncoderPreTrainedModel):
         """Score the classes of each text; inputs as in `TextEncoderModel.forward`.
 
         Args:
-            labels: (B,) classes.
+            labels: (B,) classes of the texts.
 
         Returns:
             `logits` (B, L), and the `auxiliary_loss`, where there is one, without labels too. The loss is the

@@ -73,13 +73,13 @@ class TimeEncoderModel(TimeEncoderPreTrainedModel, EncoderModel):
         """Read a batch of histories.
 
         Args:
-            input_ids: (B, n) events.
-            attention_mask: (B, n), 1 at events, 0 elsewhere; default: all 1.
+            input_ids: (B, n) ids of events.
+            attention_mask: (B, n) mask, 1 at events, 0 elsewhere; default: all 1.
             inputs_embeds: Vectors of events (B, n, v) in place of input_ids.
-            timestamps: (B, n) float64 or integers, of each event where `position` is an encoding of time; others leave
-                them unread.
-            output_attentions: Return weights, similarities and importances.
-            steps_to_keep: (K,) places of the steps whose `last_hidden_state` is wanted; default: all.
+            timestamps: (B, n) times of the events, float64 or integers; only read where `position` is an encoding of
+                time.
+            output_attentions: Whether to return attention weights, similarities and importances.
+            steps_to_keep: (K,) indices of the steps whose `last_hidden_state` is returned; default: all.
 
         Raises:
             ValueError: see `TextInput.forward`; no timestamps for an encoding of time, see also `TimePosition.forward`.
@@ -113,7 +113,7 @@ class TimeEncoderModel(TimeEncoderPreTrainedModel, EncoderModel):
         """Return K (B, n, n) of LSTE, and its factors K1 and K2, (B, n, n, A), of the whole history of each row.
 
         Args:
-            input_ids, timestamps, attention_mask: Arguments of `forward`.
+            input_ids, timestamps, attention_mask: Ids, timestamps and mask of events, as in `forward`.
 
         Raises:
             ValueError: another position; see also `TimePosition.kernel_factors`.
@@ -207,11 +207,11 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
         training saw at most.
 
         Args:
-            history: Names of events in the order of time, one or more; 10, as a number of any kind, is the event called
-                "10". Events of a config without names are called "1" to `vocab_size` - 1.
-            timestamps: A finite number for each, in the unit of the training data; they do not fall. Dates of the
-                training were seconds since 1970; `ctxzoo.tasks.next_event.next_events` takes them as they are.
-            k: Number of events; default: 10, or all where there are fewer.
+            history: Names of events in order of time, one or more; the number 10 is the event "10". Events of a
+                configuration without names are called "1" to `vocab_size` - 1.
+            timestamps: Time of each event in the unit of the training data, finite and not falling. Dates were seconds
+                since 1970 in training; `ctxzoo.tasks.next_event.next_events` accepts dates as they are.
+            k: Number of events to return; default: 10, or all where there are fewer.
 
         Returns:
             (name, probability) of each.

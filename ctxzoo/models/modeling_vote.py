@@ -18,7 +18,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
     """The base of heads that give the logit of a yea for each legislator and bill.
 
     Attributes:
-        reads_new_bills: Whether the model has something to say of a bill that was not in its training.
+        reads_new_bills: Whether the model can predict votes on bills that were not in its training.
     """
 
     config: VoteConfig
@@ -77,11 +77,11 @@ class VotePreTrainedModel(ZooPreTrainedModel):
         The model is in evaluation mode while it reads.
 
         Args:
-            text: What the bill says. A model that reads new bills needs it of a bill of its training too.
-            bill: The name of one of the training, where 10 and "10" are one name; -1: it is new. Bills of a config
+            text: Text of the bill. A model that reads new bills needs it for training bills too.
+            bill: Name of a training bill, where 10 and "10" are the same; -1: a new bill. Bills of a configuration
                 without names are called "0" to `num_bills` - 1.
-            known: The votes on the bill that are known, name of a legislator to 1 yea or 0 nay, or booleans; default:
-                none. Autoencoders of votes and models with a trust network read them.
+            known: Known votes on the bill, name of a legislator to 1 yea or 0 nay, or booleans; default: none.
+                Autoencoders of votes and models with a trust network read them.
 
         Raises:
             ValueError: An unknown name; a vote that is neither; a new bill and a model that knows those of its training

@@ -32,9 +32,9 @@ class VoteBaselineOutput(ModelOutput):
     """The output of a baseline.
 
     Attributes:
-        loss: Scalar, when labels are given: over the observed votes, with the penalty.
-        logits: (B, U) of a yea, in float32 or wider.
-        hidden_states, attentions: None.
+        loss: Scalar loss over the observed votes, with the penalty, when labels are given.
+        logits: (B, U) logits of a yea of each legislator, in float32 or wider.
+        hidden_states, attentions: Always None; the model has none.
     """
 
     loss: torch.Tensor | None = None
@@ -85,13 +85,13 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
         """Predict how every legislator votes on each bill.
 
         Args:
-            bag_of_words: (B, V) counts of the words of each bill, floats, from which every kind has the number of
-                bills; only cdl reads them.
-            bill_ids: (B,) of 0..D - 1; -1 for a new bill, which only cdl allows; default: all are new.
+            bag_of_words: (B, V) counts of the words of each bill, floats; every kind takes the number of bills from it,
+                but only cdl reads the counts.
+            bill_ids: (B,) ids of the bills, 0..D - 1; -1 for a new bill, which only cdl allows; default: all are new.
             votes: (B, U) known votes: 1 yea, 0 nay, NaN unknown; default: none. autorec, cdae and the network read
             them.
-            labels: (B, U) what is to be predicted, coded alike; NaN counts for nothing.
-            output_attentions, output_hidden_states: Accepted as in other models; there are none.
+            labels: (B, U) votes to predict in the same code; NaN is ignored.
+            output_attentions, output_hidden_states: Accepted as in other models, but without effect: there are none.
 
         Raises:
             ValueError: see `read_bills` and `read_votes`; a new bill, but for cdl (on a device, where values are not

@@ -35,11 +35,11 @@ class WordContextOutput(ModelOutput):
     """The output of a model of words and of the words around them.
 
     Attributes:
-        last_hidden_state: (B, n, d) the vector of each word, W[w]; 0 at padding and special tokens.
-        context_state: (B, n, d) the context c of each word, from the words around it; (B, n, 2b d) where positions are
-            kept apart; 0 at padding and where there is no word around.
-        hidden_states: Both of them, on request.
-        attentions: Weights (B, n, 2b), on request: the weight of each word around; 0 where there is none.
+        last_hidden_state: (B, n, d) vector W[w] of each word; 0 at padding and special tokens.
+        context_state: (B, n, d) context c of each word, from the words around it; (B, n, 2b d) where positions are kept
+            apart; 0 at padding and where no word is around.
+        hidden_states: Word vectors and contexts, on request.
+        attentions: Weights (B, n, 2b) of the words around each word, on request; 0 where there is none.
     """
 
     last_hidden_state: torch.Tensor | None = None
@@ -52,9 +52,9 @@ class WordTable(nn.Embedding):
     """A table with a row for each word, from U(-bound, bound); nothing reads the rows of special tokens, which are 0.
 
     Args:
-        vocab_size, width: Size of the table.
-        num_special_tokens: Number of the first rows, which are 0.
-        bound: Bound of the distribution; 0: the table starts at 0.
+        vocab_size, width: Number of rows and width of the table.
+        num_special_tokens: Number of first rows that belong to special tokens and are 0.
+        bound: Bound of the uniform distribution of the initial entries; 0: the table starts at 0.
     """
 
     def __init__(self, vocab_size: int, width: int, num_special_tokens: int, bound: float) -> None:
@@ -132,8 +132,8 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
         """Read a batch of sentences.
 
         Args:
-            input_ids: (B, n) words; a special token is context of no word, and leaves a gap.
-            attention_mask: (B, n), 1 at words, 0 at padding; default: all 1.
+            input_ids: (B, n) ids of words; a special token is context of no word and leaves a gap.
+            attention_mask: (B, n) mask, 1 at words, 0 at padding; default: all 1.
 
         Returns:
             `last_hidden_state` (B, n, d): W[w_t]; `context_state` (B, n, d): c_t, from the words around t without w_t
@@ -182,9 +182,10 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
         side, 0 where there is no word. structured_skip_gram: as cwindow, each divided by the number of words.
 
         Args:
-            contexts: (..., 2b) ids.
-            present: Boolean (..., 2b), False where there is no word.
-            input_gradient: "word2vec" gives each word of a mean the whole gradient, see `with_word2vec_gradient`.
+            contexts: (..., 2b) ids of the words around each centre.
+            present: Boolean (..., 2b), False where there is no word around.
+            input_gradient: Gradient of the context's words: "word2vec" gives each word of a mean the whole gradient,
+                see `with_word2vec_gradient`.
 
         Returns:
             c (..., `config.context_size`), 0 for a window without words; and the weights (..., 2b), 0 where there is no
@@ -265,7 +266,7 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         The word at a position does not count for the scores there, masked or not.
 
         Args:
-            labels: (B, n), the word at each position, -100 where none is predicted; at padding none ever is.
+            labels: (B, n) ids of the words to predict, -100 where none is predicted; padding never counts.
 
         Returns:
             `logits` (B, n, V), the lowest finite value at special tokens; for skip_gram and structured_skip_gram the
@@ -316,11 +317,13 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
 
         Args:
             contexts: (N, 2b) ids of words; any valid id where there is none.
-            present: Boolean (N, 2b).
-            centres: (N,) ids t.
-            noise: (N, S) ids n; for the two skip-gram models also (N, 2b, S), its own for each context word.
-            noise_kept: Boolean, as noise: False at noise that is left out, such as the centre itself.
-            input_gradient: "word2vec", for cbow: the gradient of word2vec in place of the exact one, see
+            present: Boolean (N, 2b), False where there is no word around.
+            centres: (N,) ids t of the centre words.
+            noise: (N, S) ids n of noise words; for the two skip-gram models also (N, 2b, S), other ones for each
+                context word.
+            noise_kept: Booleans of the shape of `noise`, False at noise words that are left out, such as the centre
+                itself.
+            input_gradient: Gradient for cbow: "word2vec" takes that of word2vec in place of the exact one, see
                 `with_word2vec_gradient`.
 
         Raises:

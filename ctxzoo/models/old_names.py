@@ -145,7 +145,7 @@ def current_fields(content: Mapping[str, Any]) -> dict[str, Any]:
     A line tells of each name of today that stands in the place of an older one, once in a process.
 
     Args:
-        content: Fields of a configuration with its `model_type`.
+        content: Content of a config.json file, with its `model_type`.
 
     Raises:
         ValueError: a field has a value that is no longer there; the message names both.
@@ -225,9 +225,9 @@ def current_architecture(name: str, variant: str | None, known: Callable[[str], 
     """Return the names of today of an architecture and of its variant.
 
     Args:
-        name: Name of an architecture, of today or of an earlier version.
-        variant: Name of its variant; None: nobody named one.
-        known: Function that tells of an architecture whether it may be chosen.
+        name: Name of an architecture, of the present or an earlier version.
+        variant: Name of the architecture's variant; None: none was named.
+        known: Function from the name of an architecture to whether it may be chosen.
     """
     if name != ENCODER:
         return name, variant

@@ -14,7 +14,8 @@ class SpanLogits(Protocol):
     """What the output of an extractive reader holds; position 0 of the context stands for "no answer".
 
     Attributes:
-        start_logits, end_logits: (B, C); the lowest finite value at padding.
+        start_logits, end_logits: (B, C) scores of the first and last word of the answer; the lowest finite value at
+            padding.
     """
 
     start_logits: torch.Tensor | None
@@ -25,8 +26,9 @@ class AnswerSpans(NamedTuple):
     """The best span of each row beside the probability that there is none.
 
     Attributes:
-        starts, ends: (B,) context positions, the extra token being position 0; (0, 0) where the row has no word.
-        span_log_probs: (B,) log-probability of that span; -inf where the row has no word.
+        starts, ends: (B,) positions of the first and last word in the context, where position 0 is the extra token; (0,
+            0) where the row has no word.
+        span_log_probs: (B,) log-probability of the span; -inf where the row has no word.
         no_answer_log_probs: (B,) log-probability of "no answer"; without meaning for SQuAD 1.1.
     """
 
@@ -66,9 +68,9 @@ def decode_answers(outputs: SpanLogits, attention_mask: torch.Tensor, max_length
     `no_answer_log_probs > span_log_probs`.
 
     Args:
-        outputs: Outputs of a batch, see `span_log_probabilities`.
-        attention_mask: (B, C), 1 at real words, 0 elsewhere.
-        max_length: Longest answer in words.
+        outputs: Model output for a batch, see `span_log_probabilities`.
+        attention_mask: (B, C) mask, 1 at real words, 0 elsewhere.
+        max_length: Longest answer, in words.
 
     Raises:
         ValueError: the mask's shape differs from the logits', it holds other numbers, or max_length is below 1.
@@ -102,7 +104,7 @@ def span_scores(
     Position 0 (no answer) is never part of a span.
 
     Args:
-        start_scores, end_scores: (B, C), log-probabilities or logits.
+        start_scores, end_scores: (B, C) log-probabilities or logits of the first and last word.
         mask: Boolean (B, C), True at real positions.
         max_length: Longest span in words.
 

@@ -30,11 +30,11 @@ class Cell:
     """How a cell makes its two gates.
 
     Attributes:
-        blocks: K, blocks of pre-activations that the gates are made of; those of o and g follow them.
-        ratios: Gamma variables of a Beta cell that are added to numerator and denominator: K numbers for each of those
-            of i, of f, of 1 / i, of 1 / f.
-        input_first: I stands before f in `gate_pair`.
-        drawn: The blocks are parameters of distributions, from which gates are drawn.
+        blocks: Number K of pre-activations of which the gates i and f are made; the blocks of o and g follow them.
+        ratios: Masks of the Gamma variables that are summed into numerator and denominator of a Beta cell's gates, 0 or
+            1: i is the first sum over the third, f the second over the fourth; each has K numbers.
+        input_first: Whether i comes before f in `gate_pair`.
+        drawn: Whether the pre-activations are parameters of distributions from which gates are drawn.
     """
 
     blocks: int
@@ -70,9 +70,9 @@ class Gating:
 
     Attributes:
         cell: Name of the cell, one of `CELLS`, such as bibeta5.
-        eps: Argument of `distribution_parameters`.
-        draw_gammas: Gamma variables are drawn, not replaced by their means.
-        generator: Generator of the random numbers of these draws; None: torch's own.
+        eps: Small number that is added to distribution parameters, as in `distribution_parameters`.
+        draw_gammas: Whether Gamma variables are drawn; otherwise their means are taken.
+        generator: Generator of the random draws; None: torch's own.
     """
 
     cell: str
@@ -111,8 +111,8 @@ def kumaraswamy_pair(shapes: torch.Tensor, log_uniform: torch.Tensor) -> torch.T
     and an inverse distribution function in closed form, which is differentiable in a and b.
 
     Args:
-        shapes: (..., 4, H): a and b of i, a and b of f.
-        log_uniform: (..., 2, H): log V of V ~ U(0, 1).
+        shapes: (..., 4, H) parameters: a and b of gate i, a and b of gate f.
+        log_uniform: (..., 2, H) logarithms log V of uniform variables V ~ U(0, 1).
     """
     a, b = shapes[..., 0::2, :], shapes[..., 1::2, :]  # (..., 2, H) each
     # V^(1/b) next to 1 or 0 would leave no digits of 1 - V^(1/b), or no gradient.
@@ -124,11 +124,11 @@ def gate_pair(name: str, blocks: torch.Tensor, eps: float, noise: torch.Tensor |
     """Return the gates (..., 2, H) of a cell, in the order that `input_first` says.
 
     Args:
-        name: One of `CELLS`.
-        blocks: (..., K, H) pre-activations.
-        eps: Argument of `distribution_parameters`.
-        noise: What the gates are drawn from: Gamma draws (..., K, H) for the Beta cells, log V (..., 2, H) for
-            kumaraswamy; None: the means of the gates, or a cell without drawn gates.
+        name: Name of the cell, one of `CELLS`.
+        blocks: (..., K, H) pre-activations of the gates.
+        eps: Small number that is added to distribution parameters, as in `distribution_parameters`.
+        noise: Random variables from which gates are computed: Gamma draws (..., K, H) for Beta cells, log V (..., 2, H)
+            for kumaraswamy; None: means of the gates, or a cell without drawn gates.
     """
     cell = CELLS[name]
     if cell.gammas:
@@ -164,8 +164,8 @@ def gumbel_noise(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Ge
     """Return the noise m (log(u + e) - log(1 + e - u)) of G2-LSTM, u ~ U(0, 1), m ~ Bernoulli(0.2), for tau = 1.
 
     Args:
-        shape: (n, B, 2, H); steps first.
-        like: Tensor whose type and device the noise has.
+        shape: Shape (n, B, 2, H) of the noise, steps first.
+        like: Tensor whose dtype and device the noise gets.
     """
     uniform = _uniform(shape, like, generator)
     mask = _uniform(shape, like, generator) < GUMBEL_RATE
@@ -192,8 +192,9 @@ def gamma_divergence(alpha: torch.Tensor, prior: torch.Tensor) -> torch.Tensor:
     lgamma(alpha_0), in nats; at least 0, but for rounding.
 
     Args:
-        alpha: Shapes of any size, float32 or wider: halves lose digits of digamma and lgamma.
-        prior: Shapes alpha_0, broadcast against alpha.
+        alpha: Shape parameters of Gamma variables, a tensor of any size in float32 or wider: half precision loses
+            digits of digamma and lgamma.
+        prior: Shape parameters alpha_0 of the prior, broadcast against alpha.
     """
     return (alpha - prior) * torch.digamma(alpha) - torch.lgamma(alpha) + torch.lgamma(prior)
 
@@ -206,7 +207,7 @@ def gate_correlation(
     There is no closed form. The standard error of each is about 1 / sqrt(samples).
 
     Args:
-        alpha: (..., K, H) shapes.
+        alpha: (..., K, H) shape parameters of the Gamma variables.
     """
     # Running means of i, f, i^2, f^2 and i f, (..., H) each: no draws are kept.
     totals = [alpha.new_zeros(*alpha.shape[:-2], alpha.size(-1)) for _ in range(5)]

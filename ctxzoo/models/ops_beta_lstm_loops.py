@@ -116,9 +116,9 @@ def draw_gammas(alphas: Any, drawn: Any, room: Any, left: Any, begin: Any, step:
     """Draw Gamma(alpha, 1) variables, NaN where alpha is not finite.
 
     Args:
-        alphas, drawn: (m,).
-        room, left: (5, m) and (m,) to work in: loops that make random bits and use them are faster apart.
-        begin: Number of the first variable, by which it has its own random bits.
+        alphas, drawn: (m,) shape parameters, and buffer for the m draws.
+        room, left: Work buffers (5, m) and (m,): separate loops make random bits and use them, which is faster.
+        begin: Number of the first variable, which determines its random bits.
     """
     first, second, accepting, boosting, tries = room[0], room[1], room[2], room[3], room[4]
     number = len(alphas)

@@ -21,11 +21,11 @@ def forward_steps(
     """Return what makes h and c of a step, which it writes, of its pre-activations and the step before.
 
     Args:
-        blocks: (n, B, G, H) all pre-activations.
-        states, memories: (n + 1, B, H), the initial ones first.
-        gating, noise, scale: Arguments of `ops_beta_lstm_steps.recurrent_steps`.
-        draws: Buffer (n, B, K, H) for the K Gamma draws of each step, sequence and unit, which the backward pass
-            reads; None: none are kept.
+        blocks: (n, B, G, H) pre-activations of all gates.
+        states, memories: (n + 1, B, H) states h and memory cells c, the initial ones first.
+        gating, noise, scale: Kind of gates, noise and state factors, as in `ops_beta_lstm_steps.recurrent_steps`.
+        draws: Buffer (n, B, K, H) for the K Gamma draws of each step, sequence and unit, which the backward pass reads;
+            None: draws are not stored.
     """
     cell = CELLS[gating.cell]
     # Views of every step at once: an index costs as much as a small operation.
@@ -75,11 +75,12 @@ def backward_steps(
     gradient of the pre-activations into `slopes`, and turns that of c_t into that of c_{t-1}.
 
     Args:
-        blocks, memories, gating, scale: Arguments of `forward_steps`.
-        noise: What gates were drawn from, see `gate_pair`.
-        of_memories: (n, B, H) what else c_t is used for, or None.
-        of_gates: (n, B, K, H) what else the pre-activations of the gates are used for, or None.
-        slopes: (n, B, G, H).
+        blocks, memories, gating, scale: Pre-activations, memory cells, kind of gates and state factors, as in
+            `forward_steps`.
+        noise: Random variables from which gates were computed, see `gate_pair`.
+        of_memories: (n, B, H) gradients of the memory cells c_t from outside the recurrence, or None.
+        of_gates: (n, B, K, H) gradients of the gates' pre-activations from outside the recurrence, or None.
+        slopes: Buffer (n, B, G, H) for gradients of the pre-activations.
     """
     output_slopes, to_memory, keep = write_slopes(slopes, blocks, memories, noise, scale, gating)
     every, of_outputs, number = slopes.unbind(0), slopes[:, :, -2].unbind(0), CELLS[gating.cell].blocks
@@ -115,7 +116,8 @@ def write_slopes(
     gradient of c_t is multiplied by. So the derivatives of Gamma draws, which cost most, are one call for many steps.
 
     Args:
-        slopes: (n, B, G, H) into which those of c_t by the pre-activations are written, nothing into the block of o.
+        slopes: Buffer (n, B, G, H) for the derivatives of c_t by the pre-activations; the block of gate o is not
+            written.
 
     Returns:
         Those of h_t by the block of o and by c_t, (n, B, H) both; and f, the derivative of c_t by c_{t-1}.

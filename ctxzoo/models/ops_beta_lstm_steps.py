@@ -40,12 +40,13 @@ def recurrent_steps(
     """Run a layer over a sequence.
 
     Args:
-        inputs: (n, B, G, H) W_ih x + b, float32 or wider; G = K + 2, the blocks of o and g are the last.
+        inputs: (n, B, G, H) input part W_ih x + b of the pre-activations, float32 or wider; G = K + 2, the blocks of o
+            and g last.
         weight_hh: (G H, H) recurrent weights, the blocks in the order of `inputs`.
-        hidden, memory: (B, H) h_0 and c_0.
-        gating: How i and f are made.
-        noise: (n, ...) what gates are drawn from, where that does not depend on the sequence; see `gate_pair`.
-        scale: (n, B, H) that states are multiplied by, or None.
+        hidden, memory: (B, H) initial state h_0 and memory cell c_0.
+        gating: How the gates i and f are computed.
+        noise: (n, ...) random variables of the gates where they do not depend on the sequence; see `gate_pair`.
+        scale: (n, B, H) factors of the states, such as dropout masks, or None.
 
     Returns:
         h and c of each step, (n, B, H) both, and the pre-activations of the gates, (n, B, K, H).

@@ -250,13 +250,13 @@ def forward_step(
     """Compute c_t into `new_memory` and h_t into `state`, all (B, H) and contiguous, as every tensor here.
 
     Args:
-        blocks: (B, K + 2, H) all pre-activations.
-        memory: (B, H) c_(t-1).
-        gating: How i and f are made.
+        blocks: (B, K + 2, H) pre-activations of all gates.
+        memory: (B, H) memory cell c_(t-1).
+        gating: How the gates i and f are computed.
         seed: Seed of the Gamma draws of this step.
-        noise: (B, 2, H) log V of a Kumaraswamy cell.
-        scale: (B, H) that the state is multiplied by, or None.
-        draws: (B, K, H) into which Gamma draws are written, or None.
+        noise: (B, 2, H) logarithms log V of uniform variables, for a Kumaraswamy cell.
+        scale: (B, H) factors of the state, such as a dropout mask, or None.
+        draws: Buffer (B, K, H) for the Gamma draws, or None.
     """
     cell, count, size = CELLS[gating.cell], memory.numel(), memory.size(-1)
     like_lstm = {"noisin": 1.0, "g2": SIGMOID_TEMPERATURE}
@@ -281,10 +281,11 @@ def backward_step(
     """Turn `slopes` (B, K + 2, H) into the gradient of the pre-activations, `of_memory` into that of c_(t-1).
 
     Args:
-        of_hidden, of_memory: (B, H) the gradients of h_t, and of c_t by way of c_(t+1).
-        output_slopes, to_memory, keep: (B, H) derivatives of h_t by the block of o and by c_t, and of c_t by c_(t-1).
-        of_memories: (B, H) what else c_t is used for, or None.
-        of_gates: (B, K, H) what else the pre-activations of the gates are used for, or None.
+        of_hidden, of_memory: (B, H) gradients of h_t, and of c_t through c_(t+1).
+        output_slopes, to_memory, keep: (B, H) derivatives of h_t by the pre-activation of o and by c_t, and of c_t by
+            c_(t-1).
+        of_memories: (B, H) gradient of c_t from outside the recurrence, or None.
+        of_gates: (B, K, H) gradient of the gates' pre-activations from outside the recurrence, or None.
     """
     count, size = of_hidden.numel(), of_hidden.size(-1)
     _launch(

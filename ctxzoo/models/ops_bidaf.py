@@ -18,10 +18,11 @@ def trilinear_similarity(
     """Compute S_ij = w_c.c_i + w_q.q_j + (w_cq * c_i).q_j + b as three products.
 
     Args:
-        context: C (B, C, d).
-        question: q (B, Q, d).
-        context_weight, question_weight, product_weight: w_c, w_q, w_cq, each (d,).
-        bias: b, scalar.
+        context: (B, C, d) vectors c of the context words.
+        question: (B, Q, d) vectors q of the question words.
+        context_weight, question_weight, product_weight: Weights w_c, w_q and w_cq of the context, the question and
+            their product, (d,) each.
+        bias: Bias b, a scalar.
 
     Returns:
         S (B, C, Q).
@@ -43,10 +44,11 @@ def attention_flow(
     """Compute G = [c ; a ; c*a ; c*b] with a = S1 q and b = S1 (S2^T c), or b = sum_i softmax_i(max_j S_ij) c_i.
 
     Args:
-        context, question: (B, C, d), (B, Q, d).
-        similarity: S (B, C, Q).
-        context_mask, question_mask: Boolean (B, C), (B, Q).
-        query_to_context: The coattention form, or Seo et al.'s max-and-softmax.
+        context, question: (B, C, d) context words and (B, Q, d) question words.
+        similarity: (B, C, Q) similarity S of context and question words.
+        context_mask, question_mask: Boolean (B, C) and (B, Q), True at real words.
+        query_to_context: Form of the query-to-context attention: the coattention form, or the maximum and softmax of
+            Seo et al.
 
     Returns:
         G (B, C, 4d), S1 (B, C, Q) softmax over the question, S2: (B, C, Q) softmax over the context, or (B, C) for
@@ -76,7 +78,7 @@ def unique_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     same hash, the rows are returned as they are.
 
     Args:
-        rows: (N, L) integers.
+        rows: (N, L) rows of integers, such as the characters of words.
 
     Returns:
         The distinct rows (U, L), and the indices (N,).

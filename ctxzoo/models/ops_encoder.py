@@ -23,7 +23,7 @@ def visible_keys(
 
     Args:
         mask: Boolean (B, keys), True where a key is real; None: all are.
-        causal: Query i sees keys up to i + keys - queries.
+        causal: Whether query i sees only keys up to i + keys - queries.
     """
     visible = torch.ones(1, 1, 1, keys, dtype=torch.bool, device=device) if mask is None else mask[:, None, None, :]
     if causal:
@@ -62,8 +62,8 @@ def squared_norm(x: torch.Tensor, p_norm: float) -> torch.Tensor:
     Below p = 1 it is a quasi-norm. |x| is taken to be at least 1e-6, since |x|^p has no finite derivative at 0 there.
 
     Args:
-        x: (..., d) in float32 or wider.
-        p_norm: p, above 0 and finite.
+        x: (..., d) vectors in float32 or wider.
+        p_norm: Exponent p of the norm, above 0 and finite.
 
     Returns:
         (...), d^(2/p) 1e-12 where x is 0 and p is not 2.
@@ -88,7 +88,7 @@ def rbf_log_kernel(query: torch.Tensor, key: torch.Tensor, scale: float) -> torc
 
     Args:
         query, key: (B, h, queries, d) and (B, h, keys, d) in float32 or wider.
-        scale: Scale s.
+        scale: Scale s, half the divisor of the squared distance of query and key.
     """
     # ||q - k||^2 = ||q||^2 + ||k||^2 - 2 q.k, without a tensor of the differences.
     lengths = query.square().sum(dim=-1).unsqueeze(-1) + key.square().sum(dim=-1).unsqueeze(-2)
@@ -103,11 +103,11 @@ def attend(
     """Return the outputs and the weights of a softmax over the keys that each query sees.
 
     Args:
-        energy: (B, h, queries, keys) in nats, float32 or wider.
-        value: (B, h, keys, dv).
-        visible: Boolean, broadcastable to the energy.
-        rate: Rate of dropout on the weights.
-        training: Whether to drop.
+        energy: (B, h, queries, keys) scores in nats, float32 or wider.
+        value: (B, h, keys, dv) values of all heads.
+        visible: Booleans that broadcast to the scores, True where a query sees a key.
+        rate: Dropout rate on the weights.
+        training: Whether dropout is on.
 
     Returns:
         (B, h, queries, dv) in the type of the values, and the weights (B, h, queries, keys) before dropout; both 0 for
@@ -132,11 +132,11 @@ def fused_attention(
     """Return the outputs of a softmax of q.k / sqrt(d) + b_k over the keys that each query sees, by torch's kernel.
 
     Args:
-        query, key: (B, h, queries, d) and (B, h, keys, d).
-        value: (B, h, keys, dv).
+        query, key: Queries (B, h, queries, d) and keys (B, h, keys, d).
+        value: (B, h, keys, dv) values of all heads.
         mask: Boolean (B, keys), True where a key is real; None: all are.
-        causal: Query i sees keys up to i + keys - queries.
-        key_bias: b, (B, h, keys), in nats; None: 0.
+        causal: Whether query i sees only keys up to i + keys - queries.
+        key_bias: (B, h, keys) bias b of the keys' scores in nats; None: 0.
 
     Returns:
         (B, h, queries, dv) in the type of the values, 0 for a query that sees no key.
@@ -164,7 +164,7 @@ def step_positions(mask: torch.Tensor, read: torch.Tensor | None) -> torch.Tenso
 
     Args:
         mask: Boolean (B, n), True at real steps.
-        read: (B,) real steps that were read before; None: none.
+        read: (B,) numbers of real steps that were read before; None: none.
     """
     positions = (mask.long().cumsum(dim=1) - 1).clamp(min=0)
     return positions if read is None else positions + read.unsqueeze(1)
@@ -205,8 +205,8 @@ def rotate(x: torch.Tensor, factors: tuple[torch.Tensor, torch.Tensor]) -> torch
     """Turn each pair (x_2i, x_2i+1) by the angle pos / 10000^(2i/d), so that q.k depends on distances alone.
 
     Args:
-        x: (B, h, n, d), d even.
-        factors: Cosines and sines, as `rotary_factors` gives them.
+        x: (B, h, n, d) queries or keys, d even.
+        factors: Cosines and sines, as `rotary_factors` returns them.
 
     Returns:
         (B, h, n, d), every pair as long as before.

@@ -20,9 +20,9 @@ def dropout(x: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
     rounded to a multiple of 2^-16 (and the scale with it); other devices use torch's own dropout.
 
     Args:
-        x: Any shape.
-        rate: Rate, in [0, 1).
-        training: Whether to drop at all.
+        x: Tensor of any shape.
+        rate: Dropout rate, in [0, 1).
+        training: Whether dropout is on.
 
     Returns:
         A tensor of the shape of x; x itself unless in training.
@@ -43,9 +43,9 @@ def call_checkpointed(module: Any, function: Callable[..., Any], *inputs: Any) -
     """Return what a function gives; in training, of a module that is checkpointed, without what its gradient needs.
 
     Args:
-        module: A module with the attribute `gradient_checkpointing`, which transformers sets, and then the function
-            that checkpoints; it keeps the state of the random numbers.
-        function: A function of the inputs, computed a second time when its gradient is.
+        module: Module with the attributes for gradient checkpointing that transformers sets (`gradient_checkpointing`
+            and the function that checkpoints, which keeps the state of the random numbers).
+        function: Function of the inputs, which is computed a second time in the backward pass.
         inputs: Arguments of the function.
     """
     if module.gradient_checkpointing and module.training:
@@ -57,7 +57,8 @@ def call_recomputed(function: Callable[..., Any], *inputs: Any) -> Any:
     """Return what a function gives without what its gradient needs, which is too large to be kept for any training.
 
     Args:
-        function: A function of the inputs, computed a second time when its gradient is, with the same random numbers.
+        function: Function of the inputs, which is computed a second time in the backward pass with the same random
+            numbers.
         inputs: Arguments of the function.
     """
     return checkpoint(function, *inputs, use_reentrant=False) if torch.is_grad_enabled() else function(*inputs)
@@ -70,7 +71,7 @@ def without_second_derivative(name: str) -> Callable[[Callable[..., Any]], Calla
     it takes the result for a constant, and second derivatives lack a part in silence.
 
     Args:
-        name: Name of the operation, for the message.
+        name: Name of the operation, for the error message.
     """
 
     def decorate(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,7 +101,7 @@ def refuse_jit_trace(name: str) -> None:
     so that other texts would give other numbers in silence.
 
     Args:
-        name: Name of what is traced, for the message.
+        name: Name of what is traced, for the error message.
 
     Raises:
         NotImplementedError: it does.

@@ -33,16 +33,16 @@ class CellWeights(NamedTuple):
     """The weights of the cell, in the notation of the file; W of [e; h] are cut into the rows of e and of h.
 
     Attributes:
-        memory: (K, E) M.
-        projected: (K, H) P = M A.
-        topic_vector: (H,) v.
-        of_item, bias: (E, E + 3H) and (E + 3H,) what an item adds to g, z, r and h~.
-        of_hidden: (H, E + 3H) what h adds to g, z and r, and R.
-        candidate: (H, H) what r * h adds to h~.
-        write, update: (E, E) U_g and (E, H) U_z.
-        reset: (E, H) U_r in version 1, else D.
-        drift_bias: (H,) b_d in version 3, else None.
-        version: 1, 2 or 3.
+        memory: (K, E) memory matrix M, one row for each topic.
+        projected: (K, H) projected memory P = M A.
+        topic_vector: (H,) vector v of the topic attention.
+        of_item, bias: Weights (E, E + 3H) and bias (E + 3H,) of the item's part of g, z, r and h~.
+        of_hidden: (H, E + 3H) weights of the state's part of g, z and r, and R.
+        candidate: (H, H) weights of r * h in the candidate h~.
+        write, update: Weights U_g (E, E) and U_z (E, H) of the write and update gates.
+        reset: (E, H) weights U_r of the reset gate in version 1, else the drift weights D.
+        drift_bias: (H,) bias b_d of the drift gate in version 3, else None.
+        version: Version of the cell, 1, 2 or 3.
     """
 
     memory: torch.Tensor
@@ -63,11 +63,11 @@ class Step(NamedTuple):
     """What a step gives.
 
     Attributes:
-        hidden: (..., H) the temporary context h.
-        context: (..., E) the local context c.
-        drift: (..., H) the gate in which the interest drift acts: d in version 3, r in version 2; in version 1, where
-            nothing drifts, r as well.
-        topics: (..., K) the attention w over the memory.
+        hidden: (..., H) temporary context h.
+        context: (..., E) local context c.
+        drift: (..., H) gate in which the interest drift acts: d in version 3, r in version 2; in version 1, without
+            drift, r as well.
+        topics: (..., K) attention weights w over the memory.
     """
 
     hidden: torch.Tensor
@@ -80,8 +80,9 @@ class PrefixSteps(NamedTuple):
     """The steps of all prefixes of T items: N = T (T + 1) / 2 rows, those of the first step first.
 
     Attributes:
-        hidden, context: (N, B, ...) h and c of each step; at each, the longest prefix first (`prefix_rows`).
-        last_hidden, last_context: (T, B, ...) those at the end of each prefix, the shortest first.
+        hidden, context: (N, B, ...) temporary contexts h and local contexts c of each step; at each step, the longest
+            prefix first (`prefix_rows`).
+        last_hidden, last_context: (T, B, ...) contexts at the end of each prefix, the shortest prefix first.
     """
 
     hidden: torch.Tensor
@@ -101,8 +102,8 @@ def whole_steps(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights) 
     """Run each session once.
 
     Args:
-        items: (T, B, E) the item vectors e, float32 or wider.
-        theta: (B, K) the topics of each session.
+        items: (T, B, E) item vectors e, float32 or wider.
+        theta: (B, K) topics of each session.
         weights: Weights of the cell.
 
     Returns:
@@ -124,8 +125,8 @@ def prefix_steps(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights)
     """Run every prefix of each session, from the first item alone to all T.
 
     Args:
-        items: (T, B, E), float32 or wider.
-        theta: (T, B, K) the topics of each prefix, by the step at which it ends.
+        items: (T, B, E) item vectors e, float32 or wider.
+        theta: (T, B, K) topics of each prefix, by the step at which it ends.
         weights: Weights of the cell.
     """
     given = items @ weights.of_item + weights.bias  # (T, B, E + 3H)
@@ -205,10 +206,10 @@ def topic_scores(
     """Return a_k = v . sigmoid(theta_k P_k + q), (..., K).
 
     Args:
-        theta: (..., K).
-        projected: (K, H) P.
-        hidden: (..., H) q.
-        vector: (H,) v.
+        theta: (..., K) topics.
+        projected: (K, H) projected memory P.
+        hidden: (..., H) query q.
+        vector: (H,) vector v of the topic attention.
     """
     if torch.compiler.is_compiling():
         return torch.sigmoid(theta.unsqueeze(-1) * projected + hidden.unsqueeze(-2)) @ vector
@@ -298,9 +299,9 @@ def distinct_sums(vectors: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor, 
     """Return the sum of the vectors of the distinct items that each prediction of a session sees.
 
     Args:
-        vectors: (B, T, E) of each step's item.
-        ids, mask: (B, T).
-        every_position: A prediction behind each step; otherwise one, behind all.
+        vectors: (B, T, E) vectors of the items of each step.
+        ids, mask: (B, T) ids of the items, and their mask.
+        every_position: Whether there is one sum after each step; otherwise one after all steps.
 
     Returns:
         (B, P, E), P = T or 1.

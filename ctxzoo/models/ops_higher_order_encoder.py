@@ -34,11 +34,11 @@ def pair_scores(
     """Return the score of each query with each pair, (..., T, J, L).
 
     Args:
-        query: (..., T, d).
-        key: (..., T or 1, J, d): the keys of each query, or of all.
-        second: (..., T or 1, L, d).
-        score: Trilinear, sum_r q_r k_r c_r / sqrt(d); volume, the norm of (q.k) c - (q.c) k + (k.c) q (Clift et al.
-            2020), whose square is (q.k)^2 c.c + (k.c)^2 q.q + (q.c)^2 k.k - 2 (q.k) (q.c) (k.c).
+        query: (..., T, d) queries.
+        key: (..., T or 1, J, d) first keys, of each query or common to all.
+        second: (..., T or 1, L, d) second keys, of each query or common to all.
+        score: Kind of score: trilinear, sum_r q_r k_r c_r / sqrt(d); volume, the norm of (q.k) c - (q.c) k + (k.c) q
+            (Clift et al. 2020), whose square is (q.k)^2 c.c + (k.c)^2 q.q + (q.c)^2 k.k - 2 (q.k) (q.c) (k.c).
     """
     one = query.unsqueeze(-2)
     if score == "trilinear":
@@ -75,13 +75,13 @@ def pair_attention(
     """Attend to all pairs of keys: O(T L^2) in time and memory.
 
     Args:
-        query, key, value: (B, h, T, d), (B, h, L, d), (B, h, L, dv) in float32 or wider.
-        second_key, second_value: C and u, shaped as key and value.
+        query, key, value: Queries (B, h, T, d), keys (B, h, L, d) and values (B, h, L, dv) in float32 or wider.
+        second_key, second_value: Second keys c and second values u, with the shapes of key and value.
         mask: Boolean (B, L), True at real keys; a pair counts where both are.
-        causal: Both keys stand at or before the query.
-        score: Argument of `pair_scores`.
-        distinct: The keys of a pair differ.
-        rate, training: Rate of dropout on the weights, and whether it is on.
+        causal: Whether both keys have to stand at or before the query.
+        score: Kind of score, trilinear or volume, as in `pair_scores`.
+        distinct: Whether the keys of a pair have to differ.
+        rate, training: Dropout rate on the weights, and whether dropout is on.
 
     Returns:
         out (B, h, T, dv), 0 for a query without a pair, and the weights (B, h, T, L, L) before dropout.
@@ -114,9 +114,10 @@ def windowed_pair_attention(
     """Attend to pairs of near keys, O(L w1 w2): j in (i - w1, i] and l in (i - w2, i], as in 2-simplicial attention.
 
     Args:
-        window: w1 and w2, at least 1. No key behind the query is seen.
-        query, key, value, second_key, second_value, mask: Arguments of `pair_attention`, with as many queries as keys.
-        score, distinct, rate, training: Arguments of `pair_attention`.
+        window: Window sizes w1 and w2, at least 1; keys after the query are never seen.
+        query, key, value, second_key, second_value, mask: Queries, both keys, both values and mask, as in
+            `pair_attention`, with as many queries as keys.
+        score, distinct, rate, training: Kind of score, whether keys differ, and dropout, as in `pair_attention`.
 
     Returns:
         out (B, h, L, dv), 0 for a query without a pair.
@@ -171,9 +172,9 @@ def context_weights(
     Each row sums to 1, or is 0 without keys.
 
     Args:
-        query, summary_key: q (B, h, T, d) and a (B, h, L, d) in float32 or wider.
-        mask: Boolean (B, L).
-        causal: No key behind the query counts.
+        query, summary_key: Queries q (B, h, T, d) and summary keys a (B, h, L, d) in float32 or wider.
+        mask: Boolean (B, L), True at real keys.
+        causal: Whether keys after the query are left out.
     """
     seen = visible_keys(mask, query.size(2), summary_key.size(2), causal, query.device)
     energy = query @ summary_key.mT / math.sqrt(query.size(-1))  # (B, h, T, L)
@@ -185,8 +186,8 @@ def modulated_query(query: torch.Tensor, modulation: torch.Tensor, strength: tor
     """Return q + lambda_h q * m, with which the score of a key is q.k + lambda_h sum_l g_il <q_i, k_j, c_l>.
 
     Args:
-        query, modulation: (B, h, T, d).
-        strength: Lambda (h,).
+        query, modulation: Queries and their modulation by the context, (B, h, T, d) each.
+        strength: (h,) strength lambda of the modulation in each head.
     """
     return query + strength[:, None, None] * query * modulation
 
@@ -216,15 +217,15 @@ def factorised_attention(
     by the number of keys, which cancels, so that their products do not grow.
 
     Args:
-        query: phi(q) (B, h, T, M), not negative, in float32 or wider.
-        keys: One to three of phi1(k), phi2(c), ... (B, h, L, M), not negative.
-        values: Values v, u, ... (B, h, L, dv), as many as there are keys.
-        mask: Boolean (B, L).
-        causal: All keys of a tuple stand at or before the query; sums are then prefix sums.
-        distinct: The keys of a tuple differ, for which power sums are subtracted (Newton's identities).
-        chunk_size: Queries whose prefix sums (M, dv) exist at a time.
-        eps: The smallest denominator, relative to that of all tuples: what is left below it is rounding.
-        state: State of earlier keys; causal only, with as many queries as keys.
+        query: (B, h, T, M) features phi(q) of the queries, not negative, in float32 or wider.
+        keys: Features of one to three kinds of keys, phi1(k), phi2(c), ..., (B, h, L, M) each, not negative.
+        values: Values v, u, ..., (B, h, L, dv) each, one for each kind of keys.
+        mask: Boolean (B, L), True at real keys.
+        causal: Whether all keys of a tuple have to stand at or before the query; sums are then prefix sums.
+        distinct: Whether the keys of a tuple have to differ, for which power sums are subtracted (Newton's identities).
+        chunk_size: Number of queries whose prefix sums (M, dv) are in memory at a time.
+        eps: Smallest denominator, relative to that of all tuples; below it only rounding errors are left.
+        state: Cached state of earlier keys; causal only, with as many queries as keys.
         with_state: Whether to return the state after these keys; causal only.
 
     Returns:
@@ -300,8 +301,8 @@ def _causal_chunk(
 
     Args:
         keys, values: (B, h, number of sums, C, M) and (B, h, number of sums, C, dv + 1).
-        sums: Sums before the chunk.
-        counts: Real keys up to each query, (B, C).
+        sums: Sums over the keys before the chunk.
+        counts: (B, C) numbers of real keys up to each query.
     """
     outer = keys.unsqueeze(-1) * values.unsqueeze(-2)  # (B, h, sums, C, M, dv + 1)
     prefixes = sums.unsqueeze(3) + outer.cumsum(dim=3)  # (B, h, number of sums, C, M, dv + 1)
@@ -316,7 +317,7 @@ def _tuple_sums(
     """Return the means over tuples and, of their last column, the mean over all tuples, distinct or not.
 
     Args:
-        sums: (B, h, number of sums, ..., M, dv + 1), in the order of `_subsets`.
+        sums: (B, h, number of sums, ..., M, dv + 1) sums over keys, in the order of `_subsets`.
         count: Number of keys, broadcastable to (B, h, ..., M, dv + 1).
     """
     number = count.clamp(min=1)
@@ -366,8 +367,8 @@ def anova_kernels(left: torch.Tensor, right: torch.Tensor, order: int) -> list[t
     2016), by dynamic programming.
 
     Args:
-        left, right: (..., d), broadcastable to each other.
-        order: 0 or above; A^t is 0 for t > d.
+        left, right: (..., d) vectors, broadcastable to each other.
+        order: Order t, 0 or above; A^t is 0 for t > d.
 
     Returns:
         order + 1 tensors of the common shape without the last dimension.
@@ -391,8 +392,8 @@ def anova_scores(query: torch.Tensor, key: torch.Tensor, strengths: torch.Tensor
     """Return sum_t lambda_t A^t(q_i, k_j) / sqrt(binom(d, t)), (B, h, T, L), with lambda_1 = 1.
 
     Args:
-        query, key: (B, h, T, d) and (B, h, L, d) in float32 or wider.
-        strengths: lambda_2 to lambda_m, (h, m - 1). Up to m = 2 two matrix products do.
+        query, key: Queries (B, h, T, d) and keys (B, h, L, d) in float32 or wider.
+        strengths: (h, m - 1) strengths lambda_2 to lambda_m of the orders; up to m = 2 two matrix products suffice.
     """
     size, order = query.size(-1), strengths.size(-1) + 1
     if order <= 2:

@@ -101,9 +101,9 @@ def rows_of_names(given: Sequence[Any], names: Sequence[str], thing: str) -> lis
     called "10", never the tenth.
 
     Args:
-        given: Names as text or whole numbers; one or more.
-        names: What all things are called, each name once.
-        thing: What one of them is called in messages.
+        given: Names as text or whole numbers, one or more.
+        names: All names that are known, each once.
+        thing: Noun for a named thing, such as "item", for messages.
 
     Returns:
         Positions from 0, one for each name.

@@ -43,8 +43,9 @@ def frequency_features(x: torch.Tensor, first: torch.Tensor, second: torch.Tenso
 
     Args:
         x: (B, h, n, d) queries or keys, float32 or wider: half precision loses the phase.
-        first: w1, (h, M, d); or (B, h, M, d); or (B, h, n, M, d), frequencies of each position's own.
-        second: w2, likewise. With w2 = w1 the kernel is stationary (Bochner).
+        first: First frequencies w1: (h, M, d), (B, h, M, d), or (B, h, n, M, d) with frequencies of each position's
+            own.
+        second: Second frequencies w2, of the same shape. With w2 = w1 the kernel is stationary (Bochner).
 
     Returns:
         (B, h, n, 2 M).
@@ -74,8 +75,8 @@ def odd_network(z: torch.Tensor, maps: Iterable[nn.Module]) -> torch.Tensor:
     """Return sign(z) W6 lrelu(W5 lrelu(W4 |z|)), the network that makes frequencies of noise: odd in z.
 
     Args:
-        z: (..., d).
-        maps: Linear layers W4, W5 and W6, of d to d numbers.
+        z: (..., d) input vectors.
+        maps: Linear layers W4, W5 and W6 from d to d features.
 
     Returns:
         (..., d).
@@ -93,8 +94,8 @@ def copula_factor(directions: torch.Tensor, strength: torch.Tensor) -> torch.Ten
     Lhat is the strictly lower triangle of t t' over heads, times the strength, plus the identity, its rows normalised.
 
     Args:
-        directions: T, (B, h, n, d).
-        strength: (d,) factors of the triangle.
+        directions: (B, h, n, d) directions T of the heads.
+        strength: (d,) factors of the lower triangle.
 
     Returns:
         (B, n, d, h, h), lower triangular.
@@ -109,8 +110,8 @@ def join_heads(factor: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
     """Return noise of each head that is a sum of that of all heads, Lhat e, with one vector over heads for each (d, k).
 
     Args:
-        factor: (B, n, d, h, h).
-        noise: E, (B or 1, h, 1, K, d), independent.
+        factor: (B, n, d, h, h) triangular factors of the heads' correlation.
+        noise: (B or 1, h, 1, K, d) independent noise E.
 
     Returns:
         (B, h, n, K, d).
@@ -128,10 +129,10 @@ def frequency_divergence(
     log det R = 2 sum_h log Lhat_hh.
 
     Args:
-        mean: Mu, (B, h, n, d).
-        log_deviation: log std, likewise.
-        prior_scale: s0.
-        factor: Lhat, (B, n, d, h, h); None: R is the identity.
+        mean: (B, h, n, d) means mu.
+        log_deviation: (B, h, n, d) logarithms of the standard deviations.
+        prior_scale: Standard deviation s0 of the prior.
+        factor: (B, n, d, h, h) triangular factors Lhat of the correlation R; None: R is the identity.
 
     Returns:
         (B, n).
@@ -159,9 +160,10 @@ def squared_product_attention(
     sum_k (r^2 + 1e-5) e_k v_k / sum_k (r^2 + 1e-5) e_k, and the denominator is 1e-5 or more.
 
     Args:
-        query_features, key_features: Phi, (B, h, queries, F) and (B, h, keys, F) in float32 or wider.
-        importance: (B, h, keys) in nats.
-        value: (B, h, keys, dv).
+        query_features, key_features: Features phi of queries (B, h, queries, F) and keys (B, h, keys, F) in float32 or
+            wider.
+        importance: (B, h, keys) importance of the keys in nats.
+        value: (B, h, keys, dv) values of all heads.
         mask: Boolean (B, keys), True where a key is real; None: all are.
 
     Returns:
@@ -254,9 +256,9 @@ def squared_error(
     """Return the mean squared error over the targets that there are.
 
     Args:
-        predicted: (B, n, T).
-        labels: (B, n, T) floats, or (B, n) for one target; NaN where there is no target.
-        mask: Boolean (B, n), True at real rows; others never count.
+        predicted: (B, n, T) predictions of T targets.
+        labels: (B, n, T) targets, floats, or (B, n) for one target; NaN where there is none.
+        mask: Boolean (B, n), True at rows that count.
 
     Returns:
         Scalar in the square of the targets' unit, in float32 or wider, 0 without any target; and how many there are,

@@ -29,10 +29,10 @@ class Features(NamedTuple):
     """Features as phi = factor exp(exponent + offset), which lets the largest exponent be taken away before exp.
 
     Attributes:
-        exponent: (..., L, F), or None where the features are no exponentials.
-        factor: (..., L, F), or None where it is 1.
-        offset: (..., L, 1), common to the features of a position: in nats.
-        signed: Whether features may be negative; sums of them may then vanish.
+        exponent: (..., L, F) exponents of the features, or None where they are no exponentials.
+        factor: (..., L, F) factors of the exponentials, or None where they are 1.
+        offset: (..., L, 1) exponent in nats that all features of a position share.
+        signed: Whether features may be negative, so that sums of them may vanish.
     """
 
     exponent: torch.Tensor | None
@@ -45,8 +45,8 @@ class LinearState(NamedTuple):
     """What is kept of all keys so far: its size does not depend on their number.
 
     Attributes:
-        sums: (B, h, F, dv + 1), S and in the last column n, both times exp(-level).
-        level: R (B, h), the largest log-feature of a key so far.
+        sums: (B, h, F, dv + 1) sums S over the keys and, in the last column, n, both times exp(-level).
+        level: (B, h) level R, the largest log-feature of a key so far.
     """
 
     sums: torch.Tensor
@@ -65,9 +65,9 @@ def draw_projection(num_features: int, size: int, generator: torch.Generator) ->
     2021, section 3).
 
     Args:
-        num_features: Number of features M.
-        size: Size d.
-        generator: Generator of the random numbers of the CPU.
+        num_features: Number M of frequencies.
+        size: Number d of input features.
+        generator: Random number generator on the CPU.
     """
 
     def normal(*shape: int) -> torch.Tensor:
@@ -87,14 +87,15 @@ def feature_map(x: torch.Tensor, kind: str, projection: torch.Tensor | None, rel
 
     Args:
         x: (B, h, L, d) queries or keys.
-        kind: One of `FEATURE_MAPS`.
+        kind: Kind of feature map, one of `FEATURE_MAPS`.
 
             favor, learned: M^-1/2 exp(w.x' - ||x'||^2).
             hyperbolic: (2 M)^-1/2 [exp(w.x' - ||x'||^2), exp(-w.x' - ||x'||^2)].
             elu: elu(x) + 1; relu: relu(w.x') + 1e-3.
             trig: M^-1/2 [cos w.x', sin w.x'], which has signs.
-        projection: W (h, M, d) or (M, d); None for elu.
-        relative: Leave out ||x'||^2 and M, which all features of a position share and those of a query need not have.
+        projection: Projection W, (h, M, d) or (M, d); None for elu.
+        relative: Whether to leave out ||x'||^2 and M, which all features of a position share and which cancel in
+            queries.
 
     Returns:
         features with F = M, or 2 M of hyperbolic and trig, or d of elu.
@@ -156,17 +157,17 @@ def linear_attention(
     or, causal, over those so far. So a later key changes nothing of an earlier output, not even its rounding.
 
     Args:
-        query: Features of (B, h, T, .).
-        key: Features of (B, h, L, .), the importance in their offset.
-        value: (B, h, L, dv).
+        query: Features of the queries, (B, h, T, F).
+        key: Features of the keys, (B, h, L, F), with the importance in their offset.
+        value: (B, h, L, dv) values.
         mask: Boolean (B, L), True at real keys.
-        causal: Query i sees keys up to i + L - T. Chunks of `chunk_size` queries attend to their own keys by a masked
-            matrix, to all earlier ones by the carried sums.
-        chunk_size: Chunk size C.
-        eps: Added to the features of queries, unless they have signs; and the smallest denominator.
-        state: State of earlier keys; causal only, with as many queries as keys.
+        causal: Whether query i sees only keys up to i + L - T. Chunks of `chunk_size` queries attend to their own keys
+            by a masked matrix, to all earlier ones by running sums.
+        chunk_size: Number C of queries in a chunk.
+        eps: Small number that is added to the queries' features, unless they have signs, and the smallest denominator.
+        state: Cached state of earlier keys; causal only, with as many queries as keys.
         with_state: Whether to return the state after these keys; causal only.
-        with_clamped: Whether to return the fraction of clamped denominators.
+        with_clamped: Whether to return the fraction of denominators that were clamped.
 
     Returns:
         out (B, h, T, dv), 0 for a query without keys; the state or None; and on request the fraction of the queries

@@ -28,8 +28,8 @@ def reverse_within_length(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tenso
     The function is its own inverse.
 
     Args:
-        x: (B, n, d).
-        lengths: (B,) integers in 0..n.
+        x: (B, n, d) sequences.
+        lengths: (B,) lengths of the sequences, integers in 0..n.
 
     Returns:
         The reversed rows, (B, n, d).
@@ -65,9 +65,9 @@ def gru_steps(inputs: torch.Tensor, weight_hh: torch.Tensor, bias_hh: torch.Tens
     a step is h <- (1 - z) * n + z * h. It is computed in float32 or wider.
 
     Args:
-        inputs: (G, n, B, 3h), i: what each step adds to the gates, W_ih x + b_ih.
-        weight_hh: (G, 3h, h).
-        bias_hh: (G, 3h).
+        inputs: (G, n, B, 3h) input part W_ih x + b_ih of the gates, for each of G layers.
+        weight_hh: (G, 3h, h) recurrent weights.
+        bias_hh: (G, 3h) recurrent biases.
 
     Returns:
         (G, n, B, h), in the type of `inputs`.
@@ -142,10 +142,10 @@ def recurrent_scan(x: torch.Tensor, weights: Sequence[torch.Tensor], cell: Liter
     """Compute what `torch.lstm` / `torch.gru` give for one layer, left to right, from a zero state.
 
     Args:
-        x: (B, n, D).
+        x: (B, n, D) input steps.
         weights: weight_ih (k h, D), weight_hh (k h, h), bias_ih (k h,), bias_hh (k h,); k = 4 for lstm, 3 for gru,
             gates in the order of `nn.LSTM` and `nn.GRU`.
-        cell: "lstm" or "gru".
+        cell: Kind of the recurrent cell, "lstm" or "gru".
 
     Returns:
         (B, n, h).

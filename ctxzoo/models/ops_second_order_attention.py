@@ -34,15 +34,15 @@ def second_order_attention(
 
     Args:
         x: (B, n, m) tokens.
-        projected: p = x U^T, (B, n, u). Steps that share U share it too.
-        gate: q = V c, (B, u).
-        weight: W, (m, u).
+        projected: (B, n, u) projected tokens p = x U^T; steps that share U share it too.
+        gate: (B, u) gate q = V c of the context.
+        weight: (m, u) output weights W.
         mask: Boolean (B, n), True at real tokens.
-        implementation: How the step is computed. plain is differentiated by autograd, also twice; the others know their
-            gradient in closed form and can be differentiated once. closed_form keeps the weights; recompute keeps no
-            tensor of the size of x, and computes the weights again; triton does so in fused kernels (CUDA). auto takes
-            triton where it can, but closed_form for gradients in float32; and the one that keeps nothing where
-            closed_form would keep gigabytes.
+        implementation: Implementation: plain is differentiated by autograd, also twice; the others have their gradient
+            in closed form and can be differentiated once. closed_form stores the weights; recompute stores no tensor of
+            the size of x and computes the weights again; triton does so in fused kernels (CUDA). auto takes triton
+            where possible, but closed_form for gradients in float32, and an implementation without stored weights where
+            closed_form would need gigabytes.
 
     Returns:
         out (B, m) in the dtype of x; 0 for a document without tokens. Leading dimensions may be more than one and are

@@ -355,11 +355,11 @@ def second_order_forward(
     """Compute one step of second-order attention.
 
     Args:
-        x: Tokens (B, n, m).
-        p: x U^T (B, n, u).
-        q: C V^T (B, u).
-        weight: W (m, u).
-        mask: Boolean (B, n), true for real tokens. Elsewhere the values of x and p do not matter, but must be finite.
+        x: (B, n, m) tokens.
+        p: (B, n, u) projected tokens x U^T.
+        q: (B, u) gate c V^T of the context.
+        weight: (m, u) output weights W.
+        mask: Boolean (B, n), True at real tokens; elsewhere x and p may have any finite values.
 
     x, p, q and weight are float32, bfloat16 or float16, not necessarily the same, with any strides; B, n, m and u are
     at least 1. Above u = 128 the weights are read again for every block of tokens: it works, but slower.
@@ -418,9 +418,9 @@ def second_order_backward(
     megabytes, whichever is more, and those of dq by (B, u) times the programs that share a row.
 
     Args:
-        grad: dL/dout (B, m).
-        x, p, q, weight, mask: The arguments of `second_order_forward`.
-        out, lse: What `second_order_forward` returned, each (B, m).
+        grad: (B, m) gradient of the output.
+        x, p, q, weight, mask: Tokens, projected tokens, gate, weights and mask, as in `second_order_forward`.
+        out, lse: Output and log-sum-exp that `second_order_forward` returned, (B, m) each.
 
     Returns:
         dx (B, n, m), the direct part a * grad; dp (B, n, u); dq (B, u); dweight (m, u). Each in the dtype of its input

@@ -13,9 +13,9 @@ def read_session(
     """Check the items of sessions and move them to the left, over whatever padding there is between or before them.
 
     Args:
-        input_ids: (B, T) items 1..num_items; 0 is padding.
-        attention_mask: (B, T), 1 at items, 0 at padding; None: every id above 0 is an item.
-        num_items: Items that there are.
+        input_ids: (B, T) ids of items 1..num_items; 0 is padding.
+        attention_mask: (B, T) mask, 1 at items, 0 at padding; None: every id above 0 is an item.
+        num_items: Number of items.
 
     Returns:
         Ids (B, T) int64, 0 at padding; mask (B, T), True at items, which come first; and the position (B, T) of each
@@ -55,8 +55,9 @@ def visible_steps(mask: torch.Tensor, every_position: bool) -> torch.Tensor:
     """Return which steps each prediction of a session sees.
 
     Args:
-        mask: (B, T), True at items, which come first.
-        every_position: A prediction behind each step, which sees the steps up to it; otherwise one, which sees all.
+        mask: Boolean (B, T), True at items, which come first.
+        every_position: Whether there is a prediction after each step, which sees the steps up to it; otherwise one,
+            which sees all.
 
     Returns:
         (B, P, T) booleans, P = T or 1.
@@ -80,8 +81,8 @@ def next_items(
 
     Args:
         labels: (B,) the item after each session; or (B, T) the item after each step, `IGNORED` where none counts.
-        attention_mask, input_ids: Arguments of `read_session`; what comes after padding never counts.
-        num_items: Items that there are.
+        attention_mask, input_ids: Mask and ids, as in `read_session`; labels after padding never count.
+        num_items: Number of items.
 
     Returns:
         Int64 of the shape of `labels`.
@@ -110,9 +111,9 @@ def next_item_loss(logits: torch.Tensor, labels: torch.Tensor, divergence: torch
     """Return the cross-entropy in nats, plus a divergence, the mean over the predictions that count; 0 without any.
 
     Args:
-        logits: (B, N) or (B, T, N).
-        labels: (B,) or (B, T) as `next_items` gives them.
-        divergence: Divergence of each prediction, of the shape of `labels`.
+        logits: (B, N) or (B, T, N) scores of N items.
+        labels: (B,) or (B, T) ids of the next items, as `next_items` returns them.
+        divergence: Divergence of each prediction, in the shape of `labels`, that is added to the loss; None: none.
     """
     counts = labels != IGNORED
     summed = F.cross_entropy(

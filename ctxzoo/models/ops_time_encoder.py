@@ -26,9 +26,9 @@ class LocalParameters(NamedTuple):
     Attributes:
         alpha: (..., A) curvature of the envelope, 0 or more, in 1 / unit^2.
         gamma: (..., A) growth of the envelope, in 1 / unit.
-        centre: (..., A) c, where the envelope of gamma = 0 is highest, in units.
-        frequencies: (..., A, M) omega in radians a unit.
-        weights: (..., A, M) w, 0 or more; their sum over a and m is 1.
+        centre: (..., A) centre c at which the envelope with gamma = 0 is highest, in units.
+        frequencies: (..., A, M) frequencies omega in radians per unit.
+        weights: (..., A, M) weights w, 0 or more; they sum to 1 over components and frequencies.
     """
 
     alpha: torch.Tensor
@@ -42,7 +42,7 @@ def reduced_angles(tau: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor
     """Return tau * frequencies less whole turns, in [-pi, pi]; the product and its reduction are float64.
 
     Args:
-        tau, frequencies: Tensors of shapes that broadcast.
+        tau, frequencies: Times and frequencies, tensors whose shapes broadcast.
 
     Returns:
         In the type of the frequencies, float32 at least.
@@ -62,9 +62,9 @@ def bochner_features(
     gap where a sine and its cosine have one frequency and one beta.
 
     Args:
-        tau: (B, L) float64.
-        sine_frequencies, cosine_frequencies: (D/2,).
-        beta: (D,).
+        tau: (B, L) relative times, float64.
+        sine_frequencies, cosine_frequencies: (D/2,) frequencies of the sines and of the cosines.
+        beta: (D,) weights beta of the features.
 
     Returns:
         (B, L, D).
@@ -80,10 +80,10 @@ def mercer_features(
     """Return b_d + sum_j W_dj sin(j tau / period_d) + W_d,J+j cos(j tau / period_d) (Xu et al. 2019).
 
     Args:
-        tau: (B, L) float64.
-        periods: (D,) in radians, as theirs: there is no 2 pi.
-        weights: (D, 2J), those of the sines first.
-        bias: (D,).
+        tau: (B, L) relative times, float64.
+        periods: (D,) periods, in radians, as in the authors' code: without a factor 2 pi.
+        weights: (D, 2J) weights of the harmonics, those of the sines first.
+        bias: (D,) bias of the features.
 
     Returns:
         (B, L, D).
@@ -100,8 +100,8 @@ def time2vec_features(tau: torch.Tensor, frequencies: torch.Tensor, phases: torc
     """Return one linear term, f_0 tau + p_0, and sines sin(f_d tau + p_d), d = 1..D-1 (Kazemi et al. 2019).
 
     Args:
-        tau: (B, L) float64.
-        frequencies, phases: (D,).
+        tau: (B, L) relative times, float64.
+        frequencies, phases: (D,) frequencies and phases of the features.
 
     Returns:
         (B, L, D).
@@ -116,8 +116,8 @@ def log_envelopes(tau: torch.Tensor, parameters: LocalParameters) -> torch.Tenso
     """Return gamma tau - alpha/2 (tau - c)^2, clipped to [-20, 5], in float64.
 
     Args:
-        tau: (...).
-        parameters: Tensors of shapes (..., A) that broadcast against tau with one dimension more.
+        tau: (...) relative times.
+        parameters: Parameters of the envelopes, tensors (..., A) that broadcast against tau with one dimension more.
 
     Returns:
         (..., A).
@@ -131,8 +131,8 @@ def lste_features(tau: torch.Tensor, parameters: LocalParameters) -> torch.Tenso
     """Return env_a(tau) sqrt(w_am) [cos(omega_am tau), sin(omega_am tau)] (time_encoding.md, 1.3).
 
     Args:
-        tau: (B, L) float64.
-        parameters: One set, or one for each row with leading dimensions (B, 1).
+        tau: (B, L) relative times, float64.
+        parameters: Parameters of the kernel: one set, or one for each row with leading dimensions (B, 1).
 
     Returns:
         (B, L, 2 A M).
@@ -154,10 +154,10 @@ def lste_kernel(
     may have a set, and times of its own.
 
     Args:
-        tau, sigma: Tensors of shapes that broadcast to (B, Q, K).
-        parameters: Parameters whose leading dimensions broadcast against it.
-        exact: Reduce angles in float64. Without, angles of up to 1e4 are off by 1e-3 at most, and it is several times
-            as fast.
+        tau, sigma: Relative times of queries and keys, whose shapes broadcast to (B, Q, K).
+        parameters: Parameters of the kernel, whose leading dimensions broadcast against (B, Q, K).
+        exact: Whether angles are reduced in float64. Otherwise angles up to 1e4 are off by 1e-3 at most, and the
+            function is several times as fast.
 
     Returns:
         (B, Q, K).
@@ -177,7 +177,7 @@ def lste_factors(
     clipped.
 
     Args:
-        tau, sigma, parameters: Arguments of `lste_kernel`.
+        tau, sigma, parameters: Relative times of queries and keys, and parameters, as in `lste_kernel`.
 
     Returns:
         (..., A) each.
@@ -205,7 +205,7 @@ def running_mean(vectors: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Return (B, L, E) the mean over the events up to each position and with it; 0 before the first.
 
     Args:
-        vectors: (B, L, E).
+        vectors: (B, L, E) vectors.
         mask: (B, L) booleans, True at events.
     """
     real = mask.unsqueeze(-1).to(vectors.dtype)
@@ -216,9 +216,10 @@ def time_scores(kernel: torch.Tensor, theta: torch.Tensor, combine: str) -> torc
     """Return what a time kernel adds to the scores of an attention, in nats (time_encoding.md, 1.5).
 
     Args:
-        kernel: K, (B, Q, K).
-        theta: (h,) one weight for each head, 0 or more.
-        combine: "kernel": theta K; "multiply": log(max(K, 0) + 1e-6), which multiplies the weight.
+        kernel: (B, Q, K) kernel of time.
+        theta: (h,) weight theta of the kernel in each head, 0 or more.
+        combine: How the kernel enters the scores: "kernel", theta K is added; "multiply", log(max(K, 0) + 1e-6) is
+            added, which multiplies the weight.
 
     Returns:
         (B, h, Q, K), or (B, 1, Q, K) for "multiply".
@@ -238,9 +239,9 @@ def check_timestamps(timestamps: torch.Tensor, mask: torch.Tensor, *, ordered: b
     float32 cannot hold them: at 1.33e9, seconds since 1970, neighbouring numbers are 128 s apart.
 
     Args:
-        timestamps: (B, L) float64 or integers, in any unit; what stands at padding counts for nothing.
+        timestamps: (B, L) times, float64 or integers, in any unit; values at padding are ignored.
         mask: (B, L) booleans, True at events.
-        ordered: Whether times must not fall along a row, as in a causal model.
+        ordered: Whether times must not fall along a row, as a causal model needs it.
 
     Raises:
         ValueError: another type or shape; an event whose time is no finite number, or is before that of the event
@@ -285,9 +286,9 @@ def reference_times(times: torch.Tensor, mask: torch.Tensor, reference: str) -> 
     """Return (B, 1) the time of the first or last event of each row; 0 for a row without events.
 
     Args:
-        times: (B, L) float64.
+        times: (B, L) times, float64.
         mask: (B, L) booleans, True at events.
-        reference: "first" or "last".
+        reference: Event from which times are measured, "first" or "last".
     """
     if not times.size(1):
         return times.new_zeros(len(times), 1)
@@ -302,9 +303,9 @@ def scaled_times(elapsed: torch.Tensor, unit: float, transform: str) -> torch.Te
     """Return elapsed times in a unit, float64, compressed where asked: sign(tau) log(1 + |tau|).
 
     Args:
-        elapsed: Any shape, float64.
-        unit: Unit, above 0.
-        transform: "none" or "log".
+        elapsed: Elapsed times of any shape, float64.
+        unit: Unit of the result, above 0, in the unit of the times.
+        transform: Transform of the times, "none" or "log".
     """
     tau = elapsed / unit
     return tau.sign() * tau.abs().log1p() if transform == "log" else tau
@@ -316,10 +317,10 @@ def relative_times(
     """Return tau = (t - t_ref) / unit (time_encoding.md, 1.1), (B, L) float64, 0 at padding.
 
     Args:
-        times, mask: Times and mask, as `check_timestamps` returns and takes them.
-        unit: Unit, above 0, in that of the times.
-        reference: Argument of `reference_times`.
-        transform: Argument of `scaled_times`.
+        times, mask: Times and mask of events, as `check_timestamps` returns and takes them.
+        unit: Unit of the result, above 0, in the unit of the times.
+        reference: Event from which times are measured, "first" or "last", as in `reference_times`.
+        transform: Transform of the times, "none" or "log", as in `scaled_times`.
     """
     tau = scaled_times(times - reference_times(times, mask, reference), unit, transform)
     return tau.masked_fill(~mask, 0.0)

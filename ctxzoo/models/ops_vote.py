@@ -53,8 +53,8 @@ def read_bills(
 
     Args:
         bag_of_words: (B, V) counts of words, floats of 0 or more.
-        bill_ids: (B,) of 0..num_bills - 1, or -1 for a bill that is new; None: all are.
-        vocab_size: Vocab size V.
+        bill_ids: (B,) ids of the bills, 0..num_bills - 1, or -1 for new ones; None: all are new.
+        vocab_size: Size V of the vocabulary.
         num_bills: Number of bills D.
 
     Returns:
@@ -101,9 +101,9 @@ def refuse_new_bills(bill_ids: torch.Tensor | None, ids: torch.Tensor, knows: st
     Where values are not read, see `unanswered`.
 
     Args:
-        bill_ids: Ids as the caller gave them; None: all are new.
-        ids: (B,) as `read_bills` returned them.
-        knows: What of the model knows the bills of its training alone, and what to do, for the message.
+        bill_ids: (B,) ids as the caller passed them; None: all are new.
+        ids: (B,) ids as `read_bills` returned them.
+        knows: Part of the model that exists for training bills only, and what to do, for the error message.
 
     Raises:
         ValueError: there is one.
@@ -122,9 +122,9 @@ def read_votes(name: str, votes: torch.Tensor | None, rows: int, num_legislators
     """Check votes (B, U): 1 for yea, 0 for nay, NaN where none is known.
 
     Args:
-        name: Name of the argument, for messages.
-        votes: Votes, or None.
-        rows: Rows B.
+        name: Name of the argument, for error messages.
+        votes: (B, U) votes, or None.
+        rows: Number B of bills in the batch.
         num_legislators: Number of legislators U.
 
     Raises:
@@ -154,8 +154,8 @@ def vote_log_likelihood(logits: torch.Tensor, labels: torch.Tensor) -> torch.Ten
     """Return the log-likelihood of each vote in nats, in float32 or wider, 0 where none is known.
 
     Args:
-        logits: Logits of a yea, of any shape.
-        labels: Votes of that shape: 1, 0 or NaN.
+        logits: Logits of a yea, a tensor of any shape.
+        labels: Votes, a tensor of the same shape: 1 yea, 0 nay, NaN unknown.
     """
     signs = signed_votes(labels)
     # ln p is logsigmoid(x) for yea and logsigmoid(-x) for nay; a sign of 0 takes the unknown away.

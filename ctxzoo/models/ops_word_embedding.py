@@ -18,7 +18,7 @@ def word_windows(ids: torch.Tensor, is_word: torch.Tensor, window: int) -> tuple
     """Return the words at the 2b positions around every word.
 
     Args:
-        ids: (B, n) words.
+        ids: (B, n) ids of words.
         is_word: Boolean (B, n), False at padding and at other positions that are context of no word.
         window: Half width b of the window.
 
@@ -37,8 +37,8 @@ def attention_weights(logits: torch.Tensor, present: torch.Tensor) -> torch.Tens
     """Return a, the softmax of the logits of a window over the words that are there; all 0 where there are none.
 
     Args:
-        logits: (..., 2b), e.
-        present: Boolean (..., 2b).
+        logits: (..., 2b) attention logits e of the context words.
+        present: Boolean (..., 2b), False where there is no context word.
 
     Returns:
         a (..., 2b).
@@ -64,9 +64,9 @@ def with_word2vec_gradient(context: torch.Tensor, words: torch.Tensor, present: 
     backward pass alone (Irsoy et al. 2021).
 
     Args:
-        context: (..., d), the mean.
-        words: (..., 2b, d).
-        present: Boolean (..., 2b).
+        context: (..., d) mean of the context words.
+        words: (..., 2b, d) vectors of the context words.
+        present: Boolean (..., 2b), False where there is no context word.
 
     Returns:
         (..., d).
@@ -81,9 +81,9 @@ def table_rows(table: torch.Tensor, *indices: torch.Tensor, sparse: bool = False
     torch's own look-up has sparse gradients for rows of a matrix alone; here a row may be given by several indices.
 
     Args:
-        table: (N_1, ..., N_k, ...).
-        indices: k tensors of integers whose shapes fit each other.
-        sparse: Whether the gradient is sparse, so that optimizers touch only the rows that were read; they must know
+        table: Table with k index dimensions in front, (N_1, ..., N_k, ...).
+        indices: Indices into the first k dimensions, k integer tensors whose shapes broadcast.
+        sparse: Whether the gradient is sparse, so that optimizers touch only rows that were read; they must support
             sparse gradients, as SGD without momentum, Adagrad and SparseAdam do.
 
     Returns:
@@ -115,9 +115,9 @@ def negative_sampling_loss(states: torch.Tensor, rows: torch.Tensor, kept: torch
     """Return -log sigma(O[t].c) - sum over the kept noise words of log sigma(-O[n].c), in nats.
 
     Args:
-        states: (..., M, F), c: M contexts that share the rows.
-        rows: (..., 1 + S, F): O[t] of the centre, then O[n] of the S noise words.
-        kept: Boolean (..., S), False at noise that does not count.
+        states: (..., M, F) contexts c, M of them with the same rows.
+        rows: (..., 1 + S, F) output vectors: O[t] of the centre, then O[n] of the S noise words.
+        kept: Boolean (..., S), False at noise words that do not count.
 
     Returns:
         (..., M), in float32 at least, also under mixed precision.

@@ -54,7 +54,7 @@ def masked_mean(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torc
 
     Args:
         x: (B, n, d) tokens.
-        mask: Boolean (B, n).
+        mask: Boolean (B, n), True at real tokens.
 
     Returns:
         (B, d), 0 for a text without tokens; and the weight of each token, (B, n), 1 / (their number).
@@ -68,7 +68,7 @@ def masked_max(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch
 
     Args:
         x: (B, n, d) tokens.
-        mask: Boolean (B, n).
+        mask: Boolean (B, n), True at real tokens.
 
     Returns:
         (B, d), 0 for a text without tokens; and the fraction of the features whose maximum each token gives, (B, n), 0
@@ -88,7 +88,7 @@ def classification_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Ten
     """Return the cross-entropy in nats, the mean over the batch.
 
     Args:
-        logits: (B, L).
+        logits: (B, L) scores of L classes.
         labels: (B,) classes, 0 to L - 1.
 
     Raises:
@@ -110,9 +110,9 @@ def token_classification_loss(
     """Return the cross-entropy in nats, the mean over the words of a batch that count; 0 where none does.
 
     Args:
-        logits: (B, n, L).
+        logits: (B, n, L) scores of L labels at each step.
         labels: (B, n) classes, 0 to L - 1, or `IGNORED`.
-        mask: (B, n), 0 at padding, which does not count whatever its labels are; None: no padding.
+        mask: (B, n) mask, 0 at padding, whose labels are ignored; None: no padding.
 
     Raises:
         ValueError: labels of another shape or type, or other numbers (read on the CPU only: on a device it would wait
@@ -140,8 +140,8 @@ def next_word_loss(logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tenso
     """Return the cross-entropy in nats of what stands at the next position, the mean; and how often there is such.
 
     Args:
-        logits: (B, n, V) scores at each position.
-        labels: (B, n) what stands at each, or `IGNORED`.
+        logits: (B, n, V) scores of V words at each position.
+        labels: (B, n) ids of the words at each position, or `IGNORED`.
         mask: Boolean (B, n), True at real positions.
 
     Returns:

@@ -222,11 +222,11 @@ class WindowScores(NamedTuple):
     """The scores that a model gives one window, from `span_log_probabilities`.
 
     Attributes:
-        start, end: (1 + n,) log-probabilities that the answer starts and ends there: first the extra token, which
-            stands for no answer, then the n words of the window.
-        no_answer: Scalar.
-        log_mass: Scalar, log of the sum over all pairs of exp(start logit + end logit).
-        first_word: The window's first word, counted in the context.
+        start, end: (1 + n,) log-probabilities of the answer's first and last word: first the extra token, which stands
+            for "no answer", then the n words of the window.
+        no_answer: Log-probability of "no answer", a scalar.
+        log_mass: Logarithm of the sum over all spans of exp(start logit + end logit), a scalar.
+        first_word: Index in the context of the window's first word.
     """
 
     start: torch.Tensor
@@ -250,7 +250,7 @@ def merge_windows(
     Args:
         windows: Scores of the windows, in the order of the text.
         max_length: Longest span in words.
-        refusable: Whether "no answer" has a meaning.
+        refusable: Whether the model may answer "no answer".
 
     Returns:
         (words, max_length) log-probability of the span of k + 1 words from word i at [i, k], -inf where there is none;

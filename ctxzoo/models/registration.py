@@ -22,10 +22,10 @@ class Architecture:
     Attributes:
         name: Short name, the model type without its prefix ("bidaf").
         config_class: Class of its configuration.
-        model_classes: Map from the name of an Auto class to a model class, e.g. {"AutoModel": BidafModel}; a head for
-            which transformers has no Auto class stands under its own name.
+        model_classes: Name of an Auto class to a model class, such as {"AutoModel": BidafModel}; a head for which
+            transformers has no Auto class has its own name as the key.
         tokenizer_class: Class of the tokenizer that is saved beside its checkpoints; None: there is no tokenizer.
-        pipeline_classes: Map from a task to the class of the pipeline that is saved in its checkpoints.
+        pipeline_classes: Name of a pipeline task to the class of the pipeline, whose code is saved in checkpoints.
     """
 
     name: str
@@ -81,11 +81,11 @@ def register(
 
     Args:
         config_class: Class of the configuration, with its `model_type`.
-        load: Function that returns base model and heads by the name of their Auto class, e.g.
-            {"AutoModel": BidafModel}; a model for which transformers has no Auto class by the name of its own class.
+        load: Function that returns base model and heads by the names of their Auto classes, such as {"AutoModel":
+            BidafModel}; a model for which transformers has no Auto class by its own name.
         tokenizer: Class of the tokenizer that is saved beside checkpoints; default: none.
-        load_pipelines: Function that returns a map from a task to a pipeline class, whose `auto_model` names the head
-            it runs; checkpoints of that head carry its code. Default: there is no pipeline.
+        load_pipelines: Function that returns pipeline classes by task; the `auto_model` of each names the head that it
+            runs, whose checkpoints carry its code. Default: no pipeline.
 
     Raises:
         ValueError: the model type lacks the prefix "ctxzoo_"; when loading, there is no model, a name is neither an
@@ -109,8 +109,8 @@ def register_old(model_type: str, current_fields: Callable[[Mapping[str, Any]], 
     """Have the Auto classes read configurations of a model type of an earlier version.
 
     Args:
-        model_type: Name that config.json files have.
-        current_fields: Function that returns the fields of such a file in the names of today.
+        model_type: Model type in config.json files of earlier versions.
+        current_fields: Function that returns the fields of such a file under their present names.
     """
 
     def current(fields: Mapping[str, Any]) -> dict[str, Any]:

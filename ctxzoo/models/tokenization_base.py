@@ -34,9 +34,9 @@ class UnpaddedBatch:
     """A batch of encoded texts before padding.
 
     Attributes:
-        columns: A map from name to a list with one entry for each row.
-        single: Whether the caller gave one text and, without tensors, gets its entries bare, not lists of one.
-        encodings: Encodings of the backend, where their words are the ids of the rows; otherwise empty.
+        columns: Name of each column to a list with one entry per row.
+        single: Whether the caller passed one text, whose entries are then returned bare where no tensors are asked for.
+        encodings: Encodings of the tokenizers library, where their ids are those of the rows; otherwise empty.
     """
 
     columns: dict[str, list[Any]]

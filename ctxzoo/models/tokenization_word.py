@@ -309,16 +309,18 @@ def build_word_tokenizer(
     """Return a tokenizer with the given words.
 
     Args:
-        words: `words[0]` gets id 1, or 2 with `keep_unknown` or `mask_token`; id 0 is "[PAD]".
-        lower_case: Lower-case texts; offsets still belong to the text as given.
-        fold_digits: Every digit becomes 0, so that numbers of one length are one word.
-        keep_unknown: Other words get id 1, "[UNK]"; without it they are removed.
-        cutter: "whitespace", or "english" for the rules of `english_pre_tokenizer`.
-        mask_token: "[MASK]" in a text has the id 1, for models that predict words.
-        ngram_buckets: Ids that n-grams share, after those of the words.
-        ngram_order: Words in the longest n-gram; 1: none.
-        char_ngrams: Fewest and most characters of a character n-gram, as fastText's minn and maxn; None: none.
-        char_ngram_buckets: Ids that character n-grams have for themselves; 0: they share the others.
+        words: Words of the vocabulary in the order of their ids; `words[0]` has id 1, or 2 with `keep_unknown` or
+            `mask_token`; id 0 is "[PAD]".
+        lower_case: Whether texts are lower-cased; offsets still refer to the original text.
+        fold_digits: Whether every digit is replaced by 0, so that numbers of one length are one word.
+        keep_unknown: Whether unknown words get id 1, "[UNK]"; otherwise they are removed.
+        cutter: Pre-tokenizer: "whitespace", or "english" for the rules of `english_pre_tokenizer`.
+        mask_token: Whether "[MASK]" in a text has the id 1, for models that predict words.
+        ngram_buckets: Number of ids that hashed n-grams share, after those of the words.
+        ngram_order: Number of words in the longest n-gram; 1: no n-grams.
+        char_ngrams: Smallest and largest number of characters of a character n-gram, as minn and maxn of fastText;
+            None: none.
+        char_ngram_buckets: Number of ids for character n-grams alone; 0: they share those of the other n-grams.
         kwargs: Arguments of the tokenizer class, for example `model_max_length`.
 
     Raises:

@@ -142,8 +142,8 @@ class WordCharTokenizer(ZooTokenizer):
 
         Args:
             encoded_inputs: One encoding, a batch of them, or a list of encodings (as a collator gets).
-            padding: True pads contexts to the longest context, "max_length" to `max_length`, and both pad questions to
-                the longest question; False pads neither.
+            padding: Padding of the contexts: True to the longest context, "max_length" to `max_length`, and in both
+                cases questions to the longest question; False: none.
 
         Raises:
             ValueError: another side than right, or no input_ids.
@@ -319,10 +319,12 @@ def build_word_char_tokenizer(
     """Return a tokenizer with the given words.
 
     Args:
-        words: `words[0]` gets id 2; ids 0 and 1 are "[PAD]" and "[UNK]".
-        characters: `characters[0]` gets id 2; None: the tokenizer gives no characters.
-        max_word_length: Characters to which words are cut.
-        word_features: Whether pairs come with word features.
+        words: Words of the vocabulary in the order of their ids; `words[0]` has id 2; ids 0 and 1 are "[PAD]" and
+            "[UNK]".
+        characters: Characters in the order of their ids; `characters[0]` has id 2; None: the tokenizer returns no
+            characters.
+        max_word_length: Number of characters to which words are cut.
+        word_features: Whether encoded pairs have word features.
         kwargs: Arguments of the tokenizer class, for example `model_max_length`.
 
     Raises:

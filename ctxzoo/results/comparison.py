@@ -93,8 +93,9 @@ def paired_test(first: Mapping[Place, float], second: Mapping[Place, float], tes
     are equal, p is 1 if they are 0, else 0.
 
     Args:
-        first, second: Score of each model by fold, under any key that both use, for instance (seed, fold).
-        test_to_train: n_test / n_train, rows scored to rows trained on; 1 / (k - 1) for the test part of k folds.
+        first, second: Scores of the two models by fold, under any keys that both use, for instance (seed, fold).
+        test_to_train: Ratio of the number of scored rows to the number of training rows, n_test / n_train; 1 / (k - 1)
+            for the test part of k folds.
 
     Raises:
         ValueError: the models were scored on different folds, or on fewer than two; `test_to_train` not above 0.

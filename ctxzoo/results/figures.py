@@ -116,11 +116,11 @@ def word_grid(
     """Draw fractions as shades with their percentages.
 
     Args:
-        fractions: (rows, n); NaN leaves a cell empty.
-        words: n words.
-        rows: The name of each row.
-        row_title, note: What the rows and the percentages are.
-        title: Printed as it is, above the picture.
+        fractions: (rows, n) values between 0 and 1; NaN leaves a cell empty.
+        words: Words above the n columns.
+        rows: Names of the rows.
+        row_title, note: Description of the rows, and of the percentages.
+        title: Title above the picture, printed literally.
 
     Raises:
         ValueError: shapes, words and rows disagree, or there is no word.

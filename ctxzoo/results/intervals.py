@@ -15,9 +15,9 @@ def score_interval(run: RunResult, metric: str, rows: int | None = None) -> tupl
     It is one over articles where the run keeps their right answers, else Wilson's over test rows.
 
     Args:
-        run: Results with the score on the split that they report.
+        run: Results with the score, on the split that they report.
         metric: Name of a score that counts right rows, such as accuracy or exact.
-        rows: Number of rows of the split, where the run does not tell it; None: not known.
+        rows: Number of rows of the split, where the results do not say it; None: unknown.
 
     Returns:
         Lower end, upper end, and words such as "2,189 test rows"; None where the number of rows is not known, and of
@@ -44,7 +44,7 @@ def clustered_interval(right: Sequence[float], total: Sequence[float]) -> tuple[
     section 6.3), taken as Student's t with one degree of freedom less than there are clusters.
 
     Args:
-        right, total: What counts, and all, in each of two clusters or more.
+        right, total: Number of right cases, and of all, in each of two or more clusters.
     """
     clusters, fraction = len(total), sum(right) / sum(total)
     squares = sum((one - fraction * of) ** 2 for one, of in zip(right, total, strict=True))

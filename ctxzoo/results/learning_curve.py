@@ -29,10 +29,10 @@ def scores_by_epoch(metrics_csv: str | Path, names: Sequence[str], split: str = 
     """Return the scores of a split after each epoch, as a results file holds them.
 
     Args:
-        metrics_csv: log of the training; a later row of the same epoch counts.
-        names: Names of the scores, as ``f1``; those the log does not have, and values that are not finite, are left
+        metrics_csv: Log of the training, a CSV file; of several rows of an epoch the last counts.
+        names: Names of the scores, such as ``f1``; scores that the log lacks, and values that are not finite, are left
             out.
-        split: Split on which they were measured.
+        split: Split on which the scores were measured.
 
     Returns:
         Values by ``split/epoch<number>/name``; the first epoch is number 1.
@@ -64,10 +64,11 @@ def plot_learning_curves(metrics_csv: str | Path, out: str | Path, scores: Mappi
     """Draw loss (left) and scores of validation (right) over the training steps.
 
     Args:
-        metrics_csv: The ``metrics.csv`` of Lightning's ``CSVLogger``; cells may be empty. Read are ``step``,
-            ``train/loss``, ``validation/nll`` and the scores.
+        metrics_csv: File ``metrics.csv`` of Lightning's ``CSVLogger``; cells may be empty. ``step``, ``train/loss``,
+            ``validation/nll`` and the scores are read.
         out: The PNG file to write.
-        scores: One or two scores in percent with their names for readers, as ``{"f1": "F1"}`` for ``validation/f1``.
+        scores: One or two scores in percent, each with the name for readers, such as ``{"f1": "F1"}`` for
+            ``validation/f1``.
 
     Raises:
         ValueError: the file has none of these columns with a number, or ``out`` is not a PNG file.

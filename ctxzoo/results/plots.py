@@ -23,10 +23,10 @@ def plot_scores_by(
     """Draw a line for each row: the mean score against a size of the model, with a bar of one deviation.
 
     Args:
-        rows: Name of the row -> size -> scores of the runs, in percent.
+        rows: Name of each row to scores of its runs in percent, by size.
         out: The PNG file to write.
-        axis: What the size is, as "number of steps K".
-        runs: What the mean is over, as "folds".
+        axis: Label of the horizontal axis, such as "number of steps K".
+        runs: Plural noun for what the mean is taken over, such as "folds".
         score: Name of the score.
 
     Raises:

@@ -10,9 +10,9 @@ def print_titled(title: str, table: Table, console: Console | None = None) -> No
     """Print a table below its title, which stays on one line however narrow the table is.
 
     Args:
-        title: Plain text, never markup.
+        title: Title in plain text, without markup.
         table: Rows and columns, without a title of its own.
-        console: Where both are printed; default: the standard output.
+        console: Console to print on; default: standard output.
     """
     console = console or Console()
     console.print(title, style="italic", soft_wrap=True, markup=False, highlight=False)

@@ -42,31 +42,32 @@ class RunResult:
     """The result of one run of a recipe, with all that is needed to judge or repeat it.
 
     Attributes:
-        schema: Version of this format.
-        recipe: Name of the script without its ending, as ``squad_bidaf``.
-        architecture: Name, as ``bidaf``.
-        variant: Named configuration of the architecture, as ``learned_char7``.
-        dataset: Hub id, as ``ctxzoo-data/squad_v1_mini``.
-        split: The split reported; ``metrics`` may hold others too, each name starting with its split.
+        schema: Version of the file format.
+        recipe: Name of the script without its suffix, such as ``squad_bidaf``.
+        architecture: Name of the architecture, such as ``bidaf``.
+        variant: Name of the architecture's variant, such as ``learned_char7``.
+        dataset: Hub id of the dataset, such as ``ctxzoo-data/squad_v1_mini``.
+        split: Name of the split that is reported; ``metrics`` may hold other splits too, by the first part of the
+            names.
         fold: Number of the fold in cross-validation, else None.
         seed: Seed of the run.
-        metrics: Numbers by ``split/name``, percentages from 0 to 100; those after single epochs of a training by
-            ``split/epoch3/name``, of which a file holds `LARGEST_CURVE` at most, see `thin_curves`.
-        settings: The options of the run (epochs, batch size, …), plain JSON.
-        parameters: ``trainable`` and ``total`` numbers of parameters.
+        metrics: Scores by ``split/name``, percentages from 0 to 100; those after single epochs by
+            ``split/epoch3/name``, at most `LARGEST_CURVE` of them, see `thin_curves`.
+        settings: Options of the run (epochs, batch size, …), plain JSON.
+        parameters: Numbers of parameters, ``trainable`` and ``total``.
         command: Shell command that repeats the run (see ``environment.command_line``).
-        commit: Commit, as ``environment.git_commit`` gives it.
-        data: ``source`` of the rows and a ``fingerprint`` of their content.
-        hardware: Hardware, as ``environment.hardware`` gives it.
-        versions: Versions, as ``environment.versions`` gives them.
-        wall_seconds: Duration of the run.
-        peak_memory_mb: Memory, as ``environment.peak_memory_mb`` gives it.
-        created: End of the run, ISO 8601 in UTC.
-        tag: What distinguishes the run from others of its variant with different settings, as ``k5``; may be empty.
-        per_example: Numbers of each example of a split, by ``split/name``, in the order of its rows, where a table
-            counts over some of them. Empty where none are kept; files leave it out then.
-        reading: What was done with odd data to how many parts, see ``ReadingNotes.counts``. Empty where nothing was;
-            files leave it out then.
+        commit: Commit of the code, from ``environment.git_commit``.
+        data: Data of the run: ``source`` of the rows and a ``fingerprint`` of their content.
+        hardware: Description of the hardware, from ``environment.hardware``.
+        versions: Versions of the libraries, from ``environment.versions``.
+        wall_seconds: Duration of the run in seconds.
+        peak_memory_mb: Largest memory of the process in MB, from ``environment.peak_memory_mb``.
+        created: Time at which the run ended, ISO 8601 in UTC.
+        tag: Short name that tells runs of a variant with different settings apart, such as ``k5``; may be empty.
+        per_example: Numbers for each example of a split, by ``split/name`` in the order of its rows, for tables over
+            subsets. Empty where none are stored; files then leave it out.
+        reading: Number of odd files, rows and documents by what was done to them, see ``ReadingNotes.counts``. Empty
+            where there were none; files then leave it out.
     """
 
     schema: int = SCHEMA
@@ -189,10 +190,10 @@ def finished_result(
     """Return the results of a run if its file is there and has these settings, else None; raises as `read_result`.
 
     Args:
-        path: Name of the file.
-        settings: What decides the result.
-        defaults: What stands for settings that the file lacks; default: nothing does.
-        implied: What else the file may tell, with the values that are the same; default: nothing.
+        path: Path of the results file.
+        settings: Settings that the file must have for its run to count as the same.
+        defaults: Values of settings that the file does not contain; default: none.
+        implied: Further settings that the file may contain, with the values that make no difference; default: none.
     """
     if not Path(path).exists():
         return None

@@ -20,8 +20,8 @@ def compare_seeds(first: Sequence[RunResult], second: Sequence[RunResult], metri
     Where all runs of each model have one score, p is 1 if these are equal, else 0.
 
     Args:
-        first, second: A run for each seed, two or more.
-        metric: Name of the score.
+        first, second: Results of each model, one for each seed, two or more.
+        metric: Name of the score to compare.
 
     Raises:
         ValueError: A model has fewer than two runs.
@@ -39,8 +39,8 @@ def seeds_cell(first: Sequence[RunResult], second: Sequence[RunResult], metric: 
     """Write ``-0.20 (p = 0.031)``, ``-0.20 (one seed)`` without a test, a dash where the data are not the same.
 
     Args:
-        first, second, metric: Arguments of `compare_seeds`.
-        digits: Digits of the difference behind the point.
+        first, second, metric: Results of both models and name of the score, as in `compare_seeds`.
+        digits: Number of decimals of the difference.
     """
     data = {(run.dataset, run.data["fingerprint"]) for run in (*first, *second)}
     if not first or not second or len(data) > 1:

@@ -40,7 +40,7 @@ def format_changes(pairs: Mapping[str, tuple[RunResult, RunResult]]) -> str:
     """Write `` (name value, …; for COLUMN: name value, …)``: the settings of the first runs that the second lack.
 
     Args:
-        pairs: Pairs by the column of a row that they stand in. What all have in common comes first.
+        pairs: Pairs of a setting and its value by column of the row; settings that all columns share come first.
     """
     noted = {column: _changes(ours, plain) for column, (ours, plain) in pairs.items()}
     shared = [note for note in next(iter(noted.values()), []) if all(note in notes for notes in noted.values())]
@@ -103,8 +103,8 @@ def markdown_table(headings: Sequence[str], rows: Sequence[Sequence[str]], left:
     Args:
         headings: Headings of the columns, from left to right.
         rows: Cells of each row, at most one for each column.
-        left: The first columns, as many as this, are flush left, the others flush right.
-        bar: What stands for "|" in cells.
+        left: Number of first columns that are aligned left; the others are aligned right.
+        bar: Text that replaces "|" in cells.
     """
     lines = [headings, ["---"] * left + ["---:"] * (len(headings) - left)]
     lines += [[*row, *[""] * (len(headings) - len(row))] for row in rows]
@@ -188,7 +188,7 @@ def best_epoch(run: RunResult, score: str, *, higher: bool) -> float | None:
     Args:
         run: Results of a training.
         score: Name of the score without the split.
-        higher: Whether a higher one is better.
+        higher: Whether higher scores are better.
     """
     ends = f"/{score}"
     by_epoch = {

@@ -22,10 +22,10 @@ class Baseline:
     """A simple model whose scores stand beside those of a trained one.
 
     Attributes:
-        run: Fits and scores it, on the rows of the trained one.
-        name: What it is called, with its article.
-        description: What it is, and which rows it is fitted on.
-        notice: Line that is printed before it is fitted, where that may take long; empty: none.
+        run: Function that fits the baseline on the model's training rows and scores it.
+        name: Name of the baseline, with its article.
+        description: Description of the baseline, and of the rows that it is fitted on.
+        notice: Line that is printed before a long fit; empty: none.
     """
 
     run: Run
@@ -42,8 +42,8 @@ def beside(kind: type[AnyCounted], problem: Problem, experiment: Experiment, var
     Args:
         kind: What counts.
         problem: Problem of the experiment.
-        experiment: What is trained.
-        variant: What is counted.
+        experiment: Experiment that describes the model's training.
+        variant: Name of the baseline's variant.
     """
     has_start = kind.goes_on and experiment.start.init_from is not None
     parts = {"continued": has_start, "tiny": kind.tiny_rows is not None and experiment.trainer.tiny}
@@ -58,8 +58,8 @@ def lines_beside(problem: Problem, experiment: Experiment, result: RunResult) ->
 
     Args:
         problem: Problem of the experiment.
-        experiment: What was trained; with `resume` a baseline that is finished is not fitted again.
-        result: Its results, which the lines compare with.
+        experiment: Experiment of the training; with `resume` a baseline with results is not fitted again.
+        result: Results of the training, with which the lines compare the baselines.
     """
     from ctxzoo.runs.run import execute
 

@@ -49,7 +49,7 @@ class UnknownOptionsError(ValueError):
     """Something was typed that is no option, nor the value of one.
 
     Args:
-        options: What was typed.
+        options: Words that the user typed.
     """
 
     def __init__(self, options: Sequence[str]) -> None:
@@ -62,9 +62,9 @@ class CommandLine:
     """What was typed.
 
     Attributes:
-        experiment: Experiment with all that was typed.
-        several: Name to value of what is no part of an experiment, such as lists of seeds.
-        typed: Names of what was typed, or stands in a YAML file.
+        experiment: Experiment with all options that the user typed.
+        several: Values of options that are not part of an experiment, such as lists of seeds, by name.
+        typed: Names of the options that the user typed or that stand in a YAML file.
     """
 
     experiment: Experiment
@@ -95,9 +95,9 @@ class GroupParser:
     """Reads a command line whose options are the values of groups.
 
     Args:
-        groups: Name to a group with the defaults, or to its class, whose defaults count.
-        lists: Name of what stands in no group, and takes the place of a value of that name, to type, default and text.
-        short: Further short names of values, such as data for dataset.
+        groups: Name of each group of options to a dataclass with its defaults, or to its class.
+        lists: Options outside the groups, which replace a value of that name: name to type, default and help text.
+        short: Further short names of options, such as "data" for dataset.
         alone: Name to what it is where nothing is typed behind it.
         needed: Names that must be typed.
         hidden: Names of values that are no options.

@@ -65,7 +65,7 @@ class CountedRun(Run):
 
         Args:
             experiment: What is trained on that data, or could be.
-            variant: What is counted.
+            variant: Name of the baseline's variant.
         """
         kept = ("dataset", "rows", "named", *cls.reads, *cls.columns)
         return replace(

@@ -211,7 +211,7 @@ class Problem(ABC):
         """Return the LightningModule with its model as it starts.
 
         Args:
-            experiment: What is trained.
+            experiment: Experiment that describes the model's training.
             data: DataModule after `setup`.
             processes: Number of those that train together.
         """

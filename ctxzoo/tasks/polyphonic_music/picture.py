@@ -33,7 +33,7 @@ def draw_roll(prompt: Roll, continuation: Roll, out: str | Path, *, title: str |
         prompt: (T, 88).
         continuation: (n, 88); T + n must be 1 or more.
         out: The PNG file to write.
-        title: Printed as it is, above the picture.
+        title: Title above the picture, printed literally.
 
     Raises:
         ValueError: no step; the name of the file does not end in .png.
@@ -75,7 +75,7 @@ def draw_prediction(
         roll: (T, 88), the piece with its first step.
         probabilities: (T - 1, 88), see `predict_roll`.
         out: The PNG file to write.
-        title: Printed as it is, above the picture.
+        title: Title above the picture, printed literally.
 
     Raises:
         ValueError: shapes that do not fit; the name of the file does not end in .png.
@@ -176,7 +176,7 @@ def draw_gate_densities(draws: Mapping[str, NDArray[np.float32]], out: str | Pat
     Args:
         draws: Name -> (N, 2), see `gate_draws`; for instance before training and after.
         out: The PNG file to write.
-        title: Printed as it is, above the picture.
+        title: Title above the picture, printed literally.
 
     Raises:
         ValueError: no draws; the name of the file does not end in .png.

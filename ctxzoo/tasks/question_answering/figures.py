@@ -34,7 +34,7 @@ def plot_similarity(
         context_words: C words.
         question_words: Q words.
         out: The PNG file to write.
-        title: Printed as it is, above the picture.
+        title: Title above the picture, printed literally.
         highlight: First and last context word of the predicted answer. The picture shows at most 40 context words, in
             whose middle the answer stands; without it, the first 40.
 

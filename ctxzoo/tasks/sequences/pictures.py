@@ -53,7 +53,7 @@ def draw_drift(
     Args:
         model, history: Arguments of `drift_gates`.
         out: File to write.
-        title: Printed as it is, above the picture.
+        title: Title above the picture, printed literally.
 
     Raises:
         ImportError: matplotlib is missing.
@@ -149,7 +149,7 @@ def draw_time_kernel(
     Args:
         model, history, timestamps: Arguments of `time_kernel`.
         out: File to write.
-        title: Printed as it is, above the picture.
+        title: Title above the picture, printed literally.
 
     Raises:
         ImportError: matplotlib is missing.

@@ -29,8 +29,8 @@ def recommend(
         checkpoint: Folder or Hub id, or a model, whose method `recommend` does the same.
         history: Names of items in the order of time, as in the data of the training: the whole number 10 and the text
             "10" are the item called "10". The last ones are read, as many as predictions of the training saw at most.
-        k: Number of items; default: 10, or all that can be recommended where they are fewer.
-        only_new: Whether to leave out the items of the whole history.
+        k: Number of recommended items; default: 10, or all where there are fewer.
+        only_new: Whether to leave out all items of the history.
 
     Returns:
         (name, probability) of each.
@@ -59,7 +59,7 @@ def next_events(
         history: Names of events in the order of time, as those of items in `recommend`.
         timestamps: A number for each, in the unit of the training data, or a date or time where those were dates; see
             `ctxzoo.tasks.sequences.reader.seconds_of`.
-        k: Number of events; default: 10, or all where there are fewer.
+        k: Number of events to return; default: 10, or all where there are fewer.
 
     Returns:
         (name, probability) of each.

@@ -299,7 +299,7 @@ def with_word2vec(experiment: Experiment, *, word2vec: bool = True) -> Experimen
     """Return the experiment with vectors of word2vec as wide as the model's, or without any.
 
     Args:
-        experiment: What is trained.
+        experiment: Experiment that describes the model's training.
         word2vec: Whether vectors are trained on the texts where none are given.
     """
     start: Any = experiment.start
@@ -314,7 +314,7 @@ def as_baseline(experiment: Experiment, variant: str, row: str, values: Mapping[
     """Return the experiment with a variant of the text baseline.
 
     Args:
-        experiment: What is trained.
+        experiment: Experiment that describes the model's training.
         variant, row: Variant, and its name in results.
         values: Values of the model, over which those of the variant win.
         last: Values that win over those of the variant.

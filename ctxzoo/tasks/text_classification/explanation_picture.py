@@ -176,7 +176,7 @@ def plot_token_weights(weights: NDArray[Any], words: Sequence[str], out: str | P
 
     Args:
         weights: (rows, n), fractions of a row's attention; of a step, the mean over features.
-        words: n words.
+        words: Words above the n columns.
         out: PNG file to write.
         title: Title, printed as it is above the picture.
 

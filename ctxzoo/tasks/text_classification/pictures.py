@@ -121,7 +121,7 @@ def draw_word_kernels(kernels: WordKernels, out: str | Path, *, title: str | Non
     Args:
         kernels: Kernels of a text.
         out: The PNG file to write.
-        title: Printed as it is, above the picture.
+        title: Title above the picture, printed literally.
 
     Raises:
         ValueError: the name of the file does not end in .png.
@@ -151,7 +151,7 @@ def draw_kernel_density(density: KernelDensity, out: str | Path, *, title: str |
     Args:
         density: Density of a text.
         out: The PNG file to write.
-        title: Printed as it is, above the picture.
+        title: Title above the picture, printed literally.
 
     Raises:
         ValueError: the name of the file does not end in .png.
@@ -272,7 +272,7 @@ def draw_word_gates(gates: WordGates, out: str | Path, *, title: str | None = No
     Args:
         gates: Gates of a text.
         out: The PNG file to write.
-        title: Printed as it is, above the picture.
+        title: Title above the picture, printed literally.
 
     Raises:
         ValueError: the name of the file does not end in .png.

@@ -43,7 +43,7 @@ def predict_votes(
 
     Args:
         checkpoint: Folder or Hub id, or a model, whose method `predict_votes` does the same.
-        text: What the bill says. A model that reads new bills needs it of a bill of its training too.
+        text: Text of the bill. A model that reads new bills needs it for training bills too.
         bill: The name of one of the training, where 10 and "10" are one name; -1: it is new.
         known: The votes on it that are known, name of a legislator to 1 yea or 0 nay, or booleans; default: none. What
             a model with a trust network says is much better with them; the own vote of a legislator is not read.

@@ -123,7 +123,7 @@ def plot_word_attention(
         attention: Attention of a sentence.
         centres: Positions of the words that are predicted.
         out: The PNG file to write.
-        title: Printed as it is, above the picture.
+        title: Title above the picture, printed literally.
 
     Raises:
         ValueError: no centre, or one that is no position in the sentence.
