@@ -46,7 +46,7 @@ def main(
         dataset: Datasets: badges, movielens_100k, sample; or any other.
         encodings: Encodings of time, as `ctxzoo info time_encoder` names its variants.
         floors: Counted baselines, pop and markov; none: only encodings.
-        seeds: Seeds of all that is drawn.
+        seeds: Seeds of all random draws; each gives a run of its own.
     """
     counted = [floor for floor in floors if floor != "none"]
     runs: dict[str, list[Run]] = {}

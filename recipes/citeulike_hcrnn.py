@@ -46,7 +46,7 @@ def main(
         experiment: What all have in common.
         dataset: Datasets: citeulike, movielens_1m, lastfm, movielens_100k, sample; or any other.
         models: Models: hcrnn1, hcrnn2, hcrnn3, hcrnn3_bi.
-        seeds: Seeds of all that is drawn.
+        seeds: Seeds of all random draws; each gives a run of its own.
     """
     rows = [
         (f"{name}, {model}", experiment.changed(dataset=SESSION_DATASETS.get(name, name), variant=model))

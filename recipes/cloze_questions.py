@@ -42,10 +42,10 @@ class Settings(Args):
     Args:
         dataset: Hub id or folder with columns title and text; rows of one article follow each other.
         held_out: Questions that the reader will be tested on.
-        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
         min_overlap: Nats that sentence and context share at least.
         questions: Questions that are drawn of a split; 0: all are kept.
-        seed: Seed of what is drawn.
+        seed: Seed of all random draws.
         output_dir: Folder of the questions.
     """
 

@@ -50,7 +50,7 @@ def main(
         experiment: What all have in common.
         dataset: Datasets, see above.
         encoder: Hub id or folder of the encoder.
-        seeds: Seeds of all that is drawn.
+        seeds: Seeds of all random draws; each gives a run of its own.
     """
     refuse_missing_path(encoder, "model")
     architecture = AutoConfig.from_pretrained(encoder).model_type

@@ -54,7 +54,7 @@ def main(
         experiment: What all have in common.
         dataset: Datasets, see above.
         attentions: Attentions: dot, or a feature map.
-        seeds: Seeds of all that is drawn.
+        seeds: Seeds of all random draws; each gives a run of its own.
         word2vec: Whether words start from word2vec on the training documents.
     """
     on_data = {name: with_word2vec(on_documents(experiment, name), word2vec=word2vec) for name in dataset}

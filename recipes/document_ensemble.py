@@ -45,9 +45,9 @@ class Settings(Args):
         name: Name that the runs were given.
         seeds: Seeds of the runs.
         batch_size: Documents of a step.
-        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
         runs_dir: Folder of the runs.
-        results_dir: Folder of results files.
+        results_dir: Folder of results files, one JSON file for each run.
         score: Split that is scored; validation: test is left alone.
         progress: Whether progress bars are shown.
     """

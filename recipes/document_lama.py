@@ -62,7 +62,7 @@ def main(
         experiment: What all have in common.
         dataset: Datasets, see above.
         models: Models, of LAMA and of the paper's baselines.
-        seeds: Seeds of all that is drawn.
+        seeds: Seeds of all random draws; each gives a run of its own.
         learning_rate: Peak learning rate; null: that of the model.
         word2vec: Whether words start from word2vec on the training documents.
     """

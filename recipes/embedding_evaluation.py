@@ -69,11 +69,11 @@ class Settings(Args):
         restarts: Restarts of POS induction.
         evaluation_seed: Seed of what an evaluation draws.
         threads: Restarts or taggers at once; 0: one for each core.
-        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
         resume: Whether finished evaluations are kept.
         tiny: Whether there are two restarts and a small tagger on a few batches: does it run?
         output_dir: Folder of taggers, and of the locks of evaluations.
-        results_dir: Folder of results files.
+        results_dir: Folder of results files, one JSON file for each run.
     """
 
     vectors: tuple[str, ...] = ()

@@ -260,16 +260,16 @@ class Settings(Args):
         probes: Tasks: copy, recall, marked_product.
         attentions: Attentions; none: those of each task.
         lengths: Lengths of copy and recall: keys, values and questions need eight steps.
-        seeds: Seeds of all that is drawn.
+        seeds: Seeds of all random draws; each gives a run of its own.
         steps: Steps of training.
         batch_size: Sequences of a step.
-        learning_rate: Peak learning rate.
+        learning_rate: Peak learning rate of the optimizer, above 0.
         width: Numbers of a step of a sequence.
         test_size: Sequences that are scored.
         tiny: Whether there are a few steps only: does it run?
         resume: Whether finished runs are kept.
         output_dir: Folder of the locks of runs.
-        results_dir: Folder of results files.
+        results_dir: Folder of results files, one JSON file for each run.
     """
 
     dataset: Literal["sample"] = "sample"

@@ -42,7 +42,7 @@ def main(
         experiment: What all have in common.
         dataset: Datasets: jsb_chorales, nottingham, muse_data, piano_midi, sample; or any other.
         cells: Cells, as `ctxzoo info beta_lstm` names its variants; or bibeta5_prior.
-        seeds: Seeds of all that is drawn.
+        seeds: Seeds of all random draws; each gives a run of its own.
     """
     rows = [(f"{name}, {cell}", on_music(experiment, name, cell)) for name in dataset for cell in cells]
     title = f"polyphonic music: {experiment.score} nats of a step and frame accuracy, mean ± sd over seeds"

@@ -44,10 +44,10 @@ class Settings(Args):
         name: Name of the trainings.
         samples: Draws of each unit at each step.
         score: Split that is read; validation: test is left alone.
-        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
         resume: Whether what is finished is kept.
         output_dir: Folder of the trainings.
-        results_dir: Folder of results files.
+        results_dir: Folder of results files, one JSON file for each run.
     """
 
     dataset: tuple[str, ...] = ("jsb_chorales",)

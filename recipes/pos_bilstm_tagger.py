@@ -42,7 +42,7 @@ def main(
         experiment: What all have in common.
         dataset: Datasets: ptb_sample, ud_english_ewt, brown_pos, conll2000_pos, sample; or any other with --tags.
         vectors: Files of word vectors, checkpoint folders or Hub ids; none: vectors are drawn.
-        seeds: Seeds of all that is drawn.
+        seeds: Seeds of all random draws; each gives a run of its own.
     """
     rows = [
         (f"{name}, {file}", on_corpus(experiment, name, None if file == NONE else file))

@@ -40,7 +40,7 @@ def main(
     Args:
         experiment: What all have in common; its dataset is ptb, sample, or any other.
         cells: Cells, as `ctxzoo info beta_lstm` names its variants; or bibeta5_prior.
-        seeds: Seeds of all that is drawn.
+        seeds: Seeds of all random draws; each gives a run of its own.
     """
     name = experiment.data.dataset
     experiment = experiment.changed(dataset=TEXT_DATASETS.get(name, name))

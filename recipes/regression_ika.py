@@ -47,7 +47,7 @@ def main(
         dataset: Datasets: airline, co2, concrete, parkinsons, sample; or any other.
         models: Models: mean, ridge, gp_rbf, gp_sm, dot, rbf, ikan_direct, ika, mikan.
         splits: Numbers of random splits, from 0; own: that of the dataset.
-        seeds: Seeds of all that is drawn.
+        seeds: Seeds of all random draws; each gives a run of its own.
     """
     for split in splits:
         if split != OWN and not split.isdecimal():

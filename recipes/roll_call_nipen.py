@@ -112,7 +112,7 @@ def main(
         experiment: What all have in common.
         dataset: Datasets: roll_call, roll_call_new_bills, sample; or any other.
         models: Models of NIPEN and beside it.
-        seeds: Seeds of all that is drawn.
+        seeds: Seeds of all random draws; each gives a run of its own.
         epochs: Passes over the training data, at most; null: those chosen for the model.
         learning_rate: Peak learning rate; null: the one chosen for the model.
         fields: Fields of the model's configuration, as name=number.

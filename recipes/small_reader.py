@@ -52,9 +52,9 @@ class Settings(Args):
         keep_words: Words of the small one.
         score: Split that is scored beside validation; validation: test is left alone.
         name: Name of the run; null: that of the whole reader and --keep_words.
-        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
         output_dir: Folder of the checkpoint.
-        results_dir: Folder of results files.
+        results_dir: Folder of results files, one JSON file for each run.
         progress: Whether progress bars are shown.
     """
 

@@ -34,7 +34,7 @@ def main(experiment: Experiment, seeds: Sequence[int] = (224,)) -> None:
 
     Args:
         experiment: What all have in common; files have the name of what differs from the paper where there is no name.
-        seeds: Seeds of all that is drawn.
+        seeds: Seeds of all random draws; each gives a run of its own.
     """
     logging.getLogger("lightning.pytorch.utilities.rank_zero").setLevel(logging.WARNING)
     if experiment.run.threads is not None:

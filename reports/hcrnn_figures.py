@@ -48,7 +48,7 @@ class Settings(Args):
         checkpoint: Checkpoint of recipes/citeulike_hcrnn.py, of HCRNN-2 or HCRNN-3.
         only: Figures that are drawn; none: all of them.
         dataset: Dataset that the model was trained on.
-        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
         first: Name of the first item of the session for next_items; empty: the model's first item.
         steps: Items of that session.
         top: Items that are drawn behind each.

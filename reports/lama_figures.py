@@ -56,7 +56,7 @@ class Settings(Args):
         top: Words of each class.
         at_least: Occurrences that a word of the table needs in its class.
         run_dataset: Dataset for heads.
-        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
         runs_dir: Folder of the runs.
         results_dir: Folder of results files for heads; of published runs: results.
         figures_dir: Folder of the figures.

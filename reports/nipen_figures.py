@@ -35,7 +35,7 @@ class Settings(Args):
         checkpoint: Checkpoint of recipes/roll_call_nipen.py.
         only: Figures that are drawn; none: all of them.
         dataset: Dataset with NOMINATE's scores, for points.
-        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
         text: Text of a new bill, for votes.
         bill: Name of a bill of the training, for votes; empty: the first.
         min_votes: Votes that legislators need who count in |r|, for points.

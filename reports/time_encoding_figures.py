@@ -31,7 +31,7 @@ class Settings(Args):
         checkpoint: Checkpoint with position='lste'.
         only: Figures that are drawn; none: all of them.
         dataset: Dataset: badges, movielens_100k, sample; or any other.
-        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
+        data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
         split: Split of the history.
         events: Events of the history, its first.
         figures_dir: Folder of the figures.

@@ -82,7 +82,7 @@ class CommandLine:
         """Return it with the files of `options` in the place of what was typed, such as pipes.
 
         Args:
-            options: Options with `data`, `validation` and `test`.
+            options: Parsed options with the attributes `data`, `validation` and `test`, each a file; None: not given.
         """
         files = {name: None if value is None else str(value) for name, value in vars(options).items() if name in FILES}
         texts = {} if getattr(options, "texts", None) is None else {"texts": str(options.texts)}
@@ -98,12 +98,12 @@ class GroupParser:
         groups: Name of each group of options to a dataclass with its defaults, or to its class.
         lists: Options outside the groups, which replace a value of that name: name to type, default and help text.
         short: Further short names of options, such as "data" for dataset.
-        alone: Name to what it is where nothing is typed behind it.
-        needed: Names that must be typed.
-        hidden: Names of values that are no options.
-        usage: How the command is typed, for `--help`.
-        description: Text for `--help`.
-        shown: Names that `--help` shows; `--help all` shows all. None: all.
+        alone: Names of options that may be typed without a value, each mapped to the text that it then gets.
+        needed: Names of the options that the user must type.
+        hidden: Names of settings that are not offered as options of the command line.
+        usage: Usage line for `--help`, such as "ctxzoo train PROBLEM [options]".
+        description: Text that `--help` prints above the options.
+        shown: Names of the options that `--help` lists, while `--help all` lists every one; None: all.
     """
 
     def __init__(
@@ -182,8 +182,8 @@ class GroupParser:
         """Return what was typed with the group before each name, and with a value behind each.
 
         Args:
-            arguments: What was typed.
-            typed: Gets the names.
+            arguments: Words of the command line.
+            typed: Dict to which the names of the typed options are added as keys.
         """
         found: list[str] = []
         words = list(arguments)
@@ -261,13 +261,13 @@ class ExperimentParser(GroupParser):
     """Reads a command line that describes an experiment.
 
     Args:
-        base: Experiment with the defaults.
-        extra: Groups beside those of an experiment, by name.
-        function: Function whose arguments behind the first are options of their own; those that an experiment has too,
-            such as `dataset`, take their place. None: there are none.
-        fixed: Names whose values the base has already, of what was typed.
-        choices: Name of an argument of the function to what it, or each of its list, may be.
-        options: Further arguments of `GroupParser`.
+        base: Experiment whose settings are the defaults of the options.
+        extra: Groups of settings beside those of an experiment, by the name of the group.
+        function: Function whose arguments after the first become options too, replacing settings of the experiment with
+            the same name, such as `dataset`; None: no such options.
+        fixed: Names of options whose typed values are already in `base`, and are not applied again.
+        choices: Allowed values by name of an argument of `function`; of a list, the values that each element may have.
+        options: Further keyword arguments of the base class `GroupParser`, such as `short` or `hidden`.
     """
 
     def __init__(
@@ -350,9 +350,10 @@ def find_typed(words: Sequence[str], name: str, default: Any = None) -> Any:
     """Return what was typed for a name before anything is read; the last one wins.
 
     Args:
-        words: What was typed, as `with_settings_file` gives it.
-        name: Name of a value.
-        default: Value where nothing was typed.
+        words: Words of the command line, YAML settings files already replaced by options, as `with_settings_file`
+            returns them.
+        name: Name of the option that is looked for, without dashes.
+        default: Value that is returned where the option was not typed.
     """
     found = default
     for number, word in enumerate(words):
@@ -440,9 +441,10 @@ def format_settings(experiment: Experiment, others: Mapping[str, Any], hidden: S
     """Return YAML by which the same training starts again, see `with_settings_file`.
 
     Args:
-        experiment: Experiment as it was typed, before anything was read.
-        others: Further groups and values by name.
-        hidden: Names of values that are no options.
+        experiment: Experiment with the settings that the user typed, before file contents such as fingerprints are
+            filled in.
+        others: Further groups of settings, and single values, by name, to be written beside those of the experiment.
+        hidden: Names of settings that are not offered as options of the command line.
     """
     model = ("architecture", "variant") if experiment.start.init_from is not None else ()
     content: dict[str, Any] = {"seed": experiment.seed}

@@ -23,9 +23,9 @@ class SimpleModel:
     """A model that was counted or fitted.
 
     Attributes:
-        numbers: How many numbers it holds.
-        scores_of: Function of the name of a split, which gives the scores on it.
-        metrics: What the results file tells beside scores.
+        numbers: Number of parameters or counts that the model stores, reported as its parameter count.
+        scores_of: Function from the name of a split to its scores, a dict from metric name to value.
+        metrics: Further numbers for the results file beside the scores, by name.
     """
 
     numbers: int
@@ -41,13 +41,14 @@ class CountedRun(Run):
     nothing.
 
     Attributes:
-        architecture: Name of its kind in results.
-        reads: Names of the values of data that decide what it finds.
-        columns: Names of those that only name what is read, which rows of a user's own, once written, have no more.
-        goes_on: Whether a checkpoint says what is known, where a training beside it goes on from one.
-        tiny_rows: Rows to which a tiny one is fitted at most; None: all, as any other.
-        problem: What it solves.
-        experiment: Its data, split, seed and places; the variant of its model is what is counted, see `of`.
+        architecture: Name under which results files report the architecture of such models, such as "counts".
+        reads: Names of the data settings, such as "lower_case", that decide the result.
+        columns: Names of the data settings that name columns of the source, which decide nothing once a user's own rows
+            are written.
+        goes_on: Whether the model uses the `init_from` checkpoint from which the network beside it continues training.
+        tiny_rows: Largest number of rows that a tiny trial run is fitted to; None: all.
+        problem: Problem, such as text classification, that the run solves.
+        experiment: Experiment that gives data, split, seed and folders; its `model.variant` names the simple model.
     """
 
     architecture: ClassVar[str] = ARCHITECTURE
@@ -64,7 +65,7 @@ class CountedRun(Run):
         """Return the experiment of a simple model on the data of another, of which nothing else is left.
 
         Args:
-            experiment: What is trained on that data, or could be.
+            experiment: Experiment of any model on the same data, whose data settings are copied.
             variant: Name of the baseline's variant.
         """
         kept = ("dataset", "rows", "named", *cls.reads, *cls.columns)

@@ -21,10 +21,11 @@ class DataArgs(Args):
     """What is trained on; a problem adds its own.
 
     Args:
-        dataset: File, folder, Hub id, a name of the problem's own, or sample: generated.
-        rows: Content of a user's divided rows, which a training finds out; empty: a dataset as it is.
-        named: Name of a user's data in results, which a training finds out.
-        batch_size: Examples of a step.
+        dataset: Data: a file, folder, Hub id, dataset name known to the problem, or "sample" (generated data).
+        rows: Fingerprint of a user's own rows after splitting, filled in by the run; empty: a published dataset as it
+            is.
+        named: Name under which results files report a user's own data, filled in by the run.
+        batch_size: Number of examples in a batch.
     """
 
     dataset: str = "sample"
@@ -43,9 +44,9 @@ class ModelArgs(Args):
     """What is trained; a problem adds the fields of configurations that are changed. None: as the configuration has it.
 
     Args:
-        architecture: Name of the architecture, as `ctxzoo list` has it.
-        variant: Name of the variant, as `ctxzoo info ARCHITECTURE` has it.
-        row: Name of the model in results, where it is not that of the variant.
+        architecture: Name of the architecture, one of those that `ctxzoo list` prints.
+        variant: Name of the variant, a named configuration listed by `ctxzoo info ARCHITECTURE`.
+        row: Name of the model in results files, where it differs from that of the variant; empty: the variant.
     """
 
     architecture: str
@@ -66,15 +67,16 @@ class OptimizerArgs(optimizers.OptimizerArgs):
     """How weights are changed.
 
     Args:
-        optimizer: Name of the optimizer.
-        learning_rate: Peak learning rate.
-        weight_decay: Weight decay.
-        momentum: Momentum of SGD; null: 0.9, and of the others there is none.
-        warmup: Fraction of the steps over which the rate rises linearly.
-        warmup_steps: Number of these steps in place of a fraction.
-        decay: Whether the rate falls linearly, to zero after the last step.
-        decay_steps: Number of steps after which it is zero in place of all.
-        halve_after: Epochs in a row without a better score after which the rate is halved; 0: never.
+        optimizer: Name of the optimizer: adadelta, adam, adamw or sgd.
+        learning_rate: Peak learning rate of the optimizer, above 0.
+        weight_decay: Weight decay of the optimizer, 0 or more.
+        momentum: Momentum of SGD; null: 0.9. Other optimizers take none.
+        warmup: Fraction of the training steps, 0 to 1, over which the learning rate rises linearly from 0.
+        warmup_steps: Number of steps over which the learning rate rises linearly from 0, instead of a fraction.
+        decay: Whether the learning rate falls linearly to 0 at the last step.
+        decay_steps: Number of steps after which the linearly falling learning rate is 0, in place of the last step.
+        halve_after: Consecutive epochs without a better validation score after which the learning rate is halved; 0:
+            never.
     """
 
     warmup: float = number(0.0, FRACTION)
@@ -92,7 +94,7 @@ class ClassifierOptimizer(OptimizerArgs):
     """How weights of a classifier of texts or words are changed.
 
     Args:
-        label_smoothing: Fraction of the target that is spread over all labels.
+        label_smoothing: Label smoothing: fraction of the target probability that is spread evenly over all labels.
     """
 
     label_smoothing: float = number(0.0, FRACTION)
@@ -106,14 +108,15 @@ class TrainerArgs(Args):
     """How long and how exactly.
 
     Args:
-        epochs: Passes over the training data, at most.
-        patience: Epochs without better validation after which it ends; 0: none.
-        precision: Precision of numbers; auto: what the device does well.
-        ema_decay: Decay of the moving average of weights; 0: none.
-        gradient_clip: Largest norm of the gradient; 0: any.
-        monitor: Score of validation that picks the best epoch; empty: the problem's.
-        tiny: Whether a small model is trained on a few batches: does it run?
-        world_size: Processes that train together, which a training finds out.
+        epochs: Maximum number of passes over the training data.
+        patience: Consecutive epochs without a better validation score after which training stops early; 0: never.
+        precision: Precision of training as Lightning names it, such as 32-true or bf16-mixed; auto: what suits the
+            device.
+        ema_decay: Decay of the exponential moving average of the weights, such as 0.999; 0: no average.
+        gradient_clip: Largest norm of the gradient, above which it is scaled down; 0: no clipping.
+        monitor: Validation score that selects the best epoch, such as accuracy; empty: the problem's usual one.
+        tiny: Whether a small model is trained on a few batches, to check that everything runs.
+        world_size: Number of processes that train together, filled in by the run.
     """
 
     epochs: int = number(30, SIZE)
@@ -131,7 +134,7 @@ class StartArgs(Args):
     """What a training begins with.
 
     Args:
-        init_from: Checkpoint, folder or Hub id, to go on from; null: none.
+        init_from: Checkpoint to continue training from, a folder or Hub id; null: training starts anew.
     """
 
     init_from: str | None = None
@@ -146,8 +149,9 @@ class VectorStart(StartArgs):
     """What a training of a model of words begins with.
 
     Args:
-        word_vectors: Word vectors that its table starts from: file, checkpoint folder or Hub id; null: drawn ones.
-        vectors_fingerprint: Content of these, which a training finds out.
+        word_vectors: Word vectors that the embedding table starts from: a file, checkpoint folder or Hub id; null:
+            random vectors.
+        vectors_fingerprint: Hash of the content of the word vectors, filled in by the run.
 
     Raises:
         ValueError: word vectors beside a checkpoint.
@@ -174,25 +178,25 @@ class RunArgs(Args):
     """Where and with what it runs, which decides no result.
 
     Args:
-        data_dir: Folder of datasets as <namespace>/<name>; null: $CTXZOO_DATA.
-        output_dir: Folder of checkpoints, logs and pictures.
-        results_dir: Folder of results files.
-        resume: Whether what is finished is kept, and what stopped goes on.
-        accelerator: Lightning's: cpu, gpu and so on.
-        devices: Lightning's: how many of them.
-        num_nodes: Lightning's: machines that train together.
-        strategy: Lightning's: how processes train together, such as ddp.
-        threads: CPU threads of each process; null: as many as there are.
-        processes: Trainings that are worked on at once; 0: one for each core.
+        data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
+        output_dir: Folder into which checkpoints, logs and pictures are written.
+        results_dir: Folder of results files, one JSON file for each run.
+        resume: Whether finished runs are kept and interrupted ones continue where they stopped.
+        accelerator: Kind of device, as Lightning's Trainer takes it: auto, cpu, gpu and so on.
+        devices: Number of devices to train on, as Lightning's Trainer takes it.
+        num_nodes: Number of machines that train together, as Lightning's Trainer takes it.
+        strategy: Strategy of distributed training, as Lightning's Trainer takes it, such as ddp.
+        threads: Number of CPU threads in each process; null: as many as the CPU has.
+        processes: Number of runs that execute at the same time, each in a process; 0: one for each core.
         progress: Whether a progress bar is shown.
-        tensorboard: Whether logs are written for TensorBoard, where it is installed.
-        wandb: Whether logs go to Weights & Biases.
-        push_to: Hub repository that receives the checkpoint, as USER/NAME; null: none.
-        minutes: Minutes of training after which it ends with the running epoch; null: no end.
-        checkpoint_every: Steps between checkpoints to go on from.
-        tell_time: Whether it is printed how long the training will take, and now and then where it is.
-        replace: Whether a training takes the place of one with other rows of the same name.
-        baselines: Whether simple models are fitted to a user's data, whose scores stand beside the model's.
+        tensorboard: Whether logs are written for TensorBoard too, if it is installed.
+        wandb: Whether logs go to Weights & Biases too.
+        push_to: Hub repository USER/NAME to which the checkpoint is pushed; null: none.
+        minutes: Minutes of training after which it stops at the end of the running epoch; null: no limit.
+        checkpoint_every: Number of training steps between checkpoints from which an interrupted run can resume.
+        tell_time: Whether the expected duration of the training, and its progress now and then, are printed.
+        replace: Whether the run overwrites an earlier one that has the same name but was trained on other rows.
+        baselines: Whether simple baseline models are fitted too, whose scores are printed beside the model's.
     """
 
     data_dir: str | None = None
@@ -237,15 +241,16 @@ class Experiment:
     changed by its name alone.
 
     Attributes:
-        problem: Name of the problem, as heads say it.
-        recipe: Name of the script that asks for it, or of the command.
-        data, model, optimizer, trainer, start: What decides the result.
-        run: Where and with what it runs, of which a problem tells what decides the result all the same.
-        seed: Seed of weights, order and dropout.
-        fold: Number of the fold in cross-validation; None: no folds.
-        score: Split that is scored at the end beside validation; validation: to choose settings, test is left alone.
-        tag: What names of files say beside variant, data, seed and fold.
-        commit: Commit, or version, of the code when the training was asked for.
+        problem: Name of the problem, such as "text-classification", as in the `zoo_task` of model classes.
+        recipe: Name of the recipe script or command that starts the run; part of file names.
+        data, model, optimizer, trainer, start: Groups of settings that decide the result.
+        run: Group of settings that say where and with what hardware it runs; they usually do not affect the result.
+        seed: Seed of the random initial weights, batch order and dropout.
+        fold: Number of the cross-validation fold that is the test set, from 0; None: no cross-validation.
+        score: Split scored at the end beside validation; "validation": the test split is not touched, for choosing
+            settings.
+        tag: Free text added to the names of files, after variant, dataset, seed and fold; empty: nothing.
+        commit: Git commit, or package version, of the code that started the run.
     """
 
     problem: str

@@ -50,10 +50,11 @@ def training_result(
     """Return the results of a finished training.
 
     Args:
-        task, data, trainer: LightningModule, DataModule and Trainer of the run, whose log is in its folder.
-        scores: Split name to metrics.
-        run: The training; of its card's `curves` every epoch's is told.
-        per_example: Argument of `RunResult`.
+        task, data, trainer: LightningModule, DataModule and Trainer of the finished training.
+        scores: Metric values by name, for each split name.
+        run: Training run that has finished, which names the folder of its log and the settings.
+        per_example: Values for every scored example, by name, which the results file keeps for paired tests, as in
+            `RunResult`.
     """
     log = run.folder / CSV_LOG
     parameters = list(task.model.parameters())
@@ -92,11 +93,12 @@ def finish_run(
 
     Args:
         task: LightningModule with its final weights.
-        data, trainer: DataModule and Trainer of the run.
-        scores: Split name to metrics.
-        run: The training; the split that it reports gives the card's example where there is none of ours. The example
-            that is printed may be of the data, that of the card is not unless its `card_options` say so.
-        per_example: Argument of `RunResult`.
+        data, trainer: DataModule and Trainer that the model was trained with.
+        scores: Metric values by name, for each split name.
+        run: Training run that has finished; it gives the folders, the split to report and the options of the model
+            card.
+        per_example: Values for every scored example, by name, which the results file keeps for paired tests, as in
+            `RunResult`.
     """
     card, push_to = run.card, run.experiment.run.push_to
     result = training_result(task, data, trainer, scores, run, per_example)
@@ -128,9 +130,9 @@ def print_summary(result: RunResult, run: Run, example: Mapping[str, Any] | None
     """Print the scores of a finished run, where its files are, how the model is loaded, and an example.
 
     Args:
-        result: Results of the run.
-        run: The run.
-        example: Inputs and what the model gave for them; None: none is printed.
+        result: Results of the finished run.
+        run: Finished run, which names the folders that are printed.
+        example: Example inputs and the model's output for them, by name; None: no example is printed.
     """
     card, console = run.card, Console()
     table = Table()

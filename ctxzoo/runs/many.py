@@ -38,10 +38,11 @@ def run_folds(
     """Do the runs of every row, `processes` at a time (0: one for each core), and return the results of each row.
 
     Args:
-        runs: Name of a row of the printed table to its runs.
-        work: A function of a module, or a `functools.partial` of one.
-        threads: Number of threads of each process.
-        progress: Show a progress bar.
+        runs: Runs of each row of the printed table, by the name of the row.
+        work: Function that executes one run and returns its results; it must be picklable: a module's function or a
+            partial of one.
+        threads: Number of CPU threads of each process.
+        progress: Whether a progress bar is shown.
 
     Raises:
         ValueError: two runs would write the same results file.
@@ -104,11 +105,11 @@ def run_rows(
     """Do every row of a table with every seed, and on every fold, and print the table.
 
     Args:
-        kind: What makes a run of an experiment.
-        rows: Name of a row of the printed table, and what is trained or counted; one at least.
-        seeds: Seeds of all that is drawn.
-        title: Title of the table.
-        folds: Numbers of folds.
+        kind: Class or function that turns an experiment into a run.
+        rows: Pairs of a row's name in the printed table and its experiment; at least one.
+        seeds: Seeds of all random draws; each gives a run of its own.
+        title: Heading printed above the table.
+        folds: Numbers of the cross-validation folds to run; (None,): no cross-validation.
 
     Raises:
         OSError, ValueError, TrainingInterrupted: see `run_all`; two rows of one name.
@@ -124,9 +125,9 @@ def run_all(runs: Mapping[str, Sequence[Run]], title: str, settings: RunArgs) ->
     """Do the runs of every row, print the table, and say where checkpoints are, if any, and how one is loaded.
 
     Args:
-        runs: Name of a row of the printed table to its runs.
-        title: Title of the table.
-        settings: Which of them are kept, and how many are worked on at once.
+        runs: Runs of each row of the printed table, by the name of the row.
+        title: Heading printed above the table.
+        settings: Settings of execution, of which `resume`, `processes`, `threads` and `progress` count.
 
     Raises:
         OSError, ValueError, TrainingInterrupted: see `run_folds` and `execute`.

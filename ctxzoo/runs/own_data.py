@@ -59,16 +59,18 @@ class OwnArgs(Args):
     """What belongs to data of one's own.
 
     Args:
-        validation: File of its own to choose the best epoch by; null: drawn from --data.
-        test: File of its own to score at the end; null: drawn from --data.
-        format: Kind of data that comes through a pipe, whose name does not say it; null: as its content shows.
-        no_header: Whether the first line of .csv and .tsv files is a row; columns are then numbered from 0.
-        skip_bad: Whether bad files, rows and documents are left out, and listed.
-        settings: Settings that are changed: the default, or those of the architecture's paper.
-        tune: Minutes of a search for settings on validation, whose best are kept; null: none.
-        license: Licence of the weights for the card, as the Hub names it; null: the card names none.
-        language: Languages of the texts for the card, as en; empty: the card names none.
-        example: Example for the card; alone: a test row; null: none of the data.
+        validation: File of validation rows, by which the best epoch is chosen; null: rows drawn from --data.
+        test: File of test rows, which are scored at the end; null: rows drawn from --data.
+        format: File format of data read from a pipe, such as csv or jsonl; null: recognized by its content.
+        no_header: Whether .csv and .tsv files have no header line, so that columns are numbered from 0.
+        skip_bad: Whether files, rows and documents with errors are skipped and listed, instead of refused.
+        settings: Name of the settings to start from: default, the project's own, or paper, those of the architecture's
+            paper.
+        tune: Minutes of a hyperparameter search scored on validation, whose best model is kept; null: no search.
+        license: Licence of the weights for the model card, in the Hub's spelling, such as mit; null: none is named.
+        language: Language codes of the texts for the model card, such as en; empty: none are named.
+        example: Example input for the model card; without a value: a row of the test split; null: no example from the
+            data.
     """
 
     validation: str | None = None
@@ -87,8 +89,8 @@ def parse_own(problem: Problem, arguments: Sequence[str]) -> CommandLine:
     """Return what a user asks of `ctxzoo train PROBLEM`; `several["own"]` is an `OwnArgs`.
 
     Args:
-        problem: Problem of the command.
-        arguments: What is typed behind its name.
+        problem: Problem that `ctxzoo train` is called for, such as text classification.
+        arguments: Words of the command line after the name of the problem.
 
     Raises:
         SystemExit: `--help`, `--print_config`.
@@ -160,8 +162,9 @@ class Trained:
     """A model that was trained on a user's data.
 
     Attributes:
-        checkpoint: Its folder.
-        result: Content of its results file; `result.metrics` has the scores by split/name.
+        checkpoint: Folder of the saved model and tokenizer.
+        result: Results of the run, as in its results file; `result.metrics` maps names such as "test/accuracy" to
+            values.
     """
 
     checkpoint: Path
@@ -177,8 +180,8 @@ def train_own(problem: Problem, line: CommandLine) -> Trained:
     """Train on a user's data, and print what was done and found.
 
     Args:
-        problem: Problem of the command.
-        line: What the user asks for, of `parse_own`.
+        problem: Problem that `ctxzoo train` is called for, such as text classification.
+        line: Parsed command line of `ctxzoo train`, as `parse_own` returns it.
 
     Raises:
         OSError, ValueError: the data, a checkpoint, word vectors or a folder is not as it should be; no finite loss.
@@ -282,9 +285,9 @@ def search_of(
 
     Args:
         problem: Problem of the experiment.
-        experiment: Settings that are tried first.
-        typed: Names of settings that a trial leaves alone.
-        run_of: Gives the training of an experiment.
+        experiment: Experiment whose settings the first trial uses unchanged.
+        typed: Names of the settings that the user typed, which the search does not vary.
+        run_of: Function from an experiment to its training run.
     """
     trials = str(Path(experiment.run.results_dir) / TRIALS)
 
@@ -351,12 +354,12 @@ def print_end(
     """Print scores, what stands beside them, and how the checkpoint is used.
 
     Args:
-        problem: Problem of the run.
-        run: Run that has ended.
-        result: Its results.
-        predicted: Arguments of `ctxzoo predict`, as they are typed.
-        beside: Lines that stand beside the scores.
-        is_new: Whether it was trained now, and not found finished.
+        problem: Problem that the model solves, which knows how its checkpoints are used.
+        run: Training run that has finished.
+        result: Results of the training run.
+        predicted: Example arguments of `ctxzoo predict` for this checkpoint, as a line to copy.
+        beside: Lines that compare the scores with baselines, printed below the scores.
+        is_new: Whether the model was trained in this call; otherwise an earlier, finished run was kept.
     """
     if not is_new:
         print("this training was finished before; its results are kept")

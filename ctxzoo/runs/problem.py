@@ -33,18 +33,21 @@ class Problem(ABC):
     Attributes:
         name: Name of the problem, as in `zoo_task` of the heads.
         title: Name that readers see.
-        card_at, module_at: Where its `TaskCard` and its LightningModule stand, as "module:name".
-        train_name: Name in `ctxzoo train`, where it is better known by another than heads say; None: the same.
-        data_args, model_args: Classes of an experiment's groups.
-        default: Architecture and variant where none is named.
-        objective: Score of validation by which a search compares; a name in the card's `metrics`.
-        lower_is_better: Whether a lower one is better.
-        space: Name to what a search tries of settings beside the learning rate, where they are not None.
-        of_tokenizer: Names of values of data that the tokenizer of a checkpoint decides, from which a training goes on.
-        of_checkpoint: Names of further values that such a checkpoint decides.
-        in_help: Names of values of data and model that `ctxzoo train PROBLEM --help` shows; empty: all of them.
-        of_recipes: Names of values of data that recipes alone take, since rows of one's own are divided before.
-        called: How a pipeline of the problem is called; of one without a pipeline empty.
+        card_at, module_at: Places of the problem's `TaskCard` and LightningModule, each as "module:name", imported when
+            needed.
+        train_name: Name of the problem in `ctxzoo train`, where it differs from `name`; None: `name`.
+        data_args, model_args: Classes of the data and model settings of the problem's experiments.
+        default: Names of the default architecture and variant.
+        objective: Validation metric by which a hyperparameter search compares trials, a key of the card's `metrics`.
+        lower_is_better: Whether a lower score is better, as of a loss.
+        space: Values that a hyperparameter search tries, by setting; the learning rate is always searched, settings
+            that are None are not.
+        of_tokenizer: Names of data settings that come with the tokenizer when training continues from a checkpoint.
+        of_checkpoint: Names of further settings that the checkpoint fixes when training continues from it.
+        in_help: Names of data and model settings that `ctxzoo train PROBLEM --help` lists; empty: all.
+        of_recipes: Names of data settings that only recipes accept; `ctxzoo train` on a user's own rows hides them.
+        called: Arguments of a call of the problem's pipeline, as source code for messages, such as '"..."'; empty: no
+            pipeline.
     """
 
     name: ClassVar[str]
@@ -93,9 +96,9 @@ class Problem(ABC):
         """Read and check the user's data.
 
         Args:
-            experiment: What the user asks for.
-            files: Name of a split to a file of its own: validation, test.
-            scratch: Folder that is there until the rows are written.
+            experiment: Experiment with the user's settings, whose `data.dataset` is read.
+            files: Paths of separate files given for the splits "validation" and "test", by split name.
+            scratch: Temporary folder that exists until the rows are written.
 
         Raises:
             OSError, ValueError: the data is missing or not as it should be, in one line.
@@ -110,8 +113,8 @@ class Problem(ABC):
         """Return arguments of `ctxzoo predict` that this checkpoint takes, as they are typed.
 
         Args:
-            checkpoint: Its folder.
-            test: File of the rows of test, which problems whose checkpoints read files name.
+            checkpoint: Folder of the saved model and tokenizer.
+            test: File of the test rows, named in the example command of problems that predict from files.
         """
 
     def variant_of(self, config: Any) -> str | None:
@@ -212,8 +215,8 @@ class Problem(ABC):
 
         Args:
             experiment: Experiment that describes the model's training.
-            data: DataModule after `setup`.
-            processes: Number of those that train together.
+            data: DataModule after its `setup`.
+            processes: Number of processes that train together.
         """
         steps = experiment.trainer_settings().number_of_steps(data, processes)
         optimizer: Any = experiment.optimizer
@@ -223,8 +226,8 @@ class Problem(ABC):
         """Train, score, and write checkpoint folder and results file: by Lightning, or in a way of the problem's own.
 
         Args:
-            run: The training, alone in its folder.
-            resume: Whether it goes on where it stopped.
+            run: Training run to carry out, which holds the lock of its folder.
+            resume: Whether an interrupted training continues from its last checkpoint.
 
         Raises:
             OSError, ValueError, FloatingPointError: see the parts of the problem.
@@ -255,10 +258,10 @@ class Problem(ABC):
         """Write the checkpoint folder of the best weights, and the results file.
 
         Args:
-            run: Training that is over.
-            task, data: Its LightningModule and DataModule.
-            trainer: Lightning's.
-            scores: Split to scores.
+            run: Training run that has finished.
+            task, data: LightningModule with the best weights, and DataModule.
+            trainer: Lightning Trainer of the run.
+            scores: Metric values by name, for each split name.
         """
         from ctxzoo.runs.finish import finish_run
 
@@ -327,9 +330,9 @@ def choose_names(problem: Any, title: str, architecture: str | None, variant: st
     """Return the architecture and variant that a user asks for, by their names of today.
 
     Args:
-        problem: Object with `default`, `architectures` and `variants`.
-        title: Name of the problem for messages.
-        architecture, variant: Names that were typed; None: the default ones.
+        problem: Object with `default` (architecture and variant names), `architectures()` and `variants(architecture)`.
+        title: Name of the problem as error messages print it.
+        architecture, variant: Names typed by the user; None: the defaults of the problem.
 
     Raises:
         ValueError: there is no such architecture or variant.
@@ -355,8 +358,8 @@ def open_start(checkpoint: str, problem: str, architecture: str | None, variant:
 
     Args:
         checkpoint: Checkpoint folder or Hub id.
-        problem: Name of the problem.
-        architecture, variant: Names that were typed beside it; None: nothing was.
+        problem: Name of the problem that the checkpoint's model must solve.
+        architecture, variant: Names typed by the user beside the checkpoint; None: not typed.
 
     Raises:
         OSError: there is no such checkpoint.

@@ -31,10 +31,10 @@ def run_in_processes(
     killed, the others end too.
 
     Args:
-        work: A function of a module, so that another process can import it.
-        jobs: Picklable.
-        processes: How many run at once.
-        threads: Number of threads of torch in each process.
+        work: Function of one job, defined at the top of a module so that another process can import it.
+        jobs: Arguments for `work`, one for each call; they must be picklable.
+        processes: Number of processes that work at the same time, 1 or more.
+        threads: Number of torch CPU threads in each process, 1 or more.
 
     Raises:
         ValueError: processes or threads below 1.

@@ -32,12 +32,14 @@ class Study:
     """A recipe whose trainings are experiments.
 
     Attributes:
-        main: Function of an experiment and of lists, which have defaults; what it does with them is the recipe.
+        main: Function that carries out the study: its first argument is the experiment, the others have defaults and
+            become options.
         problem: Problem of the experiment.
-        base: Experiment with the defaults.
-        short: Name that may be typed to the one it stands for, such as variant to models, a list of `main`.
-        choices: Name of an argument of `main` to what it, or each of its list, may be.
-        options: Names of the values of an experiment that may be typed, beside those of every simple model; None: all.
+        base: Experiment whose settings are the defaults of the options.
+        short: Alternative option names, each mapped to the name it stands for, such as variant to models.
+        choices: Allowed values by name of an argument of `main`; of a list, the values that each element may have.
+        options: Names of the experiment's settings offered as options, in addition to the common ones such as dataset
+            and seed; None: all.
     """
 
     main: Callable[..., None]
@@ -60,8 +62,8 @@ class Study:
         """Do what a command line asks for.
 
         Args:
-            arguments: What follows the name of the script.
-            description: Text for `--help`.
+            arguments: Words of the command line after the name of the script.
+            description: Text that `--help` prints above the options.
 
         Raises:
             SystemExit: `--help`, `--print_config`.
@@ -88,9 +90,9 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
     The first argument may be a YAML file (.yaml, .yml) that holds settings by name; those that follow it win.
 
     Args:
-        settings: Class of the settings.
-        main: What the script does.
-        description: Text for `--help`.
+        settings: Dataclass of the script's settings, whose fields become options.
+        main: Function that does the work of the script, called with the settings.
+        description: Text that `--help` prints above the options.
     """
     names = [one.name for one in fields(settings)]
     _end_in_a_line(lambda: main(parse_settings(settings, sys.argv[1:], description)), names)
@@ -100,8 +102,8 @@ def parse_settings(settings: type[Settings], arguments: Sequence[str], descripti
     """Return the settings of a command line.
 
     Args:
-        settings, description: Arguments of `run_recipe`.
-        arguments: What follows the name of the script.
+        settings, description: Dataclass of the script's settings, and text for `--help`, as in `run_recipe`.
+        arguments: Words of the command line after the name of the script.
 
     Raises:
         SystemExit: `--help`, `--print_config`.

@@ -23,8 +23,8 @@ class Run(ABC):
     """One training, fit or evaluation, and the names that follow from its experiment; processes get it as a pickle.
 
     Attributes:
-        card: Card of the problem.
-        reads: Names of the settings of its experiment that decide the result; None: all.
+        card: Description of the problem: its metrics, and how model cards show it.
+        reads: Names of the settings of its experiment that decide the result; None: all of them.
     """
 
     card: ClassVar[TaskCard]
@@ -123,11 +123,13 @@ class Run(ABC):
         """Return the content of the results file.
 
         Args:
-            metrics, parameters: Arguments of `RunResult`.
-            fingerprint: Fingerprint of the content of the data.
-            seconds: Duration of the run.
-            dataset, split: What was scored; None: those of the run.
-            per_example: Argument of `RunResult`; None: none are kept.
+            metrics, parameters: Metric values by name, such as "test/accuracy", and numbers of trainable and total
+                parameters.
+            fingerprint: Hash of the content of the data.
+            seconds: Wall-clock duration of the run in seconds.
+            dataset, split: Names of the dataset and split that were scored; None: those of the run.
+            per_example: Values for every scored example, by name, which the results file keeps for paired tests; None:
+                none.
         """
         one, source = self.experiment, public_name(dataset or self.dataset)
         return RunResult(
@@ -158,7 +160,7 @@ class Run(ABC):
         """Do the work, and write the results file when all else is there.
 
         Args:
-            resume: Go on where the run stopped before.
+            resume: Whether an interrupted run continues where it stopped.
         """
 
     def quiet(self) -> Run:
@@ -170,9 +172,9 @@ def execute(run: Run, *, resume: bool = False, quiet: bool = False) -> RunResult
     """Do the work of a run, unless it is done, and return its results.
 
     Args:
-        run: What to do.
-        resume: Return the results of a finished run with the same settings; go on where an unfinished one stopped.
-        quiet: What would be printed goes to log.txt in the folder of the run, without progress bars.
+        run: Run to carry out.
+        resume: Whether a finished run with the same settings is returned as it is, and an interrupted one continues.
+        quiet: Whether output goes to log.txt in the folder of the run, without progress bars, instead of the terminal.
 
     Raises:
         OSError: the folders cannot be written, or another process works on the run, before anything is done; the disk

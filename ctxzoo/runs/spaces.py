@@ -15,8 +15,8 @@ class Between:
     """Numbers from `low` to `high`; whole ones where both ends are.
 
     Attributes:
-        low, high: Ends, which belong to it.
-        log: Whether equal ratios are equally likely, not equal distances.
+        low, high: Smallest and largest value, both allowed.
+        log: Whether values are drawn uniformly on a logarithmic scale instead of a linear one.
 
     Raises:
         ValueError: no numbers are between the ends, or a logarithm is taken of one that is not above 0.
@@ -59,8 +59,8 @@ def widened(space: Space, own: Mapping[str, Any]) -> dict[str, tuple[Any, ...] |
     """Return a space that holds the usual value of each setting, and each choice once.
 
     Args:
-        space: Name to what may be tried.
-        own: Name to the usual value.
+        space: Values that may be tried, by name of the setting.
+        own: Current value of every setting, by name.
 
     Raises:
         ValueError: the usual value is no number, or none above 0, where numbers are drawn.

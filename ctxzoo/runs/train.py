@@ -29,10 +29,10 @@ class ExperimentRun(Run):
     """One training of an experiment.
 
     Attributes:
-        problem: What it solves.
-        experiment: What decides it.
-        card_options: What a user says of the card; None: nothing.
-        typed: Settings as they were typed, YAML that its folder keeps; None: those of the experiment.
+        problem: Problem, such as text classification, that the run solves.
+        experiment: Experiment, the settings that identify the training.
+        card_options: User's choices for the model card: example, licence, language; None: none.
+        typed: YAML text of the settings as typed, saved in the run's folder; None: written from the experiment.
 
     Raises:
         OSError: see `Problem.resolve`.

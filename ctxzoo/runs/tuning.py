@@ -43,10 +43,10 @@ class Trial:
     """What tells a run of a search from a plain training.
 
     Attributes:
-        name: Name in those of its files.
-        minutes: Minutes of training, after which it ends with the running epoch.
-        score: Name of the split that is scored at the end beside validation; of all but the one that is kept
-            "validation", so that test is not.
+        name: Name of the trial, such as "trial3", which becomes part of its file names.
+        minutes: Minutes of training after which the trial stops at the end of the running epoch.
+        score: Split scored at the end beside validation: "validation" while searching, so that test is untouched,
+            "test" for the run that is kept.
     """
 
     name: str
@@ -59,11 +59,11 @@ class Search:
     """What is searched for.
 
     Attributes:
-        run_of: Gives the run of some settings in a trial.
-        start: Settings that are tried first.
-        space: Name to what a trial may try of a setting.
-        objective: Score of validation by which trials are compared.
-        lower_is_better: Whether a lower one is better.
+        run_of: Function from settings and a trial to the training run.
+        start: Settings that the first trial uses unchanged.
+        space: Values that trials may try, by name of the setting.
+        objective: Name of the validation metric by which trials are compared.
+        lower_is_better: Whether a lower score is better, as of a loss.
     """
 
     run_of: Callable[[Any, Trial], Run]
@@ -83,11 +83,11 @@ class Ended:
     """A trial that is over.
 
     Attributes:
-        number: Its number, from 0.
-        settings: Settings that were tried.
-        seconds: Time that it took.
-        score: Objective on validation; None: it failed, or was ended early.
-        said: What is said of one without a score.
+        number: Number of the trial, from 0.
+        settings: Settings that the trial used.
+        seconds: Duration of the trial in seconds.
+        score: Objective on the validation split; None: the trial failed or was stopped early.
+        said: Message on why a trial has no score; empty for one with a score.
     """
 
     number: int
@@ -109,11 +109,12 @@ def search_run(search: Search, *, minutes: float, seed: int, resume: bool, tell:
     checkpoint. A trial whose best epoch so far is worse than the median of the others at that epoch is ended.
 
     Args:
-        search: What is searched for.
-        minutes: Budget, after which the running trial ends with its epoch.
-        seed: Seed of what is drawn: the same trials with the same seed and scores.
-        resume: Whether trials that are over count, with the time that they took, and one that was stopped goes on.
-        tell: Function that is called with a line for the user.
+        search: Description of the search: space, objective, and how a trial is run.
+        minutes: Time budget in minutes, after which the running trial stops at the end of its epoch.
+        seed: Seed of the drawn settings; equal seeds and scores give equal trials.
+        resume: Whether an interrupted search continues: finished trials and their time count, an unfinished one goes
+            on.
+        tell: Function that receives each line of progress for the user.
 
     Raises:
         ValueError: no trial gave a finite loss.
@@ -199,10 +200,10 @@ class Study:
     stopped goes on as if it had not been.
 
     Args:
-        search: What is searched for.
-        seed: Seed of what is drawn.
-        minutes: Budget of the search.
-        resume: Whether the journal goes on; otherwise it begins anew.
+        search: Description of the search: space, objective, and how a trial is run.
+        seed: Seed of all random draws.
+        minutes: Time budget of the search in minutes.
+        resume: Whether the saved journal of earlier trials is continued; otherwise it is deleted.
 
     Raises:
         OSError: the journal cannot be written.
@@ -270,7 +271,7 @@ class Study:
         """Return the next trial, of settings that were not tried; None: all were.
 
         Args:
-            number: Number of trials that are over.
+            number: Number of trials that have ended.
         """
         from optuna.samplers import TPESampler
         from optuna.trial import TrialState

@@ -29,11 +29,11 @@ class Option:
     """An option of a command that checkpoints of some problems have; it is None unless given.
 
     Attributes:
-        name: Name as it is typed, without the dashes.
-        help: Text for `--help`.
-        type: Makes its value of what was typed.
-        choices: Only values that it takes.
-        many: Whether it takes several values, as a list.
+        name: Name of the option without its dashes.
+        help: Description of the option for `--help`; None: none.
+        type: Function that converts the typed text into the value.
+        choices: Allowed values; None: any.
+        many: Whether the option takes a list of values.
     """
 
     name: str
@@ -52,8 +52,9 @@ class TaskCommands:
     """What the command line does for one problem and with its checkpoints.
 
     Attributes:
-        title: Title of its options in `--help`.
-        evaluate_options, predict_options: The options that not every problem has.
+        title: Heading in `--help` above the problem's options.
+        evaluate_options, predict_options: Options that only this problem adds to `ctxzoo evaluate` and `ctxzoo
+            predict`.
     """
 
     title: ClassVar[str]
@@ -64,8 +65,9 @@ class TaskCommands:
         """Return the scores of the checkpoint on the split, name to value.
 
         Args:
-            options: `checkpoint`, `dataset` and `split`; `how_to_score` reads how to score.
-            own: Name to value of `evaluate_options`.
+            options: Parsed command line with `checkpoint`, `dataset` and `split`, and the options that `how_to_score`
+                reads, such as `batch_size`.
+            own: Values of the problem's own `evaluate_options`, by name.
 
         Raises:
             OSError, ValueError: the checkpoint or the data is missing or damaged.
@@ -76,9 +78,9 @@ class TaskCommands:
         """Print, or write into files, what the checkpoint gives.
 
         Args:
-            options: `checkpoint`, `saved` (a `SavedModel`, the same one opened), `batch_size` and those of
-                `add_file_options`.
-            own: Name to value of `predict_options`.
+            options: Parsed command line with `checkpoint`, `saved` (the checkpoint as an opened `SavedModel`),
+                `batch_size` and the options of `add_file_options`.
+            own: Values of the problem's own `predict_options`, by name.
 
         Raises:
             OSError, ValueError: the checkpoint or a file is missing or damaged; the options do not fit.
@@ -174,9 +176,9 @@ def check_input(options: argparse.Namespace, name: str, value: str | None) -> No
     """Refuse anything but one input that is typed, or a file.
 
     Args:
-        options: `file` and `output`.
-        name: The option with the typed input, "text" or the like.
-        value: What was typed.
+        options: Parsed command line with the attributes `file` and `output`.
+        name: Name of the option that takes a typed input, such as "text".
+        value: Input that was typed for this option; None: none.
 
     Raises:
         ValueError: Neither or both; an output without a file; an input of blanks.
@@ -199,11 +201,11 @@ def answer_file(
     """Read the rows of `--file`, answer them, and write the answers: a thousand at a time, whatever the problem.
 
     Args:
-        options: `file`, `format` and `output`.
-        answer: Function from a list of rows, dicts by column, and their stream to as many answers; None for a row that
-            is left out.
-        rows: Rows of `--file`, where the problem has a reader of its own; default: what `open_rows` reads.
-        columns: Names by which the header of a pipe is known.
+        options: Parsed command line with the attributes `file`, `format` and `output`.
+        answer: Function from a list of rows (dicts by column) and their stream to one answer for each row; None for a
+            row left out.
+        rows: Stream of the rows of `--file`, for problems with a reader of their own; default: what `open_rows` reads.
+        columns: Column names by which a header line in piped data is recognized.
 
     Returns:
         The number of answers.
@@ -226,9 +228,9 @@ def say_written(options: argparse.Namespace, what: str, *also: Path | None) -> N
     """Say what was answered, and where it is; on the standard error where the standard output has the answers.
 
     Args:
-        options: `output`.
-        what: What was answered, and how many, such as "3 labels".
-        also: Other files that were written.
+        options: Parsed command line with the attribute `output`.
+        what: Number and kind of answers, such as "3 labels", for the message.
+        also: Paths of further files that were written; None: left out.
     """
     from ctxzoo.data.files import is_written_into
 

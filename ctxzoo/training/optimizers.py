@@ -32,12 +32,13 @@ class OptimizerArgs(Args):
 
     Attributes:
         optimizer: Name: adadelta, adam, adamw or sgd.
-        learning_rate: Peak learning rate.
-        weight_decay: Weight decay.
+        learning_rate: Peak learning rate of the optimizer, above 0.
+        weight_decay: Weight decay of the optimizer, 0 or more.
         momentum: Momentum of SGD; None: 0.9, and of the others there is none.
         warmup_steps: Steps over which the rate rises linearly.
         decay_steps: Steps after which the rate, falling linearly behind the warm-up, is zero; None: it stays.
-        halve_after: Epochs in a row without a better score after which the rate is halved; 0: never.
+        halve_after: Consecutive epochs without a better validation score after which the learning rate is halved; 0:
+            never.
 
     Raises:
         ValueError: see `Args`; a momentum for another than SGD, a schedule for Adadelta, or two schedules.

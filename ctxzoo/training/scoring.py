@@ -94,7 +94,7 @@ def score_splits(
         data: A DataModule of the task after `setup`.
         splits: Names of splits, as the DataModule has them.
         precision, accelerator: Lightning's.
-        progress: Show a progress bar.
+        progress: Whether a progress bar is shown.
 
     Returns:
         Split name to metrics, named as the task logs them, without the split's name in front.

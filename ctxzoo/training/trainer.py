@@ -49,10 +49,10 @@ class TrainerSettings:
         ema_decay: Decay of the moving average of weights; 0 trains without one.
         patience: Epochs without a better score before stopping; 0 never stops early.
         checkpoint_every: Steps between checkpoints to resume from.
-        seed: Seed of weights, order and dropout.
+        seed: Seed of the random initial weights, batch order and dropout.
         accelerator, devices, num_nodes, strategy: Lightning's; a number of devices may come as text.
         tensorboard, wandb: Further loggers beside CSV.
-        progress: Show a progress bar.
+        progress: Whether a progress bar is shown.
         tell_time: Print how long the training will take, and now and then where it is.
         limit_train_batches, limit_eval_batches: Use only so many batches of each pass (None: all).
     """
@@ -81,8 +81,8 @@ class TrainerSettings:
         """Return how many steps a training takes that nothing ends before its last epoch.
 
         Args:
-            data: DataModule after `setup`.
-            processes: Number of those that train together.
+            data: DataModule after its `setup`.
+            processes: Number of processes that train together.
         """
         batches = len(data.train_dataloader()) // processes
         limit = self.limit_train_batches

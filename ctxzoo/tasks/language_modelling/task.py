@@ -178,7 +178,7 @@ def evaluate(
         data_dir, text_column: Arguments of `LanguageModellingDataModule`.
         batch_size: Words that are read at once; no score depends on it.
         precision, accelerator: Precision, and device as Lightning names it.
-        progress: Show a progress bar.
+        progress: Whether a progress bar is shown.
 
     Returns:
         `perplexity`, `nll`, in nats of a token, and `unknown_words`, in percent; see `LanguageModellingScores`.
@@ -207,7 +207,7 @@ def line_scores(
 
     Args:
         model: A language model.
-        data: DataModule after `setup`.
+        data: DataModule after its `setup`.
         split: Name of a split, as the DataModule has it.
         accelerator: Device, as Lightning names it.
 

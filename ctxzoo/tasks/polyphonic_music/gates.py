@@ -77,7 +77,7 @@ def gates_of_split(
 
     Args:
         model: A head of the Beta-LSTM that reads music in one direction.
-        data: DataModule after `setup`.
+        data: DataModule after its `setup`.
         split: Name of a split, as the DataModule has it.
         samples: Draws by which the correlation of each unit at each step is estimated; its mean over thousands of steps
             needs few.

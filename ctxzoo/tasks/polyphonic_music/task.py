@@ -198,7 +198,7 @@ def evaluate(
         tokenizer: none; music is no text.
         data_dir, config_name, steps_per_beat, step_seconds: Arguments of `PolyphonicMusicDataModule`.
         batch_size, precision, accelerator: How to run.
-        progress: Show a progress bar.
+        progress: Whether a progress bar is shown.
 
     Returns:
         `nll`, in nats of a step, and `frame_accuracy`, in percent; see `MusicScores`.
@@ -228,7 +228,7 @@ def piece_scores(
 
     Args:
         model: A head of polyphonic music.
-        data: DataModule after `setup`.
+        data: DataModule after its `setup`.
         split: Name of a split, as the DataModule has it.
         accelerator: Device, as Lightning names it.
 

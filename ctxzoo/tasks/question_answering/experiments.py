@@ -98,7 +98,7 @@ class ReaderTrainer(TrainerArgs):
     """How long and how exactly.
 
     Args:
-        gradient_clip: Largest norm of the gradient; 0: any.
+        gradient_clip: Largest norm of the gradient, above which it is scaled down; 0: no clipping.
         monitor: Score of validation that picks the best epoch; no_answer_auc needs questions without an answer.
     """
 

@@ -146,7 +146,7 @@ def evaluate(
         no_answer_threshold: Score above which "no answer" is given; default the one in the model's config, tuned on
             validation, if any.
         batch_size, precision, accelerator: How to run.
-        progress: Show a progress bar.
+        progress: Whether a progress bar is shown.
 
     Returns:
         Name to score, named as in `QuestionAnsweringTask` without the split's name in front; percentages but for `nll`

@@ -126,7 +126,7 @@ def evaluate(
         target_column: What is scored against; default: the column that the model was trained to predict.
         batch_size: There is one sequence.
         precision, accelerator: Precision, and device as Lightning names it.
-        progress: Show a progress bar.
+        progress: Whether a progress bar is shown.
 
     Returns:
         `rmse` and `mae` in the unit of the target, and `r2`.

@@ -221,7 +221,7 @@ def evaluate_sessions(
         max_length: Items that a prediction sees at most; default: as in the training.
         ties: "pessimistic": items with the score of the right one stand before it; "optimistic": behind it.
         batch_size, precision, accelerator: How to run.
-        progress: Show a progress bar.
+        progress: Whether a progress bar is shown.
 
     Returns:
         `recall_at_10`, `mrr_at_10`, `recall_at_20` and `mrr_at_20` in percent, and `nll`; see `SessionScores`. The
@@ -346,7 +346,7 @@ def session_scores(
 
     Args:
         model: A recommender.
-        data: DataModule after `setup`.
+        data: DataModule after its `setup`.
         split: Name of a split, as the DataModule has it.
         accelerator: Device, as Lightning names it.
 

@@ -191,7 +191,7 @@ class TextStart(VectorStart):
 
     Args:
         word_vectors: Word vectors that the table of words starts from: file, checkpoint folder or Hub id; null: none.
-        vectors_fingerprint: Content of these, which a training finds out.
+        vectors_fingerprint: Hash of the content of the word vectors, filled in by the run.
         vectors_std: Standard deviation to which they are scaled; 0: as they are.
         word2vec_dim: Numbers of vectors that are trained on the training texts by word2vec; 0: none.
         word2vec_epochs: Passes of word2vec over the texts.

@@ -92,7 +92,7 @@ def evaluate(
         split: Name of a split, as the DataModule has it.
         tokenizer: Tokenizer of a model; default: that of the checkpoint.
         batch_size, precision, accelerator: How to run.
-        progress: Show a progress bar.
+        progress: Whether a progress bar is shown.
         data_options: Arguments of `TextClassificationDataModule`, such as data_dir and text_column; of a checkpoint
             from a cross-validation folds, fold and fold_seed as in its training, since other folds hold texts that it
             was trained on.

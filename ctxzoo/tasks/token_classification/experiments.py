@@ -84,7 +84,8 @@ class TagStart(VectorStart):
     """What a training begins with.
 
     Args:
-        word_vectors: Word vectors that its table starts from: file, checkpoint folder or Hub id; null: drawn ones.
+        word_vectors: Word vectors that the embedding table starts from: a file, checkpoint folder or Hub id; null:
+            random vectors.
     """
 
     def report(self) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def evaluate(
         tokenizer: Tokenizer of a model; default: that of the checkpoint.
         data_dir, tag_column: Arguments of `TokenClassificationDataModule`.
         batch_size, precision, accelerator: How to run.
-        progress: Show a progress bar.
+        progress: Whether a progress bar is shown.
 
     Returns:
         Name to score, named as in `TokenClassificationTask` without the split's name in front; percentages but for

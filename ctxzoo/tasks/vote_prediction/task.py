@@ -162,7 +162,7 @@ def evaluate(
             splits "train" counts, or "none". Default: those of the split "train" of `dataset` where another split is
             scored; none of a single file, or where "train" itself is scored.
         batch_size, precision, accelerator: How to run.
-        progress: Show a progress bar.
+        progress: Whether a progress bar is shown.
 
     Returns:
         `accuracy` in percent, `log_likelihood`, `rmse`, `mae` and `calibration_error`; see `VoteScores`.

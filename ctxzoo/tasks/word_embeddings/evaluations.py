@@ -25,7 +25,7 @@ class EvaluationOptions:
         data_dir: Folder of datasets, as in `resolve_dataset`.
         pos_dataset, pos_tags: Data of POS induction: Hub id or folder, and columns of tags; each is an evaluation.
         restarts: Number of restarts of POS induction.
-        seed: Seed of what is drawn.
+        seed: Seed of all random draws.
         threads: Number of threads at once; 0: one for each core.
     """
 

@@ -44,7 +44,7 @@ def train_words(run: ExperimentRun, scored: Sequence[str], *, resume: bool) -> N
     Args:
         run: Training of an experiment of word embeddings.
         scored: Splits that are scored at the end.
-        resume: Whether it goes on where it stopped.
+        resume: Whether an interrupted training continues from its last checkpoint.
 
     Raises:
         OSError: the text is not there.
