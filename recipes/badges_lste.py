@@ -42,7 +42,7 @@ def main(
     """Score every floor, train and score every encoding with every seed, and print a table.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         dataset: Datasets: badges, movielens_100k, sample; or any other.
         encodings: Encodings of time, as `ctxzoo info time_encoder` names its variants.
         floors: Counted baselines, pop and markov; none: only encodings.

@@ -43,7 +43,7 @@ def main(
     """Train and score every model on every dataset with every seed, and print a table.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         dataset: Datasets: citeulike, movielens_1m, lastfm, movielens_100k, sample; or any other.
         models: Models: hcrnn1, hcrnn2, hcrnn3, hcrnn3_bi.
         seeds: Seeds of all random draws; each gives a run of its own.

@@ -46,7 +46,7 @@ def main(
     """Train and score every part on every dataset with every seed, and print a table.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         datasets: Datasets, see above.
         parts: Parts: both, wide, deep.
         seeds: Seeds of all that is drawn, the folds among them.

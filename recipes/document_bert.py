@@ -47,7 +47,7 @@ def main(
     """Train and score the encoder on every dataset with every seed, and print a table.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         dataset: Datasets, see above.
         encoder: Hub id or folder of the encoder.
         seeds: Seeds of all random draws; each gives a run of its own.

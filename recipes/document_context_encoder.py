@@ -51,7 +51,7 @@ def main(
     """Train and score every attention on every dataset with every seed, and print a table.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         dataset: Datasets, see above.
         attentions: Attentions: dot, or a feature map.
         seeds: Seeds of all random draws; each gives a run of its own.

@@ -59,7 +59,7 @@ def main(
     """Train and score every model on every dataset with every seed, and print a table.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         dataset: Datasets, see above.
         models: Models, of LAMA and of the paper's baselines.
         seeds: Seeds of all random draws; each gives a run of its own.

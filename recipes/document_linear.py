@@ -47,7 +47,7 @@ def main(
     """Fit and score every model on every dataset, and print a table.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         dataset: Datasets of recipes/document_lama.py, or a Hub id, folder or file.
         models: Models that are fitted.
         seeds: Seeds in names of files; nothing is drawn.

@@ -54,7 +54,7 @@ def main(
     """Train and score the cells of a table, print it, and draw accuracy by number of steps.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         table: Number of the table: 2 or 3.
         steps: Numbers of steps K; none: the table's.
         rows: Rows of the table; none: all.

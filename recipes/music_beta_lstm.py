@@ -39,7 +39,7 @@ def main(
     """Train and score every cell on every dataset with every seed, and print a table.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         dataset: Datasets: jsb_chorales, nottingham, muse_data, piano_midi, sample; or any other.
         cells: Cells, as `ctxzoo info beta_lstm` names its variants; or bibeta5_prior.
         seeds: Seeds of all random draws; each gives a run of its own.

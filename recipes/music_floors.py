@@ -35,7 +35,7 @@ def main(
     """Count and score every model on every dataset, and print a table.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         dataset: Datasets: jsb_chorales, nottingham, muse_data, piano_midi, sample; or any other.
         models: Models that are counted.
         seeds: Seeds in the names of results files; nothing is drawn, so that all hold the same.

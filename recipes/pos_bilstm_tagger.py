@@ -39,7 +39,7 @@ def main(
     """Train and score a tagger on every dataset from all word vectors with every seed, and print a table.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         dataset: Datasets: ptb_sample, ud_english_ewt, brown_pos, conll2000_pos, sample; or any other with --tags.
         vectors: Files of word vectors, checkpoint folders or Hub ids; none: vectors are drawn.
         seeds: Seeds of all random draws; each gives a run of its own.

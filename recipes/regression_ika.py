@@ -43,7 +43,7 @@ def main(
     """Fit and score every model on every split of every dataset with every seed, and print a table.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         dataset: Datasets: airline, co2, concrete, parkinsons, sample; or any other.
         models: Models: mean, ridge, gp_rbf, gp_sm, dot, rbf, ikan_direct, ika, mikan.
         splits: Numbers of random splits, from 0; own: that of the dataset.

@@ -109,7 +109,7 @@ def main(
     """Train and score every model on every dataset with every seed, and print a table.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         dataset: Datasets: roll_call, roll_call_new_bills, sample; or any other.
         models: Models of NIPEN and beside it.
         seeds: Seeds of all random draws; each gives a run of its own.

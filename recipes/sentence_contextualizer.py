@@ -41,7 +41,7 @@ def main(
     """Train and score the model on every fold of every dataset with every seed, and print a table.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         datasets: Hub ids, folders, files, or: sample.
         seeds: Seeds of all that is drawn, the folds among them.
         plain_mean: Whether W stays 0, so that every context is the mean of the words: what attention adds.

@@ -47,7 +47,7 @@ def main(
     """Fit and score every model on every fold of every dataset with every seed, and print a table.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         datasets: Hub ids, folders, files, or: sample.
         models: Models that are fitted.
         seeds: Seeds of the folds and of what is held out.

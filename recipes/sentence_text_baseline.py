@@ -39,7 +39,7 @@ def main(
     """Train and score every model on every fold of every dataset with every seed, and print a table.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         datasets: Hub ids, folders, files, or: sample.
         models: Models, named settings of docs/models/text_baseline.md.
         seeds: Seeds of all that is drawn, the folds among them.

@@ -39,7 +39,7 @@ def main(
     """Train and score every model on every dataset with every seed, and print a table.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         dataset: Datasets: citeulike, movielens_1m, lastfm, movielens_100k, sample; or any other.
         models: Models, as `ctxzoo info session_baseline` names its variants.
         seeds: Seeds of all random draws; each gives a run of its own.

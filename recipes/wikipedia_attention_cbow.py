@@ -49,7 +49,7 @@ def main(
     """Train each architecture with every window and seed, and print the scores side by side.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         architecture: Architectures of word embeddings, one training each.
         window: Words on each side, one training each; default: 20, of a tiny training 2.
         seeds: Seeds of all that is drawn, one training each.

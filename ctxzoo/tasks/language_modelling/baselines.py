@@ -27,11 +27,13 @@ class _Order:
     """The n-grams of one length in the training text.
 
     Attributes:
-        keys: (G,) ascending: number of the context, the (n-1)-gram before the word, times words, plus the word.
-        counts: (G,) of each n-gram: of the longest how often it occurs, of others before how many words.
-        totals: (contexts,) the sum of the counts behind each context.
-        taken: (contexts,) the sum of what is taken from these counts.
-        discounts: (4,) what is taken from a count of 0, 1, 2, and of 3 or more.
+        keys: (G,) ascending keys of the G n-grams: number of the context (the first n-1 words) times vocabulary size,
+            plus id of the last word.
+        counts: (G,) count of each n-gram: occurrences for the longest n-grams, number of different preceding words for
+            shorter ones.
+        totals: (contexts,) sum of the counts of all n-grams that continue each context.
+        taken: (contexts,) sum of the discounts subtracted from the counts of each context.
+        discounts: (4,) discount subtracted from a count of 0, of 1, of 2, and of 3 or more.
     """
 
     keys: Ids
@@ -59,10 +61,10 @@ class KneserNey:
     Contexts do not reach back beyond the line: before its first word stand end marks.
 
     Args:
-        tokens: (N,) ids of the training text, an end mark behind each line.
-        order: Length of the longest n-grams, 1 or more; 1: how often each word occurs.
-        words: Number of words that may come next.
-        end_id: Id of the end mark.
+        tokens: (N,) word ids of the training text, with an end mark after each line.
+        order: Length n of the longest n-grams, 1 or more; 1: a unigram model.
+        words: Size of the vocabulary that can follow a context, the end mark included.
+        end_id: Id of the token that marks the end of a line.
 
     Raises:
         ValueError: order below 1, or no token.
@@ -110,7 +112,7 @@ class KneserNey:
         """Return (N,) the probability of each token of a text with an end mark behind each line, given those before.
 
         Args:
-            tokens: (N,) ids; one that the training text does not have is a word like any other.
+            tokens: (N,) word ids of a text, with an end mark after each line; ids unseen in training are allowed.
         """
         text, at = _pad_lines(tokens, self.order, self.end_id)
         known = np.where(text < self._base, text, 0)

@@ -32,13 +32,13 @@ def continue_text(
     state goes on from one to the next.
 
     Args:
-        model: A language model with `generate`.
-        tokenizer: Tokenizer of the model.
-        prompt: The beginning of a line; empty: a new line.
-        words: Number of words to add at most, 1 or more.
-        temperature: Temperature by which the logits are divided before a word is drawn: below 1 likely words become
-            likelier; None: the likeliest word is taken, nothing is drawn.
-        seed: Seed of the draws; None: torch's own state is used and goes on.
+        model: Language model with a `generate` method, as of transformers.
+        tokenizer: Tokenizer that the model was trained with.
+        prompt: Beginning of the line to continue; empty: a new line is generated.
+        words: Largest number of words to generate, 1 or more.
+        temperature: Temperature that divides the logits before a word is sampled; below 1 sharpens the distribution;
+            None: greedy decoding, without sampling.
+        seed: Seed of the sampling; None: torch's global random state is used.
 
     Returns:
         The words with blanks between them, without the prompt and the end mark.
@@ -86,12 +86,12 @@ class Continuations:
     """The answers of a language model to rows of a user's file, each the beginning of a line.
 
     Args:
-        model: Model with `generate`; it computes where it is.
-        tokenizer: Tokenizer of the model.
-        text_column: The column of the texts; default: the usual names.
-        words: Number of words to add at most.
-        temperature: Argument of `continue_text`.
-        seed: Seed of the draws for the first text; each has the next one, whatever is read with it.
+        model: Language model with a `generate` method, which runs on the device where its weights are.
+        tokenizer: Tokenizer that the model was trained with.
+        text_column: Name of the column of prompts, or of several to join; default: the usual names, such as text.
+        words: Largest number of words to generate for each row, 1 or more.
+        temperature: Temperature that divides the logits before a word is sampled; None: greedy decoding.
+        seed: Seed of the sampling for row 0; row i uses seed + i, however rows are batched.
     """
 
     def __init__(

@@ -35,8 +35,9 @@ class LineVocabulary:
     """How lines are cut into words, and which of these get an id: the most frequent have the lowest.
 
     Attributes:
-        min_word_count: Occurrences in the training lines that a word needs.
-        lower_case, cutter: Arguments of `build_word_tokenizer`.
+        min_word_count: Least number of occurrences in the training lines for a word to enter the vocabulary.
+        lower_case, cutter: Whether words are lower-cased, and the name of the pre-tokenizer, "whitespace" or "english",
+            as in `build_word_tokenizer`.
 
     Raises:
         ValueError: min_word_count below 1.
@@ -56,7 +57,7 @@ class LineVocabulary:
         Other words are read as `unk_token`: `UNKNOWN_WORD` where the lines have it as a word, else "[UNK]".
 
         Args:
-            lines: Lines of the training rows.
+            lines: Texts of the training split, one line of text each.
 
         Raises:
             ValueError: no word is frequent enough; see also `build_word_tokenizer`.
@@ -88,10 +89,11 @@ class TokenStream:
     """The words of a split, line after line, an end mark behind each.
 
     Attributes:
-        tokens: (N,) ids.
-        lines: (N,) the row of the line that each is of.
-        end_id: Id of the end mark, which also stands before the first word, so that every word is predicted once.
-        unknown_id: Id of the words outside the vocabulary.
+        tokens: (N,) word ids of the whole split.
+        lines: (N,) for each token, the row of its line in the split.
+        end_id: Id of the end mark, which also serves as the context of the first word, so that every word is predicted
+            once.
+        unknown_id: Id of the token that stands for words outside the vocabulary.
     """
 
     tokens: npt.NDArray[np.int64]
@@ -119,10 +121,10 @@ class StreamWindows(Dataset[dict[str, torch.Tensor]]):
     """A dataset of which `windows[k]` is the k-th batch, see `LanguageModellingDataModule`.
 
     Args:
-        stream: Ids of the words of a split; its last words, fewer than there are parallel streams, are left out.
-        streams: Number of parallel streams, as many words of each as of any other.
-        length: Words of a window; the last may have fewer.
-        part: The first of the streams that this dataset has, and the number of these; default: all.
+        stream: Token stream of a split; the last tokens that do not fill all parallel streams are dropped.
+        streams: Number of parallel streams into which the text is divided, the batch dimension; all are equally long.
+        length: Number of tokens in a window; the last window may be shorter.
+        part: Range of streams in this dataset, as (first stream, number of streams); default: all streams.
 
     Raises:
         ValueError: more streams than words.
@@ -189,18 +191,21 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
     `row` (B,), the first of them; and `begins` (B,) bool, whether the streams begin here. Numbers are int64.
 
     Args:
-        dataset: "sample" for generated text, or what `read_lines` reads: Hub id, folder or file.
+        dataset: Data to read: "sample" (generated text), or a Hub id, folder or file, as `read_lines` takes it.
         data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
-        text_column: Name of the column, or of several, read one after another; default one of the usual ones.
-        min_word_count, lower_case, cutter: Arguments of `LineVocabulary`.
-        batch_size: B, parallel streams of the training.
-        bptt: Words of a window of the training, over which gradients flow back.
-        eval_batch_size: Words of a window of any other loader.
-        seed: Seed, without effect: the order is that of the text.
+        text_column: Name of the text column, or several to join with spaces; default: the first usual name that is
+            there, such as text.
+        min_word_count, lower_case, cutter: Least word count, lower-casing and pre-tokenizer of the vocabulary, fields
+            of `LineVocabulary`.
+        batch_size: Number B of parallel streams in training, the batch dimension.
+        bptt: Tokens in a training window, over which gradients flow back (truncated backpropagation through time).
+        eval_batch_size: Tokens in a window of validation and test loaders, which read one stream.
+        seed: Seed, accepted for uniformity but without effect: windows follow the order of the text.
         num_workers: Number of worker processes that build batches; 0: the training process builds them.
-        tokenizer: Use this one instead of building one from the training lines.
-        init_from: Use the tokenizer of this checkpoint folder or Hub id.
-        divide: Whether training rows alone are divided, see `CheckedDataModule`.
+        tokenizer: Tokenizer to use in place of one built from the training lines.
+        init_from: Checkpoint, a folder or Hub id, whose tokenizer is used; None: a tokenizer is built from the training
+            data.
+        divide: Whether data with a single split "train" is split into train, validation and test, as by `ctxzoo train`.
 
     Raises:
         OSError: there is no such checkpoint.

@@ -44,12 +44,15 @@ class LineData(DataArgs):
     """What is trained on; null: as the tokenizer of the checkpoint has it.
 
     Args:
-        batch_size: Parallel streams of the text.
-        text_column: Columns of the text, read one after another; empty: text or the like.
-        min_word_count: Occurrences in the training text that a word needs; null of no checkpoint: 1.
-        lower_case: Whether words are read in small letters; null of no checkpoint: they are.
-        cutter: How texts are cut into words, by blanks or by rules for English; null of no checkpoint: by blanks.
-        bptt: Words of a window, over which gradients flow back.
+        batch_size: Number of parallel streams into which the text is divided, the batch dimension.
+        text_column: Names of text columns, joined in this order; empty: the first usual name that is there, such as
+            text.
+        min_word_count: Least number of occurrences in the training text for a word to enter the vocabulary; null: that
+            of the checkpoint, else 1.
+        lower_case: Whether words are lower-cased; null: as the checkpoint's tokenizer does, else yes.
+        cutter: Pre-tokenizer that cuts texts into words: whitespace, or english for rules of English; null: that of the
+            checkpoint, else whitespace.
+        bptt: Tokens in a training window, over which gradients flow back (truncated backpropagation through time).
     """
 
     text_column: tuple[str, ...] = ()
@@ -64,18 +67,21 @@ class LineModel(ModelArgs):
     """What is trained.
 
     Args:
-        hidden_size: Units of a layer; null: the cell's, by which all have as many parameters.
-        num_layers: Layers.
-        word_dim: Numbers of a word's vector.
-        embedding_bound: Bound b of the words' vectors, which start in U(-b, b), of beta_lstm.
-        dropout: Dropout on the words.
-        locked_dropout: Dropout behind each layer, of beta_lstm.
-        weight_dropout: Dropout on recurrent weights, of beta_lstm.
-        kl_lambda: Weight of the prior of the cells that have one; null: 0.001.
-        num_heads: Heads of a layer of an encoder.
-        hidden_dropout: Dropout on what a block of an encoder adds.
-        attention_dropout: Dropout on its weights of attention.
-        memory_length: Words before a window whose keys it reads.
+        hidden_size: Units in each layer; null: a size preset for each LSTM cell, so that all have about as many
+            parameters.
+        num_layers: Number of layers.
+        word_dim: Dimension of the word embeddings.
+        embedding_bound: Bound b of the uniform distribution U(-b, b) from which word embeddings are initialized;
+            beta_lstm only.
+        dropout: Dropout rate on the word embeddings.
+        locked_dropout: Dropout rate behind each layer, with one mask for all time steps; beta_lstm only.
+        weight_dropout: Dropout rate on the recurrent weights; beta_lstm only.
+        kl_lambda: Weight in the loss of the KL divergence of the gates' distributions from their prior, for cells that
+            have one; null: 0.001.
+        num_heads: Number of attention heads in each layer; Transformer encoders only.
+        hidden_dropout: Dropout rate on what each Transformer block adds to the residual stream; encoders only.
+        attention_dropout: Dropout rate on the attention weights; Transformer encoders only.
+        memory_length: Number of tokens before a window whose keys and values attention still reads; 0: no limit.
     """
 
     hidden_size: int | None = number(None, SIZE)

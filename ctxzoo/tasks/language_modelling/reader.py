@@ -46,9 +46,10 @@ class LineSplits:
     """Checked splits.
 
     Attributes:
-        splits: Rows of each split: the column `text` (str), a line in each row, none of them blank.
-        fingerprint: Content hash per split, the same on every machine.
-        cut: Names of the splits whose lines are pieces of one text, in its order.
+        splits: Dataset of each split, by split name, with the single column `text` (str): one line in each row, none
+            blank.
+        fingerprint: Hash of the content of each split, by split name; the same on every machine.
+        cut: Names of the splits whose lines are consecutive pieces of one running text.
     """
 
     splits: dict[str, datasets.Dataset]
@@ -63,12 +64,12 @@ def read_lines(dataset: str, data_dir: str | None = None, text_column: ColumnNam
     many; a note says how many they are.
 
     Args:
-        dataset: "sample" (generated text); a .txt file, or one without a suffix, whose lines are the rows; a .csv,
-            .tsv (both with a header), .jsonl or .parquet file; all rows of a file are the split "train"; a folder or
-            Hub id that `datasets` can load, of which the splits train, validation and test are read.
-        data_dir: Folder searched for Hub ids; default: see `data_folder`.
-        text_column: One name, or several, whose texts are put together by `join_text`; default the first of
-            `TEXT_COLUMNS` that is there.
+        dataset: Data to read: "sample" (generated text); a .txt file of lines; a .csv, .tsv (both with a header),
+            .jsonl or .parquet file, which gives the split "train"; a folder or Hub id with the splits train,
+            validation, test.
+        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
+        text_column: Name of the text column, or several to join by `join_text`; default: the first of `TEXT_COLUMNS`
+            that is there.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -99,9 +100,9 @@ def check_lines(
     """Check splits that are already loaded and put their columns into the one form.
 
     Args:
-        splits: Name to dataset.
-        text_column: Argument of `read_lines`.
-        origin: What error messages call a split, default `split 'name'`.
+        splits: Loaded dataset of each split, by split name.
+        text_column: Name of the text column, or several to join; default: the first of `TEXT_COLUMNS` that is there.
+        origin: Description of each split for error messages, by split name; default: "split 'name'".
 
     Raises:
         TextFormatError: as in `read_lines`.
@@ -196,8 +197,8 @@ def sample_text(seed: int = 0, train: int = 600, validation: int = 100, test: in
     A larger split begins with a smaller one's rows.
 
     Args:
-        seed: 0 or more.
-        train, validation, test: Number of lines, 1 or more.
+        seed: Seed of the generator, 0 or more.
+        train, validation, test: Number of lines to generate for each split, 1 or more.
 
     Returns:
         Splits train, validation and test with the column `text`.

@@ -68,8 +68,8 @@ class LanguageModellingTask(ZooTask):
     of all, divided by the tokens. Scores: those of `LanguageModellingScores`, without any divergence.
 
     Args:
-        model_config, pretrained, model, optimizer_args: Start of the model, and keywords of the optimizer, as `ZooTask`
-            takes them.
+        model_config, pretrained, model, optimizer_args: Start of the model (config dict, checkpoint to load, or a ready
+            model), and keyword arguments of the optimizer, as in `ZooTask`.
 
     Raises:
         ValueError: see `ZooTask`; a window in the middle of streams without the state behind the one before.
@@ -145,9 +145,9 @@ class LineScore:
     """The score of one line.
 
     Attributes:
-        row: Number of the line in its split.
-        tokens: Words of the line and its end mark.
-        nll: Negative log-likelihood of the line, given all lines before it, in nats, the sum over its tokens.
+        row: Row of the line in its split, from 0.
+        tokens: Number of tokens of the line, the end mark included.
+        nll: Negative log-likelihood of the line given all lines before it, in nats, summed over its tokens.
     """
 
     row: int
@@ -171,13 +171,14 @@ def evaluate(
     """Score a language model on a split; of a checkpoint the same numbers that its recipe wrote.
 
     Args:
-        checkpoint: Folder or Hub id, or a model.
-        dataset: Hub id, folder, file, or "sample" for generated text.
-        split: Name of a split, as the DataModule has it.
-        tokenizer: Tokenizer of a model; default: that of the checkpoint.
-        data_dir, text_column: Arguments of `LanguageModellingDataModule`.
-        batch_size: Words that are read at once; no score depends on it.
-        precision, accelerator: Precision, and device as Lightning names it.
+        checkpoint: Checkpoint to score, a folder or Hub id, or a loaded model.
+        dataset: Data to score on: a Hub id, folder or file, or "sample" (generated text).
+        split: Name of the split, such as "test".
+        tokenizer: Tokenizer for a model passed as an object; default: the one saved in the checkpoint.
+        data_dir, text_column: Folder of datasets, and name of the text column, as in `LanguageModellingDataModule`.
+        batch_size: Tokens in a window that the model reads at once, which does not affect the scores.
+        precision, accelerator: Precision and kind of device, as Lightning's Trainer takes them, such as "32-true" and
+            "cpu".
         progress: Whether a progress bar is shown.
 
     Returns:
@@ -206,10 +207,10 @@ def line_scores(
     """Return the score of each line of a split, by row, for paired tests of two models.
 
     Args:
-        model: A language model.
+        model: Causal language model, with its final weights.
         data: DataModule after its `setup`.
-        split: Name of a split, as the DataModule has it.
-        accelerator: Device, as Lightning names it.
+        split: Name of the split, such as "test".
+        accelerator: Kind of device, as Lightning's Trainer takes it, such as "auto", "cpu" or "gpu".
 
     Raises:
         ValueError: no such split; a model of another problem.

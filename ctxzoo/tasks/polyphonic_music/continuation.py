@@ -32,13 +32,14 @@ def continue_roll(
     before.
 
     Args:
-        model: A head of polyphonic music whose outputs have a `state`.
-        prompt: (T, 88) with T of 1 or more.
-        steps: Number of steps to add, 0 or more.
-        temperature: Temperature by which the logits are divided before keys are drawn: below 1 likely keys become
+        model: Recurrent model of polyphonic music, whose outputs carry the recurrent `state`.
+        prompt: (T, 88) boolean piano roll to continue: time steps, piano keys; T is 1 or more.
+        steps: Number of time steps to generate, 0 or more.
+        temperature: Temperature that divides the logits before keys are sampled, above 0; below 1 makes likely keys
             likelier.
-        threshold: Probability from which a key sounds; nothing is drawn then. None: keys are drawn.
-        generator: Generator of the random numbers of the draws, on the CPU; None: torch's own.
+        threshold: Probability from which a key counts as sounding, above 0 and below 1, without sampling; None: keys
+            are sampled.
+        generator: Random number generator for the sampling, on the CPU; None: torch's global one.
 
     Returns:
         (steps, 88).
@@ -74,8 +75,8 @@ def predict_roll(model: ZooPreTrainedModel, roll: Roll) -> NDArray[np.float32]:
     """Return the probability of each key at each step of a piece but the first, from the true steps before it.
 
     Args:
-        model: A head of polyphonic music; it is in evaluation mode while it reads.
-        roll: (T, 88) with T of 2 or more.
+        model: Model that predicts polyphonic music; it is put into evaluation mode while it reads.
+        roll: (T, 88) boolean piano roll of the piece: time steps, piano keys; T is 2 or more.
 
     Returns:
         (T - 1, 88).
@@ -96,11 +97,12 @@ class PieceAnswers:
     """The answers of a model of music to rows of a user's file, each the beginning of a piece.
 
     Args:
-        model: A head of polyphonic music; it computes where it is.
-        steps: Number of steps to add.
-        prompt_steps: Number of steps of a piece that are read; None: all.
-        temperature, threshold: Arguments of `continue_roll`.
-        seed: Seed of the draws for the first piece; each has the next one, whatever is read with it.
+        model: Model that predicts polyphonic music, which runs on the device where its weights are.
+        steps: Number of time steps to generate after each piece.
+        prompt_steps: Number of leading time steps of a piece that are read as the prompt; None: the whole piece.
+        temperature, threshold: Sampling temperature, and the probability from which a key sounds instead of sampling,
+            as in `continue_roll`.
+        seed: Seed of the sampling for row 0; row i uses seed + i, however rows are batched.
     """
 
     def __init__(

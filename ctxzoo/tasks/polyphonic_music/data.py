@@ -21,8 +21,8 @@ class RollBatches(Dataset[dict[str, torch.Tensor]]):
     """A dataset of which `batches[rows]` is a whole batch, see `PolyphonicMusicDataModule`.
 
     Args:
-        rolls: Piano rolls of a split.
-        rows: (n,) the pieces that this dataset numbers 0..n-1.
+        rolls: Piano rolls of all pieces of a split.
+        rows: (n,) rows of the split that make up this dataset, which are renumbered 0..n-1.
     """
 
     def __init__(self, rolls: Rolls, rows: Rows) -> None:
@@ -45,7 +45,7 @@ def roll_inputs(rolls: Sequence[Roll]) -> dict[str, torch.Tensor]:
     """Return a batch of model inputs with what is to be predicted: each step of a piece from those before it.
 
     Args:
-        rolls: B pieces, (T, 88) each.
+        rolls: List of B boolean piano rolls, (T, 88) each: time steps, piano keys; T is 2 or more.
 
     Returns:
         `inputs_embeds` (B, n, 88), all steps of a piece but its last; `labels` (B, n, 88), all but its first, both
@@ -71,14 +71,16 @@ class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
     A batch is a dict of what `roll_inputs` gives and `row` (B,) int64, the pieces' rows in `pieces(split)`.
 
     Args:
-        dataset: "sample" for generated music, or what `read_music` reads: Hub id, folder or file.
+        dataset: Data to read: "sample" (generated music), or a Hub id, folder or file, as `read_music` takes it.
         data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
-        config_name: Name of the configuration, of a dataset with several; default: the one that it names.
-        steps_per_beat, step_seconds: How long a step of MIDI files is, see `Grid`.
-        batch_size, eval_batch_size: Pieces in a batch; 1 of the training are the authors'.
-        seed: Seed of the order of batches.
+        config_name: Name of the dataset's configuration, such as "jsb_chorales"; default: the dataset's own default.
+        steps_per_beat, step_seconds: Time grid for MIDI files: steps in a beat, or seconds in a step instead, as in
+            `Grid`.
+        batch_size, eval_batch_size: Number of pieces in a batch, in training and in evaluation; the authors train with
+            1.
+        seed: Seed of the random order of batches.
         num_workers: Number of worker processes that build batches; 0: the training process builds them.
-        divide: Whether training rows alone are divided, see `CheckedDataModule`.
+        divide: Whether data with a single split "train" is split into train, validation and test, as by `ctxzoo train`.
 
     Raises:
         ValueError: see `Grid`.

@@ -35,9 +35,9 @@ class MusicData(DataArgs):
     """What is trained on.
 
     Args:
-        config_name: Configuration of a dataset with several, such as jsb_chorales; null: the one that it names.
-        steps_per_beat: Steps of MIDI files: 1 are quarters; null: 2, eighths.
-        step_seconds: Seconds of such a step by the clock instead.
+        config_name: Name of the dataset's configuration, such as jsb_chorales; null: the dataset's own default.
+        steps_per_beat: Time steps in a beat of MIDI files: 1 gives quarter notes, 2 eighths; null: 2.
+        step_seconds: Duration of a time step of MIDI files in seconds, instead of steps in a beat; null: beats count.
     """
 
     config_name: str | None = None
@@ -54,12 +54,15 @@ class MusicModel(ModelArgs):
     """What is trained.
 
     Args:
-        hidden_size: Units of a layer; null: the cell's, by which all have about as many parameters.
-        num_layers: Layers.
-        locked_dropout: Dropout behind each layer; null: the cell's.
-        weight_dropout: Dropout on recurrent weights.
-        kl_lambda: Weight of the prior of the cells that have one; null: the authors'.
-        gate_sampling: Gates in training: auto, they are drawn; mean, they have their means.
+        hidden_size: Units in each layer; null: a size preset for each LSTM cell, so that all have about as many
+            parameters.
+        num_layers: Number of layers.
+        locked_dropout: Dropout rate behind each layer, with one mask for all time steps; null: a rate preset for each
+            LSTM cell.
+        weight_dropout: Dropout rate on the recurrent weights of an LSTM.
+        kl_lambda: Weight in the loss of the KL divergence of the gates' distributions from their prior, for cells that
+            have one; null: the authors' value.
+        gate_sampling: Values of the LSTM gates in training: auto, sampled from their distribution; mean, its mean.
     """
 
     hidden_size: int | None = number(None, SIZE)
@@ -78,10 +81,12 @@ class MusicOptimizer(OptimizerArgs):
     """How weights are changed.
 
     Args:
-        divide_by: Divisor of the rate when an epoch is worse than each of the three before; 1: it stays.
-        divide_after: Epochs that never divide it.
-        kl_annealing: How the weight of the prior rises.
-        kl_annealing_epochs: Epochs until it is whole (linear), or at a half (logistic).
+        divide_by: Divisor of the learning rate after an epoch whose validation score is worse than each of the three
+            before, 1 or more; 1: constant rate.
+        divide_after: Number of first epochs in which the learning rate is never divided.
+        kl_annealing: Schedule of the prior's weight over the epochs: constant, linear, or logistic growth up to
+            `kl_lambda`.
+        kl_annealing_epochs: Epochs until the prior has its full weight (linear) or half of it (logistic).
     """
 
     divide_by: float = number(1.0, Range(1))
@@ -110,9 +115,10 @@ def of_cell(experiment: Experiment, cell: str, dataset: str = "") -> Experiment:
     """Return the experiment with a cell, and with the numbers of the cell that are not given.
 
     Args:
-        experiment: What all cells have in common.
-        cell: Name in `CELLS`.
-        dataset: Name of a configuration, on which the authors' weight of the prior depends.
+        experiment: Experiment with the settings that all LSTM cells share.
+        cell: Name of an LSTM cell, a key of `CELLS`, such as "bibeta5".
+        dataset: Name of the dataset configuration, such as "jsb_chorales", on which the authors' weight of the prior
+            depends.
 
     Raises:
         ValueError: an unknown cell.
@@ -132,8 +138,8 @@ def music_dataset(name: str, config_name: str | None = None) -> dict[str, Any]:
     """Return the arguments for one of `MUSIC_DATASETS`, or for any other Hub id, folder or file.
 
     Args:
-        name: Name of the data.
-        config_name: Configuration of another dataset with several.
+        name: Short name of a known dataset, or any other Hub id, folder or file.
+        config_name: Name of the dataset's configuration, for a dataset with several; None: the dataset's own default.
     """
     known = MUSIC_DATASETS.get(name, {"dataset": name, "config_name": None})
     return known if config_name is None else {**known, "config_name": config_name}

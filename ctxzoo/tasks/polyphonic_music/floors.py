@@ -26,8 +26,9 @@ def fit_floor(name: str, rolls: Rolls) -> Logits:
     """Count in training pieces how often each key sounds, from the second step on.
 
     Args:
-        name: key_frequency: each key by itself; key_markov: each key by whether it sounded at the step before.
-        rolls: Pieces.
+        name: Name of the baseline: "key_frequency", each key by itself; "key_markov", each key given whether it sounded
+            in the step before.
+        rolls: Piano rolls of the training pieces.
 
     Returns:
         (2, 88) logits log p / (1 - p) of each key, after a step without it and after one with it.

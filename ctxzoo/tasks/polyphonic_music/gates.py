@@ -37,11 +37,12 @@ class LayerGates:
     """The gates of a layer whose gates are drawn, the mean over all steps of a split.
 
     Attributes:
-        correlation: (H,) of i and f of each unit, as they are drawn, estimated.
-        input_gate, forget_gate: (H,) E[i] and E[f].
-        input_gate_deviation, forget_gate_deviation: (H,) standard deviation over the steps of E[i] and E[f]: how far a
-            gate follows what was read; 0 for one that is the same at every step.
-        dead_fraction: Fraction of the shapes that are so small that they have almost no gradient.
+        correlation: (H,) correlation of the sampled input and forget gate, for each of H units, estimated from draws.
+        input_gate, forget_gate: (H,) mean E[i] of the input gate and E[f] of the forget gate, for each of H units.
+        input_gate_deviation, forget_gate_deviation: (H,) standard deviation of E[i] and E[f] over time steps, for each
+            unit: how strongly a gate depends on the input; 0: not at all.
+        dead_fraction: Fraction, 0 to 1, of the distributions' shape parameters that are so small that almost no
+            gradient reaches them.
     """
 
     correlation: torch.Tensor
@@ -76,12 +77,11 @@ def gates_of_split(
     """Read all pieces of a split with the means of the gates, and return the gates of each layer.
 
     Args:
-        model: A head of the Beta-LSTM that reads music in one direction.
+        model: Beta-LSTM with a head for polyphonic music, unidirectional.
         data: DataModule after its `setup`.
-        split: Name of a split, as the DataModule has it.
-        samples: Draws by which the correlation of each unit at each step is estimated; its mean over thousands of steps
-            needs few.
-        generator: Generator of the random numbers of the draws, on the CPU; None: one of a fixed seed for each batch.
+        split: Name of the split, such as "test".
+        samples: Number of draws at each time step from which the correlation of the gates is estimated; default 50.
+        generator: Random number generator for the draws, on the CPU; None: one with a fixed seed for each batch.
 
     Raises:
         ValueError: no such split; a cell whose gates are not drawn.
@@ -130,8 +130,8 @@ def start_of(model: PreTrainedModel, seed: int) -> PreTrainedModel:
     """Return the model as a run with this seed began its training.
 
     Args:
-        model: Model as the training left it.
-        seed: Seed of the run; that of torch is set to it.
+        model: Trained model, whose configuration is used.
+        seed: Seed of the training run, to which torch's global seed is set.
     """
     lightning.seed_everything(seed, verbose=False)
     start: PreTrainedModel = PolyphonicMusicTask.auto_class.from_config(model.config)
@@ -144,7 +144,7 @@ def with_even_gates(model: PreTrainedModel) -> PreTrainedModel:
     The Gamma variables of its gates have one shape, so that the ratios of their means are a half.
 
     Args:
-        model: A head of the Beta-LSTM with one of the Beta cells.
+        model: Beta-LSTM for polyphonic music whose cell is one of the Beta cells.
 
     Raises:
         ValueError: another cell.
@@ -166,8 +166,8 @@ class GatesModel(ModelArgs):
     """The model whose gates are read.
 
     Args:
-        samples: Argument of `gates_of_split`.
-        weights: Beginning of the SHA-256 of its weights.
+        samples: Number of draws at each time step from which the correlation of the gates is estimated.
+        weights: First 16 hexadecimal digits of the SHA-256 hash of the model's weights.
     """
 
     samples: int
@@ -183,9 +183,9 @@ class GatesRun(Run):
     of a half, ``test/even_gates/nll``.
 
     Attributes:
-        recipe, commit, results_dir: Values of its experiment.
-        trained: The run whose checkpoint is read, and whose data and split are.
-        samples: Argument of `gates_of_split`.
+        recipe, commit, results_dir: Name of the recipe, commit of the code, and folder of results files.
+        trained: Finished training run, whose checkpoint, data and split are used.
+        samples: Number of draws at each time step from which the correlation of the gates is estimated.
     """
 
     card: ClassVar[TaskCard] = CARD

@@ -32,8 +32,9 @@ class Grid:
     """How long a step is.
 
     Attributes:
-        steps_per_beat: Steps of a beat, a quarter note in most files: 1 are quarters, 2 eighths.
-        step_seconds: Seconds of a step instead, by the file's tempo; None: steps are parts of a beat.
+        steps_per_beat: Number of time steps in a beat, which is a quarter note in most files: 1 gives quarter notes, 2
+            eighths.
+        step_seconds: Duration of a time step in seconds, by the tempo of the file; None: `steps_per_beat` counts.
 
     Raises:
         ValueError: one of them is out of range.
@@ -81,7 +82,7 @@ def read_midi(path: Path, grid: Grid) -> list[list[int]]:
 
     Args:
         path: Path of the file.
-        grid: How long a step is.
+        grid: Time grid: the duration of one step, in fractions of a beat or in seconds.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -119,9 +120,9 @@ def write_midi(notes: Sequence[Sequence[int]], path: Path, grid: Grid) -> None:
     A key that sounds at several steps in a row is one long note: a roll does not tell whether it was struck again.
 
     Args:
-        notes: Keys that sound, 0..87, of each step.
+        notes: Numbers of the piano keys (0..87) that sound, for each time step.
         path: Path of the file.
-        grid: How long a step is.
+        grid: Time grid: the duration of one step, in fractions of a beat or in seconds.
 
     Raises:
         OSError: it cannot be written.
@@ -196,9 +197,9 @@ class _Clock:
     """Turns ticks of a file into steps, fractions of them too; a tempo counts from its tick on, whichever track has it.
 
     Args:
-        file: Mido's, with a number of ticks in each beat.
-        grid: How long a step is.
-        path: The file, for messages.
+        file: MIDI file as `mido.MidiFile` opens it, with a fixed number of ticks in a beat.
+        grid: Time grid: the duration of one step, in fractions of a beat or in seconds.
+        path: Path of the file, named in error messages.
     """
 
     def __init__(self, file: Any, grid: Grid, path: Path) -> None:

@@ -30,8 +30,8 @@ def draw_roll(prompt: Roll, continuation: Roll, out: str | Path, *, title: str |
     """Draw a piece, the steps that were given and behind them those that a model added.
 
     Args:
-        prompt: (T, 88).
-        continuation: (n, 88); T + n must be 1 or more.
+        prompt: (T, 88) boolean piano roll of the given steps: time steps, piano keys.
+        continuation: (n, 88) boolean piano roll of the generated steps; T + n must be at least 1.
         out: The PNG file to write.
         title: Title above the picture, printed literally.
 
@@ -72,8 +72,9 @@ def draw_prediction(
     """Draw a piece from its second step on, and below it the probability that a model gave each key at each step.
 
     Args:
-        roll: (T, 88), the piece with its first step.
-        probabilities: (T - 1, 88), see `predict_roll`.
+        roll: (T, 88) boolean piano roll of the whole piece: time steps, piano keys.
+        probabilities: (T - 1, 88) predicted probability of each key at each step from the second on, from
+            `predict_roll`.
         out: The PNG file to write.
         title: Title above the picture, printed literally.
 
@@ -142,11 +143,11 @@ def gate_draws(
     The steps before are read with the means of the gates.
 
     Args:
-        model: A head of the Beta-LSTM that reads music in one direction, on the CPU.
-        roll: (T, 88), the piece.
-        layer, unit: Numbers from 0.
-        samples: Draws for each step.
-        generator: Generator of the random numbers of the draws; None: torch's own.
+        model: Beta-LSTM with a head for polyphonic music, unidirectional, on the CPU.
+        roll: (T, 88) boolean piano roll that the model reads: time steps, piano keys.
+        layer, unit: Number of the layer, and of the unit in it, from 0.
+        samples: Number of draws at each time step.
+        generator: Random number generator for the draws; None: torch's global one.
 
     Returns:
         (samples T, 2), i and f.
@@ -174,7 +175,8 @@ def draw_gate_densities(draws: Mapping[str, NDArray[np.float32]], out: str | Pat
     """Draw the joint density of the input gate and the forget gate, a panel for each set of draws.
 
     Args:
-        draws: Name -> (N, 2), see `gate_draws`; for instance before training and after.
+        draws: Draws by panel title, such as "before training": (N, 2) arrays of input and forget gate, from
+            `gate_draws`.
         out: The PNG file to write.
         title: Title above the picture, printed literally.
 

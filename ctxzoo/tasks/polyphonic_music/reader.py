@@ -39,9 +39,9 @@ class MusicSplits:
     """Checked splits.
 
     Attributes:
-        splits: Rows of each split, with the columns `piece_id` (str) and `notes` (lists of lists of int64): for each
-            step the keys that sound, 0..87, ascending.
-        fingerprint: Content hash per split, the same on every machine.
+        splits: Dataset of each split, by split name: columns `piece_id` (str) and `notes`, for each time step the
+            ascending list of sounding keys (0..87).
+        fingerprint: Hash of the content of each split, by split name; the same on every machine.
     """
 
     splits: dict[str, datasets.Dataset]
@@ -54,13 +54,12 @@ def read_music(
     """Read and check a dataset.
 
     Args:
-        dataset: "sample" (generated music); a .mid, .jsonl or .parquet file, whose pieces are the split "train"; a
-            folder of MIDI files, which are the split "train" unless they lie below folders named after splits; a folder
-            or Hub id that `datasets` can load. Rows have a column `notes`: for each step the keys that sound.
-        data_dir: Folder searched for Hub ids; default: see `data_folder`.
-        config_name: Name of the configuration, of a dataset with several, such as "jsb_chorales"; default: the one that
-            the dataset names.
-        grid: How long a step of MIDI files is; default: `Grid()`.
+        dataset: Data to read: "sample" (generated music); a .mid, .jsonl or .parquet file or a folder of MIDI files,
+            which give the split "train"; a folder or Hub id with splits. Rows have `notes`: the keys that sound in each
+            time step.
+        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
+        config_name: Name of the dataset's configuration, such as "jsb_chorales"; default: the dataset's own default.
+        grid: Time grid for MIDI files; default: `Grid()`, two steps in a beat.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -92,8 +91,8 @@ def check_music(splits: Mapping[str, datasets.Dataset], *, origin: str = "the da
     """Check splits that are already loaded and put their columns into the one form.
 
     Args:
-        splits: Name to dataset.
-        origin: What error messages call the data.
+        splits: Loaded dataset of each split, by split name.
+        origin: Description of the data for error messages, such as "dataset 'x'".
 
     Raises:
         TextFormatError: as in `read_music`.
@@ -258,8 +257,8 @@ def sample_music(seed: int = 0, train: int = 100, validation: int = 20, test: in
     A larger split begins with a smaller one's rows.
 
     Args:
-        seed: 0 or more.
-        train, validation, test: Number of pieces, 1 or more.
+        seed: Seed of the generator, 0 or more.
+        train, validation, test: Number of pieces to generate for each split, 1 or more.
 
     Returns:
         Splits train, validation and test with the columns piece_id (str) and notes: for each of 24 to 48 steps the keys

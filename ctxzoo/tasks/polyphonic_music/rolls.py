@@ -21,9 +21,9 @@ class Rolls:
     """The rolls of many pieces, one behind the other.
 
     Attributes:
-        keys: (all notes,) the key of each, 0..87, step by step.
-        steps: (all steps + 1,) where the notes of each step begin in `keys`.
-        pieces: (pieces + 1,) where the steps of each piece begin in `steps`.
+        keys: (notes,) piano key of each note, 0..87, of all pieces, ordered by time step.
+        steps: (steps + 1,) index into `keys` at which the notes of each time step begin.
+        pieces: (pieces + 1,) index into `steps` at which the time steps of each piece begin.
     """
 
     keys: npt.NDArray[np.int64]

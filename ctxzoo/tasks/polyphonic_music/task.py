@@ -55,9 +55,10 @@ def annealed_weight(kind: Annealing, epoch: int, epochs: int) -> float:
     """Return the fraction of `kl_lambda` that counts in an epoch.
 
     Args:
-        kind: constant: 1. linear: epoch / epochs, at most 1. logistic: 1 / (1 + exp(-0.2 (epoch - epochs))).
-        epoch: Number of the epoch, from 0.
-        epochs: Where the linear rise ends and the logistic one is at a half.
+        kind: Schedule of the weight: "constant", 1; "linear", epoch / epochs up to 1; "logistic", 1 / (1 + exp(-0.2
+            (epoch - epochs))).
+        epoch: Number of the current epoch, from 0.
+        epochs: Epoch at which the linear schedule reaches 1 and the logistic one 0.5.
     """
     if kind == "constant":
         return 1.0
@@ -72,13 +73,14 @@ class PolyphonicMusicTask(ZooTask):
     `gradient_clip` means what it means there. Scores: those of `MusicScores`, without any divergence.
 
     Args:
-        model_config, pretrained, model, optimizer_args: Start of the model, and keywords of the optimizer, as `ZooTask`
-            takes them.
-        divide_by: The rate is divided by it after each epoch whose validation is worse than that of each of the three
-            before, see `DivideOnRise`; 1: never.
-        divide_after: Epochs at the beginning that never divide it.
-        kl_annealing: How the weight of the prior rises to its `kl_lambda`, see `annealed_weight`.
-        kl_annealing_epochs: Number of its epochs.
+        model_config, pretrained, model, optimizer_args: Start of the model (config dict, checkpoint to load, or a ready
+            model), and keyword arguments of the optimizer, as in `ZooTask`.
+        divide_by: Divisor of the learning rate after an epoch whose validation score is worse than each of the three
+            before, 1 or more, by `DivideOnRise`; 1: constant rate.
+        divide_after: Number of first epochs in which the learning rate is never divided.
+        kl_annealing: Schedule of the weight of the KL divergence over the epochs: "constant", "linear" or "logistic",
+            as in `annealed_weight`.
+        kl_annealing_epochs: Epochs until the weight is full (linear) or half (logistic).
 
     Raises:
         ValueError: see `ZooTask` and `DivideOnRise`; two schedules; another kind of annealing.
@@ -164,9 +166,9 @@ class PieceScore:
     """The score of one piece.
 
     Attributes:
-        row: Number of the piece in its split.
-        steps: Number of steps that are predicted.
-        nll: Negative log-likelihood of the piece, in nats, the sum over its steps.
+        row: Row of the piece in its split, from 0.
+        steps: Number of time steps that are predicted, all but the first.
+        nll: Negative log-likelihood of the piece in nats, summed over its time steps.
     """
 
     row: int
@@ -192,12 +194,14 @@ def evaluate(
     """Score a model of polyphonic music on a split; of a checkpoint the same numbers that its recipe wrote.
 
     Args:
-        checkpoint: Folder or Hub id, or a model.
-        dataset: Hub id, folder, file, or "sample" for generated music.
-        split: Name of a split, as the DataModule has it.
-        tokenizer: none; music is no text.
-        data_dir, config_name, steps_per_beat, step_seconds: Arguments of `PolyphonicMusicDataModule`.
-        batch_size, precision, accelerator: How to run.
+        checkpoint: Checkpoint to score, a folder or Hub id, or a loaded model.
+        dataset: Data to score on: a Hub id, folder or file, or "sample" (generated music).
+        split: Name of the split, such as "test".
+        tokenizer: None; accepted for uniformity, since music has no tokenizer.
+        data_dir, config_name, steps_per_beat, step_seconds: Folder of datasets, name of the configuration, and time
+            grid for MIDI files, as in `PolyphonicMusicDataModule`.
+        batch_size, precision, accelerator: Number of examples in a batch, precision (such as "32-true") and kind of
+            device (such as "cpu"), as Lightning takes them.
         progress: Whether a progress bar is shown.
 
     Returns:
@@ -227,10 +231,10 @@ def piece_scores(
     """Return the score of each piece of a split, by row, for paired tests of two models.
 
     Args:
-        model: A head of polyphonic music.
+        model: Model that predicts polyphonic music, with its final weights.
         data: DataModule after its `setup`.
-        split: Name of a split, as the DataModule has it.
-        accelerator: Device, as Lightning names it.
+        split: Name of the split, such as "test".
+        accelerator: Kind of device, as Lightning's Trainer takes it, such as "auto", "cpu" or "gpu".
 
     Raises:
         ValueError: no such split; a model of another problem.

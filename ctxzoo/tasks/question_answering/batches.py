@@ -19,11 +19,12 @@ class TypeTables:
     """Rows 0..types-1 belong to the types; row `extra` to the extra token, the last row `padding` to padding.
 
     Attributes:
-        word_ids: (types + 2,) rows of the word table.
-        char_ids: (types + 2, L), or None without characters.
-        forms: (types + 2, 2) numbers of the lower-cased form and of its stem, equal for equal forms; None without
-            features.
-        shapes: (types + 2,) word shape, -1 for the extra token and padding; None without features.
+        word_ids: (types + 2,) row of each word type in the word embedding table.
+        char_ids: (types + 2, L) ids of the first L characters of each word type; None: the model reads no characters.
+        forms: (types + 2, 2) group numbers of the lower-cased form and of its stem, equal for equal forms; None without
+            word features.
+        shapes: (types + 2,) number of the word shape, such as capitalized, -1 for the extra token and padding; None
+            without word features.
     """
 
     word_ids: npt.NDArray[np.int64]
@@ -47,9 +48,9 @@ class TypeTables:
         """Compute the word features of a batch, as `word_features` of the tokenizer does one text at a time.
 
         Args:
-            types: (B, n) with the extra token in front and padding behind.
-            lengths: (B,) words without the extra token.
-            other: (B, m) the texts to match against.
+            types: (B, n) word types: batch, positions, with the extra token in front and padding behind.
+            lengths: (B,) number of words of each text, without the extra token.
+            other: (B, m) word types of the other text (question or context) in which matching words are searched.
 
         Returns:
             (B, n, 4 + NUM_WORD_SHAPES); zeros at the extra token and at padding.
@@ -127,10 +128,10 @@ class SquadBatches(Dataset[dict[str, torch.Tensor]]):
     Contexts and questions beyond the limits are cut; an answer that is cut off counts as "no answer" in the labels.
 
     Args:
-        split: The words.
-        tables: What each word is.
-        rows: (n,) rows of the split that this dataset numbers 0..n-1.
-        limits: Where to cut.
+        split: Prepared split, its contexts and questions as arrays of word types.
+        tables: Tables that map each word type to the ids and features that the model reads.
+        rows: (n,) rows of the split that make up this dataset, which are renumbered 0..n-1.
+        limits: Largest lengths, in words, to which contexts and questions are truncated.
     """
 
     def __init__(

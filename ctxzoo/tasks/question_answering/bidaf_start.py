@@ -24,11 +24,12 @@ class BidafCheckpoint:
     """What results say of a reader.
 
     Attributes:
-        variant: Its name in `BidafConfig.variants`; empty: it has none, and needed none.
-        levers: Names of options in `LEVERS`, sorted.
-        query_to_context, squad_version, hidden_size, dropout: Arguments as in its config.
-        word_vectors: The name of those that it keeps as they were given, "of the checkpoint" where its card does not
-            say it, or "learned".
+        variant: Name of the variant in `BidafConfig.variants`; empty: the settings match none, and none was required.
+        levers: Names of the extensions beyond the paper that are switched on, keys of `LEVERS`, sorted.
+        query_to_context, squad_version, hidden_size, dropout: Fields of the checkpoint's `BidafConfig`: kind of
+            attention, version of SQuAD, width, dropout rate.
+        word_vectors: Name of the pretrained word vectors that it keeps unchanged, "of the checkpoint" where the model
+            card names none, or "learned".
     """
 
     variant: str
@@ -44,8 +45,8 @@ def bidaf_checkpoint(path: str, *, named: bool = True) -> BidafCheckpoint:
     """Read the config, and the card for the name of the word vectors, of a checkpoint folder or Hub id.
 
     Args:
-        path: Folder or Hub id.
-        named: Whether it must be of a named variant.
+        path: Checkpoint folder or Hub id.
+        named: Whether settings that match no named variant are an error.
 
     Raises:
         OSError: there is no such checkpoint.

@@ -75,8 +75,8 @@ def without_shared_text(articles: Iterable[Article], texts: Iterable[str]) -> tu
     """Leave out articles that have eight words in a row of any of `texts`, in lower case.
 
     Args:
-        articles: Articles to choose from.
-        texts: What a later test is made of.
+        articles: Articles, each with title and paragraphs, that are filtered.
+        texts: Texts of the later test set, which must not occur in the articles.
 
     Returns:
         The articles that are left, and how many are not.
@@ -103,8 +103,8 @@ def cloze_questions(
     often as one word, and names and numbers three times as often as others, so that fewer answers are one plain word.
 
     Args:
-        articles: Paragraphs of 40 to 300 words are read.
-        min_overlap: nats that sentence and context share at least.
+        articles: Articles to make questions from; only paragraphs of 40 to 300 words are used.
+        min_overlap: Least information, in nats, of the rare words that question sentence and context share; default 15.
         seed: Seed of the random draw.
 
     Yields:

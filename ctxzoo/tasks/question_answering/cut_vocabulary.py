@@ -18,9 +18,9 @@ def cut_vocabulary(
     word that is left out has the row of another of its forms (lower case and so on) where that is kept.
 
     Args:
-        model: Model whose configuration has a `vocab_size`.
-        tokenizer: Tokenizer of the model.
-        keep_words: How many words to keep; the special rows stay as well.
+        model: Model with a word embedding table, whose configuration has `vocab_size`.
+        tokenizer: Tokenizer that the model was trained with.
+        keep_words: Number of words to keep, the most frequent; the special tokens are kept as well.
 
     Raises:
         ValueError: the table has fewer words.

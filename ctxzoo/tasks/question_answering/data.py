@@ -44,29 +44,32 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
     choosing the best epoch and the no-answer threshold. Training rows alone are divided (`divide`).
 
     Args:
-        dataset: Hub id, folder, JSON file, or "sample" for the generated corpus.
+        dataset: Data to read: a Hub id, folder or SQuAD JSON file, or "sample" (generated questions).
         data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
-        squad_version: "1.1", "2.0", or "auto" (2.0 when a question has no answer).
-        fix_answer_start: Where an answer is not at its offset, move the offset to its nearest occurrence, and count it.
-        word_vectors: File of pretrained vectors, kept as they are; None learns vectors for the training words.
-        vector_limit: Read this many rows of the file, beside those of the dataset's own words.
-        word_embedding_size: Width of learned vectors.
-        min_word_count: A training word needs this many occurrences for a learned vector.
-        characters: Give `char_ids`.
-        min_char_count: A character needs this many occurrences in the training split.
-        max_word_length: Max word length L.
-        word_features: Give word features (the option `word_features` of BiDAF).
-        batch_size, eval_batch_size: Questions in a batch.
-        train_source: Keep only training rows with this value in the column `source`.
-        left_out_source: Train on no row with this value in the column `source`; these rows are a split of their own,
-            `left_out`, for scores on texts of a kind that training has not seen. The vocabulary counts all rows.
-        pool_batches: Training batches whose rows are sorted by length together; 1 gives random batches.
-        seed: Seed of the order of batches and of the held-out fraction.
+        squad_version: Version of SQuAD: "1.1", "2.0" (questions may lack an answer), or "auto" (found from the data).
+        fix_answer_start: Whether an answer that is not at its stated offset is moved to its nearest occurrence, and
+            counted.
+        word_vectors: File of pretrained word vectors, which are not trained further; None: vectors are learned.
+        vector_limit: Number of rows read from the file of word vectors, in addition to the dataset's own words.
+        word_embedding_size: Dimension of learned word vectors.
+        min_word_count: Least number of occurrences in training for a word to get a learned vector.
+        characters: Whether batches contain character ids, `char_ids`.
+        min_char_count: Least number of occurrences in training for a character to get an id.
+        max_word_length: Largest number L of characters of a word that are read.
+        word_features: Whether batches contain word features such as exact matches and word shape, for BiDAF's option
+            `word_features`.
+        batch_size, eval_batch_size: Number of questions in a batch, in training and in evaluation.
+        train_source: Value of the column `source` that training rows must have; None: all rows.
+        left_out_source: Value of the column `source` whose rows are excluded from training and form the split
+            `left_out`, to score on an unseen kind of text; the vocabulary counts them.
+        pool_batches: Number of training batches whose rows are sorted by length together; 1: random batches.
+        seed: Seed of the order of batches and of the random held-out validation rows.
         num_workers: Number of worker processes that build batches; 0: the training process builds them.
-        cache_dir: Folder of prepared data.
-        tokenizer: Use this one instead of building one from the data.
-        init_from: Use the tokenizer of this checkpoint folder or Hub id.
-        divide: Whether training rows alone are divided, see `CheckedDataModule`.
+        cache_dir: Folder in which the prepared data is cached; None: the default cache folder.
+        tokenizer: Tokenizer to use in place of one built from the training data.
+        init_from: Checkpoint, a folder or Hub id, whose tokenizer is used; None: a tokenizer is built from the training
+            data.
+        divide: Whether data with a single split "train" is split into train, validation and test, as by `ctxzoo train`.
     """
 
     def __init__(
@@ -202,10 +205,10 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         1.1: it always does).
 
         Args:
-            split: The split whose rows are meant.
-            rows: (B,) rows of the split.
-            spans: Spans of the batch, positions with the extra token.
-            may_refuse: Whether "no answer" is possible.
+            split: Name of the split to which `rows` refer.
+            rows: (B,) row of each example of the batch in the split.
+            spans: Predicted answer spans of the batch, as positions that count the extra token in front.
+            may_refuse: Whether the model may answer that there is no answer, as in SQuAD 2.0.
         """
         prepared, texts = self.prepared(split), self.texts(split)
         scores = no_answer_score(spans).tolist() if may_refuse else [0.0] * len(rows)

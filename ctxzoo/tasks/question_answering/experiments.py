@@ -34,14 +34,16 @@ class QuestionData(DataArgs):
     """What is trained on.
 
     Args:
-        squad_version: Version of SQuAD: 2.0 where a question may have no answer; auto: as the data is.
-        fix_answer_start: Whether an answer that is not at its offset gets that of its nearest occurrence.
-        train_source: Value of the column `source` whose rows alone are trained on; null: all.
-        left_out_source: Value of the column `source` whose rows are not trained on, and scored beside the test split.
-        finish_source: Value of `train_source` in a training that goes on from a checkpoint, which it finds out.
-        word_embedding_size: Width of learned word vectors; null: 100, or as the checkpoint has it.
-        min_word_count: Occurrences in training that a learned word needs; null: 2, or as the checkpoint has it.
-        pool_batches: Batches whose rows are sorted by length together; 1: random batches.
+        squad_version: Version of SQuAD: 1.1; 2.0, where questions may lack an answer; auto: found from the data.
+        fix_answer_start: Whether an answer that is not at its stated offset is moved to its nearest occurrence.
+        train_source: Value of the column `source` that training rows must have; null: all rows.
+        left_out_source: Value of the column `source` whose rows are excluded from training and scored as a split of
+            their own; null: none.
+        finish_source: Value of `train_source` when training continues from a checkpoint, filled in by the run.
+        word_embedding_size: Dimension of learned word vectors; null: that of the checkpoint, else 100.
+        min_word_count: Least number of occurrences in training for a word to get a learned vector; null: that of the
+            checkpoint, else 2.
+        pool_batches: Number of batches whose rows are sorted by length together; 1: random batches.
     """
 
     squad_version: Literal["auto", "1.1", "2.0"] = "auto"
@@ -62,12 +64,14 @@ class ReaderModel(ModelArgs):
     """What is trained.
 
     Args:
-        variant: Name of the variant; empty: learned_char7, or that of the checkpoint.
-        levers: Options beyond the paper, of context_self_attention and word_features; none: those of the checkpoint.
-        query_to_context: How a context attends to its question; null: coattention, or as the checkpoint does.
-        hidden_size: Width of the projection and of each LSTM direction.
-        dropout: Dropout wherever the paper has it.
-        char_channels: Filters of the network of characters; null: 100.
+        variant: Name of the variant; empty: that of the checkpoint, else learned_char7.
+        levers: Extensions beyond the paper to switch on: context_self_attention, word_features; none: those of the
+            checkpoint.
+        query_to_context: Attention from question to context: coattention, or max as in BiDAF; null: that of the
+            checkpoint, else coattention.
+        hidden_size: Width of the hidden layers, and units of each LSTM direction.
+        dropout: Dropout rate, in all places where the paper applies dropout.
+        char_channels: Number of filters of the convolution over characters; null: 100.
 
     Raises:
         ValueError: an unknown lever, or one that is gone.
@@ -99,7 +103,8 @@ class ReaderTrainer(TrainerArgs):
 
     Args:
         gradient_clip: Largest norm of the gradient, above which it is scaled down; 0: no clipping.
-        monitor: Score of validation that picks the best epoch; no_answer_auc needs questions without an answer.
+        monitor: Validation score that selects the best epoch, such as f1; no_answer_auc needs questions without an
+            answer.
     """
 
     gradient_clip: float = number(5.0, COUNT)
@@ -111,9 +116,11 @@ class ReaderStart(VectorStart):
     """What a training begins with.
 
     Args:
-        word_vectors: Word vectors that are kept as they are: file, checkpoint folder or Hub id; null: learned ones.
-        vectors_name: Name of the vectors, given or of the checkpoint, which a training finds out.
-        product_start: Bound of the weights of the similarity's product where they are drawn, which it finds out.
+        word_vectors: Pretrained word vectors, which are not trained further: a file, checkpoint folder or Hub id; null:
+            learned vectors.
+        vectors_name: Name of the word vectors, from their file or the checkpoint, filled in by the run.
+        product_start: Bound b of the uniform distribution U(-b, b) that initializes the product weights of the
+            similarity function, filled in by the run.
     """
 
     vectors_name: str | None = None
@@ -130,7 +137,7 @@ class ReaderRunArgs(RunArgs):
     """Where and with what it runs, which decides no result.
 
     Args:
-        num_workers: Processes that build batches; 0: that of the training does.
+        num_workers: Number of worker processes that build batches; 0: the training process builds them.
     """
 
     num_workers: int = number(0, COUNT)
@@ -140,8 +147,8 @@ def paper(architecture: str = ARCHITECTURE, variant: str = "") -> Experiment:
     """Return the settings of Patel (2022), or those of the CS224N starter where it is silent.
 
     Args:
-        architecture: Name of the architecture.
-        variant: Name of the variant; empty: the paper's best, or that of a checkpoint.
+        architecture: Name of the architecture; only "bidaf" is known.
+        variant: Name of the variant; empty: the paper's best, or that of a checkpoint to continue from.
     """
     return Experiment(
         problem=PROBLEM,

@@ -29,14 +29,14 @@ def plot_similarity(
     """Draw which question words each context word attends to (S1 of BiDAF, Seo et al. 2017).
 
     Args:
-        similarity: (C, Q) similarity of context and question words *before* the softmax over the question, which is
-            taken here; padding left out.
-        context_words: C words.
-        question_words: Q words.
+        similarity: (C, Q) similarity scores of context words and question words, *before* the softmax over the
+            question, without padding.
+        context_words: List of the C words of the context.
+        question_words: List of the Q words of the question.
         out: The PNG file to write.
         title: Title above the picture, printed literally.
-        highlight: First and last context word of the predicted answer. The picture shows at most 40 context words, in
-            whose middle the answer stands; without it, the first 40.
+        highlight: Positions of the first and last context word of the predicted answer, around which at most 40 context
+            words are shown; None: the first 40 words.
 
     Raises:
         ValueError: shapes and words disagree, the values are no similarities, or ``highlight`` is outside the context.

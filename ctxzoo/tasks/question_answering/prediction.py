@@ -27,9 +27,10 @@ class QuestionAnswers:
     given: for it, set the threshold to 1.
 
     Args:
-        reader: The pipeline of a checkpoint.
-        no_answer_threshold: No-answer score above which the answer is the empty string; default: the model's.
-        batch_size: Windows that the model reads at once.
+        reader: Question answering pipeline of a checkpoint.
+        no_answer_threshold: No-answer score above which the answer is the empty string; default: the threshold in the
+            model's config.
+        batch_size: Number of windows of a context that the model reads at once.
     """
 
     def __init__(

@@ -34,8 +34,8 @@ class PreparedTexts:
     """Texts as words. Text t holds words `pointers[t] : pointers[t + 1]`.
 
     Attributes:
-        types: (words,) type of each word.
-        offsets: (words, 2) first character and the one after the last, in the text as given.
+        types: (words,) number of the word type of each word, of all texts in a row.
+        offsets: (words, 2) character offsets of each word in its text: first character, and one after the last.
         pointers: (texts + 1,) offsets into `ids`: text i has those from pointers[i] up to pointers[i + 1].
     """
 
@@ -53,10 +53,12 @@ class PreparedSplit:
     """One split. Row r asks `questions` text r of `contexts` text `context_of[r]`.
 
     Attributes:
-        contexts, questions: The words; a context that several questions share is kept once.
-        context_of: (rows,).
-        spans: (rows, 2) first and last word of the first answer, counted from 0; (-1, -1) without an answer.
-        exact: (rows,) whether that answer begins and ends where words do; elsewhere the span covers it.
+        contexts, questions: Contexts and questions as arrays of word types; a context that several questions share is
+            stored once.
+        context_of: (rows,) number of the context, in `contexts`, to which each question belongs.
+        spans: (rows, 2) positions of the first and last word of the first answer, from 0; (-1, -1): no answer.
+        exact: (rows,) boolean, whether the answer begins and ends at word boundaries; otherwise the span covers more
+            than the answer.
     """
 
     contexts: PreparedTexts
@@ -74,9 +76,9 @@ class PreparedSquad:
     """All splits of a dataset over one list of types.
 
     Attributes:
-        words: The types, most frequent first.
-        counts: Split name to (types,) occurrences in contexts and questions.
-        splits: Split name to its arrays.
+        words: Distinct words of the dataset, most frequent first; the index is the word type.
+        counts: (types,) occurrences of each word type in contexts and questions, by split name.
+        splits: Arrays of each split, by split name.
     """
 
     words: list[str]
@@ -90,9 +92,9 @@ def prepare_squad(
     """Cut every context and question into words, find the answers' words, and keep the result under its content hash.
 
     Args:
-        splits: Split name to rows with SQuAD's columns (id, context, question, answers).
-        fingerprints: Split name to a hash of its content; equal hashes share one preparation.
-        cache: Folder of prepared data; default `default_cache_folder()`.
+        splits: Dataset of each split, by split name, with SQuAD's columns id, context, question, answers.
+        fingerprints: Hash of the content of each split, by split name; equal hashes share one cached preparation.
+        cache: Folder in which the prepared arrays are cached; default: that of `default_cache_folder()`.
 
     Raises:
         ValueError: a question or context without any word, by split and id.

@@ -38,11 +38,12 @@ class SquadSplits:
     """Checked splits.
 
     Attributes:
-        splits: Rows of each split, with the columns id, title, context, question (text) and answers (`text`: list of
-            text, `answer_start`: list of int32, character offsets), then any further columns of the source.
-        squad_version: "2.0" if questions may be unanswerable, else "1.1".
-        fingerprint: Content hash per split, the same on every machine.
-        fixed_answer_starts: Number of answer offsets that were moved, by split (all 0 unless requested).
+        splits: Dataset of each split, by split name: columns id, title, context, question (text), answers (`text`: list
+            of text, `answer_start`: list of int32 character offsets), then further columns of the source.
+        squad_version: Version of the data: "2.0" if questions may lack an answer, else "1.1".
+        fingerprint: Hash of the content of each split, by split name; the same on every machine.
+        fixed_answer_starts: Number of answer offsets that were corrected, by split name; 0 unless correction was
+            requested.
     """
 
     splits: dict[str, datasets.Dataset]
@@ -62,13 +63,15 @@ def read_squad(
     """Read and check a dataset.
 
     Args:
-        source: "sample" (the generated corpus); an official SQuAD JSON file (one split, named by "train",
-            "validation", "dev" or "test" in the file name, else test); a folder of such files; a folder or Hub id
-            that `datasets` can load.
-        data_dir: Folder searched for Hub ids; default: see `data_folder`.
-        squad_version: "auto" says 2.0 if a question of any split is unanswerable or a JSON file says so.
+        source: Data to read: "sample" (generated questions); a SQuAD JSON file (one split, named by "train",
+            "validation", "dev" or "test" in the file name, else test); a folder of such files; a folder or Hub id that
+            `datasets` can load.
+        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
+        squad_version: Version of SQuAD, "1.1" or "2.0"; "auto": 2.0 if a JSON file says so or any question has no
+            answer.
         config: Name of the dataset's configuration, where it has several.
-        fix_answer_start: Where an answer is not at its offset, move the offset to its nearest occurrence.
+        fix_answer_start: Whether an answer that is not at its stated offset is moved to its nearest occurrence;
+            otherwise it is an error.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -92,7 +95,7 @@ def load_squad(
     """Return the splits of a dataset as they are, what messages call each, and the version that the data says it is.
 
     Args:
-        source, data_dir, config: Arguments of `read_squad`.
+        source, data_dir, config: Data to read, folder of datasets, and name of the configuration, as in `read_squad`.
 
     Raises:
         DatasetUnavailableError, DatasetFileError, SquadFormatError: see `read_squad`.
@@ -130,12 +133,12 @@ def check_squad(
     """Check splits that are already loaded and put their columns into the one form.
 
     Args:
-        splits: Name to dataset.
-        squad_version: Argument of `read_squad`.
-        fix_answer_start: Argument of `read_squad`.
-        origin: What error messages call a split, default `split 'name'`.
-        declared_version: What the data says of itself; counts under "auto" and permits 2.0 data in which every
-            question happens to be answerable.
+        splits: Loaded dataset of each split, by split name.
+        squad_version: Version of SQuAD, "1.1", "2.0" or "auto", as in `read_squad`.
+        fix_answer_start: Whether an answer that is not at its stated offset is moved to its nearest occurrence.
+        origin: Description of each split for error messages, by split name; default: "split 'name'".
+        declared_version: Version that the data itself states; it decides under "auto", and allows 2.0 data whose
+            questions all have answers.
 
     Raises:
         SquadFormatError: as in `read_squad`.

@@ -247,10 +247,10 @@ def sample_squad(seed: int = 0, train: int = 6000, validation: int = 400, test: 
     most words of their names do.
 
     Args:
-        seed: 0 or more.
-        train: Number of training questions.
-        validation: Number of validation questions.
-        test: Number of test questions.
+        seed: Seed of the generator, 0 or more.
+        train: Number of training questions to generate.
+        validation: Number of validation questions to generate.
+        test: Number of test questions to generate.
 
     Returns:
         Splits train, validation and test with the columns id, title, context, question and answers of SQuAD 2.0.

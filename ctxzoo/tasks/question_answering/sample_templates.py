@@ -10,11 +10,11 @@ class Relation:
     """What can be said and asked about entities of one type.
 
     Attributes:
-        subject: Entity type the relation belongs to.
-        name: Name of the relation, unique within the type.
-        kind: Kind of its values, a key of `NAME_KINDS`, `THINGS`, `NUMBERS`, or "year".
-        statements: Clauses with {v} (value) and {s} (entity as subject) or {o} (entity in any other position).
-        questions: Questions with {s}; they share no content word with the statements.
+        subject: Type of entity that the relation describes, such as "company".
+        name: Name of the relation, unique among those of its entity type.
+        kind: Kind of the relation's values: a key of `NAME_KINDS`, `THINGS` or `NUMBERS`, or "year".
+        statements: Clause templates with {v} for the value and {s} for the entity as subject, or {o} elsewhere.
+        questions: Question templates with {s} for the entity, which share no content word with the statements.
     """
 
     subject: str
@@ -29,10 +29,10 @@ class NameWords:
     """Words that names of one kind are made of.
 
     Attributes:
-        common: Few words that many names share ("Port", "Works").
-        proper: The other words.
-        unseen: Further such words, which no training name has.
-        common_first: Whether the common word comes first.
+        common: Words that many names share, such as "Port" and "Works".
+        proper: Words that distinguish one name from another, combined with the common ones.
+        unseen: Further distinguishing words, which occur in no name of the training split.
+        common_first: Whether the common word stands before the distinguishing one.
     """
 
     common: list[str]

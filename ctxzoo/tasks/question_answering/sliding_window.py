@@ -34,8 +34,8 @@ class SlidingWindow:
     """A reader that counts words.
 
     Args:
-        contexts: Training contexts; equal ones count once.
-        common_words: Number of the most frequent words, which no answer holds.
+        contexts: Texts of the training contexts; duplicates count once.
+        common_words: Number of the most frequent words, which cannot be part of an answer.
     """
 
     def __init__(self, contexts: Iterable[str], common_words: int = COMMON_WORDS) -> None:

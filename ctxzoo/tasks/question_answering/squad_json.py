@@ -22,8 +22,8 @@ def read_squad_json(file: Path, *, answers: bool = True) -> tuple[list[dict[str,
     """Return the questions of one file, and the version that the file names, if it does.
 
     Args:
-        file: File in the official form.
-        answers: Whether answers are needed; if not, they are not read.
+        file: Path of a JSON file in the official SQuAD format.
+        answers: Whether answers are required and read; if not, they are ignored.
 
     Returns:
         One row for each question, in order: title ("" where there is none), context, id, question, and, on request,

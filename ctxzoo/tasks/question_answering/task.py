@@ -33,8 +33,8 @@ class QuestionAnsweringTask(ZooTask):
     they are scored by `nll` alone.
 
     Args:
-        model_config, pretrained, model, optimizer_args: Start of the model, and keywords of the optimizer, as `ZooTask`
-            takes them.
+        model_config, pretrained, model, optimizer_args: Start of the model (config dict, checkpoint to load, or a ready
+            model), and keyword arguments of the optimizer, as in `ZooTask`.
 
     Raises:
         ValueError, NonFiniteLossError: see `ZooTask`; the latter names the questions of the batch.
@@ -138,14 +138,16 @@ def evaluate(
     """Score a reader on a split; of a checkpoint the same numbers that its recipe wrote.
 
     Args:
-        checkpoint: Folder or Hub id with model and tokenizer, or a model.
-        dataset: Hub id, folder, SQuAD JSON file, or "sample" for the generated corpus.
-        split: Name of a split, as the DataModule has it.
-        tokenizer: Tokenizer of a model; default: that of the checkpoint.
-        data_dir, squad_version, fix_answer_start, cache_dir: Arguments of `SquadDataModule`.
-        no_answer_threshold: Score above which "no answer" is given; default the one in the model's config, tuned on
-            validation, if any.
-        batch_size, precision, accelerator: How to run.
+        checkpoint: Checkpoint to score, a folder or Hub id with model and tokenizer, or a loaded model.
+        dataset: Data to score on: a Hub id, folder or SQuAD JSON file, or "sample" (generated questions).
+        split: Name of the split, such as "test".
+        tokenizer: Tokenizer for a model passed as an object; default: the one saved in the checkpoint.
+        data_dir, squad_version, fix_answer_start, cache_dir: Folder of datasets, version of SQuAD, correction of answer
+            offsets, and cache folder, as in `SquadDataModule`.
+        no_answer_threshold: No-answer score above which "no answer" is predicted; default: the threshold in the model's
+            config, tuned on validation.
+        batch_size, precision, accelerator: Number of examples in a batch, precision (such as "32-true") and kind of
+            device (such as "cpu"), as Lightning takes them.
         progress: Whether a progress bar is shown.
 
     Returns:
@@ -183,9 +185,9 @@ def article_scores(
     Questions of one article are not independent of each other, so that an interval of a score is one over articles.
 
     Args:
-        task: Reader, with the threshold that counts.
-        data: Data after `setup`, whose rows have a `title`.
-        split: Name of a split.
+        task: LightningModule of the reader, whose no-answer threshold is set.
+        data: DataModule after its `setup`, whose rows have a column `title`.
+        split: Name of the split, such as "test".
         progress: Whether a progress bar is shown.
 
     Returns:

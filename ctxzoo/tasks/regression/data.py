@@ -35,9 +35,11 @@ def random_parts(groups: npt.NDArray[np.int64], seed: int, protocol: str) -> dic
     a score that no one could have had beforehand.
 
     Args:
-        groups: (n,) rows of one number stay together; `arange(n)`: each is alone.
+        groups: (n,) group number of each row; rows with the same number go into the same part; `arange(n)`: no
+            grouping.
         seed: Seed of the random draw.
-        protocol: One of `PROTOCOLS`.
+        protocol: Protocol by which the epoch is chosen: "validation", on held-out rows, or "best_test", on the test
+            rows as in IKA's code.
 
     Returns:
         Name to rows, ascending.
@@ -57,7 +59,7 @@ class Scaling:
     """Linear maps of features and target: scaled = (value - offset) / scale.
 
     Attributes:
-        offsets, scales: Offsets and scales of the features, and of the target behind them.
+        offsets, scales: Offset and scale of each feature, and of the target as the last entry.
     """
 
     offsets: list[float]
@@ -132,15 +134,19 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
     NaN outside the split, and `row` (1,).
 
     Args:
-        dataset, data_dir, config_name, target_column, feature_columns, group_column: Arguments of `read_rows`. Rows of
-            one group are in one part of a random split.
-        split_number: Which random split of all rows, from 0, see `random_parts`; None: the splits of the dataset.
-        protocol: "validation", or "best_test" with a random split.
-        rows_per_step: Where there are more training rows, an epoch takes several steps over parts of them, drawn anew
-            each time, and no part is larger; None: a step takes all rows, whose pairs are as many as their square.
-        seed: Seed of the parts.
-        scaling: Scaling of a model that is there, in place of that of the training rows.
-        divide: Argument of `CheckedDataModule`; with a `split_number` that says how rows are divided.
+        dataset, data_dir, config_name, target_column, feature_columns, group_column: Data to read, folder of datasets,
+            configuration, and names of the target, feature and group columns, as in `read_rows`; rows of one group stay
+            in one part.
+        split_number: Number of the random split, from 0, used as its seed in `random_parts`; None: the dataset's own
+            splits.
+        protocol: Rows by which the epoch is chosen: "validation", or "best_test" (the test rows; only with a random
+            split).
+        rows_per_step: Largest number of training rows in a step, which attend to each other; larger sets are cut into
+            random parts each epoch; None: all rows.
+        seed: Seed of the random parts of an epoch.
+        scaling: Scaling of features and target from an existing model; default: computed from the training rows.
+        divide: Whether data with a single split "train" is split into train, validation and test; without effect if
+            `split_number` is given.
 
     Raises:
         ValueError: an unknown protocol, "best_test" without a `split_number`, or parts of less than two rows.

@@ -49,13 +49,15 @@ class RegressionData(DataArgs):
     """What is trained on.
 
     Args:
-        batch_size: Sequences of a step: one, of all rows, or of as many as rows_per_step says.
-        config_name: Configuration of a dataset with several, such as airline; null: the one that it names.
-        target_column: Column of a file that is predicted; null: y, else the last.
-        feature_columns: Columns that it is predicted from, or one text of names with commas between them; null: all.
-        group_column: Column whose rows of one value stay together, those of a person say; no feature of itself.
-        protocol: Rows by which the epoch is chosen: validation, or with random splits best_test, as IKA's code has it.
-        rows_per_step: Training rows of a step at most, drawn anew each epoch; null: a step has all.
+        batch_size: Number of sequences in a batch, always 1: a sequence holds all rows, or `rows_per_step` of them.
+        config_name: Name of the dataset's configuration, such as airline; null: the dataset's own default.
+        target_column: Name of the column to predict; null: y if there is one, else the last column.
+        feature_columns: Names of the input columns, as a list or one text with commas; null: all other columns.
+        group_column: Name of a column, such as a person's id, whose equal values keep rows in one split; it is no
+            input.
+        protocol: Rows by which the epoch is chosen: validation, or best_test (the test rows of random splits, as in
+            IKA's code).
+        rows_per_step: Largest number of training rows in a step, drawn anew each epoch; null: all rows.
     """
 
     batch_size: int = number(1, SIZE)
@@ -86,14 +88,15 @@ class RegressionModel(ModelArgs):
     """What is trained.
 
     Args:
-        hidden_size: Numbers of a step.
-        inner_size: Units of the network of a block.
-        num_layers: Blocks.
-        num_heads: Heads of a block.
-        num_features: Frequencies of a learned kernel.
-        dropout: Dropout on what a block adds.
-        p_norm: Norm p of the importance, of ikan_direct and mikan; null: that of IKA's code, else 2.
-        kl_lambda: Weight of the divergence of drawn frequencies.
+        hidden_size: Width of the model, the dimension of each row's representation.
+        inner_size: Units of the hidden layer in each block's feed-forward network.
+        num_layers: Number of Transformer blocks.
+        num_heads: Number of attention heads in each block.
+        num_features: Number of frequencies with which a learned attention kernel is computed; null: 64.
+        dropout: Dropout rate on what each block adds to the residual stream.
+        p_norm: Exponent p of the keys' importance in attention, for ikan_direct and mikan; null: that of IKA's code,
+            else 2.
+        kl_lambda: Weight in the loss of the KL divergence of the kernel's sampled frequencies from their prior.
     """
 
     hidden_size: int | None = number(None, SIZE)
@@ -131,8 +134,8 @@ def regression_dataset(name: str, config_name: str | None = None) -> dict[str, A
     """Return the arguments of `RegressionDataModule` that name a dataset.
 
     Args:
-        name: One of `REGRESSION_DATASETS`, or any other Hub id, folder or file.
-        config_name: Configuration of another dataset with several.
+        name: Short name, a key of `REGRESSION_DATASETS`, or any other Hub id, folder or file.
+        config_name: Name of the dataset's configuration, for a dataset with several; None: the dataset's own default.
     """
     known = REGRESSION_DATASETS.get(name, {"dataset": name, "config_name": None})
     return known if config_name is None else {**known, "config_name": config_name}
@@ -178,9 +181,9 @@ def with_attention(experiment: Experiment, variant: str, dataset: str) -> Experi
     """Return the experiment with a way to attend, and with the p of IKA's code for a dataset where none is given.
 
     Args:
-        experiment: What all have in common.
-        variant: Name in `ATTENTIONS`; those without a p report the usual one.
-        dataset: Name in `SETS`, or any other.
+        experiment: Experiment with the settings that all its trainings share.
+        variant: Name of the attention, a key of `ATTENTIONS`; it selects the exponent p of IKA's code if it has one.
+        dataset: Name of the dataset; for those in `SETS` the exponent p of IKA's code is known.
     """
     model: Any = experiment.model
     norm = NORM

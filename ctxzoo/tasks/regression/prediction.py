@@ -27,8 +27,8 @@ def predict_rows(checkpoint: str | Path | PreTrainedModel, rows: Sequence[Sequen
     depends a little on the others.
 
     Args:
-        checkpoint: Folder or Hub id, or a model, whose method `predict` does the same.
-        rows: The features of each, in the order of `config.feature_names`.
+        checkpoint: Checkpoint folder or Hub id, or a loaded model, whose method `predict` does the same.
+        rows: Feature values of each row to predict, in the order of `config.feature_names`.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -50,7 +50,7 @@ class NumberAnswers:
     The rows of a chunk are read together, see `predict_rows`.
 
     Args:
-        model: Model with `predict`; it computes where it is.
+        model: Regression model with a method `predict`, which runs on the device where its weights are.
     """
 
     def __init__(self, model: Any) -> None:

@@ -43,11 +43,10 @@ class RegressionRows:
     """Checked rows.
 
     Attributes:
-        features: (n, I).
-        targets: (n,).
-        numbers: (n,) by which the rows of all splits are put in order.
-        groups: (n,) a number for each value of the column of groups, the same in all splits; None: there is no such
-            column.
+        features: (n, I) float64 feature values: rows, features.
+        targets: (n,) float64 target values.
+        numbers: (n,) sort key of each row, by which the rows of all splits are ordered in one sequence.
+        groups: (n,) group number of each row, consistent over the splits; None: the data has no group column.
     """
 
     features: Numbers
@@ -69,10 +68,10 @@ class RegressionSplits:
     """Checked splits.
 
     Attributes:
-        splits: Name to rows.
-        feature_names: I names.
-        target_name: Name of the target.
-        fingerprint: Content hash per split, the same on every machine.
+        splits: Rows of each split, by split name.
+        feature_names: Names of the I features, in the order of the columns of `features`.
+        target_name: Name of the target column.
+        fingerprint: Hash of the content of each split, by split name; the same on every machine.
     """
 
     splits: dict[str, RegressionRows]
@@ -92,15 +91,15 @@ def read_rows(
     """Read and check a dataset.
 
     Args:
-        dataset: "sample" (generated rows); a .csv, .tsv, .jsonl or .parquet file of columns of numbers, which is the
-            split "train"; a folder or Hub id that `datasets` can load, of such columns, or of lists `x` with `y`.
-        data_dir: Folder searched for Hub ids; default: see `data_folder`.
-        config_name: Name of the configuration, of a dataset with several, such as "airline"; default: the one that it
-            names.
-        target_column: What is predicted; default: `y` where there is one, else the last column.
-        feature_columns: What it is predicted from; default: all columns but the target and that of groups. The numbers
-            of a list `x` are `x0`, `x1`, ….
-        group_column: Tells which rows belong together, as those of one person do, by numbers or words.
+        dataset: Data to read: "sample" (generated rows); a .csv, .tsv, .jsonl or .parquet file of number columns, which
+            gives the split "train"; a folder or Hub id of such columns, or of lists `x` with a target `y`.
+        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
+        config_name: Name of the dataset's configuration, such as "airline"; default: the dataset's own default.
+        target_column: Name of the column to predict; default: `y` if there is one, else the last column.
+        feature_columns: Names of the input columns; default: all but the target and group columns. The entries of a
+            list column `x` are called `x0`, `x1`, ….
+        group_column: Name of a column, such as a person's id, whose equal values mark rows that belong together;
+            default: none.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -134,7 +133,7 @@ def read_number_table(path: Path, columns: Sequence[str] = ()) -> pa.Table:
 
     Args:
         path: Path of the file.
-        columns: Names that the columns get from the left where the file has no header; see `read_delimited`.
+        columns: Column names, from left to right, for a file without a header line, as in `read_delimited`.
 
     Raises:
         DatasetFileError: another kind of file, or one that cannot be read.
@@ -166,9 +165,10 @@ def check_rows(
     """Check splits that are already loaded.
 
     Args:
-        splits: Name to dataset, all of the same columns.
-        target_column, feature_columns, group_column: Arguments of `read_rows`.
-        origin: What error messages call the data.
+        splits: Loaded dataset of each split, by split name; all have the same columns.
+        target_column, feature_columns, group_column: Names of the target column, the feature columns and the group
+            column, as in `read_rows`.
+        origin: Description of the data for error messages, such as "dataset 'x'".
 
     Raises:
         TextFormatError: as in `read_rows`.
@@ -218,8 +218,8 @@ def feature_groups(checked: RegressionSplits, group_column: str | None = None) -
     """Say that rows of equal features, and of one value in the column of groups, stay on one side.
 
     Args:
-        checked: The rows.
-        group_column: Name of the column that told their groups.
+        checked: Rows of all splits, checked by `check_rows`.
+        group_column: Name of the column from which the group numbers were read; None: there was none.
     """
     keys = {split: [row.tobytes() for row in rows.features] for split, rows in checked.splits.items()}
     groups, together = group_numbers(keys), "rows of equal features"
@@ -290,7 +290,7 @@ def _columns(where: str, table: pa.Table, target: str, width: int) -> pa.Table:
     """Return the columns that can be features: one for each number of a list `x`, or all but the target.
 
     Args:
-        width: How many numbers a list has in the splits before; 0: this is the first.
+        width: Length of the list column in the splits read before; 0: this is the first split.
     """
     if VECTOR not in table.column_names or not pa.types.is_list(plain_column(table.column(VECTOR)).type):
         return table.drop_columns([target])
@@ -324,8 +324,8 @@ def sample_rows(seed: int = 0, train: int = 120, validation: int = 20, test: int
     """Return generated rows; the same arguments give the same rows on every machine.
 
     Args:
-        seed: 0 or more.
-        train, validation, test: Number of rows, 1 or more.
+        seed: Seed of the generator, 0 or more.
+        train, validation, test: Number of rows to generate for each split, 1 or more.
 
     Returns:
         Splits train, validation and test with the columns day, height and noise, and level, the target. A larger split

@@ -22,10 +22,10 @@ class SpectralMixture(StationaryKernelMixin, Kernel):
     """k(x, y) = sum_q w_q prod_d exp(-2 pi^2 t_d^2 v_qd^2) cos(2 pi t_d m_qd), t = x - y.
 
     Args:
-        weights: (Q,) w, above 0.
-        means: (Q, D) m, frequencies of the components, flattened.
-        deviations: (Q, D) v, of the frequencies around them, flattened.
-        parameter_bounds: Bounds of each of these numbers.
+        weights: (Q,) weight w of each mixture component, above 0.
+        means: (Q, D) mean frequency m of each component along each of D features, flattened.
+        deviations: (Q, D) standard deviation v of each component's frequencies, flattened.
+        parameter_bounds: Lower and upper bound of every parameter in the optimization.
     """
 
     def __init__(
@@ -45,12 +45,12 @@ class SpectralMixture(StationaryKernelMixin, Kernel):
         """Return a kernel whose frequencies are drawn up to one of `reach`.
 
         Args:
-            components: Components Q.
-            x: (n, D) of the training rows, at least two different ones.
-            variance: Variance of the target, which the weights share.
+            components: Number Q of mixture components.
+            x: (n, D) feature values of the training rows, of which at least two differ.
+            variance: Variance of the target, which is divided evenly among the component weights.
             seed: Seed of the random draw.
-            reach: 0: half a turn over the span of a feature; 1: half a turn between neighbouring values, from where a
-                search in several dimensions seldom finds a smooth function; between, as powers.
+            reach: Exponent, 0 to 1, of the highest frequency: 0, half a period over a feature's range; 1, half a period
+                between neighbouring values, where optimization often fails in several dimensions.
         """
         draws = np.random.default_rng(seed)
         spans = np.ptp(x, axis=0)
@@ -124,8 +124,8 @@ def mixture_objective(x: Numbers, y: Numbers) -> Callable[[Numbers], tuple[float
     and cosines of rows, cos(a - b) = cos a cos b + sin a sin b.
 
     Args:
-        x: (n, D).
-        y: (n,) as the process sees it, of mean 0 and variance 1.
+        x: (n, D) feature values: rows, features.
+        y: (n,) target values, standardized to mean 0 and variance 1.
 
     Returns:
         Of theta, the logarithms of the parameters in scikit-learn's order: deviations, means, weights and noise.
@@ -178,8 +178,9 @@ class _Waves(NamedTuple):
     """Rows of which a block is compared with itself and all that follow: (D, b, m), m rows from the block's first on.
 
     Attributes:
-        columns: x, (D, n).
-        of_cosine, of_sine: (Q, D, n), of 2 pi x_d m_qd.
+        columns: (D, n) feature values, transposed: features, rows.
+        of_cosine, of_sine: (Q, D, n) cosine and sine of 2 pi x m, of feature value and mean frequency: components,
+            features, rows.
     """
 
     columns: torch.Tensor

@@ -48,8 +48,8 @@ class RegressionTask(ZooTask):
     squared error of the scaled target over the rows that have one; scores are in its unit.
 
     Args:
-        model_config, pretrained, model, optimizer_args: Start of the model, and keywords of the optimizer, as `ZooTask`
-            takes them.
+        model_config, pretrained, model, optimizer_args: Start of the model (config dict, checkpoint to load, or a ready
+            model), and keyword arguments of the optimizer, as in `ZooTask`.
 
     Raises:
         ValueError: see `ZooTask`.
@@ -118,14 +118,16 @@ def evaluate(
     All rows of the dataset are read as one sequence, as in training; give the splits that it had then.
 
     Args:
-        checkpoint: Folder or Hub id, or a model.
-        dataset: Hub id, folder, file, or "sample" for generated rows.
-        split: Name of a split, as the DataModule has it.
-        tokenizer: none; numbers are no text.
-        data_dir, config_name, group_column, split_number: Arguments of `RegressionDataModule`.
-        target_column: What is scored against; default: the column that the model was trained to predict.
-        batch_size: There is one sequence.
-        precision, accelerator: Precision, and device as Lightning names it.
+        checkpoint: Checkpoint to score, a folder or Hub id, or a loaded model.
+        dataset: Data to score on: a Hub id, folder or file, or "sample" (generated rows).
+        split: Name of the split, such as "test".
+        tokenizer: None; accepted for uniformity, since numbers have no tokenizer.
+        data_dir, config_name, group_column, split_number: Folder of datasets, configuration, group column, and number
+            of the random split, as in `RegressionDataModule`.
+        target_column: Name of the column to score against; default: the target column of the model's training.
+        batch_size: Number of sequences in a batch, without effect: there is one sequence.
+        precision, accelerator: Precision and kind of device, as Lightning's Trainer takes them, such as "32-true" and
+            "cpu".
         progress: Whether a progress bar is shown.
 
     Returns:

@@ -93,10 +93,10 @@ def score_baseline(
     """Return scores over all predictions of sequences, but for nats, which counts have not.
 
     Args:
-        scorer: Gives the scores of all items after a history.
-        sequences: Two items or more each; every item but the first is predicted.
-        scores: Nothing was added to them before.
-        remaining: Tells how long it takes; None: nothing does.
+        scorer: Function from a history (T,) of item ids to the scores of all items.
+        sequences: Arrays (T,) of item ids, two or more in each; every item but the first is predicted.
+        scores: Metrics object that accumulates the predictions, still empty.
+        remaining: Reporter of the estimated remaining time; None: nothing is reported.
     """
     for done, sequence in enumerate(sequences, start=1):
         if remaining is not None:

@@ -39,10 +39,11 @@ class SequenceCard(TaskCard):
     """What is written about a model of sequences.
 
     Attributes:
-        kind: Kind of the sequences.
-        function: What predicts, a function of the problem's package and a method of the model.
-        package: Package of the problem.
-        head: How the name of the head ends.
+        kind: Kind of sequence: sessions of items, or histories of timed events.
+        function: Name of the prediction function, in the problem's package and as a method of the model, such as
+            "recommend".
+        package: Import path of the problem's package, named in example code.
+        head: Ending of the class name of the model head, such as "ForNextItem".
     """
 
     kind: ClassVar[SequenceKind]

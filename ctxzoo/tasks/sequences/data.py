@@ -43,8 +43,8 @@ class History:
     """The known events of a history, or of a piece of one.
 
     Attributes:
-        events: (T,) int64 from 1, in order.
-        times: (T,) float64, which do not fall.
+        events: (T,) int64 ids of the events, from 1, in temporal order.
+        times: (T,) float64 times of the events, non-decreasing.
     """
 
     events: npt.NDArray[np.int64]
@@ -61,7 +61,7 @@ def session_inputs(sessions: Sequence[Session]) -> dict[str, torch.Tensor]:
     """Return a batch of model inputs with what is to be predicted: each item of a session from those before it.
 
     Args:
-        sessions: B of them, two items or more each.
+        sessions: List of B sessions, arrays (T,) of item ids, two or more in each.
 
     Returns:
         `input_ids` (B, T), all items of a session but its last, 0 at padding; `attention_mask` (B, T), 1 at items;
@@ -77,7 +77,7 @@ def history_inputs(histories: Sequence[History]) -> dict[str, torch.Tensor]:
     """Return a batch of model inputs with labels.
 
     Args:
-        histories: B of them.
+        histories: List of B histories, event ids with their times.
 
     Returns:
         `input_ids` (B, T) int64, 0 at padding; `timestamps` (B, T) float64; `attention_mask` (B, T), 1 at events;
@@ -137,15 +137,18 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
     Sequences of one thing predict nothing and are in no batch.
 
     Args:
-        dataset: "sample" for generated sequences, or what `read_sequences` reads: Hub id, folder or file.
+        dataset: Data to read: "sample" (generated sequences), or a Hub id, folder or file, as `read_sequences` takes
+            it.
         data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
-        user_column, item_column, time_column: Columns of a file of events, see `EventColumns`.
-        max_length: Things that a prediction sees at most.
-        names: Names in the order of their ids, which begin with 1; default: those of the training split, sorted.
-        batch_size, eval_batch_size: Sequences in a batch.
-        seed: Seed of the order of batches.
+        user_column, item_column, time_column: Names of the columns for user, item and time in a file of events, as in
+            `EventColumns`.
+        max_length: Largest number of previous items or events that a prediction reads.
+        names: Names of all items or event types in the order of their ids, from 1; default: those of the training
+            split, sorted.
+        batch_size, eval_batch_size: Number of sequences in a batch, in training and in evaluation.
+        seed: Seed of the random order of batches.
         num_workers: Number of worker processes that build batches; 0: the training process builds them.
-        divide: Whether training rows alone are divided, see `CheckedDataModule`.
+        divide: Whether data with a single split "train" is split into train, validation and test, as by `ctxzoo train`.
 
     Raises:
         ValueError: max_length below 1.
@@ -263,9 +266,9 @@ class SessionDataModule(SequencesDataModule[Session]):
     A batch is a dict of what `session_inputs` gives and `row` (B,) int64, rows of `sequences(split)`.
 
     Args:
-        dataset, further: Arguments of `SequencesDataModule`; things are items, and sequences are sessions.
-        item_names: The items, in the order of their ids; default: those of the training split, sorted by name.
-        batch_size, eval_batch_size: Sessions in a batch.
+        dataset, further: Data to read, and further keyword arguments of `SequencesDataModule`, such as `max_length`.
+        item_names: Names of all items in the order of their ids; default: those of the training split, sorted.
+        batch_size, eval_batch_size: Number of sessions in a batch, in training and in evaluation.
 
     Raises:
         ValueError: max_length below 1.
@@ -298,9 +301,9 @@ class HistoryDataModule(SequencesDataModule[History]):
     A batch is a dict of what `history_inputs` gives and `row` (B,) int64, rows of `sequences(split)`.
 
     Args:
-        dataset, further: Arguments of `SequencesDataModule`; things are events, and sequences are histories.
-        event_names: The kinds of events, in the order of their ids; default: those of the training split, sorted.
-        batch_size, eval_batch_size: Histories in a batch.
+        dataset, further: Data to read, and further keyword arguments of `SequencesDataModule`, such as `max_length`.
+        event_names: Names of the event types in the order of their ids; default: those of the training split, sorted.
+        batch_size, eval_batch_size: Number of histories in a batch, in training and in evaluation.
 
     Raises:
         ValueError: max_length below 1.

@@ -23,10 +23,10 @@ class SequenceData(DataArgs):
     """What is trained on.
 
     Args:
-        user_column: Column of a file of events that says whose they are.
-        item_column: Column that says what was chosen, or happened.
-        time_column: Column that says when, as numbers or dates.
-        max_length: Things of a sequence that a prediction sees at most.
+        user_column: Name of the column with the user, in a file with one row for each event.
+        item_column: Name of the column with the item or event type.
+        time_column: Name of the column with the time of the event, as numbers or dates.
+        max_length: Largest number of previous items or events that a prediction reads.
     """
 
     user_column: str = "user"
@@ -40,14 +40,15 @@ class SessionModel(ModelArgs):
     """What is trained.
 
     Args:
-        embedding_size: Numbers of an item vector.
-        hidden_size: Units of the state.
-        embedding_dropout: Dropout on item vectors.
-        pooled_dropout: Dropout on what the scores are computed from.
-        num_topics: Topics of the global context, of hcrnn.
-        kl_lambda: Weight of the divergence of the topics from their prior, of hcrnn.
-        drift_constraint: What keeps the weights of the drift from being negative, of hcrnn.
-        sigmoid_scores: Whether scores are between 0 and 1 as in the code of HCRNN's authors, of stamp.
+        embedding_size: Dimension of the item embeddings.
+        hidden_size: Units of the hidden state.
+        embedding_dropout: Dropout rate on the item embeddings.
+        pooled_dropout: Dropout rate on the session vector from which the item scores are computed.
+        num_topics: Number of topics in the global context; hcrnn only.
+        kl_lambda: Weight in the loss of the KL divergence of the topics from their prior; hcrnn only.
+        drift_constraint: Constraint that keeps the weights of the drift gate non-negative: clip or softplus; hcrnn
+            only.
+        sigmoid_scores: Whether item scores pass through a sigmoid, as in the HCRNN authors' code; stamp only.
     """
 
     embedding_size: int | None = number(None, SIZE)
@@ -69,15 +70,16 @@ class EventModel(ModelArgs):
     """What is trained.
 
     Args:
-        hidden_size: Numbers of a step and of an event.
-        num_layers: Layers.
-        num_heads: Heads of a layer.
-        dropout: Dropout on steps, and on what a block adds.
-        time_combine: How an encoding of time enters.
-        time_transform: Transform of relative times.
-        time_size: Numbers of an encoding other than lste.
-        num_components: Components of lste.
-        num_frequencies: Frequencies of each component of lste.
+        hidden_size: Width of the model, and dimension of the event embeddings.
+        num_layers: Number of layers.
+        num_heads: Number of attention heads in each layer.
+        dropout: Dropout rate on the inputs, and on what each block adds to the residual stream.
+        time_combine: Way in which the encoding of time is combined with attention or inputs: kernel, multiply, add or
+            concat.
+        time_transform: Transform of relative times before encoding: none, or log.
+        time_size: Dimension of the time encoding, for encodings other than lste.
+        num_components: Number of mixture components of the time kernel; lste only.
+        num_frequencies: Number of frequencies in each component of the time kernel; lste only.
     """
 
     hidden_size: int | None = number(None, SIZE)

@@ -15,8 +15,8 @@ class EventColumns:
     """The columns of a file of events, one row for each item of a user at a time.
 
     Attributes:
-        user, item: Any values, which are read as text.
-        time: Numbers, dates or times; events of one user at the same time stay in the order of the file.
+        user, item: Names of the columns for the user and for the item, whose values are read as text.
+        time: Name of the column of times, as numbers, dates or datetimes; ties of one user keep the order of the file.
     """
 
     user: str = "user"
@@ -29,14 +29,16 @@ class SequenceKind:
     """What the sequences of a problem are called, and where they stand in a dataset.
 
     Attributes:
-        one, several, thing, things: What a sequence is called, and what stands in it, one and many.
-        ids: Columns that name a sequence, the first that is there; checked rows have the first.
-        columns: The columns of checked rows with the things of a sequence: their names in order, then their times
-            where the problem has any.
-        named: Name of a column of lists to the configuration of a dataset that names the ids in it, the column of ids
-            there, and those of names, the first that is there.
-        or_lists: What errors say of lists in the place of rows with one event each.
-        names_argument: The argument of the DataModule, and the field of configs, that says which things there are.
+        one, several, thing, things: Words for one sequence and for several ("session", "sessions"), and for one element
+            and several ("item", "items").
+        ids: Column names that may identify a sequence, of which the first present is used; checked data has the first.
+        columns: Columns of checked data that hold a sequence's elements as lists: names in temporal order, then times
+            if there are any.
+        named: Where the names of numeric ids are: by list column, the dataset's configuration, its id column, and its
+            possible name columns.
+        or_lists: Hint in error messages that data may also contain lists instead of one row for each event.
+        names_argument: Name of the DataModule's argument, and of the config's field, that lists all item or event
+            names, such as "item_names".
     """
 
     one: str

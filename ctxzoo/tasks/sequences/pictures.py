@@ -24,8 +24,8 @@ def drift_gates(model: ZooPreTrainedModel, history: Sequence[str | int]) -> NDAr
     """Return the drift gate of HCRNN at each step and unit of a history: how much of the state it keeps there.
 
     Args:
-        model: An HCRNN of version 2, whose reset gate it is, or 3.
-        history: Names of items in the order of time, as in the data of the training; 10 and "10" are one name.
+        model: HCRNN of version 2, whose reset gate is returned, or of version 3.
+        history: Names of the items in temporal order, as in the training data; 10 and "10" are the same name.
 
     Returns:
         (T, H), from 0, all is forgotten, to 1.
@@ -51,8 +51,8 @@ def draw_drift(
     """Draw the drift gate along a history as a PNG file: at each item the median over units, and the middle half.
 
     Args:
-        model, history: Arguments of `drift_gates`.
-        out: File to write.
+        model, history: HCRNN model, and names of the items in temporal order, as in `drift_gates`.
+        out: Path of the PNG file to write.
         title: Title above the picture, printed literally.
 
     Raises:
@@ -79,8 +79,8 @@ def topic_items(model: ZooPreTrainedModel, k: int = 5) -> list[list[tuple[str, f
     The global context θ of a session of one item is softmax(μ); an item stands with a topic by its θ there.
 
     Args:
-        model: An HCRNN.
-        k: Items of a topic.
+        model: HCRNN model, which has topics.
+        k: Number of items to return for each topic.
 
     Returns:
         For each topic the names of k items with θ, the highest first.
@@ -111,9 +111,9 @@ def time_kernel(
     """Return K of the times of a history, how alike two of them are to LSTE, and its factors.
 
     Args:
-        model: A time encoder with position="lste" that predicts events.
-        history: Names of events in the order of time, as in the data of the training; 10 and "10" are one name.
-        timestamps: A number for each, in the unit of the training data, or a date or time where those were dates.
+        model: Time encoder with position="lste" and a head that predicts events.
+        history: Names of the events in temporal order, as in the training data; 10 and "10" are the same name.
+        timestamps: Time of each event, as a number in the unit of the training data, or as a date if that had dates.
 
     Returns:
         K (T, T); K1 (T, T, A) the local power of each component at the middle of two times; K2 (T, T, A) its kernel of
@@ -147,8 +147,8 @@ def draw_time_kernel(
     """Draw K over a history as a PNG file, and beside it K(t, t), the local power, over time.
 
     Args:
-        model, history, timestamps: Arguments of `time_kernel`.
-        out: File to write.
+        model, history, timestamps: Model, names of the events in temporal order, and their times, as in `time_kernel`.
+        out: Path of the PNG file to write.
         title: Title above the picture, printed literally.
 
     Raises:

@@ -26,9 +26,9 @@ def recommend(
     """Return the k items that are likeliest to come after a history, the likeliest first.
 
     Args:
-        checkpoint: Folder or Hub id, or a model, whose method `recommend` does the same.
-        history: Names of items in the order of time, as in the data of the training: the whole number 10 and the text
-            "10" are the item called "10". The last ones are read, as many as predictions of the training saw at most.
+        checkpoint: Checkpoint folder or Hub id, or a loaded model, whose method `recommend` does the same.
+        history: Names of the items in temporal order, as in the training data; 10 and "10" are the same name. Only the
+            last `max_history` are read.
         k: Number of recommended items; default: 10, or all where there are fewer.
         only_new: Whether to leave out all items of the history.
 
@@ -55,10 +55,10 @@ def next_events(
     """Return the k events that are likeliest to come after a history, the likeliest first.
 
     Args:
-        checkpoint: Folder or Hub id, or a model, whose method `next_events` does the same.
-        history: Names of events in the order of time, as those of items in `recommend`.
-        timestamps: A number for each, in the unit of the training data, or a date or time where those were dates; see
-            `ctxzoo.tasks.sequences.reader.seconds_of`.
+        checkpoint: Checkpoint folder or Hub id, or a loaded model, whose method `next_events` does the same.
+        history: Names of the events in temporal order, as in the training data; 10 and "10" are the same name.
+        timestamps: Time of each event, as a number in the unit of the training data, or as a date if that had dates;
+            read by `ctxzoo.tasks.sequences.reader.seconds_of`.
         k: Number of events to return; default: 10, or all where there are fewer.
 
     Returns:
@@ -80,10 +80,11 @@ class SequenceAnswers:
     """The answers of a model to sequences, of which it reads the things that it knows; `note` counts the others.
 
     Args:
-        kind: Kind of the sequences.
-        model: Model with `recommend` or `next_events`; it computes where it is.
-        k: Number of things, fewer where `only_new` leaves fewer; None: the model's.
-        only_new: Whether to leave out the items of a session.
+        kind: Kind of sequence: sessions of items, or histories of timed events.
+        model: Model with a method `recommend` or `next_events`, which runs on the device where its weights are.
+        k: Number of predicted items or events for each sequence, fewer if `only_new` leaves fewer; None: the model's
+            default.
+        only_new: Whether items that the session already contains are left out of its recommendations.
     """
 
     def __init__(self, kind: SequenceKind, model: Any, *, k: int | None = None, only_new: bool = False) -> None:
@@ -127,9 +128,9 @@ def sequence_rows(kind: SequenceKind, source: Path, columns: Mapping[str, str | 
     """Return the sequences of a file, folder or Hub id: the user, under the name of its column, things and times.
 
     Args:
-        kind: Kind of the sequences.
-        source: Data, as `read_sequences` reads it.
-        columns: Fields of `EventColumns` to names; None: the usual one.
+        kind: Kind of sequence: sessions of items, or histories of timed events.
+        source: Data to read: a file, folder or Hub id, as `read_sequences` takes it.
+        columns: Names of the user, item and time columns, by field of `EventColumns`; None: the usual name.
 
     Raises:
         OSError, ValueError: It is missing or not as it should be.

@@ -47,9 +47,9 @@ class SequenceSplits:
     """Checked splits.
 
     Attributes:
-        splits: Splits by name; the columns are `ids[0]` (str) and `columns` of their kind: lists of str, and of float64
-            which do not fall.
-        fingerprint: Content hash per split, the same on every machine.
+        splits: Dataset of each split, by split name: a column with the sequence's id (str), and the list columns of its
+            kind, names (str) and non-decreasing times (float64).
+        fingerprint: Hash of the content of each split, by split name; the same on every machine.
     """
 
     splits: dict[str, datasets.Dataset]
@@ -62,14 +62,13 @@ def read_sequences(
     """Read and check a dataset.
 
     Args:
-        kind: `SESSIONS` or `HISTORIES`.
-        dataset: "sample" (generated); a .csv, .tsv, .jsonl or .parquet file of events, packed as .gz or not, the events
-            of a user a sequence, all of them the split "train"; a folder or Hub id of such rows; or any of them with
-            rows that are lists in order: a column `items` or, of histories, `events`, and with these `timestamps`, a
-            number or date for each. A configuration `items` of a folder with `item_id` and `title`, `name` or
-            `item_key` names them, and `events` with `event_id` and `badge`, `title` or `name`.
-        data_dir: Folder searched for Hub ids; default: see `data_folder`.
-        columns: Columns of rows of events; default: user, item and time.
+        kind: Kind of sequence: `SESSIONS` of items, or `HISTORIES` of timed events.
+        dataset: Data to read: "sample" (generated); a .csv, .tsv, .jsonl or .parquet file of events, which gives the
+            split "train", one sequence for each user; a folder or Hub id of such rows; or rows of lists in temporal
+            order: `items`, or `events` with `timestamps`. Configurations `items` and `events` of a folder may map ids
+            to names.
+        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
+        columns: Names of the user, item and time columns of a file of events; default: user, item and time.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -119,9 +118,9 @@ def check_sequences(
     """Check splits that are already loaded and put their columns into the one form of `SequenceSplits`.
 
     Args:
-        kind: `SESSIONS` or `HISTORIES`.
-        splits: Name to dataset.
-        origin: What error messages call the data.
+        kind: Kind of sequence: `SESSIONS` of items, or `HISTORIES` of timed events.
+        splits: Loaded dataset of each split, by split name.
+        origin: Description of the data for error messages, such as "dataset 'x'".
 
     Raises:
         TextFormatError: as in `read_sequences`.
@@ -234,7 +233,7 @@ def seconds_of(times: Sequence[Any]) -> list[float]:
     """Return times as a file of events with them in a column is read: numbers as they are, dates as seconds since 1970.
 
     Args:
-        times: Numbers, dates and times of Python, numpy or pandas, or any of these as text.
+        times: Numbers, or dates and times of Python, numpy or pandas, or any of these as text.
 
     Raises:
         TextFormatError: no times, or a time that is missing or no finite number.

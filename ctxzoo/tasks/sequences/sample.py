@@ -32,8 +32,8 @@ def sample_sessions(
     person's own. A larger split begins with a smaller one's rows.
 
     Args:
-        seed: 0 or more.
-        train, validation, test: Number of sessions, 1 or more.
+        seed: Seed of the generator, 0 or more.
+        train, validation, test: Number of sessions to generate for each split, 1 or more.
 
     Returns:
         Splits train, validation and test with the columns session_id (str) and items: 5 to 16 names, in order.
@@ -54,7 +54,8 @@ def sample_histories(
     one's rows.
 
     Args:
-        seed, train, validation, test: Arguments as of `sample_sessions`, with its errors.
+        seed, train, validation, test: Seed of the generator, 0 or more, and number of histories to generate for each
+            split, 1 or more.
 
     Returns:
         Splits train, validation and test with the columns history_id (str), events: 8 to 23 names in the order of

@@ -29,7 +29,8 @@ class SequenceScores(Scores):
     log-likelihood of the item that came. Each prediction counts alike, however long its sequence.
 
     Args:
-        ties: Where items stand that have the score of the right one, see `ctxzoo.metrics.target_ranks`.
+        ties: Rank of the target among items with the same score: "pessimistic", the last; "optimistic", the first; as
+            in `ctxzoo.metrics.target_ranks`.
 
     Raises:
         ValueError: another name of `ties`.
@@ -64,7 +65,8 @@ class SessionScores(SequenceScores):
     """Recall@k and MRR@k in percent, k = 10 and 20, and nats of a prediction, over all predictions of a split.
 
     Args:
-        ties: Where items stand that have the score of the right one, see `ctxzoo.metrics.target_ranks`.
+        ties: Rank of the target among items with the same score: "pessimistic", the last; "optimistic", the first; as
+            in `ctxzoo.metrics.target_ranks`.
     """
 
     recalls = reciprocal_ranks = (10, 20)
@@ -76,7 +78,8 @@ class EventScores(SequenceScores):
     Recall@1 is the accuracy. Where there are 20 kinds of events or fewer, recall@20 is 100, and MRR@20 is the MRR.
 
     Args:
-        ties: Where events stand that have the score of the right one, see `ctxzoo.metrics.target_ranks`.
+        ties: Rank of the target among events with the same score: "pessimistic", the last; "optimistic", the first; as
+            in `ctxzoo.metrics.target_ranks`.
     """
 
     recalls, reciprocal_ranks = (1, 5, 20), (20,)
@@ -86,9 +89,10 @@ class SequenceTask(ZooTask):
     """Trains and scores a model that predicts each thing of a sequence from those before it, all of them in one pass.
 
     Args:
-        model_config, pretrained, model, optimizer_args: Start of the model, and keywords of the optimizer, as `ZooTask`
-            takes them.
-        ties: Where things stand that have the score of the right one, see `ctxzoo.metrics.target_ranks`.
+        model_config, pretrained, model, optimizer_args: Start of the model (config dict, checkpoint to load, or a ready
+            model), and keyword arguments of the optimizer, as in `ZooTask`.
+        ties: Rank of the target among items or events with the same score: "pessimistic", the last; "optimistic", the
+            first.
 
     Raises:
         ValueError: see `ZooTask`; another name of `ties`.
@@ -124,7 +128,7 @@ class SequenceTask(ZooTask):
         """Return the scores of all things (B, T, N) and the things that came (B, T), -100 where nothing is predicted.
 
         Args:
-            inputs: Inputs of the model, and the `labels` of the batch.
+            inputs: Input tensors of the model, and the tensor `labels` of the batch.
         """
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
@@ -213,14 +217,16 @@ def evaluate_sessions(
     Results of recipes are over known targets alone: `recall_at_20_known` and so on.
 
     Args:
-        checkpoint: Folder or Hub id, or a model.
-        dataset: Hub id, folder, file, or "sample" for generated sessions.
-        split: Name of a split, as the DataModule has it.
-        tokenizer: none; sessions are no text.
-        data_dir, user_column, item_column, time_column: Arguments of `SessionDataModule`.
-        max_length: Items that a prediction sees at most; default: as in the training.
-        ties: "pessimistic": items with the score of the right one stand before it; "optimistic": behind it.
-        batch_size, precision, accelerator: How to run.
+        checkpoint: Checkpoint to score, a folder or Hub id, or a loaded model.
+        dataset: Data to score on: a Hub id, folder or file, or "sample" (generated sessions).
+        split: Name of the split, such as "test".
+        tokenizer: None; accepted for uniformity, since sessions have no tokenizer.
+        data_dir, user_column, item_column, time_column: Folder of datasets, and names of the user, item and time
+            columns, as in `SessionDataModule`.
+        max_length: Largest number of previous items that a prediction reads; default: as in training.
+        ties: Rank of the target among items with the same score: "pessimistic", the last; "optimistic", the first.
+        batch_size, precision, accelerator: Number of examples in a batch, precision (such as "32-true") and kind of
+            device (such as "cpu"), as Lightning takes them.
         progress: Whether a progress bar is shown.
 
     Returns:
@@ -305,10 +311,11 @@ def with_unknown_targets(
     """Return scores of `SequenceScores` in which targets that a model cannot name are misses.
 
     Args:
-        scores: Means over the targets that are known.
-        targets: Number of all targets: every thing of every sequence but the first.
-        unknown: Number of those that the model does not know, or before which there is nothing that it knows.
-        are_misses: Whether they count; otherwise the scores stay means over the known ones.
+        scores: Metric values, by name, averaged over the targets that the model knows.
+        targets: Number of all targets: every element of every sequence but the first.
+        unknown: Number of targets that the model does not know, or that no known element precedes.
+        are_misses: Whether unknown targets count as wrong predictions; otherwise the scores stay averages over the
+            known targets.
 
     Returns:
         The scores, where some targets are unknown and count also those over the known ones alone, under their name and
@@ -327,10 +334,10 @@ class SessionScore:
     """The score of one session.
 
     Attributes:
-        row: Number of the session in `SessionDataModule.sequences`.
-        predictions: How many items were predicted.
-        recall_at_20: How many of them were among the 20 highest scores.
-        mrr_at_20: The sum of 1 / rank of these.
+        row: Row of the session in `SessionDataModule.sequences`, from 0.
+        predictions: Number of items of the session that were predicted.
+        recall_at_20: Number of those items that were among the 20 highest scores.
+        mrr_at_20: Sum of the reciprocal ranks of those among the 20 highest scores.
     """
 
     row: int
@@ -345,10 +352,10 @@ def session_scores(
     """Return the score of each session of a split, by row, for paired tests of two models; ties are pessimistic.
 
     Args:
-        model: A recommender.
+        model: Recommendation model that predicts the next item of a session.
         data: DataModule after its `setup`.
-        split: Name of a split, as the DataModule has it.
-        accelerator: Device, as Lightning names it.
+        split: Name of the split, such as "test".
+        accelerator: Kind of device, as Lightning's Trainer takes it, such as "auto", "cpu" or "gpu".
 
     Raises:
         ValueError: no such split; a model of another problem.

@@ -67,7 +67,8 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         num_workers: Number of worker processes that build batches; 0: the training process builds them.
         tokenizer: Use this one instead of building one from the data: a `WordTokenizer`, or any fast tokenizer of
             Hugging Face.
-        init_from: Use the tokenizer of this checkpoint folder or Hub id.
+        init_from: Checkpoint, a folder or Hub id, whose tokenizer is used; None: a tokenizer is built from the training
+            data.
         known_labels: Names of the labels of a model that is scored, see `read_texts`.
         divide: Argument of `CheckedDataModule`; where `splitting` says how to divide (`TextSplitting.divides`), that
             counts.

@@ -101,7 +101,7 @@ class TextModel(ModelArgs):
         embedding_bound: Largest number of a word vector at the start.
         freeze_embeddings: Whether word vectors stay as they start.
         hidden_size: Units of a layer, and of each direction.
-        num_layers: Layers.
+        num_layers: Number of layers.
         num_heads: Heads of attention.
         inner_size: Units of the hidden layer of a block.
         recurrent_size: Units of each direction of a recurrent network before attention.
@@ -134,7 +134,7 @@ class TextModel(ModelArgs):
         attention_dropout: Dropout on weights of attention.
         pooled_dropout: Dropout on the vector of a text.
         locked_dropout: Dropout behind each layer, the same for all words.
-        weight_dropout: Dropout on recurrent weights.
+        weight_dropout: Dropout rate on the recurrent weights of an LSTM.
         wide_dropout: Dropout on the linear part.
         deep_scale: Factor of the network's scores beside those of the linear part.
     """

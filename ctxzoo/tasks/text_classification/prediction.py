@@ -29,7 +29,7 @@ class TextAnswers:
 
     Args:
         model: Model with a classification head; it computes where it is.
-        tokenizer: Tokenizer of the model.
+        tokenizer: Tokenizer that the model was trained with.
         text_column: One or several columns of the texts; default: the usual names.
         batch_size: Texts that are read at once.
         keeps_texts: Whether `texts` holds all of them, for a page.

@@ -48,7 +48,7 @@ class TextSplits:
     Attributes:
         splits: Rows of each split, with the columns `text` (str) and `label` (int64, 0..labels-1).
         label_names: The name of each label.
-        fingerprint: Content hash per split, the same on every machine.
+        fingerprint: Hash of the content of each split, by split name; the same on every machine.
     """
 
     splits: dict[str, datasets.Dataset]
@@ -72,9 +72,9 @@ def read_texts(
         dataset: "sample" (the generated corpus); a .csv, .tsv (both with a header), .jsonl or .parquet file, whose rows
             are the split "train"; a folder or Hub id that `datasets` can load, of which the splits train, validation
             and test are read.
-        data_dir: Folder searched for Hub ids; default: see `data_folder`.
-        text_column: One name, or several, whose texts are put together by `join_text`; default the first of
-            `TEXT_COLUMNS` that is there.
+        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
+        text_column: Name of the text column, or several to join by `join_text`; default: the first of `TEXT_COLUMNS`
+            that is there.
         label_column: Default the first of `LABEL_COLUMNS` that is there.
         known_labels: Names of the labels of a model, in its order; labels of the data are looked up among them by name,
             whichever of them are there. A row with another label is refused, or left out with `--skip_bad`.
@@ -120,9 +120,9 @@ def check_texts(
     which is noted; "007" and "1.5" are no such numbers.
 
     Args:
-        splits: Name to dataset.
+        splits: Loaded dataset of each split, by split name.
         text_column, label_column, known_labels: Arguments of `read_texts`.
-        origin: What error messages call a split, default `split 'name'`.
+        origin: Description of each split for error messages, by split name; default: "split 'name'".
         any_labels: Whole numbers other than 0..L-1 are labels too, and truth values, named as they are written.
 
     Raises:

@@ -39,7 +39,7 @@ def sample_texts(seed: int = 0, train: int = 2000, validation: int = 300, test: 
     No text occurs twice, in one split or in two. Labels alternate. A larger split begins with a smaller one's rows.
 
     Args:
-        seed: 0 or more.
+        seed: Seed of the generator, 0 or more.
         train, validation, test: Number of rows, 1 to 5,000.
 
     Returns:

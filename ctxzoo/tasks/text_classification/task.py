@@ -86,12 +86,13 @@ def evaluate(
     """Score a classifier on a split; of a checkpoint the same numbers that its recipe wrote.
 
     Args:
-        checkpoint: Folder or Hub id with model and tokenizer, or a model.
+        checkpoint: Checkpoint to score, a folder or Hub id with model and tokenizer, or a loaded model.
         dataset: Hub id, folder, file, or "sample" for the generated corpus. All rows of a file are its split "train",
             unless `dev_share` says how many of them are "validation".
-        split: Name of a split, as the DataModule has it.
-        tokenizer: Tokenizer of a model; default: that of the checkpoint.
-        batch_size, precision, accelerator: How to run.
+        split: Name of the split, such as "test".
+        tokenizer: Tokenizer for a model passed as an object; default: the one saved in the checkpoint.
+        batch_size, precision, accelerator: Number of examples in a batch, precision (such as "32-true") and kind of
+            device (such as "cpu"), as Lightning takes them.
         progress: Whether a progress bar is shown.
         data_options: Arguments of `TextClassificationDataModule`, such as data_dir and text_column; of a checkpoint
             from a cross-validation folds, fold and fold_seed as in its training, since other folds hold texts that it

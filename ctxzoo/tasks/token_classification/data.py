@@ -56,8 +56,9 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         batch_size, eval_batch_size: Sentences in a batch.
         seed: Seed of the order of batches, and of the table's rows without a vector.
         num_workers: Number of worker processes that build batches; 0: the training process builds them.
-        tokenizer: Use this one instead of building one from the data.
-        init_from: Use the tokenizer of this checkpoint folder or Hub id.
+        tokenizer: Tokenizer to use in place of one built from the training data.
+        init_from: Checkpoint, a folder or Hub id, whose tokenizer is used; None: a tokenizer is built from the training
+            data.
         known_labels: Names of the tags of a model that is scored, see `read_tokens`.
         divide: Argument of `CheckedDataModule`; otherwise `split_rows` cuts training rows alone, where they name ten
             files.

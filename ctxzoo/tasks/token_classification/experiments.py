@@ -63,7 +63,7 @@ class TagModel(ModelArgs):
         num_layers: Number of these.
         inner_size: Units inside of a layer.
         dropout: Dropout on the words of an encoder.
-        attention_dropout: Dropout on its weights of attention.
+        attention_dropout: Dropout rate on the attention weights; Transformer encoders only.
     """
 
     word_dim: int | None = number(None, SIZE)

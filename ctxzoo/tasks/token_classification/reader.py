@@ -34,7 +34,7 @@ class TokenSplits:
         splits: Rows of each split, with the columns `tokens` (lists of str), `labels` (lists of int64, 0..labels-1)
             and, where the dataset has it, `file`.
         label_names: The tag of each label, in alphabetical order, or in that of a `ClassLabel` column.
-        fingerprint: Content hash per split, the same on every machine.
+        fingerprint: Hash of the content of each split, by split name; the same on every machine.
     """
 
     splits: dict[str, datasets.Dataset]
@@ -53,7 +53,7 @@ def read_tokens(
     Args:
         dataset: "sample" (the generated corpus); a file, see `read_tag_file`, whose rows are the split "train"; a
             folder or Hub id that `datasets` can load, with a column `tokens` and a column of tags, both lists.
-        data_dir: Folder searched for Hub ids; default: see `data_folder`.
+        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
         tag_column: Default the first of `TAG_COLUMNS` that is there.
         known_labels: Names of the tags of a model, in its order; tags of the data are looked up among them by name. A
             sentence with another tag is refused, or left out with `--skip_bad`.
@@ -91,9 +91,9 @@ def check_tokens(
     """Check splits that are already loaded and put their columns into the one form.
 
     Args:
-        splits: Name to dataset.
+        splits: Loaded dataset of each split, by split name.
         tag_column, known_labels: Arguments of `read_tokens`.
-        origin: What error messages call the data.
+        origin: Description of the data for error messages, such as "dataset 'x'".
 
     Raises:
         TextFormatError: as in `read_tokens`.

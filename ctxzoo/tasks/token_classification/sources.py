@@ -196,7 +196,7 @@ def sample_tags(seed: int = 0, train: int = 1000, validation: int = 200, test: i
     A larger split begins with a smaller one's rows.
 
     Args:
-        seed: 0 or more.
+        seed: Seed of the generator, 0 or more.
         train, validation, test: Number of sentences, 1 or more.
 
     Returns:

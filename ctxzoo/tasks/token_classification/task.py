@@ -56,12 +56,13 @@ def evaluate(
     """Score a tagger on a split; of a checkpoint the same numbers that its recipe wrote.
 
     Args:
-        checkpoint: Folder or Hub id with model and tokenizer, or a model.
+        checkpoint: Checkpoint to score, a folder or Hub id with model and tokenizer, or a loaded model.
         dataset: Hub id, folder, or "sample" for the generated corpus.
-        split: Name of a split, as the DataModule has it.
-        tokenizer: Tokenizer of a model; default: that of the checkpoint.
+        split: Name of the split, such as "test".
+        tokenizer: Tokenizer for a model passed as an object; default: the one saved in the checkpoint.
         data_dir, tag_column: Arguments of `TokenClassificationDataModule`.
-        batch_size, precision, accelerator: How to run.
+        batch_size, precision, accelerator: Number of examples in a batch, precision (such as "32-true") and kind of
+            device (such as "cpu"), as Lightning takes them.
         progress: Whether a progress bar is shown.
 
     Returns:
@@ -92,7 +93,7 @@ class TagAnswers:
 
     Args:
         model: Model with a tagging head; it computes where it is.
-        tokenizer: Tokenizer of the model.
+        tokenizer: Tokenizer that the model was trained with.
         batch_size: Sentences that are read at once.
     """
 

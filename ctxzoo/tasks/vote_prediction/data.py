@@ -122,9 +122,9 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
             counted.
         legislator_names, known_bills, words: Names, bills and words of a model; default: those of the training split.
         batch_size, eval_batch_size: Bills in a batch.
-        seed: Seed of the order of batches.
+        seed: Seed of the random order of batches.
         num_workers: Number of worker processes that build batches; 0: the training process builds them.
-        divide: Whether training rows alone are divided, see `CheckedDataModule`.
+        divide: Whether data with a single split "train" is split into train, validation and test, as by `ctxzoo train`.
     """
 
     tokenizer = None  # words are counted, not tokenized

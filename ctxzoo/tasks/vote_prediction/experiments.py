@@ -162,7 +162,7 @@ def vote_dataset(name: str, configuration: str | None = None) -> dict[str, Any]:
     """Return the arguments for one of `VOTE_DATASETS`, or for any other Hub id, folder or file.
 
     Args:
-        name: Name of the data.
+        name: Short name of a known dataset, or any other Hub id, folder or file.
         configuration: Configuration of another dataset with several.
     """
     known = VOTE_DATASETS.get(name, {"dataset": name, "configuration": None})
@@ -173,7 +173,7 @@ def with_fields(experiment: Experiment, architecture: str, variant: str, **field
     """Return the experiment with a variant, and with those fields of its configuration that are not given.
 
     Args:
-        experiment: What all have in common.
+        experiment: Experiment with the settings that all its trainings share.
         architecture, variant: Names in `VARIANTS`.
         fields: Further fields, in place of those of the variant.
 

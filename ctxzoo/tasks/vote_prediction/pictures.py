@@ -77,7 +77,7 @@ def draw_ideal_points(
 
     Args:
         model: NIPEN or an ideal point; see `ideal_points`.
-        out: File to write.
+        out: Path of the PNG file to write.
         others: Name of a legislator to a number, such as NOMINATE's first dimension; it is drawn, and no input.
         called: How the others are called.
 
@@ -127,7 +127,7 @@ def draw_votes(model: ZooPreTrainedModel, text: str, out: str | Path, *, bill: s
     Args:
         model: NIPEN.
         text, bill: Arguments of `predict_votes` of the model.
-        out: File to write.
+        out: Path of the PNG file to write.
 
     Raises:
         ImportError: matplotlib is missing.

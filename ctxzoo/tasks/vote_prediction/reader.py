@@ -81,7 +81,7 @@ class VoteSplits:
         legislators, groups: Name of each, and its party, or "".
         bills, texts: Name of each, and its text, or "".
         splits: Name to votes.
-        fingerprint: Content hash per split, the same on every machine.
+        fingerprint: Hash of the content of each split, by split name; the same on every machine.
     """
 
     legislators: list[str]
@@ -122,7 +122,7 @@ def read_votes(
         dataset: "sample" (generated votes); a .csv, .tsv, .jsonl or .parquet file, a row for each vote, which is the
             split "train"; a folder or Hub id that `datasets` can load, whose rows are such, or have `legislator_id`,
             `bill_id` and `vote`, with the configurations `bills` and `legislators` that name them.
-        data_dir: Folder searched for Hub ids; default: see `data_folder`.
+        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
         configuration: Name of the configuration, of a dataset with several; default: its first.
         columns: Columns of long tables.
         texts: A file with the text of each bill, in the columns of that name; where it has none, the text of the votes
@@ -169,7 +169,7 @@ def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> 
 
     Args:
         splits: Name to table.
-        origin: What error messages call the data.
+        origin: Description of the data for error messages, such as "dataset 'x'".
 
     Raises:
         TextFormatError: as in `read_votes`.

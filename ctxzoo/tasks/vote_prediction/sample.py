@@ -28,7 +28,7 @@ def sample_votes(seed: int = 0, legislators: int = 24, bills: int = 120) -> dict
     text tell, and a lean of all for or against it.
 
     Args:
-        seed: 0 or more.
+        seed: Seed of the generator, 0 or more.
         legislators, bills: How many, 4 or more of each.
 
     Returns:

@@ -64,8 +64,8 @@ class VotePredictionTask(ZooTask):
     A batch holds what `VoteDataModule` gives. What the trust network reads are votes of the training, in every split.
 
     Args:
-        model_config, pretrained, model, optimizer_args: Start of the model, and keywords of the optimizer, as `ZooTask`
-            takes them.
+        model_config, pretrained, model, optimizer_args: Start of the model (config dict, checkpoint to load, or a ready
+            model), and keyword arguments of the optimizer, as in `ZooTask`.
         text_learning_rate: Learning rate of what reads texts, where that is to have another rate; points of single
             bills, which are in one batch of an epoch each, need higher ones.
 
@@ -152,16 +152,17 @@ def evaluate(
     noted, see `ctxzoo.data.reading_notes`, as is what did not match.
 
     Args:
-        checkpoint: Folder or Hub id, or a model.
+        checkpoint: Checkpoint to score, a folder or Hub id, or a loaded model.
         dataset: Hub id, folder, file, or "sample" for generated votes.
-        split: Name of a split, as the DataModule has it.
+        split: Name of the split, such as "test".
         tokenizer: none; words are counted.
         data_dir, configuration, legislator_column, bill_column, vote_column, text_column, party_column, texts:
             Arguments of `VoteDataModule`.
         known: Votes that are known when the scored ones are predicted: a file, folder or Hub id as `dataset`, of whose
             splits "train" counts, or "none". Default: those of the split "train" of `dataset` where another split is
             scored; none of a single file, or where "train" itself is scored.
-        batch_size, precision, accelerator: How to run.
+        batch_size, precision, accelerator: Number of examples in a batch, precision (such as "32-true") and kind of
+            device (such as "cpu"), as Lightning takes them.
         progress: Whether a progress bar is shown.
 
     Returns:

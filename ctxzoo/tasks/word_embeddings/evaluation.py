@@ -68,8 +68,8 @@ def evaluate(
         checkpoint: Folder or Hub id with model and tokenizer, or a model, in evaluation mode.
         dataset: Hub id or folder; file of text, which is its own split "train"; or "sample" for generated sentences, of
             which "train" is what recipes train on, and "test" others.
-        split: Name of a split.
-        tokenizer: Tokenizer of a model; default: that of the checkpoint.
+        split: Name of the split, such as "test".
+        tokenizer: Tokenizer for a model passed as an object; default: the one saved in the checkpoint.
         data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
         text_column: Columns of a dataset, one or several, read one after another; default: text.
         words: Number, roughly, of the split's known words that are predicted, from its beginning.
