@@ -1,11 +1,14 @@
-"""The curves of recipes/squad_bidaf.py over training, from its results files.
+"""What a BiDAF attends to, from a checkpoint, and the curves of recipes/squad_bidaf.py over training, from its results.
 
     python reports/bidaf_figures.py --results results --figures_dir docs/pictures/bidaf
 
-curves: validation EM, F1 and loss of the main models on `squad_v1_mini` by epoch, the mean over seeds (Figure 7 of the
-paper, which has curves by step on the official data). The literal self-attention is there with AdamW, of which all
-seeds have kept their epochs. It is written as a PNG file with a CSV file beside; `figures.json` says how they were
-made.
+- attention: how the words of a question attend to those of a paragraph (S2 of the equations), and the probabilities of
+  the answer's first and last word, with a frame around the answer;
+- curves: validation F1 and loss of the main models on `squad_v1_mini` by epoch, the mean over seeds (Figure 7 of the
+  paper, which has curves by step on the official data), and EM in the CSV file. The literal self-attention is there
+  with AdamW, of which all seeds have kept their epochs.
+
+Each is written as a PNG file with a CSV file beside; `figures.json` says how they were made.
 """
 
 from __future__ import annotations
@@ -17,7 +20,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ctxzoo.hub.saved_model import load_saved_model
+from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering
+from ctxzoo.models.ops_answer import decode_answers
+from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.results.figures import new_figure, save_figure
+from ctxzoo.results.plots import COLOURS, lighten
 from ctxzoo.results.result import RunResult, read_results
 from ctxzoo.results.table_parts import refuse_mixtures
 from ctxzoo.runs.recipe import run_recipe
@@ -32,7 +44,10 @@ MODELS = {  # label -> variant, optimizer
     "learned_char7": ("learned_char7", ADADELTA),
     "learned_attention, AdamW": ("learned_attention", ADAMW),
 }
-SCORES = {"exact": "EM", "f1": "F1", "nll": "loss (nats)"}
+LONGEST_ANSWER = 15  # words
+NO_ANSWER = "(no answer)"
+SCORES = {"exact": "EM (%)", "f1": "F1 (%)", "nll": "loss (nats)"}
+DRAWN = ("F1 (%)", "loss (nats)")  # EM rises as F1 does
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +56,18 @@ class Settings(Args):
 
     Args:
         only: Figures that are drawn; none: all of them.
-        results: Folder of results files.
+        results: Folder of results files, for curves.
+        reader: Checkpoint of a BiDAF, for attention.
+        question: Question that it reads.
+        context: Paragraph that it reads.
         figures_dir: Folder of the figures.
     """
 
     only: tuple[str, ...] = ()
     results: str = "results"
+    reader: str = "model_cards/bidaf-squad"
+    question: str = "who built the bridge ?"
+    context: str = "the bridge of lund was built by anna berg in 1887 ."
     figures_dir: str = "runs/bidaf_figures"
 
     def __post_init__(self) -> None:
@@ -56,6 +77,71 @@ class Settings(Args):
 
 def main(settings: Settings) -> None:
     draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
+
+
+def attention(settings: Settings, folder: Path) -> TableRows:
+    """Draw what a question attends to; rows of word, weight of each question word, and probability as first and last.
+
+    Raises:
+        ValueError: a checkpoint of another architecture.
+    """
+    model, tokenizer = load_saved_model(settings.reader)
+    if not isinstance(model, BidafForQuestionAnswering):
+        raise ValueError(f"reader={settings.reader!r} is a {type(model).__name__}; expected a BiDAF")
+    inputs = tokenizer([settings.question], [settings.context], return_tensors="pt")
+    with in_evaluation_mode(model):
+        output = model(**inputs, output_attentions=True, return_dict=True)
+    answer = decode_answers(output, inputs["attention_mask"], LONGEST_ANSWER)
+    # Position 0 of a question is an extra token; that of a context stands for "no answer".
+    question = tokenizer.convert_ids_to_tokens(inputs["question_input_ids"][0].tolist())[1:]
+    words = [NO_ANSWER, *tokenizer.convert_ids_to_tokens(inputs["input_ids"][0].tolist())[1:]]
+    weights = output.attentions[1][0, :, 1:].double().numpy()  # S2: (words, question words)
+    logits = torch.stack([output.start_logits[0], output.end_logits[0]], dim=1)
+    ends = logits.double().softmax(dim=0).numpy()  # (words, 2)
+    draw_attention(question, words, weights, ends, (int(answer.starts), int(answer.ends)), folder / "attention.png")
+    rows: TableRows = [["word", *question, "first word", "last word"]]
+    for word, row in zip(words, np.hstack([weights, ends]).tolist(), strict=True):
+        rows.append([word, *(round(value, 4) for value in row)])
+    return rows
+
+
+def draw_attention(
+    question: list[str],
+    words: list[str],
+    weights: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    answer: tuple[int, int],
+    out: Path,
+) -> None:
+    """Draw a row for each word of a paragraph: in blue who attends to it, in orange how likely it begins or ends.
+
+    Args:
+        question: q words.
+        words: n words.
+        weights: (n, q) attention of each question word, which sums to 1 over the paragraph.
+        ends: (n, 2) probability of the first and of the last word of the answer.
+        answer: Positions of the answer's first and last word, which get a frame.
+        out: The PNG file to write.
+    """
+    figure = new_figure(5.6, 0.29 * len(words) + 1.3)
+    left, right = figure.subplots(1, 2, sharey=True, width_ratios=[len(question), 2])
+    for axes, values, colours, labels, title in (
+        (left, weights, "Blues", question, "attention of question words (%)"),
+        (right, ends, "Oranges", ["first", "last"], "answer (%)"),
+    ):
+        axes.imshow(100 * values, cmap=colours, vmin=0, aspect="auto")
+        for (row, column), value in np.ndenumerate(values):
+            colour = "white" if value > 0.6 * values.max() else "black"
+            axes.text(column, row, f"{100 * value:.0f}", ha="center", va="center", fontsize=9, color=colour)
+        axes.set_xticks(range(len(labels)), labels, fontsize=10, parse_math=False)
+        axes.set_title(title, loc="left", fontsize=10)
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        top, bottom = answer[0] - 0.5, answer[1] + 0.5
+        edges = (-0.5, len(labels) - 0.5)
+        axes.plot([*edges, *edges[::-1], edges[0]], [top, top, bottom, bottom, top], color=COLOURS[2], linewidth=2.5)
+    left.set_yticks(range(len(words)), words, fontsize=10, parse_math=False)
+    save_figure(figure, out)
 
 
 def curves(settings: Settings, folder: Path) -> TableRows:
@@ -75,16 +161,19 @@ def curves(settings: Settings, folder: Path) -> TableRows:
             rows.append([model, len(runs), epoch, *(round(mean, 3) for mean in means)])
     if not rows:
         raise ValueError(f"results={settings.results!r} holds none of recipes/squad_bidaf.py; run it first")
-    figure = new_figure(9.0, 3.0)
-    for place, (panel, heading) in enumerate(zip(figure.subplots(1, len(SCORES)), SCORES.values(), strict=True)):
+    headings = [*SCORES.values()]
+    figure = new_figure(6.4, 3.6)
+    for panel, heading in zip(figure.subplots(1, len(DRAWN)), DRAWN, strict=True):
+        column = 3 + headings.index(heading)
         for model in MODELS:
-            found = [row for row in rows if row[0] == model]
-            panel.plot([row[2] for row in found], [row[3 + place] for row in found], label=model)
+            own = [row for row in rows if row[0] == model]
+            panel.plot([row[2] for row in own], [row[column] for row in own], label=model)
         panel.set(title=heading, xlabel="epoch")
-        if place == len(SCORES) - 1:  # curves fall there, and leave a corner free
-            panel.legend(fontsize=7)
+        lighten(panel)
+    lines, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(lines, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     save_figure(figure, folder / "curves.png")
-    return [["model", "seeds", "epoch", *SCORES.values()], *rows]
+    return [["model", "seeds", "epoch", *headings], *rows]
 
 
 def runs_of(results: list[RunResult], variant: str, optimizer: str) -> list[RunResult]:
@@ -102,7 +191,7 @@ def runs_of(results: list[RunResult], variant: str, optimizer: str) -> list[RunR
     return runs
 
 
-FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"curves": curves}
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"attention": attention, "curves": curves}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,130 @@
+"""The picture of the errors of recipes/regression_ika.py, from its results files.
+
+    python reports/regression_figures.py --results results --figures_dir docs/pictures/regression
+
+errors: test RMSE of attention and of simple models on each set, in percent of that of the training rows' mean, the mean
+over random splits with a bar of one deviation. Parkinsons is left out: its random rows are no test. It is written as a
+PNG file with a CSV file beside; `figures.json` says how they were made.
+"""
+
+from __future__ import annotations
+
+import ctxzoo.openmp  # noqa: F401  before torch is loaded
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ctxzoo.results.figures import new_figure, save_figure
+from ctxzoo.results.plots import COLOURS, lighten
+from ctxzoo.results.result import RunResult, read_results
+from ctxzoo.runs.recipe import run_recipe
+from ctxzoo.training.arguments import Args
+from reports.recipe_figures import TableRows, check_figures, draw_figures
+
+RECIPE = "regression_ika"
+SETS = ("airline", "co2", "concrete")
+MODELS = {  # variant -> label
+    "ridge": "ridge regression",
+    "gp_rbf": "Gaussian process, RBF",
+    "gp_sm": "Gaussian process,\nspectral mixture",
+    "dot": "attention: dot products",
+    "rbf": "attention: rbf",
+    "ikan_direct": "attention: ikan, direct",
+    "ika": "attention: ika",
+    "mikan": "attention: mikan",
+}
+MARKERS = "os^"  # of the sets, in their order
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Args):
+    """What is drawn.
+
+    Args:
+        only: Figures that are drawn; none: all of them.
+        results: Folder of results files.
+        figures_dir: Folder of the figures.
+    """
+
+    only: tuple[str, ...] = ()
+    results: str = "results"
+    figures_dir: str = "runs/regression_figures"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_figures(self.only, FIGURES)
+
+
+def main(settings: Settings) -> None:
+    draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
+
+
+def errors(settings: Settings, folder: Path) -> TableRows:
+    """Draw the errors; rows of set, model, splits, RMSE, and mean and deviation in percent of the mean's RMSE.
+
+    Raises:
+        ValueError: a set has no results of the training rows' mean, or there is nothing beside it.
+    """
+    results = read_results(Path(settings.results))
+    rows: TableRows = []
+    for dataset in SETS:
+        baseline = errors_of(results, dataset, "mean")
+        if not baseline:
+            raise ValueError(
+                f"results={settings.results!r} holds no mean of {dataset} of recipes/{RECIPE}.py; run it first"
+            )
+        percent = 100 / statistics.fmean(baseline)
+        for variant in MODELS:
+            if values := errors_of(results, dataset, variant):
+                mean, deviation = statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
+                scaled = (round(percent * mean, 2), round(percent * deviation, 2))
+                rows.append([dataset, variant, len(values), round(mean, 2), *scaled])
+    if not rows:
+        raise ValueError(f"results={settings.results!r} holds no model of recipes/{RECIPE}.py beside the mean")
+    draw_errors(rows, folder / "errors.png")
+    return [["set", "model", "splits", "RMSE", "percent of the mean's", "deviation"], *rows]
+
+
+def draw_errors(rows: TableRows, out: Path) -> None:
+    """Draw a line of points for each model, one point with its bar for each set: the last two columns of `errors`."""
+    figure = new_figure(6.2, 3.9)
+    axes = figure.subplots()
+    heights = {variant: height for height, variant in enumerate(MODELS)}
+    for number, (dataset, marker) in enumerate(zip(SETS, MARKERS, strict=True)):
+        own = [row for row in rows if row[0] == dataset]
+        axes.errorbar(
+            [row[4] for row in own],
+            [heights[str(row[1])] + 0.18 * (number - 1) for row in own],
+            xerr=[row[5] for row in own],
+            color=COLOURS[number],
+            marker=marker,
+            linestyle="none",
+            capsize=2,
+            label=dataset,
+        )
+    axes.axvline(100, color="grey", linewidth=0.8)
+    axes.set_yticks(range(len(MODELS)), list(MODELS.values()))
+    axes.invert_yaxis()
+    axes.set_xlim(0, 105)
+    axes.set_xlabel("test RMSE, % of that of the training rows' mean (left is better)")
+    axes.legend(frameon=False, loc="center right")
+    lighten(axes)
+    save_figure(figure, out)
+
+
+def errors_of(results: Sequence[RunResult], dataset: str, variant: str) -> list[float]:
+    """Return test RMSE of each split, the epoch chosen on validation rows."""
+    return [
+        run.metrics["test/rmse"]
+        for run in results
+        if (run.recipe, run.tag, run.variant, run.split) == (RECIPE, dataset, variant, "test")
+    ]
+
+
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"errors": errors}
+
+
+if __name__ == "__main__":
+    run_recipe(Settings, main, __doc__)
