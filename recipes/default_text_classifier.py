@@ -49,7 +49,7 @@ def main(
         experiment: Experiment with the settings that all its trainings share.
         datasets: Datasets, see above.
         parts: Parts: both, wide, deep.
-        seeds: Seeds of all that is drawn, the folds among them.
+        seeds: Seeds of all random draws, including the folds; each gives runs of its own.
         deep_scale: Factor of the network's scores beside those of the linear part; null: the default settings'.
     """
     scale = {} if deep_scale is None else {"deep_scale": deep_scale}

@@ -58,7 +58,7 @@ def main(
         table: Number of the table: 2 or 3.
         steps: Numbers of steps K; none: the table's.
         rows: Rows of the table; none: all.
-        seeds: Seeds of all that is drawn, the folds among them.
+        seeds: Seeds of all random draws, including the folds; each gives runs of its own.
     """
     known, usual_steps = TABLES[table]
     for name in rows:

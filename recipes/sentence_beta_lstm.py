@@ -50,7 +50,7 @@ def main(
         experiment: What all have in common; its hidden_size is that of the lstm.
         datasets: Hub ids, folders, files, or: sample.
         cells: Cells, as `ctxzoo info beta_lstm` names its variants.
-        seeds: Seeds of all that is drawn, the folds among them.
+        seeds: Seeds of all random draws, including the folds; each gives runs of its own.
     """
     rows = [
         (f"{Path(name).name}, {cell}", of_cell(experiment.changed(dataset=name), cell))

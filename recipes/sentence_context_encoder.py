@@ -58,7 +58,7 @@ def main(
         experiment: What all have in common; its inner_size is that of dot.
         datasets: Hub ids, folders, files, or: sample.
         attentions: Attentions.
-        seeds: Seeds of all that is drawn, the folds among them.
+        seeds: Seeds of all random draws, including the folds; each gives runs of its own.
     """
     rows = [
         (f"{Path(name).name}, {attention}", of_attention(experiment.changed(dataset=name), attention))

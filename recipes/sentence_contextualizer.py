@@ -43,7 +43,7 @@ def main(
     Args:
         experiment: Experiment with the settings that all its trainings share.
         datasets: Hub ids, folders, files, or: sample.
-        seeds: Seeds of all that is drawn, the folds among them.
+        seeds: Seeds of all random draws, including the folds; each gives runs of its own.
         plain_mean: Whether W stays 0, so that every context is the mean of the words: what attention adds.
     """
     changes: dict[str, Any] = {"zeroed": (W,)} if plain_mean else {}

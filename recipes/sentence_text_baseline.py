@@ -42,7 +42,7 @@ def main(
         experiment: Experiment with the settings that all its trainings share.
         datasets: Hub ids, folders, files, or: sample.
         models: Models, named settings of docs/models/text_baseline.md.
-        seeds: Seeds of all that is drawn, the folds among them.
+        seeds: Seeds of all random draws, including the folds; each gives runs of its own.
     """
     shared = experiment.model.config()
     typed = {name: shared.pop(name) for name in ("dropout", "pooled_dropout") if name in shared}

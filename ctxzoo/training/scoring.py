@@ -92,7 +92,7 @@ def score_splits(
     Args:
         task: Holds the model.
         data: A DataModule of the task after `setup`.
-        splits: Names of splits, as the DataModule has them.
+        splits: Names of the splits to score, such as "validation" and "test".
         precision, accelerator: Lightning's.
         progress: Whether a progress bar is shown.
 

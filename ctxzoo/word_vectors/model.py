@@ -15,7 +15,7 @@ def vectors_of(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer, na
 
     Args:
         model: The base model or a head.
-        tokenizer: Tokenizer.
+        tokenizer: Tokenizer that belongs to the model.
         name: What the vectors are called; default: architecture and width, such as "attention_cbow.50d".
 
     Raises:

@@ -27,9 +27,10 @@ def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) ->
     Sundararajan, Taly and Yan 2017): 16 points, so 19 forward passes in all, whatever the length of the text.
 
     Args:
-        model: A text classifier that reads words, in evaluation mode.
-        tokenizer: The model's tokenizer. Where it has a `model_max_length`, the text is cut there.
-        text: Any text.
+        model: Text classifier that reads words, in evaluation mode.
+        tokenizer: Tokenizer that the model was trained with; it truncates the text at its `model_max_length` if it has
+            one.
+        text: Text to classify and explain.
 
     Raises:
         ValueError: a text without letters; a model that is no classifier of texts, or in training mode.

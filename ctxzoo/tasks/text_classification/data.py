@@ -48,30 +48,32 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
     padded on the right.
 
     Args:
-        dataset: "sample" for the generated corpus, or what `read_texts` reads: Hub id, folder, or file.
+        dataset: Data to read: "sample" (generated texts), or a Hub id, folder or file, as `read_texts` takes it.
         data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
-        text_column, label_column: Names of columns, of texts one or several; default the usual ones.
-        splitting: Which rows `train`, `validation` and `test` have.
-        vocabulary: Which words have an id; of a given tokenizer `cutter` alone is read, which counts the words for
-            `min_words`.
-        start_vectors: What `vector_table` gives.
-        wide: Whether the n-grams of the tokenizer are for the wide part of a classifier, which starts from what
-            `wide_start` gives; `model_sizes` tells the model so.
-        wide_rows: Rows that `wide_start` reads at most, drawn, with one of each label; None: all.
-        wide_cost: C of the linear SVMs of `wide_start`; None: the best of a few on held-out training rows.
-        max_length: Known words, or tokens of a tokenizer that is not ours, to which texts are cut; None: no limit, or
-            that of the given `WordTokenizer`. `truncated` tells how many were cut. A tokenizer that is built here, or
-            comes from `init_from`, keeps it as its `model_max_length`, so that the model is used as it was trained.
-        batch_size, eval_batch_size: Texts in a batch.
-        seed: Seed of the order of batches, of word2vec, and of the table's rows without a vector.
+        text_column, label_column: Names of the text column (or of several to join) and of the label column; default:
+            the first usual names that are there.
+        splitting: Division of the rows into train, validation and test; default: the dataset's own splits.
+        vocabulary: Settings of the vocabulary: pre-tokenizer, least word count, n-grams; if a tokenizer is given, only
+            the pre-tokenizer counts, for `min_words`.
+        start_vectors: Settings of the initial word embeddings that `vector_table` returns: a file of vectors, or
+            word2vec.
+        wide: Whether n-grams feed the linear (wide) part of the classifier, which starts from the SVMs of `wide_start`.
+        wide_rows: Largest number of randomly drawn rows that `wide_start` is fitted to, at least one of each label;
+            None: all.
+        wide_cost: Inverse regularization strength C of the linear SVMs of `wide_start`; None: the best of a few values
+            on held-out training rows.
+        max_length: Largest number of known words (or tokens, for other tokenizers) of a text, beyond which it is
+            truncated; None: no limit, or that of the given tokenizer. The tokenizer keeps it as `model_max_length`.
+        batch_size, eval_batch_size: Number of texts in a batch, in training and in evaluation.
+        seed: Seed of the order of batches, of word2vec, and of random embeddings of words without a vector.
         num_workers: Number of worker processes that build batches; 0: the training process builds them.
-        tokenizer: Use this one instead of building one from the data: a `WordTokenizer`, or any fast tokenizer of
-            Hugging Face.
+        tokenizer: Tokenizer to use in place of one built from the training texts: a `WordTokenizer`, or any fast
+            tokenizer of Hugging Face.
         init_from: Checkpoint, a folder or Hub id, whose tokenizer is used; None: a tokenizer is built from the training
             data.
-        known_labels: Names of the labels of a model that is scored, see `read_texts`.
-        divide: Argument of `CheckedDataModule`; where `splitting` says how to divide (`TextSplitting.divides`), that
-            counts.
+        known_labels: Label names of the model to be scored, in its order, as in `read_texts`; None: those of the data.
+        divide: Whether data with a single split "train" is split into train, validation and test, unless `splitting`
+            says how.
 
     Raises:
         ValueError: max_length below 1; a wide_cost that is not above 0; both `tokenizer` and `init_from`; a tokenizer
@@ -147,9 +149,9 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         """Build it from options side by side, as command lines and results files have them.
 
         Args:
-            dataset: Dataset as in the class.
-            options: Arguments of the class, and in place of `splitting`, `vocabulary` and `start_vectors` their fields
-                by name.
+            dataset: Data to read: "sample" (generated texts), or a Hub id, folder or file.
+            options: Arguments of the class, in which the fields of `splitting`, `vocabulary` and `start_vectors` are
+                given by their own names.
 
         Raises:
             TypeError: an option that none of them has.
@@ -217,9 +219,10 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         """Return the linear classifier of the TF-IDF of ids over these splits from which a wide part starts.
 
         Args:
-            splits: Splits whose rows it is fitted to.
-            group_starts: `wide_groups` of the model's config.
-            tell: Argument of `ctxzoo.tasks.text_classification.wide_start.wide_start`.
+            splits: Names of the splits whose rows the classifier is fitted to.
+            group_starts: First id of each group of features that is scaled to length 1 separately, `wide_groups` of the
+                model's config.
+            tell: Function called with the number of fits that are done and their total, for a progress display.
         """
         tokenizer = _of_words(self.tokenizer, "wide_start")
         parts = [(self._encode_texts(split), self.rows(split)) for split in splits]

@@ -54,20 +54,23 @@ class TextData(DataArgs):
     """What is trained on.
 
     Args:
-        text_column: Columns of the text, one or several, read one after another; null: text or the like.
-        label_column: Column of the label; null: label or the like.
-        folds: Folds of a cross-validation, which the seed draws; null: the splits of the data.
-        dev_share: Fraction of the training rows that picks the best epoch; 0: all are trained on, the last is kept.
-        dev_block: Neighbouring rows that are drawn together for it.
-        min_words: Words that a text needs; shorter ones are left out.
-        cutter: How texts are cut into words.
-        lower_case: Whether words are read in lower case.
-        min_word_count: Occurrences in the training texts that a word needs.
-        ngram_order: Words of the longest hashed n-gram; 1: there are none.
-        ngram_buckets: Rows of the table of words for hashed n-grams.
-        char_ngrams: Shortest and longest hashed n-gram of characters; null: none.
-        char_ngram_buckets: Rows for those of characters alone; 0: they share the others.
-        max_length: Known words to which texts are cut; null: all are read.
+        text_column: Names of text columns, joined in this order; null: the first usual name that is there, such as
+            text.
+        label_column: Name of the label column; null: the first usual name that is there, such as label.
+        folds: Number of cross-validation folds, which are drawn by the seed; null: the dataset's own splits.
+        dev_share: Fraction of the training rows held out to select the best epoch; 0: none, and the last epoch is kept.
+        dev_block: Number of consecutive rows that are held out together, so that related texts stay in one split; 1:
+            single rows.
+        min_words: Least number of words of a text; shorter texts are left out.
+        cutter: Pre-tokenizer that cuts texts into words: whitespace, or english for rules of English.
+        lower_case: Whether words are lower-cased.
+        min_word_count: Least number of occurrences in the training texts for a word to enter the vocabulary.
+        ngram_order: Largest number of words in a hashed n-gram; 1: no n-grams.
+        ngram_buckets: Number of embedding rows (hash buckets) for n-grams.
+        char_ngrams: Smallest and largest number of characters in a hashed character n-gram; null: none.
+        char_ngram_buckets: Number of embedding rows (hash buckets) for character n-grams alone; 0: they share those of
+            word n-grams.
+        max_length: Largest number of known words of a text, beyond which it is truncated; null: no limit.
     """
 
     text_column: tuple[str, ...] | None = None
@@ -96,47 +99,50 @@ class TextModel(ModelArgs):
     """What is trained; an architecture has some of these.
 
     Args:
-        word_dim: Numbers of a word vector.
-        position_dim: Numbers of a position; 0: none are read.
-        embedding_bound: Largest number of a word vector at the start.
-        freeze_embeddings: Whether word vectors stay as they start.
-        hidden_size: Units of a layer, and of each direction.
+        word_dim: Dimension of the word embeddings.
+        position_dim: Dimension of the position embeddings; 0: none.
+        embedding_bound: Bound b of the uniform distribution U(-b, b) from which word embeddings are initialized.
+        freeze_embeddings: Whether the word embeddings are kept fixed during training.
+        hidden_size: Units of each layer, and of each direction if bidirectional.
         num_layers: Number of layers.
-        num_heads: Heads of attention.
-        inner_size: Units of the hidden layer of a block.
-        recurrent_size: Units of each direction of a recurrent network before attention.
-        transformer_size: Numbers of a position in a Transformer.
-        attention_size: Units of the hidden layer of self-attention.
-        num_filters: Filters of each width of a convolution.
-        kernel_sizes: Words that filters of a convolution read.
-        rank: Rank of a bilinear form.
-        bidirectional: Whether texts are read from both ends.
-        position: How an encoder tells where a word is.
-        feature_map: Map of queries and keys in linear attention.
-        num_features: Features, or frequencies, of a kernel.
-        kl_lambda: Weight of a divergence in the loss.
-        num_steps: Steps of the contextualizer.
-        recurrent: Whether its steps share their weights.
-        initial_context: Its first context.
-        eval_context: Whether a random one is drawn again for each text in evaluation.
-        eval_context_samples: Random ones whose probabilities are averaged.
-        concatenate_steps: Whether the classifier reads every step.
-        logit_scale: Factor of LAMA's logits.
-        l2_normalize: Whether LAMA's logits are divided by their norm over the heads.
-        append_pooled: Whether LAMA's classifier reads mean and maximum of the states too.
-        linear_mean: Whether LAMA's scores are also linear in the mean of words and hashed n-grams.
-        classifier_size: Units of the hidden layer of the classifier; 0: none.
-        classifier_dropout: Dropout in the classifier.
-        dropout: Dropout on words.
-        word_dropout: Fraction of the words that are left out in training.
-        embedding_dropout: Dropout on words of LAMA.
-        hidden_dropout: Dropout on states, or on what a block adds.
-        attention_dropout: Dropout on weights of attention.
-        pooled_dropout: Dropout on the vector of a text.
-        locked_dropout: Dropout behind each layer, the same for all words.
+        num_heads: Number of attention heads.
+        inner_size: Units of the hidden layer in each block's feed-forward network.
+        recurrent_size: Units of each direction of the recurrent network below the attention.
+        transformer_size: Width of the Transformer layers; 0: that of the word embeddings.
+        attention_size: Units of the hidden layer of self-attention (d_a of Lin et al. 2017).
+        num_filters: Number of convolution filters of each width.
+        kernel_sizes: Widths of the convolution filters, in words.
+        rank: Rank of a factorized bilinear or third-order form in attention.
+        bidirectional: Whether the recurrent network reads texts in both directions.
+        position: Kind of position encoding in an encoder: none, sinusoidal or rotary.
+        feature_map: Feature map of queries and keys in linear attention, such as favor, learned or elu; linear_encoder
+            only.
+        num_features: Number of random features, or of frequencies, of the attention kernel.
+        kl_lambda: Weight in the loss of a KL divergence from a prior, for architectures that have one.
+        num_steps: Number of steps in which the context vector is updated; contextualizer and attention baseline.
+        recurrent: Whether all steps share their weights; contextualizer only.
+        initial_context: Context vector before the first step: ones, learned or random; contextualizer only.
+        eval_context: First context at evaluation if it is random: fixed, or redraw for each text; contextualizer only.
+        eval_context_samples: Number of random first contexts at evaluation whose probabilities are averaged;
+            contextualizer only.
+        concatenate_steps: Whether the classifier reads the contexts of all steps, not of the last alone; contextualizer
+            only.
+        logit_scale: Factor that multiplies the attention logits; lama only.
+        l2_normalize: Whether each word's attention logits are scaled to length 1 over the heads; lama only.
+        append_pooled: Whether the classifier also reads mean and maximum of the hidden states; lama only.
+        linear_mean: Whether a linear classifier of the mean of word and n-gram embeddings is added; lama only.
+        classifier_size: Units of the classifier's hidden layer; 0: a linear classifier.
+        classifier_dropout: Dropout rate in the classifier's hidden layer.
+        dropout: Dropout rate on the word embeddings.
+        word_dropout: Fraction of the words that are randomly left out in training.
+        embedding_dropout: Dropout rate on the word embeddings; lama only.
+        hidden_dropout: Dropout rate on the hidden states, or on what each block adds to the residual stream.
+        attention_dropout: Dropout rate on the attention weights.
+        pooled_dropout: Dropout rate on the pooled vector of a text.
+        locked_dropout: Dropout rate behind each layer, with one mask for all words of a text.
         weight_dropout: Dropout rate on the recurrent weights of an LSTM.
-        wide_dropout: Dropout on the linear part.
-        deep_scale: Factor of the network's scores beside those of the linear part.
+        wide_dropout: Dropout rate on the inputs of the linear (wide) part.
+        deep_scale: Factor of the network's logits when they are added to those of the linear (wide) part.
     """
 
     word_dim: int | None = number(None, SIZE)
@@ -190,16 +196,19 @@ class TextStart(VectorStart):
     """What a training begins with.
 
     Args:
-        word_vectors: Word vectors that the table of words starts from: file, checkpoint folder or Hub id; null: none.
+        word_vectors: Word vectors that initialize the word embeddings: a file, checkpoint folder or Hub id; null: none.
         vectors_fingerprint: Hash of the content of the word vectors, filled in by the run.
-        vectors_std: Standard deviation to which they are scaled; 0: as they are.
-        word2vec_dim: Numbers of vectors that are trained on the training texts by word2vec; 0: none.
-        word2vec_epochs: Passes of word2vec over the texts.
-        naive_bayes: Distance of the class scores of the naive Bayes that the model starts as; 0: a random start.
-        zeroed: Parameters of the model that are 0 and stay so.
-        wide: Whether a linear classifier is fitted whose scores are added to those of the network.
-        wide_rows: Rows to which it is fitted at most, drawn; null: all.
-        wide_cost: C of its linear SVMs; null: the best of a few on held-out training rows.
+        vectors_std: Standard deviation to which the given word vectors are scaled; 0: unscaled.
+        word2vec_dim: Dimension of word2vec vectors trained on the training texts to initialize the word embeddings; 0:
+            none.
+        word2vec_epochs: Number of word2vec's passes over the training texts.
+        naive_bayes: Mean distance between class scores of the naive Bayes classifier from which the model starts; 0:
+            random initialization.
+        zeroed: Names of model parameters that are set to 0 and not trained.
+        wide: Whether a linear (wide) classifier is fitted, whose logits are added to those of the network.
+        wide_rows: Largest number of randomly drawn rows that the linear classifier is fitted to; null: all.
+        wide_cost: Inverse regularization strength C of its linear SVMs; null: the best of a few values on held-out
+            training rows.
     """
 
     vectors_std: float = number(0.0, COUNT)
@@ -234,8 +243,8 @@ def sentences(architecture: str, variant: str, **model: Any) -> Experiment:
     """Return the settings of Maupomé and Meurs (2021), or those of docs/models/contextualizer.md where it is silent.
 
     Args:
-        architecture, variant: Model.
-        model: Values of it; what the variant sets counts where there is none.
+        architecture, variant: Names of the architecture and of its variant.
+        model: Settings of the model, by field of `TextModel`, that override those of the variant.
     """
     return Experiment(
         problem=PROBLEM,
@@ -254,8 +263,8 @@ def documents(architecture: str, variant: str, **model: Any) -> Experiment:
     """Return the settings of Mehta et al. (2019), or those of docs/models/lama.md where it is silent.
 
     Args:
-        architecture, variant: Model.
-        model: Values of it; what the variant sets counts where there is none.
+        architecture, variant: Names of the architecture and of its variant.
+        model: Settings of the model, by field of `TextModel`, that override those of the variant.
     """
     return Experiment(
         problem=PROBLEM,
@@ -300,7 +309,7 @@ def with_word2vec(experiment: Experiment, *, word2vec: bool = True) -> Experimen
 
     Args:
         experiment: Experiment that describes the model's training.
-        word2vec: Whether vectors are trained on the texts where none are given.
+        word2vec: Whether word embeddings start from word2vec trained on the texts, if no vectors are given.
     """
     start: Any = experiment.start
     model: Any = experiment.model
@@ -315,9 +324,9 @@ def as_baseline(experiment: Experiment, variant: str, row: str, values: Mapping[
 
     Args:
         experiment: Experiment that describes the model's training.
-        variant, row: Variant, and its name in results.
-        values: Values of the model, over which those of the variant win.
-        last: Values that win over those of the variant.
+        variant, row: Name of the text baseline's variant, and the name under which results files report it.
+        values: Settings of the model, by field of `TextModel`, which the variant's own override.
+        last: Settings of the model that override those of the variant.
     """
     values = {**values, **variant_values(ARCHITECTURE, variant), **last}
     return replace(experiment, model=TextModel(architecture=ARCHITECTURE, variant=variant, row=row, **values))

@@ -83,22 +83,23 @@ class Explanation:
     the vocabulary are among the words only where the model reads n-grams, which contain them.
 
     Attributes:
-        text: The text as it was passed.
-        probabilities: Label to probability.
-        logits: (labels,) the scores whose softmax the probabilities are.
-        offsets: First character and the one after the last of each word that was read, from left to right.
-        is_known: (words,) boolean, whether a word is in the vocabulary.
-        contributions: (labels, words) what each word adds to each logit, below 0 where it speaks against the label: of
-            the linear part and of the network together.
-        bias: (labels,) what the model answers without any word.
-        linear: (labels, words) the part of `contributions` that is the linear part's; 0 without one.
-        linear_bias: (labels,) the part of `bias` that is the linear part's; 0 without one.
-        attention: (rows, words) the fraction of the attention of each head or step that a word has; what is missing to
-            1 is that of n-grams. It tells where the model looked, not what decided. None where it has no attention.
-        row_name: What a row of `attention` is: "head" or "step".
-        num_ngrams: Number of hashed n-grams that were read too; each one's contribution is shared out evenly among its
+        text: Text that was explained.
+        probabilities: Predicted probability of each label, by label name.
+        logits: (labels,) logits of the classifier.
+        offsets: Character offsets of each word in the text, from left to right: first character, and one after the
+            last.
+        is_known: (words,) boolean, whether each word is in the vocabulary.
+        contributions: (labels, words) contribution of each word to each logit, negative if it speaks against the label;
+            linear part and network together.
+        bias: (labels,) logits that the model would give without any word.
+        linear: (labels, words) contributions of the linear (wide) part alone; 0 without such a part.
+        linear_bias: (labels,) bias of the linear (wide) part alone; 0 without such a part.
+        attention: (rows, words) fraction of each head's or step's attention that each word gets; n-grams get the rest.
+            None: the model has no attention.
+        row_name: Kind of a row of `attention`: "head" or "step".
+        num_ngrams: Number of hashed n-grams that were read, each contribution being divided evenly among the n-gram's
             words.
-        num_cut_off: Number of known words behind the tokenizer's limit, which were not read.
+        num_cut_off: Number of known words beyond the tokenizer's limit, which were not read.
     """
 
     text: str
@@ -162,8 +163,9 @@ class Explanation:
         """Return the words of the greatest values, each once, in lower case.
 
         Args:
-            values: (words,) numbers, such as a row of `attention`; default: the contributions to `label`.
-            count: Most words to return.
+            values: (words,) values to rank words by, such as a row of `attention`; default: the contributions to
+                `label`.
+            count: Largest number of words to return.
         """
         values = self.contributions_to(self.label) if values is None else values
         found: dict[str, float] = {}

@@ -46,10 +46,9 @@ def draw_explanation(explanation: Explanation, out: str | Path, most_labels: int
     """Write a PNG file with the probabilities, and the text coloured by what its words add to the score of each label.
 
     Args:
-        explanation: Explanation of a text of up to some hundred words; runs of blanks become one. Text is set from left
-            to right.
-        out: PNG file to write.
-        most_labels: Most labels to colour the text for, the most probable ones.
+        explanation: Explanation to draw, of a left-to-right text of up to a few hundred words.
+        out: Path of the PNG file to write.
+        most_labels: Largest number of labels for which the text is coloured, the most probable ones first.
 
     Raises:
         ValueError: the name of the file does not end in .png.
@@ -175,10 +174,11 @@ def plot_token_weights(weights: NDArray[Any], words: Sequence[str], out: str | P
     It tells where the model looked, not what decided: that is what `draw_explanation` colours.
 
     Args:
-        weights: (rows, n), fractions of a row's attention; of a step, the mean over features.
+        weights: (rows, n) fraction of attention that each of n words gets, by head or step; a step's values are
+            averaged over features.
         words: Words above the n columns.
-        out: PNG file to write.
-        title: Title, printed as it is above the picture.
+        out: Path of the PNG file to write.
+        title: Title above the picture, printed literally.
 
     Raises:
         ValueError: shapes and words disagree, or there is no word.

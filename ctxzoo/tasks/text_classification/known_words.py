@@ -30,8 +30,8 @@ def no_known_word_note(counts: Sequence[int], rows: Sequence[int] = ()) -> str |
     A model gives these texts an answer too, from nothing but what it answers anyway, or from n-grams.
 
     Args:
-        counts: The `count_known_words` of all texts.
-        rows: The row of each text in its file, from 0, which the note names; none: the texts are of no file.
+        counts: Number of known words in each text, from `count_known_words`.
+        rows: Row of each text in its file, from 0, which the note names; empty: the texts come from no file.
     """
     without = [place for place, count in enumerate(counts) if not count]
     if not without:
@@ -78,9 +78,9 @@ class TextVocabulary:
     """How texts are cut into words, and which of these get an id: the most frequent have the lowest.
 
     Attributes:
-        min_word_count: Occurrences in the training texts that a word needs.
-        lower_case, cutter, ngram_order, char_ngrams, ngram_buckets, char_ngram_buckets: Arguments of
-            `build_word_tokenizer`.
+        min_word_count: Least number of occurrences in the training texts for a word to enter the vocabulary.
+        lower_case, cutter, ngram_order, char_ngrams, ngram_buckets, char_ngram_buckets: Lower-casing, pre-tokenizer,
+            and sizes of word and character n-grams with their hash buckets, as in `build_word_tokenizer`.
 
     Raises:
         ValueError: min_word_count below 1.
@@ -102,8 +102,9 @@ class TextVocabulary:
         """Return a tokenizer that knows the words of the training texts.
 
         Args:
-            texts: Texts of the training rows.
-            max_length: Known words to which the tokenizer cuts a text; None: no limit.
+            texts: Texts of the training split.
+            max_length: Largest number of known words of a text, beyond which the tokenizer truncates it; None: no
+                limit.
 
         Raises:
             ValueError: no word is frequent enough.

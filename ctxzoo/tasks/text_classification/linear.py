@@ -70,8 +70,8 @@ class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, 
     are its weights times r, for x itself.
 
     Args:
-        C: Inverse strength of the regularisation of the linear SVM that is the classifier if none is given.
-        classifier: Another linear classifier of two classes, not fitted.
+        C: Inverse regularization strength of the linear SVM that is used if no classifier is given.
+        classifier: Unfitted scikit-learn classifier of two classes, with linear weights, to use in place of the SVM.
     """
 
     def __init__(self, C: float = 1.0, classifier: Any = None) -> None:
@@ -180,7 +180,7 @@ class LinearRun(CountedRun):
     epoch, or the dataset itself, is trained on here, unless it is what the run scores.
 
     Attributes:
-        tell_time: Whether it prints how long it takes, where that is long.
+        tell_time: Whether the expected duration of a long fit is printed.
 
     Raises:
         ValueError: one of `folds` and `fold` without the other.
@@ -283,10 +283,11 @@ class FastText(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ign
     """fastText's supervised classifier on texts that are lower-cased and cut into words.
 
     Args:
-        autotune_seconds: How long it searches its settings, on a stratified tenth of the texts that it is then not
-            fitted on; 0: its defaults.
-        threads: Number of threads of its training; with more than one no two fits are the same.
-        cutter: The pre-tokenizer, see `build_word_tokenizer`.
+        autotune_seconds: Seconds in which fastText searches its hyperparameters on a held-out, stratified tenth of the
+            texts; 0: no search.
+        threads: Number of CPU threads of fastText's training; with more than one, results vary from fit to fit.
+        cutter: Name of the pre-tokenizer that cuts texts into words, "whitespace" or "english", as in
+            `build_word_tokenizer`.
     """
 
     def __init__(self, autotune_seconds: int = 0, threads: int = 1, cutter: Cutter = "whitespace") -> None:

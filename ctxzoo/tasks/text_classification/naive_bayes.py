@@ -21,9 +21,9 @@ def log_count_ratios(counts: Any, labels: npt.ArrayLike, classes: npt.ArrayLike)
     """Return r = log((p / |p|) / (q / |q|)) with p = 1 + counts of the features in a class, q = 1 + counts outside it.
 
     Args:
-        counts: (rows, features), a scipy sparse matrix or an array.
+        counts: (rows, features) feature counts of texts, a scipy sparse matrix or an array.
         labels: (rows,) classes of the rows.
-        classes: (C,) the requested classes, each against all others.
+        classes: (C,) class numbers for which ratios are computed, each against all other classes.
 
     Returns:
         (C, features); above 0 where a feature speaks for the class.
@@ -49,10 +49,10 @@ def naive_bayes_of_means(
     column, the ratio of the second class.
 
     Args:
-        counts: (rows, features) sparse, how often a feature is in a row.
+        counts: (rows, features) sparse matrix of feature counts of the training texts.
         labels: (rows,) class of each row, 0..num_labels-1.
         num_labels: Number of labels L.
-        groups: Features of each group.
+        groups: Range of feature columns of each group, such as words and character n-grams.
 
     Returns:
         Ratios (features, columns) and weights (L, columns); columns are C for each group, C = 1 for two labels, else L.
@@ -94,10 +94,10 @@ def naive_bayes_of_texts(
     `naive_bayes_of_means`.
 
     Args:
-        texts: Among which the training texts are.
-        rows, labels: Ids and labels of the training texts.
+        texts: Encoded texts, of which `rows` selects the training texts.
+        rows, labels: Row numbers of the training texts, and their classes.
         num_labels: Number of labels L.
-        tokenizer: Tokenizer whose ids the texts are.
+        tokenizer: Tokenizer with which the texts were encoded.
     """
     size = tokenizer.num_ids
     counts = id_counts([(texts, rows)], size)

@@ -31,10 +31,11 @@ class WordKernels:
     """A text, and what attention among its words is made of, in one layer.
 
     Attributes:
-        words: n words, as the tokenizer has them.
-        similarity: (h, n, n) the kernel of each head, of query (row) and key; above 0, at most 1.
-        importance: (h, n) the magnitude of each key in nats, less the least of its head: what all keys have cancels.
-        weights: (h, n, n) attention, the softmax over the keys of log similarity + importance.
+        words: List of the n words of the text, as the tokenizer spells them.
+        similarity: (h, n, n) similarity kernel of each head, by query and key word, above 0 and at most 1.
+        importance: (h, n) importance of each key word in each head, in nats above the head's smallest.
+        weights: (h, n, n) attention weights of each head, by query and key word: the softmax over keys of log
+            similarity + importance.
     """
 
     words: list[str]
@@ -48,8 +49,9 @@ class KernelDensity:
     """The frequencies of a learned kernel, a sample of its spectral density.
 
     Attributes:
-        frequencies: (h, K, d) those of each head.
-        start_deviation: Standard deviation of each number of a frequency where the kernel is that of dot products.
+        frequencies: (h, K, d) K sampled or learned frequencies of each head, in d dimensions.
+        start_deviation: Standard deviation of a frequency's entries for which the kernel equals that of dot-product
+            attention.
     """
 
     frequencies: NDArray[np.float64]
@@ -60,10 +62,10 @@ def word_kernels(model: ZooPreTrainedModel, tokenizer: Any, text: str, *, layer:
     """Return similarity and importance of the words of a text, apart.
 
     Args:
-        model: A kernel encoder that reads words, the base or with a head; it is in evaluation mode while it reads.
-        tokenizer: Tokenizer.
-        text: One text.
-        layer: Number from 0.
+        model: Kernel encoder that reads words, with or without a head; it is put into evaluation mode while it reads.
+        tokenizer: Tokenizer that belongs to the model.
+        text: Text to read.
+        layer: Number of the layer, from 0.
 
     Raises:
         ValueError: a model of another architecture; attention that has no such parts; no such layer; no word of the
@@ -87,8 +89,8 @@ def kernel_density(model: ZooPreTrainedModel, tokenizer: Any, text: str, *, laye
     """Return the frequencies that a learned kernel has for a text; those that are parameters are the same for all.
 
     Args:
-        model, tokenizer, text, layer: Arguments of `word_kernels`; the text has one density, so the model must not be
-            causal where frequencies are drawn.
+        model, tokenizer, text, layer: Model, tokenizer, text and layer as in `word_kernels`; a model that samples
+            frequencies must not be causal.
 
     Raises:
         ValueError: see `word_kernels`; a kernel that is given, or drawn for each position by itself.
@@ -119,7 +121,7 @@ def draw_word_kernels(kernels: WordKernels, out: str | Path, *, title: str | Non
     """Draw similarity and importance side by side, and the weights that they make: the mean over the heads of each.
 
     Args:
-        kernels: Kernels of a text.
+        kernels: Kernels and attention of the words of a text, from `word_kernels`.
         out: The PNG file to write.
         title: Title above the picture, printed literally.
 
@@ -149,7 +151,7 @@ def draw_kernel_density(density: KernelDensity, out: str | Path, *, title: str |
     """Draw how the frequencies of each head are spread, beside the normal density of dot products.
 
     Args:
-        density: Density of a text.
+        density: Kernel frequencies for a text, from `kernel_density`.
         out: The PNG file to write.
         title: Title above the picture, printed literally.
 
@@ -220,9 +222,10 @@ class WordGates:
     """A text, and the gates of one layer at each of its words, given the words before.
 
     Attributes:
-        words: n words, as the tokenizer has them.
-        input_gate, forget_gate: (n, H) E[i] and E[f] of each unit; where none are drawn the gates.
-        correlation: (n, H) of i and f of each unit as they are drawn, an estimate; None for a cell that draws none.
+        words: List of the n words of the text, as the tokenizer spells them.
+        input_gate, forget_gate: (n, H) mean of the input gate and of the forget gate, by word and unit.
+        correlation: (n, H) estimated correlation of sampled input and forget gate, by word and unit; None: the cell
+            samples no gates.
     """
 
     words: list[str]
@@ -237,11 +240,11 @@ def word_gates(
     """Return the gates of a layer at each word of a text.
 
     Args:
-        model: A Beta-LSTM that reads words, the base or with a head; it is in evaluation mode while it reads.
-        tokenizer: Tokenizer.
-        text: One text.
-        layer: Number from 0.
-        reverse: The layer that reads from the end, of a model with two directions.
+        model: Beta-LSTM that reads words, with or without a head; it is put into evaluation mode while it reads.
+        tokenizer: Tokenizer that belongs to the model.
+        text: Text to read.
+        layer: Number of the layer, from 0.
+        reverse: Whether the backward layer of a bidirectional model is read.
 
     Raises:
         ValueError: a model of another architecture; no such layer; no word of the text is known.
@@ -270,7 +273,7 @@ def draw_word_gates(gates: WordGates, out: str | Path, *, title: str | None = No
     Bands hold the middle 80 % of the units. Cells that draw no gates have no correlation to draw.
 
     Args:
-        gates: Gates of a text.
+        gates: Gate values of the words of a text, from `word_gates`.
         out: The PNG file to write.
         title: Title above the picture, printed literally.
 

@@ -28,11 +28,12 @@ class TextAnswers:
     """The answers of a classifier to rows of a user's file.
 
     Args:
-        model: Model with a classification head; it computes where it is.
+        model: Text classifier, which runs on the device where its weights are.
         tokenizer: Tokenizer that the model was trained with.
-        text_column: One or several columns of the texts; default: the usual names.
-        batch_size: Texts that are read at once.
-        keeps_texts: Whether `texts` holds all of them, for a page.
+        text_column: Name of the text column, or several to join; default: the first usual name that is there, such as
+            text.
+        batch_size: Number of texts in a batch.
+        keeps_texts: Whether all texts are kept in the attribute `texts`, for writing an HTML page.
     """
 
     def __init__(

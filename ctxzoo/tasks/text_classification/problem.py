@@ -377,8 +377,8 @@ def cross_validate(rows: Sequence[tuple[str, Experiment]], seeds: Sequence[int])
     Folds of all rows run side by side; each writes its results file when it is done.
 
     Args:
-        rows: Name of a row in the printed table, and what is trained.
-        seeds: Seeds of all that is drawn, the folds among them.
+        rows: Pairs of a row's name in the printed table and its experiment.
+        seeds: Seeds of all random draws, including the folds; each gives runs of its own.
 
     Raises:
         ValueError: two rows of the same name, or of the same results files.

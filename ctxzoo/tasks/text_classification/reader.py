@@ -46,8 +46,8 @@ class TextSplits:
     """Checked splits.
 
     Attributes:
-        splits: Rows of each split, with the columns `text` (str) and `label` (int64, 0..labels-1).
-        label_names: The name of each label.
+        splits: Dataset of each split, by split name, with the columns `text` (str) and `label` (int64, 0..labels-1).
+        label_names: Name of each label, in the order of the label numbers.
         fingerprint: Hash of the content of each split, by split name; the same on every machine.
     """
 
@@ -69,15 +69,14 @@ def read_texts(
     there is one; or text, numbered in alphabetical order.
 
     Args:
-        dataset: "sample" (the generated corpus); a .csv, .tsv (both with a header), .jsonl or .parquet file, whose rows
-            are the split "train"; a folder or Hub id that `datasets` can load, of which the splits train, validation
-            and test are read.
+        dataset: Data to read: "sample" (generated texts); a .csv, .tsv (both with a header), .jsonl or .parquet file,
+            which gives the split "train"; a folder or Hub id with the splits train, validation, test.
         data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
         text_column: Name of the text column, or several to join by `join_text`; default: the first of `TEXT_COLUMNS`
             that is there.
-        label_column: Default the first of `LABEL_COLUMNS` that is there.
-        known_labels: Names of the labels of a model, in its order; labels of the data are looked up among them by name,
-            whichever of them are there. A row with another label is refused, or left out with `--skip_bad`.
+        label_column: Name of the label column; default: the first of `LABEL_COLUMNS` that is there.
+        known_labels: Label names of a model, in its order, to which the data's labels are matched by name; rows with
+            another label are an error, or skipped with `--skip_bad`.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -121,9 +120,10 @@ def check_texts(
 
     Args:
         splits: Loaded dataset of each split, by split name.
-        text_column, label_column, known_labels: Arguments of `read_texts`.
+        text_column, label_column, known_labels: Names of the text and label columns, and label names of a model, as in
+            `read_texts`.
         origin: Description of each split for error messages, by split name; default: "split 'name'".
-        any_labels: Whole numbers other than 0..L-1 are labels too, and truth values, named as they are written.
+        any_labels: Whether labels may be arbitrary integers or booleans, which are then named as they are written.
 
     Raises:
         TextFormatError: as in `read_texts`.
@@ -378,8 +378,8 @@ def note_contradictions(where: str, groups: npt.NDArray[np.int64], labels: npt.N
 
     Args:
         where: Name of the data in messages.
-        groups: (rows,) a number for each text, the same for equal texts, see `group_numbers`.
-        labels: (rows,) the label of each.
+        groups: (rows,) group number of each text, equal for equal texts, from `group_numbers`.
+        labels: (rows,) class number of each text.
     """
     pairs = np.unique(np.stack([groups, labels], axis=1), axis=0)
     texts, number = np.unique(pairs[:, 0], return_counts=True)

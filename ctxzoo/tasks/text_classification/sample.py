@@ -40,7 +40,7 @@ def sample_texts(seed: int = 0, train: int = 2000, validation: int = 300, test: 
 
     Args:
         seed: Seed of the generator, 0 or more.
-        train, validation, test: Number of rows, 1 to 5,000.
+        train, validation, test: Number of texts to generate for each split, 1 to 5,000.
 
     Returns:
         Splits train, validation and test with the columns text and label (0 "negative", 1 "positive").

@@ -21,8 +21,8 @@ class SplitTexts(NamedTuple):
     """The splits of a dataset.
 
     Attributes:
-        texts: Split to the rows with `text` and `label` among which it has its own.
-        rows: Split to its rows in there, ascending.
+        texts: Dataset with the columns `text` and `label` from which each split selects its rows, by split name.
+        rows: Row numbers of each split in its dataset of `texts`, ascending, by split name.
     """
 
     texts: dict[str, datasets.Dataset]
@@ -40,13 +40,13 @@ class TextSplitting:
     defaults, a DataModule divides rows that are all `train` by its own rule, see `CheckedDataModule`.
 
     Attributes:
-        folds: Number of folds of the cross-validation; None reads the dataset's own splits.
-        fold: Which fold is `test`, 0..folds-1.
-        fold_seed: Seed of the folds and of the drawn validation rows.
-        dev_share: Fraction of the rows that are not `test`; 0 or more, below 1.
-        dev_block: Rows of one class, neighbours in `train`, that `validation` is drawn in, so that what stands side by
-            side there (reviews of one film) is on one side; 1: each row by itself. Not with `folds`.
-        min_words: Texts with fewer words, known or not, are left out of every split before all this.
+        folds: Number of cross-validation folds; None: the dataset's own splits.
+        fold: Number of the fold that is the test set, 0..folds-1.
+        fold_seed: Seed of the folds and of the randomly drawn validation rows.
+        dev_share: Fraction of the non-test rows that becomes the validation split, 0 or more and below 1.
+        dev_block: Number of consecutive training rows of one class that are held out together, so that related texts
+            stay in one split; 1: single rows. Not with `folds`.
+        min_words: Least number of words, known or not, of a text; shorter texts are left out of every split first.
 
     Raises:
         ValueError: a value out of range.
@@ -80,8 +80,8 @@ class TextSplitting:
         """Return the splits without the texts that have fewer than `min_words` words.
 
         Args:
-            splits: Splits of the dataset.
-            pre_tokenizer: Counts the words.
+            splits: Dataset of each split, by split name, with a column `text`.
+            pre_tokenizer: Pre-tokenizer that cuts texts into the words to be counted.
 
         Raises:
             ValueError: none is left of a split.
@@ -144,9 +144,9 @@ def some_rows(labels: npt.NDArray[np.int64], number: int, seed: int) -> Rows:
     """Return so many rows, ascending: the first of each label, and others that are drawn at random.
 
     Args:
-        labels: (rows,).
-        number: How many, at least as many as labels.
-        seed: What decides which.
+        labels: (rows,) class number of each row.
+        number: Number of rows to draw, at least the number of labels.
+        seed: Seed of the random draw.
     """
     first = np.unique(labels, return_index=True)[1]
     others = np.setdiff1d(np.random.default_rng(seed).permutation(len(labels)), first, assume_unique=True)

@@ -87,16 +87,15 @@ def evaluate(
 
     Args:
         checkpoint: Checkpoint to score, a folder or Hub id with model and tokenizer, or a loaded model.
-        dataset: Hub id, folder, file, or "sample" for the generated corpus. All rows of a file are its split "train",
-            unless `dev_share` says how many of them are "validation".
+        dataset: Data to score on: a Hub id, folder or file, or "sample" (generated texts). The rows of a file are its
+            split "train", unless `dev_share` holds some out as "validation".
         split: Name of the split, such as "test".
         tokenizer: Tokenizer for a model passed as an object; default: the one saved in the checkpoint.
         batch_size, precision, accelerator: Number of examples in a batch, precision (such as "32-true") and kind of
             device (such as "cpu"), as Lightning takes them.
         progress: Whether a progress bar is shown.
-        data_options: Arguments of `TextClassificationDataModule`, such as data_dir and text_column; of a checkpoint
-            from a cross-validation folds, fold and fold_seed as in its training, since other folds hold texts that it
-            was trained on.
+        data_options: Further arguments of `TextClassificationDataModule`, such as data_dir; after cross-validation, the
+            folds, fold and fold_seed of the training, since other folds contain its training texts.
 
     Returns:
         Name to score, named as in `SequenceClassificationTask` without the split's name in front; percentages but for
@@ -142,9 +141,10 @@ def evaluate_ensemble(
     They may differ in anything but their labels; each reads the texts with its own tokenizer.
 
     Args:
-        checkpoints: Folders or Hub ids with model and tokenizer.
-        dataset, batch_size, precision, accelerator, progress, data_options: Arguments of `evaluation.evaluate`.
-        splits: Names of splits, as the DataModule has them.
+        checkpoints: Checkpoint folders or Hub ids, each with model and tokenizer, whose probabilities are averaged.
+        dataset, batch_size, precision, accelerator, progress, data_options: Data, batch size, precision, kind of
+            device, progress bar, and data options, as in `evaluate`.
+        splits: Names of the splits to score, such as "validation" and "test".
 
     Returns:
         Split name to metrics, named as in `SequenceClassificationTask` without the split's name in front.

@@ -36,10 +36,11 @@ class WideStart:
     """A linear classifier of the TF-IDF of ids.
 
     Attributes:
-        inverse_document_frequency: (V,), 0 for ids that no training text has.
-        weight: (V, L).
-        bias: (L,).
-        cost: C of the SVMs.
+        inverse_document_frequency: (V,) inverse document frequency of each token id, 0 for ids that no training text
+            contains.
+        weight: (V, L) weight of each token id for each label.
+        bias: (L,) bias of each label.
+        cost: Inverse regularization strength C with which the SVMs were fitted.
     """
 
     inverse_document_frequency: torch.Tensor
@@ -65,13 +66,14 @@ def wide_start(
     are scaled by the factor with which those of the held-out rows are the best log-odds of their labels.
 
     Args:
-        counts: (rows, V) sparse, how often an id is in a training text.
+        counts: (rows, V) sparse matrix of token id counts of the training texts.
         labels: (rows,) class of each row, 0..num_labels-1.
         num_labels: Number of labels L.
-        group_starts: First id of each group whose part of the TF-IDF has length 1; see `layers_wide.tfidf`.
-        seed: Seed of the folds.
-        costs: Values of C to choose from.
-        tell: Gets how many fits of a C are done, and how many there are.
+        group_starts: First id of each group of features that is scaled to length 1 separately, as in
+            `layers_wide.tfidf`.
+        seed: Seed of the cross-validation folds.
+        costs: Values of the inverse regularization strength C to choose from.
+        tell: Function called with the number of fits that are done and their total, for a progress display.
 
     Raises:
         ValueError: all rows have one label.

@@ -48,7 +48,7 @@ class FrequentTags:
     Of tags that are as frequent it is the first.
 
     Args:
-        sentences, labels: Sentences that are counted, and their labels.
+        sentences, labels: Training sentences as lists of words, and the tag number of each word.
     """
 
     def __init__(self, sentences: Sentences, labels: Labels) -> None:
@@ -95,7 +95,7 @@ class LinearTagger:
     """A linear model of the features of each word, hashed: averaged SGD on the hinge loss of each tag against the rest.
 
     Args:
-        sentences, labels: Sentences that it is fitted to, and their labels.
+        sentences, labels: Training sentences as lists of words, and the tag number of each word.
         seed: Seed of the random order of batches.
 
     Raises:

@@ -47,21 +47,24 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
     which counts in `texts(split)`; all int64. n is the longest of the batch; shorter sentences are padded on the right.
 
     Args:
-        dataset: "sample" for the generated corpus, or what `read_tokens` reads: Hub id or folder.
+        dataset: Data to read: "sample" (generated sentences), or a Hub id, folder or file, as `read_tokens` takes it.
         data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
-        tag_column: Name of the column of tags; default the first usual one.
-        min_word_count: A word needs this many occurrences, unless it has a vector.
-        lower_case, fold_digits: Arguments of `build_word_tokenizer`; choose what the words of the vectors are like.
-        word_vectors: File of pretrained vectors for `vector_table`.
-        batch_size, eval_batch_size: Sentences in a batch.
-        seed: Seed of the order of batches, and of the table's rows without a vector.
+        tag_column: Name of the column of tags; default: the first usual name that is there, such as pos_tags.
+        min_word_count: Least number of occurrences in training for a word to enter the vocabulary, unless it has a
+            given vector.
+        lower_case, fold_digits: Whether words are lower-cased, and whether every digit becomes 0, as in
+            `build_word_tokenizer`; they should match the word vectors.
+        word_vectors: File of pretrained word vectors that initialize the embeddings, for `vector_table`; None: random
+            vectors.
+        batch_size, eval_batch_size: Number of sentences in a batch, in training and in evaluation.
+        seed: Seed of the order of batches, and of random embeddings of words without a vector.
         num_workers: Number of worker processes that build batches; 0: the training process builds them.
         tokenizer: Tokenizer to use in place of one built from the training data.
         init_from: Checkpoint, a folder or Hub id, whose tokenizer is used; None: a tokenizer is built from the training
             data.
-        known_labels: Names of the tags of a model that is scored, see `read_tokens`.
-        divide: Argument of `CheckedDataModule`; otherwise `split_rows` cuts training rows alone, where they name ten
-            files.
+        known_labels: Tag names of the model to be scored, in its order, as in `read_tokens`; None: those of the data.
+        divide: Whether data with a single split "train" is split into train, validation and test, as by `ctxzoo train`;
+            if not, only data of ten or more files is, by `split_rows`.
 
     Raises:
         ValueError: min_word_count below 1; a tokenizer that removes words, or one beside word_vectors; both `tokenizer`

@@ -32,10 +32,12 @@ class TagData(DataArgs):
     """What is trained on; null: as the tokenizer of the checkpoint has it.
 
     Args:
-        tag_column: Column of tags; null: pos_tags or the like, of CoNLL-U upos or xpos.
-        min_word_count: Occurrences in the training sentences that a word without a vector needs.
-        lower_case: Whether words are read in small letters.
-        fold_digits: Whether every digit is read as 0.
+        tag_column: Name of the column of tags, in CoNLL-U files upos or xpos; null: the first usual name that is there,
+            such as pos_tags.
+        min_word_count: Least number of occurrences in training for a word without a given vector to enter the
+            vocabulary.
+        lower_case: Whether words are lower-cased.
+        fold_digits: Whether every digit of a word is replaced by 0.
     """
 
     tag_column: str | None = None
@@ -53,16 +55,17 @@ class TagModel(ModelArgs):
     """What is trained.
 
     Args:
-        word_dim: Width of the word vectors where none are given.
-        recurrent_size: Units of each direction, of bilstm_tagger.
-        projection_size: Width of the tanh layer, of bilstm_tagger.
-        embedding_dropout: Dropout on the words, of bilstm_tagger.
-        hidden_dropout: Dropout on states and tanh layer; of encoders on what a block adds.
-        hidden_size: Width of an encoder.
-        num_heads: Heads of its layers.
-        num_layers: Number of these.
-        inner_size: Units inside of a layer.
-        dropout: Dropout on the words of an encoder.
+        word_dim: Dimension of the word embeddings, if no word vectors are given.
+        recurrent_size: Units of each LSTM direction; bilstm_tagger only.
+        projection_size: Units of the tanh layer above the LSTM; bilstm_tagger only.
+        embedding_dropout: Dropout rate on the word embeddings; bilstm_tagger only.
+        hidden_dropout: Dropout rate on LSTM states and tanh layer; in encoders on what each block adds to the residual
+            stream.
+        hidden_size: Width of the layers; Transformer encoders only.
+        num_heads: Number of attention heads in each layer; Transformer encoders only.
+        num_layers: Number of layers; Transformer encoders only.
+        inner_size: Units of the hidden layer in each block's feed-forward network; Transformer encoders only.
+        dropout: Dropout rate on the word embeddings; Transformer encoders only.
         attention_dropout: Dropout rate on the attention weights; Transformer encoders only.
     """
 
@@ -121,8 +124,8 @@ def token_dataset(name: str, tag_column: str | None = None) -> dict[str, str]:
     """Return values of `TagData` for one of `TOKEN_DATASETS`, or for any other Hub id or folder.
 
     Args:
-        name: Name of the corpus.
-        tag_column: Column of other tags than those of `TOKEN_DATASETS`, such as upos.
+        name: Short name of a known corpus, or any other Hub id, folder or file.
+        tag_column: Name of the tag column, such as upos, to use in place of the corpus's usual one.
 
     Raises:
         ValueError: a corpus that is not one of `TOKEN_DATASETS`, without tags.
@@ -137,9 +140,10 @@ def on_corpus(experiment: Experiment, name: str, vectors: str | None = None) -> 
     """Return the experiment on a corpus, with a model that starts from word vectors, by which its row is named.
 
     Args:
-        experiment: What all have in common; a `tag_column` takes the place of the treebank's own tags.
-        name: Name in `TOKEN_DATASETS`, or any other Hub id or folder.
-        vectors: File, checkpoint folder or Hub id; None: vectors are drawn.
+        experiment: Experiment with the settings that all trainings share; its `tag_column` overrides the corpus's usual
+            one.
+        name: Short name of a corpus, a key of `TOKEN_DATASETS`, or any other Hub id, folder or file.
+        vectors: Pretrained word vectors: a file, checkpoint folder or Hub id; None: random vectors.
 
     Raises:
         ValueError: see `token_dataset`.

@@ -31,9 +31,9 @@ class TokenSplits:
     """Checked splits.
 
     Attributes:
-        splits: Rows of each split, with the columns `tokens` (lists of str), `labels` (lists of int64, 0..labels-1)
-            and, where the dataset has it, `file`.
-        label_names: The tag of each label, in alphabetical order, or in that of a `ClassLabel` column.
+        splits: Dataset of each split, by split name: columns `tokens` (lists of str), `labels` (lists of int64,
+            0..labels-1) and, if known, `file` (the document).
+        label_names: Tag of each label number, in alphabetical order, or in the order of a `ClassLabel` column.
         fingerprint: Hash of the content of each split, by split name; the same on every machine.
     """
 
@@ -51,12 +51,12 @@ def read_tokens(
     """Read and check a dataset.
 
     Args:
-        dataset: "sample" (the generated corpus); a file, see `read_tag_file`, whose rows are the split "train"; a
-            folder or Hub id that `datasets` can load, with a column `tokens` and a column of tags, both lists.
+        dataset: Data to read: "sample" (generated sentences); a file as `read_tag_file` takes it, which gives the split
+            "train"; a folder or Hub id with list columns `tokens` and tags.
         data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
-        tag_column: Default the first of `TAG_COLUMNS` that is there.
-        known_labels: Names of the tags of a model, in its order; tags of the data are looked up among them by name. A
-            sentence with another tag is refused, or left out with `--skip_bad`.
+        tag_column: Name of the column of tags; default: the first of `TAG_COLUMNS` that is there.
+        known_labels: Tag names of a model, in its order, to which the data's tags are matched by name; sentences with
+            another tag are an error, or skipped with `--skip_bad`.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -92,7 +92,7 @@ def check_tokens(
 
     Args:
         splits: Loaded dataset of each split, by split name.
-        tag_column, known_labels: Arguments of `read_tokens`.
+        tag_column, known_labels: Name of the column of tags, and tag names of a model, as in `read_tokens`.
         origin: Description of the data for error messages, such as "dataset 'x'".
 
     Raises:
@@ -283,7 +283,7 @@ def split_rows(splits: dict[str, datasets.Dataset]) -> dict[str, tuple[str, Rows
     column `file`, or with fewer than ten files, `train` stays whole, and there is no `test`.
 
     Args:
-        splits: Name to sentences.
+        splits: Dataset of sentences of each split, by split name.
 
     Raises:
         ValueError: without `test`, there is no `train`; without `validation`, `train` has fewer than ten sentences.

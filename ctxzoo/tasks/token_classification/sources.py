@@ -46,7 +46,8 @@ def read_tag_file(path: Path, kind: str | None = None, *, of_folder: bool = Fals
     Args:
         path: Path of the file.
         kind: Format, one of `KINDS`; default: from the suffix.
-        of_folder: Whether it is one of several, so that `file` is always there and begins with its name.
+        of_folder: Whether the file is one of a folder's, so that a column `file` is always written and starts with the
+            file's name.
 
     Raises:
         DatasetFileError: a file of another kind; not UTF-8; empty; a line with another number of columns than most,
@@ -197,7 +198,7 @@ def sample_tags(seed: int = 0, train: int = 1000, validation: int = 200, test: i
 
     Args:
         seed: Seed of the generator, 0 or more.
-        train, validation, test: Number of sentences, 1 or more.
+        train, validation, test: Number of sentences to generate for each split, 1 or more.
 
     Returns:
         Splits train, validation and test with the columns tokens, pos_tags (as in the Penn Treebank) and upos (coarse

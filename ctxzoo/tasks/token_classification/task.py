@@ -57,10 +57,10 @@ def evaluate(
 
     Args:
         checkpoint: Checkpoint to score, a folder or Hub id with model and tokenizer, or a loaded model.
-        dataset: Hub id, folder, or "sample" for the generated corpus.
+        dataset: Data to score on: a Hub id, folder or file, or "sample" (generated sentences).
         split: Name of the split, such as "test".
         tokenizer: Tokenizer for a model passed as an object; default: the one saved in the checkpoint.
-        data_dir, tag_column: Arguments of `TokenClassificationDataModule`.
+        data_dir, tag_column: Folder of datasets, and name of the column of tags, as in `TokenClassificationDataModule`.
         batch_size, precision, accelerator: Number of examples in a batch, precision (such as "32-true") and kind of
             device (such as "cpu"), as Lightning takes them.
         progress: Whether a progress bar is shown.
@@ -92,9 +92,9 @@ class TagAnswers:
     """The answers of a tagger to rows of a user's file: lists `tokens`, or texts whose words blanks set apart.
 
     Args:
-        model: Model with a tagging head; it computes where it is.
+        model: Tagging model, which runs on the device where its weights are.
         tokenizer: Tokenizer that the model was trained with.
-        batch_size: Sentences that are read at once.
+        batch_size: Number of sentences in a batch.
     """
 
     def __init__(self, model: Any, tokenizer: WordTokenizer, *, batch_size: int = 32) -> None:
@@ -169,8 +169,8 @@ def tag_rows(file: Path, kind: str | None) -> RowStream | None:
     """Return the sentences of a CoNLL or CoNLL-U file; None for a file of another kind.
 
     Args:
-        file: What a user named. The lines of a .txt file are sentences, unless `kind` says otherwise.
-        kind: "conll" or "conllu"; None: by the name.
+        file: Path of the file; the lines of a .txt file are plain sentences, unless `kind` says otherwise.
+        kind: File format, "conll" or "conllu"; None: recognized by the file's suffix.
     """
     by_name = file.suffix.lower() in {*COLUMN_FILES, UNIVERSAL} - {".txt"} and kind is None
     if not file.is_file() or not (by_name or kind in ("conll", "conllu")):

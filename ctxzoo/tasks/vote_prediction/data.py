@@ -111,17 +111,19 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
     places of the bills in the data. Votes are 1, 0, or NaN.
 
     Args:
-        dataset: "sample" for generated votes, or what `read_votes` reads: Hub id, folder or file.
+        dataset: Data to read: "sample" (generated votes), or a Hub id, folder or file, as `read_votes` takes it.
         data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
-        configuration: Name of the configuration, of a dataset with several.
-        legislator_column, bill_column, vote_column, text_column, party_column: Columns of long tables, see
-            `VoteColumns`.
-        texts: File with the texts of bills, where the votes have none.
-        cut_outcomes: Whether parts of texts in brackets that tell how a vote ended are cut out, see `without_outcomes`.
-        min_bills, max_fraction, max_words: Arguments of `vocabulary_of`; texts of bills of the training alone are
-            counted.
-        legislator_names, known_bills, words: Names, bills and words of a model; default: those of the training split.
-        batch_size, eval_batch_size: Bills in a batch.
+        configuration: Name of the dataset's configuration, such as "votes_new_bills"; default: its first.
+        legislator_column, bill_column, vote_column, text_column, party_column: Names of the columns for legislator,
+            bill, vote, text of the bill and party in a table of votes, as in `VoteColumns`.
+        texts: File with the texts of bills, for votes without texts; None: none.
+        cut_outcomes: Whether bracketed parts of a bill's text that reveal the outcome of the vote are removed, by
+            `without_outcomes`.
+        min_bills, max_fraction, max_words: Limits of the vocabulary: least number of bills with a word, largest
+            fraction of bills, largest number of words, as in `vocabulary_of`.
+        legislator_names, known_bills, words: Names of legislators, names of bills, and vocabulary of an existing model;
+            default: those of the training split.
+        batch_size, eval_batch_size: Number of bills in a batch, in training and in evaluation.
         seed: Seed of the random order of batches.
         num_workers: Number of worker processes that build batches; 0: the training process builds them.
         divide: Whether data with a single split "train" is split into train, validation and test, as by `ctxzoo train`.

@@ -48,15 +48,15 @@ class VoteData(DataArgs):
     """What is trained on.
 
     Args:
-        legislator_column: Column of a table of votes that says who votes.
-        bill_column: Column that says on what.
-        vote_column: Column of yeas and nays, in words, as 1 or 0, or as cast codes of Voteview.
-        text_column: Column of what the bill says, or several, read one after another.
-        party_column: Column of the legislator's party, for pictures.
-        texts: File of bills and their texts, where the votes have none.
-        configuration: Configuration of a dataset with several, such as votes_new_bills.
-        max_words: Words of texts that are read at most: those that stand in most bills.
-        cut_outcomes: Whether parts of texts in brackets that tell how a vote ended are cut out.
+        legislator_column: Name of the column with the legislator, in a table with one row for each vote.
+        bill_column: Name of the column with the bill.
+        vote_column: Name of the column with the vote: yea or nay in words, 1 or 0, or cast codes of Voteview.
+        text_column: Names of the columns with the text of the bill, joined in this order.
+        party_column: Name of the column with the legislator's party, used in pictures.
+        texts: File with the texts of bills, for votes without texts; null: none.
+        configuration: Name of the dataset's configuration, such as votes_new_bills; null: its first.
+        max_words: Largest size of the vocabulary of bill texts; the words of most bills are kept.
+        cut_outcomes: Whether bracketed parts of a bill's text that reveal the outcome of the vote are removed.
     """
 
     legislator_column: str = "legislator"
@@ -82,22 +82,26 @@ class VoteObjective(ModelArgs):
     """What is trained, and the weights of what is minimized.
 
     Args:
-        weight_lambda: Weight of the squares of layers, of nipen.
-        topic_lambda: Weight of the distance of a bill's topics from those of its text.
-        ideal_lambda: Weight of the squares of ideal points.
-        text_lambda: Weight of the reading of texts.
-        trust_lambda: Weight of the squares of trust.
-        vote_lambda: Weight of the squares of the bills' points.
-        scale_lambda: Weight of the distance of the scales of content and trust from 1.
-        tensor_lambda: Weight of the squares of the small network of topics.
-        delta_lambda: Weight of the deviations of amortised bills.
-        bias_lambda: Weight of the squares of the bills' biases.
-        ridge: Weight of the squares of factors, points and layers, of vote_baseline.
-        trust_ridge: Weight of the squares of trust.
-        text_weight: Weight of the squared errors of texts, of cdl.
-        new_bill_rate: Fraction of the bills of a batch that are read as new ones.
-        corruption_level: Fraction of the inputs that are 0 in training.
-        dropout: Dropout behind layers.
+        weight_lambda: Weight in the loss of the squared layer weights; nipen only.
+        topic_lambda: Weight in the loss of the squared distance between a bill's topics and those read from its text;
+            nipen only.
+        ideal_lambda: Weight in the loss of the legislators' squared ideal points; nipen only.
+        text_lambda: Weight in the loss of the reconstruction of bill texts; nipen only.
+        trust_lambda: Weight in the loss of the squared trust between legislators; nipen only.
+        vote_lambda: Weight in the loss of the bills' squared points; nipen only.
+        scale_lambda: Weight in the loss of the squared distance of the scales of content and trust from 1; nipen only.
+        tensor_lambda: Weight in the loss of the squared weights of the neural tensor network of topics; nipen only.
+        delta_lambda: Weight in the loss of the bills' squared deviations from the parameters computed from their texts;
+            nipen only.
+        bias_lambda: Weight in the loss of the bills' squared biases; nipen only.
+        ridge: Weight in the loss of the squared factors, points and layer weights; vote_baseline only.
+        trust_ridge: Weight in the loss of the squared trust weights; vote_baseline only.
+        text_weight: Weight in the loss of the squared reconstruction errors of bill texts; variant cdl of vote_baseline
+            only.
+        new_bill_rate: Fraction, 0 to 1, of a training batch's bills that are treated as new, with their text alone;
+            nipen only.
+        corruption_level: Fraction of the inputs that are set to 0 in training, as in a denoising autoencoder.
+        dropout: Dropout rate behind the hidden layers.
     """
 
     weight_lambda: float | None = number(None, COUNT)
@@ -123,12 +127,13 @@ class VoteModel(VoteObjective):
     """What is trained.
 
     Args:
-        num_topics: Topics of an ideal point, of nipen.
-        encoder_widths: Widths of the layers between words and topics.
-        trust_rank: Rank of the trust weights; null: a number for each pair of legislators.
-        amortized_bills: Whether the parameters of bills follow from their texts, so that a bill can be new.
-        factors: Numbers of a point, factor or code, of vote_baseline.
-        hidden_widths: Widths of the layers between input and code.
+        num_topics: Number of topics, the dimension of an ideal point; nipen only.
+        encoder_widths: Widths of the text autoencoder's layers between bag of words and topics; nipen only.
+        trust_rank: Rank of the factorized trust weights; null: one weight for each pair of legislators; nipen only.
+        amortized_bills: Whether a bill's parameters are computed from its text, so that new bills can be predicted;
+            nipen only.
+        factors: Dimension of an ideal point, latent factor or code; vote_baseline only.
+        hidden_widths: Widths of the autoencoder's layers between input and code; vote_baseline only.
     """
 
     num_topics: int | None = number(None, SIZE)
@@ -149,7 +154,7 @@ class VoteOptimizer(OptimizerArgs):
     """How weights are changed.
 
     Args:
-        text_learning_rate: Peak learning rate of what reads texts; null: that of the others.
+        text_learning_rate: Peak learning rate of the layers that read texts; null: that of all other weights.
     """
 
     text_learning_rate: float | None = number(None, POSITIVE)
@@ -163,7 +168,7 @@ def vote_dataset(name: str, configuration: str | None = None) -> dict[str, Any]:
 
     Args:
         name: Short name of a known dataset, or any other Hub id, folder or file.
-        configuration: Configuration of another dataset with several.
+        configuration: Name of the dataset's configuration, for a dataset with several; None: its first.
     """
     known = VOTE_DATASETS.get(name, {"dataset": name, "configuration": None})
     return known if configuration is None else {**known, "configuration": configuration}
@@ -174,8 +179,8 @@ def with_fields(experiment: Experiment, architecture: str, variant: str, **field
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        architecture, variant: Names in `VARIANTS`.
-        fields: Further fields, in place of those of the variant.
+        architecture, variant: Names of the architecture and of its variant, keys of `VARIANTS`.
+        fields: Settings of the model that override those of the variant.
 
     Raises:
         ValueError: an unknown variant.

@@ -50,8 +50,8 @@ def topic_words(model: ZooPreTrainedModel, k: int = 8) -> list[list[str]]:
     """Return the k words of each topic that its code makes likelier, compared with no topic, from NIPEN's decoder.
 
     Args:
-        model: NIPEN, whose config has words.
-        k: Words of a topic.
+        model: NIPEN model whose config contains its vocabulary, `words`.
+        k: Number of words to return for each topic.
 
     Raises:
         ValueError: another model, or a config without words.
@@ -76,10 +76,11 @@ def draw_ideal_points(
     """Draw the ideal points of a chamber as a PNG file, coloured by party, beside points of others where there are any.
 
     Args:
-        model: NIPEN or an ideal point; see `ideal_points`.
+        model: NIPEN or ideal point model of votes, as in `ideal_points`.
         out: Path of the PNG file to write.
-        others: Name of a legislator to a number, such as NOMINATE's first dimension; it is drawn, and no input.
-        called: How the others are called.
+        others: Other ideal points to plot against the model's, such as NOMINATE's first dimension, by legislator's
+            name; None: none.
+        called: Name of those other ideal points, the label of their axis.
 
     Returns:
         |r| of both, or None without others.
@@ -125,8 +126,8 @@ def draw_votes(model: ZooPreTrainedModel, text: str, out: str | Path, *, bill: s
     """Draw how likely each legislator says yea to a bill as a PNG file, along the ideal points, coloured by party.
 
     Args:
-        model: NIPEN.
-        text, bill: Arguments of `predict_votes` of the model.
+        model: NIPEN model of votes.
+        text, bill: Text of the bill, and its name if it is one of the training bills, as in `predict_votes`.
         out: Path of the PNG file to write.
 
     Raises:

@@ -42,11 +42,11 @@ def predict_votes(
     """Return (name, probability of a yea) of each legislator for a bill.
 
     Args:
-        checkpoint: Folder or Hub id, or a model, whose method `predict_votes` does the same.
+        checkpoint: Checkpoint folder or Hub id, or a loaded model, whose method `predict_votes` does the same.
         text: Text of the bill. A model that reads new bills needs it for training bills too.
-        bill: The name of one of the training, where 10 and "10" are one name; -1: it is new.
-        known: The votes on it that are known, name of a legislator to 1 yea or 0 nay, or booleans; default: none. What
-            a model with a trust network says is much better with them; the own vote of a legislator is not read.
+        bill: Name of the bill, for a bill of the training data (10 and "10" are the same name); -1: a new bill.
+        known: Known votes on the bill, 1 yea or 0 nay (or booleans) by legislator's name; they help models with a trust
+            network; default: none.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -69,9 +69,9 @@ def known_votes(source: str, votes: VoteSplits, model: Any) -> dict[str, dict[st
     """Return the votes of data by bill and legislator; those of legislators whom the model does not know are left out.
 
     Args:
-        source: What messages call the data.
-        votes: Votes; of their splits "train" counts, or the only one.
-        model: Model whose legislators count.
+        source: Description of the data for error messages.
+        votes: Votes to look up: the split "train", or the only split.
+        model: Model of votes, which knows a fixed set of legislators.
 
     Raises:
         TextFormatError: It knows none of them.
@@ -102,10 +102,10 @@ class VoteAnswers:
     as that one; others are new.
 
     Args:
-        model: Model of votes.
-        columns: Columns of the file.
-        texts: Name of a bill to its text, where the file has none; None: no texts but those of the file.
-        known: Votes that the model may read: legislator and bill, as the data names them, to yea or nay.
+        model: Model of votes that makes the predictions.
+        columns: Column names of the user's file.
+        texts: Text of each bill, by the bill's name, for files without texts; None: none.
+        known: Known votes that the model may read, 1 yea or 0 nay, by the names of bill and legislator.
     """
 
     def __init__(

@@ -41,11 +41,12 @@ class VoteColumns:
     """The columns of a long table, one row for each vote.
 
     Attributes:
-        legislator, bill: Any values, which are read as text: "007" stays so.
-        vote: Yea or nay, in words, numbers or cast codes, see `read_vote_values`; rows without one are left out.
-        text: The text of the bill, or several columns, read one after another; the column may be missing, and so may a
-            text.
-        party: The party of the legislator, for pictures and baselines; it may be missing.
+        legislator, bill: Names of the columns with legislator and bill, whose values are read as text: "007" stays
+            "007".
+        vote: Name of the column with the vote, yea or nay in words, numbers or cast codes, as `read_vote_values` reads
+            it; rows without a vote are skipped.
+        text: Name of the column with the text of the bill, or several to join; the column may be missing.
+        party: Name of the column with the legislator's party, for pictures and baselines; the column may be missing.
     """
 
     legislator: str = LEGISLATOR
@@ -78,9 +79,9 @@ class VoteSplits:
     """Checked votes.
 
     Attributes:
-        legislators, groups: Name of each, and its party, or "".
-        bills, texts: Name of each, and its text, or "".
-        splits: Name to votes.
+        legislators, groups: Name of each legislator, and party of each, "" if unknown.
+        bills, texts: Name of each bill, and text of each, "" if unknown.
+        splits: Votes of each split, by split name.
         fingerprint: Hash of the content of each split, by split name; the same on every machine.
     """
 
@@ -119,14 +120,14 @@ def read_votes(
     """Read and check a dataset.
 
     Args:
-        dataset: "sample" (generated votes); a .csv, .tsv, .jsonl or .parquet file, a row for each vote, which is the
-            split "train"; a folder or Hub id that `datasets` can load, whose rows are such, or have `legislator_id`,
-            `bill_id` and `vote`, with the configurations `bills` and `legislators` that name them.
+        dataset: Data to read: "sample" (generated votes); a .csv, .tsv, .jsonl or .parquet file with one row for each
+            vote, which gives the split "train"; a folder or Hub id of such rows, or with `legislator_id`, `bill_id`,
+            `vote` and the configurations `bills` and `legislators`.
         data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
-        configuration: Name of the configuration, of a dataset with several; default: its first.
-        columns: Columns of long tables.
-        texts: A file with the text of each bill, in the columns of that name; where it has none, the text of the votes
-            stays. How many it did not match, either way, is noted.
+        configuration: Name of the dataset's configuration; default: its first.
+        columns: Names of the columns in a table with one row for each vote; default: those of `VoteColumns`.
+        texts: Path of a file with the text of each bill, in the columns of those names; votes keep their own text for
+            bills that it lacks; None: none.
 
     Raises:
         DatasetUnavailableError: neither a folder nor the Hub has it.
@@ -168,7 +169,7 @@ def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> 
     """Check tables of `COLUMNS`, and number their legislators and bills, in the order of their names.
 
     Args:
-        splits: Name to table.
+        splits: Loaded table of votes of each split, by split name.
         origin: Description of the data for error messages, such as "dataset 'x'".
 
     Raises:
@@ -377,8 +378,8 @@ def _each_vote_once(where: str, table: pa.Table, rows: npt.NDArray[np.int64]) ->
 
     Args:
         where: Name of the data in error messages.
-        table: Votes.
-        rows: (votes,) the row of each in the data, for messages.
+        table: Table of votes with columns for legislator, bill and vote.
+        rows: (votes,) row number of each vote in the source data, for error messages.
 
     Raises:
         TextFormatError: Someone votes yea and nay on a bill.

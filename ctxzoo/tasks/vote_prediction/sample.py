@@ -29,7 +29,7 @@ def sample_votes(seed: int = 0, legislators: int = 24, bills: int = 120) -> dict
 
     Args:
         seed: Seed of the generator, 0 or more.
-        legislators, bills: How many, 4 or more of each.
+        legislators, bills: Number of legislators and number of bills to generate, 4 or more of each.
 
     Returns:
         Splits train, validation and test of the votes, drawn vote by vote, with the columns legislator, bill, vote (1

@@ -66,8 +66,8 @@ class VotePredictionTask(ZooTask):
     Args:
         model_config, pretrained, model, optimizer_args: Start of the model (config dict, checkpoint to load, or a ready
             model), and keyword arguments of the optimizer, as in `ZooTask`.
-        text_learning_rate: Learning rate of what reads texts, where that is to have another rate; points of single
-            bills, which are in one batch of an epoch each, need higher ones.
+        text_learning_rate: Peak learning rate of the layers that read texts; None: that of all other weights, which
+            often need a higher one.
 
     Raises:
         ValueError: see `ZooTask`.
@@ -153,14 +153,13 @@ def evaluate(
 
     Args:
         checkpoint: Checkpoint to score, a folder or Hub id, or a loaded model.
-        dataset: Hub id, folder, file, or "sample" for generated votes.
+        dataset: Data to score on: a Hub id, folder or file, or "sample" (generated votes).
         split: Name of the split, such as "test".
-        tokenizer: none; words are counted.
+        tokenizer: None; accepted for uniformity, since texts are read as bags of words.
         data_dir, configuration, legislator_column, bill_column, vote_column, text_column, party_column, texts:
             Arguments of `VoteDataModule`.
-        known: Votes that are known when the scored ones are predicted: a file, folder or Hub id as `dataset`, of whose
-            splits "train" counts, or "none". Default: those of the split "train" of `dataset` where another split is
-            scored; none of a single file, or where "train" itself is scored.
+        known: Known votes that the model may read: a file, folder or Hub id, whose split "train" counts, or "none";
+            default: the split "train" of `dataset` if another split is scored.
         batch_size, precision, accelerator: Number of examples in a batch, precision (such as "32-true") and kind of
             device (such as "cpu"), as Lightning takes them.
         progress: Whether a progress bar is shown.

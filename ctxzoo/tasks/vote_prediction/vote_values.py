@@ -34,8 +34,8 @@ def read_vote_values(where: str, column: pa.ChunkedArray, name: str) -> npt.NDAr
 
     Args:
         where: Name of the data in error messages.
-        column: The values (rows,): text, numbers or booleans.
-        name: The name of the column.
+        column: (rows,) vote of each row as text, number or boolean.
+        name: Name of the column, for error messages.
 
     Raises:
         TextFormatError: Another value, unless bad rows are left out.

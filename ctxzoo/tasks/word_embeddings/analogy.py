@@ -22,9 +22,9 @@ class Analogies:
     """Questions of a category.
 
     Attributes:
-        words: words[i] is (a, b, c, d), and d the answer.
-        dataset: The set that the category is of.
-        kind: "semantic" or "syntactic"; None where that is not known of the set.
+        words: Analogy questions (a, b, c, d): a is to b as c is to d, and d is the answer.
+        dataset: Name of the analogy test set, such as "google".
+        kind: Kind of relation, "semantic" or "syntactic"; None: unknown.
     """
 
     words: Sequence[tuple[str, str, str, str]]
@@ -37,9 +37,9 @@ class AnalogyScore:
     """The score on the questions of a category, or of several.
 
     Attributes:
-        correct: Questions whose answer is the nearest word.
-        known: Questions of which all four words have a vector; the others are left out.
-        questions: All.
+        correct: Number of questions whose answer is the nearest word.
+        known: Number of questions of which all four words have a vector; only these are scored.
+        questions: Number of all questions.
     """
 
     correct: int
@@ -63,7 +63,7 @@ def read_analogies(dataset: str = DATASET, data_dir: str | None = None) -> tuple
     Categories of the set "google" have their own names, those of another set "<set>/<category>".
 
     Args:
-        dataset: Hub id or folder; its split `test` has the columns dataset, category, a, b, c and d.
+        dataset: Hub id or folder, whose split `test` has the columns dataset, category, a, b, c and d.
         data_dir: Folder with one sub-folder per dataset, as in `resolve_dataset`.
 
     Raises:
@@ -91,9 +91,9 @@ def evaluate_analogies(
     All vectors are brought to length 1 first.
 
     Args:
-        vectors: The most frequent words first, if the vocabulary is restricted.
-        categories: Questions.
-        restrict_vocabulary: Look only at the first words, as many as this; None: at all.
+        vectors: Word vectors, the most frequent words first if the vocabulary is restricted.
+        categories: Analogy questions of each category, by category name.
+        restrict_vocabulary: Number of first words among which answers are searched; None: all words.
 
     Raises:
         ValueError: `restrict_vocabulary` below 1.

@@ -30,12 +30,12 @@ class Corpus:
     """Sentences without their unknown words.
 
     Attributes:
-        folder: Where the arrays are; they are mapped, not read.
-        words: (V,) by count, the most frequent first; words of one count in the order of their first appearance. Where
-            they were given, in that order.
-        counts: (V,).
-        raw_words: All words of the text, unknown ones too.
-        fingerprint: Fingerprint of the text.
+        folder: Folder of the arrays of word ids, which are memory-mapped.
+        words: (V,) vocabulary, by descending count, ties by first appearance; a vocabulary that was given keeps its
+            order.
+        counts: (V,) number of occurrences of each word.
+        raw_words: Number of all words of the text, those outside the vocabulary included.
+        fingerprint: Hash of the content of the text.
     """
 
     folder: Path
@@ -88,11 +88,11 @@ def load_corpus(
     Windows are laid over what is written here, so unknown words leave no gap; nor do they in `WordTokenizer`.
 
     Args:
-        source: The text; it is read line by line.
-        cutter: The pre-tokenizer, a `word_cutter`.
-        min_count: A word is known that occurs so often, 1 or more.
-        words: The known words, in this order, whether they occur or not; None: all that occur `min_count` times.
-        cache: Folder for the result; default `default_cache_folder()`.
+        source: Text to count, which is read line by line.
+        cutter: Pre-tokenizer that cuts lines into words, from `word_cutter`.
+        min_count: Least number of occurrences for a word to enter the vocabulary, 1 or more.
+        words: Vocabulary in this order, whether the words occur or not; None: all words that occur `min_count` times.
+        cache: Folder in which the counted text is cached; default: that of `default_cache_folder()`.
 
     Raises:
         OSError, ValueError: see `CorpusSource.lines`; an empty text; no word that occurs so often, or none of `words`.

@@ -30,10 +30,10 @@ class CorpusSource:
     is cut between two characters.
 
     Attributes:
-        name: "sample" (generated), a text file in UTF-8 (.gz, .zst and .bz2 are unpacked while they are read), or a
-            dataset: folder or Hub id.
-        column: Column of a dataset; several are read one after another.
-        split: Split of a dataset.
+        name: Source of the text: "sample" (generated sentences), a UTF-8 text file (also .gz, .zst, .bz2), or a
+            dataset's folder or Hub id.
+        column: Name of the dataset's text column, or several to join.
+        split: Name of the dataset's split.
         data_dir: Folder with one sub-folder per dataset, as in `resolve_dataset`.
     """
 

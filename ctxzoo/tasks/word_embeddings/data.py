@@ -20,8 +20,8 @@ class SentenceBlock(NamedTuple):
     """The sentences of a batch, wherever it is made.
 
     Attributes:
-        sentences: (n,) rows of the corpus.
-        key: Seed, epoch and number of the batch in it, from 1 on; what is drawn for the batch follows from these.
+        sentences: (n,) row numbers of the batch's sentences in the corpus.
+        key: Seed, epoch and number of the batch in the epoch (from 1), which determine its random draws.
     """
 
     sentences: npt.NDArray[np.int64]
@@ -35,10 +35,10 @@ class SentenceSampler(ResumableSampler[SentenceBlock]):
     one are left out, since every process must take the same number of steps.
 
     Args:
-        sentences: How many there are.
-        block_size: Sentences in a block, 1 or more; the last block may have fewer.
+        sentences: Number of sentences in the corpus.
+        block_size: Number of sentences in a block, 1 or more; the last block may be smaller.
         seed: Seed of the random order of batches.
-        rank, world_size: Number of this process, and of all of them.
+        rank, world_size: Number of this process, from 0, and number of all processes.
 
     Raises:
         ValueError: fewer blocks than processes.
@@ -81,14 +81,15 @@ class WindowBatches(Dataset[dict[str, torch.Tensor]]):
     `num_special_tokens` + r, and 0 stands where there is no word. A word that nothing is left around is no centre.
 
     Args:
-        corpus: The text.
+        corpus: Text to train on, as word ids with counts.
         window: Half width b of the window.
-        negative_samples: Negative samples S.
-        subsampling: Fraction of `keep_probabilities` above which words are thinned; windows are laid over the words
-            that are kept.
-        random_window: Whether the half width is drawn from 1..b for each centre.
-        noise_for_each_word: Whether every context word has noise words of its own.
-        num_special_tokens: Ids before those of words.
+        negative_samples: Number S of negative samples (noise words).
+        subsampling: Threshold of subsampling, the fraction of the text above which frequent words are randomly dropped
+            before windows are formed; 0: none.
+        random_window: Whether the half width of the window is drawn from 1..b for each centre word.
+        noise_for_each_word: Whether every context word has its own noise words, instead of sharing those of the centre
+            word.
+        num_special_tokens: Number of special token ids that precede the word ids.
 
     Raises:
         ValueError: window below 1, a negative threshold, or a vocabulary of one word where noise is drawn.
@@ -162,9 +163,9 @@ def sentence_windows(
     """Return the words around each word of sentences that follow one another.
 
     Args:
-        words: (M,).
-        sentence_of: (M,) ascending: which sentence each word is of.
-        widths: (M,) how far the window of each reaches, at most `window`.
+        words: (M,) word ids of consecutive sentences.
+        sentence_of: (M,) ascending sentence number of each word.
+        widths: (M,) half width of the window around each word, at most `window`.
         window: Half width b of the window.
 
     Returns:
@@ -184,10 +185,10 @@ class WindowDataModule(lightning.LightningDataModule):
     an uninterrupted one does. Among several processes each has batches of its own.
 
     Args:
-        batches: Makes them.
-        batch_size: Words of the text in a batch on average; those that subsampling leaves out count. A batch is made
-            of whole sentences, the same number of them in all batches.
-        seed: Seed of everything that is drawn.
+        batches: Dataset that builds the training batches from blocks of sentences.
+        batch_size: Average number of text words in a batch, those dropped by subsampling included; batches consist of
+            whole sentences, the same number in each.
+        seed: Seed of all random draws.
         num_workers: Number of worker processes that build batches; 0: the training process builds them.
 
     Raises:

@@ -66,13 +66,13 @@ def evaluate(
 
     Args:
         checkpoint: Folder or Hub id with model and tokenizer, or a model, in evaluation mode.
-        dataset: Hub id or folder; file of text, which is its own split "train"; or "sample" for generated sentences, of
-            which "train" is what recipes train on, and "test" others.
+        dataset: Data to score on: a Hub id or folder; a text file, which is its own split "train"; or "sample"
+            (generated sentences, with the splits "train" and "test").
         split: Name of the split, such as "test".
         tokenizer: Tokenizer for a model passed as an object; default: the one saved in the checkpoint.
         data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
-        text_column: Columns of a dataset, one or several, read one after another; default: text.
-        words: Number, roughly, of the split's known words that are predicted, from its beginning.
+        text_column: Name of the dataset's text column, or several to join; default: text.
+        words: Approximate number of words to predict, counted from the beginning of the split; default 5000.
 
     Returns:
         `perplexity`, and `nll` in nats: means over the predicted words.

@@ -31,10 +31,10 @@ class EmbeddingSource:
     """Word vectors and what results are told of them.
 
     Attributes:
-        path: File, checkpoint folder or Hub id.
-        seed: Seed of the training that made them.
-        name: Tells them from others of the same architecture, window and seed; may be empty.
-        fold_digits: Argument of `read_word_vectors`.
+        path: Word vectors: a file, checkpoint folder or Hub id.
+        seed: Seed with which the vectors were trained, for the results file.
+        name: Name that distinguishes these vectors from others of the same architecture, window and seed; may be empty.
+        fold_digits: Whether digits of a looked-up word become 0; None: as a checkpoint's tokenizer does, else no.
     """
 
     path: str
@@ -74,14 +74,14 @@ class EvaluationData(DataArgs):
     """What word vectors are evaluated on; null: as the task, which has no such setting, does it.
 
     Args:
-        dataset: Name of the data; empty: what the task reads, one dataset or several.
-        task: Name of the task.
-        tags: Columns of tags, of POS induction.
-        restarts: Restarts, of POS induction.
-        evaluation_seed: Seed of what is drawn, of POS induction.
-        variance: Variance of the Gaussians, of POS induction.
-        means: Names of the means, of the means of texts.
-        folds: Number of folds, of the means of texts.
+        dataset: Name of the evaluation data; empty: the task's own dataset or datasets.
+        task: Name of the evaluation task, such as "similarity".
+        tags: Names of the tag columns; POS induction only.
+        restarts: Number of trainings from different random starts; POS induction only.
+        evaluation_seed: Seed of the evaluation's random draws; POS induction only.
+        variance: Variance of the Gaussian emissions; POS induction only.
+        means: Names of the weighted means of word vectors that represent a text; sentiment only.
+        folds: Number of cross-validation folds; sentiment only.
     """
 
     dataset: str = ""
@@ -102,11 +102,11 @@ class VectorModel(ModelArgs):
     """Word vectors that are evaluated.
 
     Args:
-        name: What tells them from others of the same architecture, window and seed; may be empty.
-        window: Words on each side that were read; null: nothing says so.
-        vectors: Name of the vectors.
-        vectors_fingerprint: Content of the vectors.
-        fold_digits: Whether words are looked up with digits as 0.
+        name: Name that distinguishes these vectors from others of the same architecture, window and seed; may be empty.
+        window: Number of context words on each side in the vectors' training; null: unknown.
+        vectors: Name of the word vectors, such as the name of their file.
+        vectors_fingerprint: Hash of the content of the word vectors.
+        fold_digits: Whether digits of a looked-up word become 0.
     """
 
     name: str
@@ -121,12 +121,12 @@ class EmbeddingRun(Run):
     """All that decides one results file.
 
     Attributes:
-        source: The vectors.
-        task, evaluation: Name of a task, and what it does.
-        options: Options of the evaluation.
-        recipe, commit, results_dir: Values for the results file.
-        show: Called with what the task gave, when the file is written.
-        output_dir: Folder of the lock that keeps a second evaluation of the same out.
+        source: Word vectors to evaluate, with their name and seed.
+        task, evaluation: Name of an evaluation task, and the function and settings that carry it out.
+        options: Options of the evaluation, such as datasets, restarts and seed.
+        recipe, commit, results_dir: Name of the recipe, commit of the code, and folder of results files.
+        show: Function called with the evaluation's result after the results file is written.
+        output_dir: Folder of the lock file that prevents the same evaluation from running twice at once.
     """
 
     card: ClassVar[TaskCard] = CARD
@@ -202,7 +202,7 @@ class EmbeddingTaggerRun(ExperimentRun):
     """The training of a tagger from word vectors, whose settings also tell, as all evaluations do, which these are.
 
     Attributes:
-        source: The vectors.
+        source: Word vectors to evaluate, with their name and seed.
     """
 
     source: EmbeddingSource
@@ -218,8 +218,8 @@ def embedding_tagging_run(source: EmbeddingSource, experiment: Experiment) -> Em
     Its results file is that of the tagger, with `<architecture>-b<window>[-<name>]` as variant.
 
     Args:
-        source: The vectors.
-        experiment: How all taggers are trained.
+        source: Word vectors to evaluate, with their name and seed.
+        experiment: Experiment with the settings that all taggers share.
     """
     row = "-".join(part for part in (source.variant, source.name) if part)
     tagger = on_corpus(experiment, TAGGING_DATASET, source.path).changed(row=row, seed=source.seed)

@@ -22,11 +22,12 @@ class EvaluationOptions:
     """The options of evaluations.
 
     Attributes:
-        data_dir: Folder of datasets, as in `resolve_dataset`.
-        pos_dataset, pos_tags: Data of POS induction: Hub id or folder, and columns of tags; each is an evaluation.
-        restarts: Number of restarts of POS induction.
+        data_dir: Folder that holds datasets as `<namespace>/<name>`, as in `resolve_dataset`; None: the usual folder.
+        pos_dataset, pos_tags: Hub id or folder of the data for POS induction, and names of its tag columns, each of
+            which is evaluated.
+        restarts: Number of trainings from different random starts, for POS induction.
         seed: Seed of all random draws.
-        threads: Number of threads at once; 0: one for each core.
+        threads: Number of trainings that run at the same time, each in a thread; 0: one for each core.
     """
 
     data_dir: str | None = None
@@ -42,10 +43,10 @@ class Score:
     """A line of the printed table.
 
     Attributes:
-        name: Name of the test set or part.
-        value: Percent; None where it is not defined.
-        coverage: Percentage of what was scored.
-        detail: What else is worth reading.
+        name: Name of the test set, or of a part of it.
+        value: Score in percent; None: undefined.
+        coverage: Percentage of the test items whose words have vectors.
+        detail: Further remark for the reader, such as the spread of the score.
     """
 
     name: str
@@ -59,10 +60,10 @@ class Evaluation:
     """The result of an evaluation.
 
     Attributes:
-        dataset, split: What was scored.
-        fingerprint: Fingerprint of its content.
-        scores: Scores, for reading.
-        metrics: Every number, named as in `RunResult`.
+        dataset, split: Names of the dataset and of the split that was scored.
+        fingerprint: Hash of the content of the dataset.
+        scores: Scores to print, a row of the table each.
+        metrics: All numbers for the results file, by name, such as "test/spearman".
     """
 
     dataset: str
@@ -77,8 +78,8 @@ class EmbeddingTask:
     """An evaluation by name.
 
     Attributes:
-        run: Scores word vectors.
-        settings: What decides the numbers beside the vectors, known before it runs.
+        run: Function from word vectors and options to the evaluation's result.
+        settings: Function from options to the settings that, with the vectors, determine the result.
     """
 
     run: Callable[[WordVectors, EvaluationOptions], Evaluation]

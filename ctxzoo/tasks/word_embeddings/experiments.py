@@ -27,15 +27,18 @@ class WordData(DataArgs):
     """What is trained on; null: as the tokenizer of the checkpoint has it.
 
     Args:
-        batch_size: Words of a step of torch; null: 1024, and of the compiled loops, which go word by word, none.
-        text_column: Columns of the text, read one after another; empty: text.
-        split: Split of a dataset that is trained on.
-        test_split: Split of a dataset that is scored at the end; empty, and of the sample: none.
-        test_words: Number, roughly, of the words of each scored split that are predicted.
-        cutter: How texts are cut into words, by blanks or by rules for English.
-        lower_case: Whether words are read in small letters.
-        fold_digits: Whether every digit becomes 0.
-        min_count: Occurrences in the training text that a word needs; null in the recipe: 10, of the sample 2.
+        batch_size: Text words in a batch of the torch backend; null: 1024. The numba backend goes word by word and
+            takes none.
+        text_column: Names of text columns, joined in this order; empty: text.
+        split: Name of the dataset's split to train on.
+        test_split: Name of the dataset's split to score at the end; empty: none.
+        test_words: Approximate number of words predicted in each scored split.
+        cutter: Pre-tokenizer that cuts texts into words: whitespace, or english for rules of English; null: that of the
+            checkpoint.
+        lower_case: Whether words are lower-cased.
+        fold_digits: Whether every digit of a word is replaced by 0; null: as the checkpoint's tokenizer does.
+        min_count: Least number of occurrences in the training text for a word to enter the vocabulary; null: 10, or 2
+            for the generated sample.
     """
 
     batch_size: int | None = number(None, SIZE)  # type: ignore[assignment]
@@ -59,11 +62,11 @@ class WordModel(ModelArgs):
     """What is trained.
 
     Args:
-        word_dim: Numbers of a word's vector, d.
-        window: Words on each side that are read, b.
-        word_logits: Whether attention_cbow has K, a number for each word at each position.
-        position_logits: Whether attention_cbow has s, a number for each position.
-        logit_rank: Rank of K; 0: a full table.
+        word_dim: Dimension d of the word vectors.
+        window: Number b of context words on each side of a centre word.
+        word_logits: Whether attention_cbow learns the logits K, one for each word at each position of the window.
+        position_logits: Whether attention_cbow learns the logits s, one for each position of the window.
+        logit_rank: Rank of the factorized logits K, one for each word and position; 0: a full table.
     """
 
     word_dim: int | None = number(None, SIZE)
@@ -90,14 +93,19 @@ class Descent(Args):
     """How weights are changed: by stochastic gradient descent with negative sampling; null: as is customary.
 
     Args:
-        learning_rate: Learning rate of all vectors at the beginning; null: customary for the architecture.
-        logit_learning_rate: Learning rate of K and s; null: the same; 0: they stay 0, and the weights even.
-        schedule: Course of the rate, which falls with the words read or stays; null: customary for the architecture.
-        random_window: Whether the half width is drawn from 1..b for each word; null: customary for the architecture.
-        input_gradient: Gradient of cbow, word2vec gives each word of the mean the whole; null: customary for it.
-        negative_samples: Noise words of a step, N.
-        subsampling: Fraction of the text above which words are thinned, 0.001 in word2vec; 0: none are.
-        shared_noise: Whether 16 words in a row share their noise words, which is faster; of the compiled loops.
+        learning_rate: Initial learning rate of the word vectors; null: the usual one of the architecture.
+        logit_learning_rate: Learning rate of the attention logits; null: that of the word vectors; 0: they stay 0, so
+            that attention is uniform.
+        schedule: Schedule of the learning rate: constant, or linear decay with the words read; null: the usual one of
+            the architecture.
+        random_window: Whether the half width of the window is drawn from 1..b for each centre word; null: as is usual
+            for the architecture.
+        input_gradient: Gradient of cbow's context words: exact, or word2vec, which gives each word the gradient of the
+            whole mean; null: as is usual.
+        negative_samples: Number of negative samples (noise words) for each prediction.
+        subsampling: Threshold of subsampling, the fraction of the text above which frequent words are randomly dropped,
+            0.001 in word2vec; 0: none.
+        shared_noise: Whether 16 consecutive centre words share their noise words, which is faster; numba backend only.
     """
 
     learning_rate: float | None = number(None, POSITIVE)
@@ -115,8 +123,9 @@ class WordRun(RunArgs):
     """Where and with what it runs; the backend, and threads of compiled loops, which do not wait, decide the result.
 
     Args:
-        backend: What trains: loops that Numba compiles, or torch, which GPUs need; auto: as the device has it.
-        num_workers: Processes that build batches of torch; 0: the training does.
+        backend: Training code: numba (compiled CPU loops), torch (needed for GPUs), or auto, by the device.
+        num_workers: Number of worker processes that build batches for the torch backend; 0: the training process builds
+            them.
     """
 
     backend: Literal["numba", "torch", "auto"] = "numba"

@@ -33,9 +33,9 @@ class VectorSequences:
     """Sequences of words with a vector each; a word that occurs often is held once.
 
     Attributes:
-        vectors: (types, d), finite.
-        words: (tokens,) the row of each token's vector, in running text.
-        lengths: Tokens of each sequence.
+        vectors: (types, d) finite vector of each distinct word.
+        words: (tokens,) row in `vectors` of each token, in text order.
+        lengths: Number of tokens of each sequence, in text order.
 
     Raises:
         ValueError: no token, lengths that are not those of `words`, a row that `vectors` lacks, a vector that is not
@@ -90,10 +90,10 @@ class GaussianHmm:
     """A hidden Markov model with K states and normal emissions.
 
     Attributes:
-        start: (K,) probabilities of first states.
-        transitions: (K, K), rows sum to 1.
-        means: (K, d) mu.
-        variance: sigma^2 of every number of a vector, in every state.
+        start: (K,) probability of each of K states at the start of a sequence.
+        transitions: (K, K) transition probabilities, from state (row) to state (column); rows sum to 1.
+        means: (K, d) mean of the Gaussian emission of each of K states.
+        variance: Variance of every component of a vector, the same in all states.
     """
 
     start: Float64Array
@@ -122,8 +122,8 @@ class FittedHmm:
     """A model after training.
 
     Attributes:
-        model: Model with the last parameters.
-        log_likelihoods: Log-likelihoods before the first iteration, and after each; in nats.
+        model: Hidden Markov model with the parameters after the last iteration.
+        log_likelihoods: Log-likelihood of the data before the first iteration and after each one, in nats.
     """
 
     model: GaussianHmm
@@ -145,12 +145,12 @@ def fit_gaussian_hmm(
     alike; start and transition probabilities start uniform. A state that no token comes to keeps its parameters.
 
     Args:
-        sequences: Sequences to train on.
-        states: K, 1 or more.
-        variance: sigma^2, above 0; not trained.
+        sequences: Sequences of word vectors to train on.
+        states: Number K of hidden states, 1 or more.
+        variance: Fixed variance of the Gaussian emissions, above 0.
         seed: Seed of the random draw.
-        max_iterations: Number of updates at most.
-        tolerance: Stop when the log-likelihood gains less than this part of itself.
+        max_iterations: Largest number of EM iterations.
+        tolerance: Relative gain of the log-likelihood below which training stops.
 
     Raises:
         ValueError: `states` below 1 or above the number of word types that occur; `variance` not above 0.

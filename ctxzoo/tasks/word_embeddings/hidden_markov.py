@@ -16,8 +16,9 @@ class PackedSequences:
     """Some sequences, the longest first, so that the first rows of a step are those that go on to the next.
 
     Attributes:
-        positions: (tokens,) where each packed token stands in the running text of all sequences.
-        steps: The packed tokens of step 0, 1, …: one of each sequence that is so long, in the same order.
+        positions: (tokens,) position of each packed token in the running text of all sequences.
+        steps: Range of packed tokens at each time step, one token for each sequence that is long enough, in constant
+            order.
     """
 
     positions: npt.NDArray[np.int64]
@@ -28,8 +29,8 @@ def pack_sequences(lengths: Sequence[int], most_tokens: int = MOST_TOKENS) -> It
     """Sort sequences of like length into packs, which together hold every token once.
 
     Args:
-        lengths: Length of each sequence in the running text; sequences of length 0 are in no pack.
-        most_tokens: Number of tokens of a pack at most; a longer sequence has a pack of its own.
+        lengths: Number of tokens of each sequence, in text order; empty sequences are left out.
+        most_tokens: Largest number of tokens in a pack; a longer sequence gets its own pack.
     """
     sizes = np.asarray(lengths, np.int64)
     begins = np.cumsum(sizes) - sizes
@@ -71,9 +72,9 @@ class Expectations:
 
     Attributes:
         log_likelihood: Log-likelihood of the sequences, in nats.
-        first: (K,) expected sequences that begin in a state.
-        pairs: (K, K) expected steps from a state to a state.
-        posteriors: (tokens, K) p(state | sequence).
+        first: (K,) expected number of sequences that start in each of K states.
+        pairs: (K, K) expected number of transitions from each state (row) to each state (column).
+        posteriors: (tokens, K) posterior probability of each state at each token, given its whole sequence.
     """
 
     log_likelihood: float
@@ -91,11 +92,11 @@ def expectations(
     p(s_t+1 = j | to t), and so needs no emissions.
 
     Args:
-        start: (K,) probabilities of first states.
-        transitions: (K, K) A, rows sum to 1.
-        log_emissions: (types, K) log densities of each word type in each state, finite.
-        words: (tokens,) the type of each packed token.
-        packed: The sequences.
+        start: (K,) probability of each of K states at the start of a sequence.
+        transitions: (K, K) transition probabilities, from state (row) to state (column); rows sum to 1.
+        log_emissions: (types, K) finite log density of each word type in each of K states.
+        words: (tokens,) word type of each packed token.
+        packed: Sequences in packed order, from `pack_sequences`.
     """
     highest = log_emissions.max(axis=1)
     scaled = np.exp(log_emissions - highest[:, None])[words]
@@ -141,7 +142,8 @@ def best_paths(
     Of equally probable paths it is the one with the lowest states.
 
     Args:
-        start, transitions, log_emissions, words, packed: Arguments of `expectations`.
+        start, transitions, log_emissions, words, packed: Parameters of the hidden Markov model, word types and packed
+            sequences, as in `expectations`.
     """
     with np.errstate(divide="ignore"):
         log_start, log_transitions = np.log(start), np.log(transitions)

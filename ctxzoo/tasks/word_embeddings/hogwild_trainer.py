@@ -58,9 +58,9 @@ class HogwildTrainer:
     (fastmath). Several threads do not.
 
     Args:
-        model: Its weights are the start and, after `fit`, the result. Row `num_special_tokens` + r of its tables is
-            word r of the corpus.
-        corpus: The text.
+        model: Word embedding model, whose weights are the start and, after `fit`, the result; row `num_special_tokens`
+            + r of its tables is word r of the corpus.
+        corpus: Text to train on, as word ids with counts.
         training: How.
         threads: 1 or more.
         checkpoint: A file for resuming; None: none is written.

@@ -128,7 +128,7 @@ class KernelPlan:
         word_logits, position_logits: Whether K and s are trained.
         logit_rank: Logit rank r of K, 0: K is no product.
         exact_gradient: Whether each word of CBOW gets its part of the gradient, or all of it as in word2vec.
-        random_window: Whether the half width is drawn from 1..b for each centre.
+        random_window: Whether the half width of the window is drawn from 1..b for each centre word.
         subsampling: Whether words are left out.
         shared_noise: Whether 16 centres share their noise words.
     """

@@ -23,8 +23,9 @@ class MaskAnswers:
 
     Args:
         filler: The pipeline of a checkpoint.
-        text_column: One or several columns of the texts; default: the usual names.
-        batch_size: Texts that are read at once.
+        text_column: Name of the text column, or several to join; default: the first usual name that is there, such as
+            text.
+        batch_size: Number of texts in a batch.
     """
 
     def __init__(self, filler: FillMaskPipeline, *, text_column: ColumnNames = None, batch_size: int = 32) -> None:

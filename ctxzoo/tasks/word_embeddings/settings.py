@@ -45,10 +45,10 @@ class WordEmbeddingTraining:
         learning_rate: Learning rate of all vectors at the beginning.
         logit_learning_rate: Learning rate of K and s; None: the same; 0: they stay 0, and the weights even.
         schedule: "linear" falls with the words read to 1e-4 of the rate, "constant" stays.
-        random_window: Whether the half width is drawn from 1..b for each centre.
+        random_window: Whether the half width of the window is drawn from 1..b for each centre word.
         input_gradient: Gradient of the words of cbow: "word2vec" gives each word of the mean the whole gradient.
         shared_noise: Whether 16 centres share their noise words.
-        seed: Seed of everything that is drawn.
+        seed: Seed of all random draws.
         max_minutes: End earlier, after the pass in which so much time is over; None: never. It decides nothing of what
             is trained until then, and results files do not tell it.
 

@@ -35,7 +35,7 @@ class TorchEmbeddingTrainer:
 
     Args:
         model: Its weights are the start and, after `fit`, the result; see `HogwildTrainer`.
-        corpus: The text.
+        corpus: Text to train on, as word ids with counts.
         training: How; noise words are not shared.
         folder: Folder of checkpoints and logs.
         batch_size, num_workers: Arguments of `WindowDataModule`; every process has batches of its own, whose sum makes

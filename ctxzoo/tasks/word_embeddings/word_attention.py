@@ -66,7 +66,7 @@ def word_attention(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer
 
     Args:
         model: The base model or a head.
-        tokenizer: Tokenizer.
+        tokenizer: Tokenizer that belongs to the model.
         text: One sentence.
 
     Raises:
