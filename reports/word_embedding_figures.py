@@ -27,9 +27,9 @@ import ctxzoo  # noqa: F401  (registers the architectures)
 from ctxzoo.results.plots import plot_scores_by
 from ctxzoo.results.result import RESULTS_DIR, read_results
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.word_embeddings.word_attention import (
-    plot_position_curves,
-    plot_word_attention,
+from ctxzoo.tasks.word_embeddings import (
+    draw_position_curves,
+    draw_word_attention,
     position_curve,
     word_attention,
 )
@@ -77,7 +77,7 @@ def words(settings: Settings, folder: Path) -> TableRows:
     for name, path in named(settings.checkpoints):
         attention = word_attention(model_of(path), AutoTokenizer.from_pretrained(path), settings.sentence)
         centres = attention.positions_of(settings.centres) if settings.centres else range(len(attention.words))
-        plot_word_attention(attention, centres, folder / f"words-{name}.png", title=name)
+        draw_word_attention(attention, centres, folder / f"words-{name}.png", title=name)
         for centre in centres:
             rows += [
                 [
@@ -96,7 +96,7 @@ def words(settings: Settings, folder: Path) -> TableRows:
 
 def positions(settings: Settings, folder: Path) -> TableRows:
     curves = {name: position_curve(model_of(path)) for name, path in named(settings.checkpoints)}
-    plot_position_curves(curves, folder / "positions.png")
+    draw_position_curves(curves, folder / "positions.png")
     rows: TableRows = [["checkpoint", "position", "logit", "share"]]
     for name, curve in curves.items():
         values = zip(curve.positions, curve.logits.tolist(), curve.weights.tolist(), strict=True)

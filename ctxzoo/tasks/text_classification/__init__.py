@@ -17,6 +17,7 @@ __all__ = [
     "WordKernels",
     "draw_explanation",
     "draw_kernel_density",
+    "draw_token_weights",
     "draw_word_gates",
     "draw_word_kernels",
     "evaluate",
@@ -31,7 +32,7 @@ __all__ = [
 if TYPE_CHECKING:
     from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
     from ctxzoo.tasks.text_classification.explanation import Explanation, explanation_html, write_explanation_page
-    from ctxzoo.tasks.text_classification.explanation_picture import draw_explanation
+    from ctxzoo.tasks.text_classification.explanation_picture import draw_explanation, draw_token_weights
     from ctxzoo.tasks.text_classification.known_words import TextVocabulary
     from ctxzoo.tasks.text_classification.pictures import (
         KernelDensity,

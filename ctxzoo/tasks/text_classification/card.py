@@ -15,7 +15,7 @@ from ctxzoo.hub.task_card import TaskCard, vocabulary_lines
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.tasks.text_classification.contributions import explain_text
 from ctxzoo.tasks.text_classification.explanation import Explanation
-from ctxzoo.tasks.text_classification.explanation_picture import plot_token_weights
+from ctxzoo.tasks.text_classification.explanation_picture import draw_token_weights
 from ctxzoo.tasks.text_classification.known_words import KnownWordsPipeline
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class TextClassificationCard(TaskCard):
         title = f"{example['label']} ({example['score']:.2f}){_what_is_right(example, '; the test set says {}')}"
         if len(every) > DRAWN_WORDS:
             title += f"; {DRAWN_WORDS} of {len(every)} words"
-        plot_token_weights(weights, words, folder / "token_weights.png", title)
+        draw_token_weights(weights, words, folder / "token_weights.png", title)
 
     def info_lines(self, config: ZooConfig) -> Iterable[str]:
         return vocabulary_lines(config)

@@ -168,7 +168,7 @@ def _write(axes: Axes, x: float, y: float, text: str, *, size: float = SIZE, col
     axes.text(x, y, text, fontsize=size, color=color, **settings)
 
 
-def plot_token_weights(weights: NDArray[Any], words: Sequence[str], out: str | Path, title: str | None = None) -> None:
+def draw_token_weights(weights: NDArray[Any], words: Sequence[str], out: str | Path, title: str | None = None) -> None:
     """Draw the attention of each step or head: one row for each of them, one column for a word.
 
     It tells where the model looked, not what decided: that is what `draw_explanation` colours.

@@ -30,7 +30,7 @@ from ctxzoo.tasks.text_classification.explanation import (
     signed,
     write_explanation_page,
 )
-from ctxzoo.tasks.text_classification.explanation_picture import MOST_PIECES, draw_explanation, plot_token_weights
+from ctxzoo.tasks.text_classification.explanation_picture import MOST_PIECES, draw_explanation, draw_token_weights
 from tests.models.cases_lama import SIZES
 
 WORDS = ["the", "lamp", "is", "not", "solid", "script", "شاشة"]
@@ -287,7 +287,7 @@ def test_the_picture_of_a_long_text_ends(tmp_path: Path, drawn: list[Figure]) ->
 
 def test_weights_stand_under_their_words(tmp_path: Path, drawn: list[Figure]) -> None:
     weights = np.array([[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]])
-    plot_token_weights(weights, ["a", "$x_", "film"], tmp_path / "w.png", title="label: good")
+    draw_token_weights(weights, ["a", "$x_", "film"], tmp_path / "w.png", title="label: good")
     axes = drawn[0].axes[0]
     np.testing.assert_array_equal(axes.images[0].get_array(), weights)
     assert [label.get_text() for label in axes.get_xticklabels()] == ["a", "$x_", "film"]
@@ -298,4 +298,4 @@ def test_weights_stand_under_their_words(tmp_path: Path, drawn: list[Figure]) ->
 @pytest.mark.parametrize(("shape", "words"), [((2, 3), 2), ((3,), 3), ((2, 0), 0)])
 def test_weights_that_do_not_fit(tmp_path: Path, shape: tuple[int, ...], words: int) -> None:
     with pytest.raises(ValueError, match="do not fit"):
-        plot_token_weights(np.zeros(shape), ["a"] * words, tmp_path / "w.png")
+        draw_token_weights(np.zeros(shape), ["a"] * words, tmp_path / "w.png")

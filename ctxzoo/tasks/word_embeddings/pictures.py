@@ -112,7 +112,7 @@ def _positions(model: WordEmbeddingPreTrainedModel) -> list[int]:
     return [*range(-window, 0), *range(1, window + 1)]
 
 
-def plot_word_attention(
+def draw_word_attention(
     attention: WordAttention, centres: Sequence[int], out: str | Path, title: str | None = None
 ) -> None:
     """Draw a row for each centre word with the shades of the words in its window; its own cell has a frame.
@@ -148,7 +148,7 @@ def plot_word_attention(
     save_figure(figure, out)
 
 
-def plot_position_curves(curves: Mapping[str, PositionCurve], out: str | Path) -> None:
+def draw_position_curves(curves: Mapping[str, PositionCurve], out: str | Path) -> None:
     """Draw for one or several models the softmax of s over positions, and s itself beside it.
 
     Args:

@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.tasks.word_embeddings.word_attention import (
+from ctxzoo.tasks.word_embeddings.pictures import (
     PositionCurve,
     WordAttention,
-    plot_position_curves,
-    plot_word_attention,
+    draw_position_curves,
+    draw_word_attention,
     position_curve,
     word_attention,
 )
@@ -130,7 +130,7 @@ ATTENTION = WordAttention(
 
 
 def test_each_centre_has_a_row_with_a_frame_in_its_place(tmp_path: Path, drawn: list[Figure]) -> None:
-    plot_word_attention(ATTENTION, [2, 1], tmp_path / "w.png", title="a title")
+    draw_word_attention(ATTENTION, [2, 1], tmp_path / "w.png", title="a title")
     axes = drawn[0].axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["mill", "$old_"]
     assert [label.get_text() for label in axes.get_xticklabels()] == DRAWN_WORDS
@@ -150,7 +150,7 @@ def test_each_centre_has_a_row_with_a_frame_in_its_place(tmp_path: Path, drawn: 
 @pytest.mark.parametrize("centres", [[], [3], [-1]])
 def test_centres_that_are_no_places(tmp_path: Path, centres: list[int]) -> None:
     with pytest.raises(ValueError, match="expected one or more positions from 0 to 2"):
-        plot_word_attention(ATTENTION, centres, tmp_path / "w.png")
+        draw_word_attention(ATTENTION, centres, tmp_path / "w.png")
     assert not (tmp_path / "w.png").exists()
 
 
@@ -159,7 +159,7 @@ def test_curves_of_several_models(tmp_path: Path, drawn: list[Figure]) -> None:
         "b2": PositionCurve([-2, -1, 1, 2], np.array([-1.0, 0.5, 1.5, -1.0]), np.array([0.05, 0.25, 0.65, 0.05])),
         "b1": PositionCurve([-1, 1], np.array([-1.0, 1.0]), np.array([0.1, 0.9])),
     }
-    plot_position_curves(curves, tmp_path / "p.png")
+    draw_position_curves(curves, tmp_path / "p.png")
     shares, logits = drawn[0].axes
     # Nothing is at position 0.
     np.testing.assert_array_equal(shares.lines[0].get_xdata(), [-2, -1, np.nan, 1, 2])
@@ -171,4 +171,4 @@ def test_curves_of_several_models(tmp_path: Path, drawn: list[Figure]) -> None:
 
 def test_no_curve_to_draw(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="nothing to draw"):
-        plot_position_curves({}, tmp_path / "p.png")
+        draw_position_curves({}, tmp_path / "p.png")
