@@ -43,9 +43,9 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        dataset: Datasets: badges, movielens_100k, sample; or any other.
-        encodings: Encodings of time, as `ctxzoo info time_encoder` names its variants.
-        floors: Counted baselines, pop and markov; none: only encodings.
+        dataset: Names of datasets: badges, movielens_100k, sample; or any other Hub id, folder or file.
+        encodings: Names of time encodings, variants that `ctxzoo info time_encoder` lists.
+        floors: Names of count-based baselines: pop, markov; none: only time encodings.
         seeds: Seeds of all random draws; each gives a run of its own.
     """
     counted = [floor for floor in floors if floor != "none"]

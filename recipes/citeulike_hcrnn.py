@@ -44,8 +44,9 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        dataset: Datasets: citeulike, movielens_1m, lastfm, movielens_100k, sample; or any other.
-        models: Models: hcrnn1, hcrnn2, hcrnn3, hcrnn3_bi.
+        dataset: Names of datasets: citeulike, movielens_1m, lastfm, movielens_100k, sample; or any other Hub id, folder
+            or file.
+        models: Names of models: hcrnn1, hcrnn2, hcrnn3, hcrnn3_bi.
         seeds: Seeds of all random draws; each gives a run of its own.
     """
     rows = [

@@ -40,13 +40,13 @@ class Settings(Args):
     """What is asked about.
 
     Args:
-        dataset: Hub id or folder with columns title and text; rows of one article follow each other.
-        held_out: Questions that the reader will be tested on.
+        dataset: Hub id or folder of articles, with columns title and text; rows of one article follow each other.
+        held_out: Data of the later test questions, a Hub id or folder; articles that share text with it are left out.
         data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
-        min_overlap: Nats that sentence and context share at least.
-        questions: Questions that are drawn of a split; 0: all are kept.
+        min_overlap: Least information, in nats, of the rare words that question sentence and context share.
+        questions: Number of questions drawn for each split; 0: all are kept.
         seed: Seed of all random draws.
-        output_dir: Folder of the questions.
+        output_dir: Folder into which the questions are written.
     """
 
     dataset: str = "ctxzoo-data/wikipedia_en_2015"

@@ -31,12 +31,13 @@ class Settings(Args):
     """What is combined.
 
     Args:
-        base: File, checkpoint folder or name of word vectors.
-        other: The same, of others.
-        how: Way: fill, words of --other alone, mapped; concatenate, both side by side.
-        vectors_std: Standard deviation of all numbers of the result; 0: as they are.
-        name: Name of the file, without an ending.
-        output_dir: Folder of the file.
+        base: Word vectors that stay unchanged: a file, checkpoint folder or name of built vectors.
+        other: Word vectors to add to them: a file, checkpoint folder or name of built vectors.
+        how: Way of combining: fill, words missing in --base are mapped from --other; concatenate, both vectors of a
+            word are joined.
+        vectors_std: Standard deviation to which all entries of the result are scaled; 0: unscaled.
+        name: Name of the file of combined vectors, without a suffix.
+        output_dir: Folder into which the file is written.
     """
 
     base: str = ""

@@ -47,10 +47,11 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        datasets: Datasets, see above.
-        parts: Parts: both, wide, deep.
+        datasets: Names of datasets, such as MR, CR, reuters8 or imdb, or any other Hub id, folder or file.
+        parts: Parts of the classifier to train: both, wide (linear), deep (network).
         seeds: Seeds of all random draws, including the folds; each gives runs of its own.
-        deep_scale: Factor of the network's scores beside those of the linear part; null: the default settings'.
+        deep_scale: Factor of the network's logits when they are added to those of the linear part; null: that of the
+            default settings.
     """
     scale = {} if deep_scale is None else {"deep_scale": deep_scale}
     runs = {}

@@ -48,8 +48,8 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        dataset: Datasets, see above.
-        encoder: Hub id or folder of the encoder.
+        dataset: Names of document datasets, such as reuters8 or imdb, or any other Hub id, folder or file.
+        encoder: Pretrained text encoder, a Hub id or folder.
         seeds: Seeds of all random draws; each gives a run of its own.
     """
     refuse_missing_path(encoder, "model")

@@ -52,10 +52,10 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        dataset: Datasets, see above.
-        attentions: Attentions: dot, or a feature map.
+        dataset: Names of document datasets, such as reuters8 or imdb, or any other Hub id, folder or file.
+        attentions: Names of attentions: dot, or a feature map of linear attention.
         seeds: Seeds of all random draws; each gives a run of its own.
-        word2vec: Whether words start from word2vec on the training documents.
+        word2vec: Whether word embeddings start from word2vec trained on the training documents.
     """
     on_data = {name: with_word2vec(on_documents(experiment, name), word2vec=word2vec) for name in dataset}
     rows = [(f"{name}, {one}", of_attention(on_data[name], one)) for name in dataset for one in attentions]

@@ -40,15 +40,15 @@ class Settings(Args):
     """What is scored together.
 
     Args:
-        dataset: Datasets of recipes/document_lama.py.
-        model: Models of that recipe.
-        name: Name that the runs were given.
-        seeds: Seeds of the runs.
-        batch_size: Documents of a step.
+        dataset: Names of datasets known to recipes/document_lama.py.
+        model: Names of models known to recipes/document_lama.py.
+        name: Name (--name) with which the member runs were trained; empty: none.
+        seeds: Seeds of the member runs, two or more, whose probabilities are averaged.
+        batch_size: Number of documents in a batch.
         data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
-        runs_dir: Folder of the runs.
+        runs_dir: Folder of checkpoints of the trained runs.
         results_dir: Folder of results files, one JSON file for each run.
-        score: Split that is scored; validation: test is left alone.
+        score: Split to score; validation: the test split is not touched.
         progress: Whether progress bars are shown.
     """
 
@@ -113,7 +113,7 @@ class EnsembleModel(ModelArgs):
     """Classifiers that are scored as one.
 
     Args:
-        seeds: Seeds of their trainings.
+        seeds: Seeds with which the members were trained.
     """
 
     seeds: tuple[int, ...]
@@ -124,10 +124,10 @@ class EnsembleRun(Run):
     """Members that are scored as one classifier, on the splits of which their own results hold scores.
 
     Attributes:
-        experiment: What the members are, and the split.
+        experiment: Experiment that gives data, split and the members' seeds.
         documents: Name of the dataset, one of those of recipes/document_lama.py.
-        members: Results and checkpoint folder of each; all differ in their seeds alone.
-        batch_size: Documents of a step.
+        members: Results and checkpoint folder of each member; members differ only in their seeds.
+        batch_size: Number of documents in a batch.
         progress: Whether progress bars are shown.
     """
 

@@ -60,11 +60,11 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        dataset: Datasets, see above.
-        models: Models, of LAMA and of the paper's baselines.
+        dataset: Names of document datasets, such as reuters8 or imdb, or any other Hub id, folder or file.
+        models: Names of models: LAMA's variants, or the paper's baselines.
         seeds: Seeds of all random draws; each gives a run of its own.
-        learning_rate: Peak learning rate; null: that of the model.
-        word2vec: Whether words start from word2vec on the training documents.
+        learning_rate: Peak learning rate of the optimizer; null: the one chosen for the model.
+        word2vec: Whether word embeddings start from word2vec trained on the training documents.
     """
     on_data = {name: with_word2vec(on_documents(experiment, name), word2vec=word2vec) for name in dataset}
     rows = [(f"{name}, {one}", of_model(on_data[name], one, learning_rate)) for name in dataset for one in models]

@@ -48,9 +48,9 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        dataset: Datasets of recipes/document_lama.py, or a Hub id, folder or file.
-        models: Models that are fitted.
-        seeds: Seeds in names of files; nothing is drawn.
+        dataset: Names of datasets known to recipes/document_lama.py, or any other Hub id, folder or file.
+        models: Names of the linear models to fit.
+        seeds: Numbers that name the results files as seeds; the models draw nothing at random.
     """
     rows = [
         (f"{name}, {model}", LinearRun.of(on_documents(experiment, name), model))

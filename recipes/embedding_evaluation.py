@@ -59,20 +59,20 @@ class Settings(Args):
     """What is evaluated.
 
     Args:
-        vectors: Files of word vectors, checkpoint folders or Hub ids.
-        seeds: Seeds of the training that made them: one for each, or one for all.
-        name: Name that tells vectors of other settings apart.
-        tasks: Tasks: pos_induction, similarity, analogy, sentiment, pos_tags.
-        fold_digits: Whether words are looked up with digits as 0; null: as a checkpoint's tokenizer does.
-        pos_dataset: Hub id or folder for POS induction.
-        pos_tags: Its columns of tags.
-        restarts: Restarts of POS induction.
-        evaluation_seed: Seed of what an evaluation draws.
-        threads: Restarts or taggers at once; 0: one for each core.
+        vectors: Word vectors to evaluate: files, checkpoint folders or Hub ids.
+        seeds: Seeds with which the vectors were trained, for the results files: one for each, or one for all.
+        name: Name in results files that distinguishes vectors trained with other settings; empty: none.
+        tasks: Names of evaluation tasks: pos_induction, similarity, analogy, sentiment, pos_tags.
+        fold_digits: Whether digits of a looked-up word become 0; null: as a checkpoint's tokenizer does.
+        pos_dataset: Hub id or folder of tagged sentences for POS induction.
+        pos_tags: Names of the tag columns for POS induction.
+        restarts: Number of trainings from different random starts, for POS induction.
+        evaluation_seed: Seed of the evaluations' random draws.
+        threads: Number of restarts or taggers that train at the same time; 0: one for each core.
         data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
-        resume: Whether finished evaluations are kept.
-        tiny: Whether there are two restarts and a small tagger on a few batches: does it run?
-        output_dir: Folder of taggers, and of the locks of evaluations.
+        resume: Whether finished evaluations with the same settings are kept.
+        tiny: Whether two restarts and a small tagger on a few batches are run, to check that everything works.
+        output_dir: Folder of trained taggers, and of lock files.
         results_dir: Folder of results files, one JSON file for each run.
     """
 

@@ -141,10 +141,10 @@ class ProbeData(DataArgs):
     """What is drawn.
 
     Args:
-        probe: Task, one of `PROBES`.
-        length: Length of the sequences; of marked_product it is 17.
-        steps: Steps of training, each with sequences of its own.
-        test_size: Sequences that are scored.
+        probe: Name of the synthetic task, one of `PROBES`: copy, recall, marked_product.
+        length: Length of the sequences in steps; always 17 for marked_product.
+        steps: Number of training steps, each on newly generated sequences.
+        test_size: Number of generated test sequences.
     """
 
     probe: str
@@ -162,7 +162,7 @@ class ProbeModel(ModelArgs):
     """What is trained; the variant is the attention, a name of `LOOKUPS` or `PAIRS`.
 
     Args:
-        width: Numbers of a step of a sequence.
+        width: Width of the model, the dimension of a step's representation.
     """
 
     width: int
@@ -173,7 +173,8 @@ class ProbeRun(Run):
     """One training on one probe.
 
     Attributes:
-        experiment: What decides it, of the optimizer the learning rate alone.
+        experiment: Experiment that gives task, model, seed and training steps; of the optimizer, only the learning rate
+            counts.
     """
 
     reads: ClassVar[tuple[str, ...]] = (
@@ -256,19 +257,19 @@ class Settings(Args):
     """What is trained.
 
     Args:
-        dataset: Data; everything is drawn.
-        probes: Tasks: copy, recall, marked_product.
-        attentions: Attentions; none: those of each task.
-        lengths: Lengths of copy and recall: keys, values and questions need eight steps.
+        dataset: Name of the data; only "sample", since everything is generated.
+        probes: Names of the synthetic tasks: copy, recall, marked_product.
+        attentions: Names of attentions to compare; none: those that suit each task.
+        lengths: Lengths of the sequences for copy and recall, in steps, 8 or more.
         seeds: Seeds of all random draws; each gives a run of its own.
-        steps: Steps of training.
-        batch_size: Sequences of a step.
+        steps: Number of training steps.
+        batch_size: Number of sequences in a batch.
         learning_rate: Peak learning rate of the optimizer, above 0.
-        width: Numbers of a step of a sequence.
-        test_size: Sequences that are scored.
-        tiny: Whether there are a few steps only: does it run?
-        resume: Whether finished runs are kept.
-        output_dir: Folder of the locks of runs.
+        width: Width of the model, the dimension of a step's representation.
+        test_size: Number of generated test sequences.
+        tiny: Whether only a few training steps are run, to check that everything works.
+        resume: Whether finished runs with the same settings are kept.
+        output_dir: Folder of lock files.
         results_dir: Folder of results files, one JSON file for each run.
     """
 

@@ -55,9 +55,9 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        table: Number of the table: 2 or 3.
-        steps: Numbers of steps K; none: the table's.
-        rows: Rows of the table; none: all.
+        table: Number of the paper's table to reproduce: 2 or 3.
+        steps: Numbers K of context steps to train; none: those of the table.
+        rows: Rows of the paper's table to train; none: all.
         seeds: Seeds of all random draws, including the folds; each gives runs of its own.
     """
     known, usual_steps = TABLES[table]

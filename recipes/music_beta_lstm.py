@@ -40,8 +40,9 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        dataset: Datasets: jsb_chorales, nottingham, muse_data, piano_midi, sample; or any other.
-        cells: Cells, as `ctxzoo info beta_lstm` names its variants; or bibeta5_prior.
+        dataset: Names of datasets: jsb_chorales, nottingham, muse_data, piano_midi, sample; or any other Hub id, folder
+            or file.
+        cells: Names of LSTM cells, variants that `ctxzoo info beta_lstm` lists, or bibeta5_prior.
         seeds: Seeds of all random draws; each gives a run of its own.
     """
     rows = [(f"{name}, {cell}", on_music(experiment, name, cell)) for name in dataset for cell in cells]

@@ -38,15 +38,16 @@ class Settings(Args):
     """What is read.
 
     Args:
-        dataset: Datasets: jsb_chorales, nottingham, muse_data, piano_midi, sample; or any other.
-        cells: Cells, as `ctxzoo info beta_lstm` names its variants; or bibeta5_prior.
-        seeds: Seeds of the trainings.
-        name: Name of the trainings.
-        samples: Draws of each unit at each step.
-        score: Split that is read; validation: test is left alone.
+        dataset: Names of datasets: jsb_chorales, nottingham, muse_data, piano_midi, sample; or any other Hub id, folder
+            or file.
+        cells: Names of LSTM cells, variants that `ctxzoo info beta_lstm` lists, or bibeta5_prior.
+        seeds: Seeds of the trained models to read.
+        name: Name (--name) with which the models were trained; empty: none.
+        samples: Number of draws of each unit's gates at each time step, to estimate their correlation.
+        score: Split to read; validation: the test split is not touched.
         data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
-        resume: Whether what is finished is kept.
-        output_dir: Folder of the trainings.
+        resume: Whether finished runs with the same settings are kept.
+        output_dir: Folder of the trained models' checkpoints.
         results_dir: Folder of results files, one JSON file for each run.
     """
 

@@ -40,8 +40,9 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        dataset: Datasets: ptb_sample, ud_english_ewt, brown_pos, conll2000_pos, sample; or any other with --tags.
-        vectors: Files of word vectors, checkpoint folders or Hub ids; none: vectors are drawn.
+        dataset: Names of datasets: ptb_sample, ud_english_ewt, brown_pos, conll2000_pos, sample; or any other with
+            --tags.
+        vectors: Pretrained word vectors, one training each: files, checkpoint folders or Hub ids; none: random vectors.
         seeds: Seeds of all random draws; each gives a run of its own.
     """
     rows = [

@@ -38,8 +38,8 @@ def main(
     """Train and score every cell with every seed, and print a table.
 
     Args:
-        experiment: What all have in common; its dataset is ptb, sample, or any other.
-        cells: Cells, as `ctxzoo info beta_lstm` names its variants; or bibeta5_prior.
+        experiment: Experiment with the settings that all trainings share; its dataset is ptb, sample, or any other.
+        cells: Names of LSTM cells, variants that `ctxzoo info beta_lstm` lists, or bibeta5_prior.
         seeds: Seeds of all random draws; each gives a run of its own.
     """
     name = experiment.data.dataset

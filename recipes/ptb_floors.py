@@ -30,9 +30,9 @@ def main(experiment: Experiment, models: Sequence[str] = tuple(FLOORS), seeds: S
     """Count and score every model, and print a table.
 
     Args:
-        experiment: Data of all; its dataset is ptb, sample, or any other.
-        models: Models that are counted.
-        seeds: Seeds in the names of results files; nothing is drawn, so that all hold the same.
+        experiment: Experiment with the data that all baselines are fitted to; its dataset is ptb, sample, or any other.
+        models: Names of the count-based baseline models to fit.
+        seeds: Numbers that name the results files as seeds; nothing is random, so that all runs are equal.
     """
     name = experiment.data.dataset
     one = experiment.changed(dataset=TEXT_DATASETS.get(name, name))

@@ -44,9 +44,9 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        dataset: Datasets: airline, co2, concrete, parkinsons, sample; or any other.
-        models: Models: mean, ridge, gp_rbf, gp_sm, dot, rbf, ikan_direct, ika, mikan.
-        splits: Numbers of random splits, from 0; own: that of the dataset.
+        dataset: Names of datasets: airline, co2, concrete, parkinsons, sample; or any other Hub id, folder or file.
+        models: Names of models: mean, ridge, gp_rbf, gp_sm, dot, rbf, ikan_direct, ika, mikan.
+        splits: Numbers of random splits, from 0; own: the dataset's own split.
         seeds: Seeds of all random draws; each gives a run of its own.
     """
     for split in splits:

@@ -37,9 +37,9 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        dataset: Datasets: roll_call, roll_call_new_bills, sample; or any other.
-        models: Models that are counted.
-        seeds: Seeds in the names of results files; nothing is drawn, so that all hold the same.
+        dataset: Names of datasets: roll_call, roll_call_new_bills, sample; or any other Hub id, folder or file.
+        models: Names of the count-based baseline models to fit.
+        seeds: Numbers that name the results files as seeds; nothing is random, so that all runs are equal.
     """
     configuration = experiment.data.values()["configuration"]
     rows = [

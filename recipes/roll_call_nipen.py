@@ -83,7 +83,7 @@ class RollCallModel(VoteModel):
     """What is trained.
 
     Args:
-        weights: Weights of the objective of NIPEN: ours, or the authors'.
+        weights: Weights of NIPEN's loss terms: ours, or the authors'.
     """
 
     weights: Literal["ours", "authors"] = "ours"
@@ -110,12 +110,12 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        dataset: Datasets: roll_call, roll_call_new_bills, sample; or any other.
-        models: Models of NIPEN and beside it.
+        dataset: Names of datasets: roll_call, roll_call_new_bills, sample; or any other Hub id, folder or file.
+        models: Names of models: NIPEN's variants, or the baselines of vote_baseline.
         seeds: Seeds of all random draws; each gives a run of its own.
-        epochs: Passes over the training data, at most; null: those chosen for the model.
-        learning_rate: Peak learning rate; null: the one chosen for the model.
-        fields: Fields of the model's configuration, as name=number.
+        epochs: Maximum number of passes over the training data; null: the number chosen for the model.
+        learning_rate: Peak learning rate of the optimizer; null: the one chosen for the model.
+        fields: Fields of the model's configuration to change, as name=number.
     """
     changes: dict[str, Any] = {"epochs": epochs, "learning_rate": learning_rate}
     changes = {name: value for name, value in changes.items() if value is not None} | _numbers(fields)

@@ -47,9 +47,9 @@ def main(
     """Train and score every cell on every fold of every dataset with every seed, and print a table.
 
     Args:
-        experiment: What all have in common; its hidden_size is that of the lstm.
-        datasets: Hub ids, folders, files, or: sample.
-        cells: Cells, as `ctxzoo info beta_lstm` names its variants.
+        experiment: Experiment with the settings that all trainings share; its hidden_size is that of the plain LSTM.
+        datasets: Datasets to train on: Hub ids, folders or files, or sample.
+        cells: Names of LSTM cells, variants that `ctxzoo info beta_lstm` lists.
         seeds: Seeds of all random draws, including the folds; each gives runs of its own.
     """
     rows = [
@@ -71,10 +71,10 @@ def matched_size(cell: str, reference: int, *, input_size: int, num_layers: int)
     """Return the units of a cell by which its layers have about as many weights as an lstm of `reference` units.
 
     Args:
-        cell: One of `KNOWN`.
-        reference: Units of a layer of the lstm.
-        input_size: Numbers of a word as the first layer reads it.
-        num_layers: Number of layers of both.
+        cell: Name of an LSTM cell, a key of `KNOWN`.
+        reference: Units in each layer of the plain LSTM, whose number of weights is matched.
+        input_size: Dimension of the first layer's input, the word embeddings.
+        num_layers: Number of layers of both models.
 
     Returns:
         The units of the nearest number of weights; of two that are as near the fewer.

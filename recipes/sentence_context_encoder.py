@@ -55,9 +55,10 @@ def main(
     """Train and score every attention on every fold of every dataset with every seed, and print a table.
 
     Args:
-        experiment: What all have in common; its inner_size is that of dot.
-        datasets: Hub ids, folders, files, or: sample.
-        attentions: Attentions.
+        experiment: Experiment with the settings that all trainings share; its inner_size is that of dot-product
+            attention.
+        datasets: Datasets to train on: Hub ids, folders or files, or sample.
+        attentions: Names of the attentions to compare.
         seeds: Seeds of all random draws, including the folds; each gives runs of its own.
     """
     rows = [
@@ -90,9 +91,9 @@ def matched_inner_size(attention: str, reference: int, fields: Mapping[str, Any]
     """Return the width by which blocks have about as many weights as those of dot with a width of `reference`.
 
     Args:
-        attention: One of `KNOWN`.
-        reference: `inner_size` of the model with dot-product attention, whose number of weights is matched.
-        fields: Fields of both configs.
+        attention: Name of an attention, a key of `KNOWN`.
+        reference: Inner size of the model with dot-product attention, whose number of weights is matched.
+        fields: Fields that the configurations of both models share, by name.
 
     Returns:
         The width of the nearest number of weights, at least 1.

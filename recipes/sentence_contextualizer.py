@@ -42,9 +42,10 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        datasets: Hub ids, folders, files, or: sample.
+        datasets: Datasets to train on: Hub ids, folders or files, or sample.
         seeds: Seeds of all random draws, including the folds; each gives runs of its own.
-        plain_mean: Whether W stays 0, so that every context is the mean of the words: what attention adds.
+        plain_mean: Whether the attention weights W stay 0, so that each context is the plain mean of the words: an
+            ablation of attention.
     """
     changes: dict[str, Any] = {"zeroed": (W,)} if plain_mean else {}
     if experiment.model.config().get("freeze_embeddings"):

@@ -48,9 +48,9 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        datasets: Hub ids, folders, files, or: sample.
-        models: Models that are fitted.
-        seeds: Seeds of the folds and of what is held out.
+        datasets: Datasets to train on: Hub ids, folders or files, or sample.
+        models: Names of the linear models to fit.
+        seeds: Seeds of the cross-validation folds and of held-out rows.
     """
     rows = [
         (f"{Path(name).name}, {model}", LinearRun.of(experiment.changed(dataset=name), model))

@@ -40,8 +40,8 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        datasets: Hub ids, folders, files, or: sample.
-        models: Models, named settings of docs/models/text_baseline.md.
+        datasets: Datasets to train on: Hub ids, folders or files, or sample.
+        models: Names of models, settings described in docs/models/text_baseline.md.
         seeds: Seeds of all random draws, including the folds; each gives runs of its own.
     """
     shared = experiment.model.config()

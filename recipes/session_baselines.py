@@ -40,8 +40,9 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        dataset: Datasets: citeulike, movielens_1m, lastfm, movielens_100k, sample; or any other.
-        models: Models, as `ctxzoo info session_baseline` names its variants.
+        dataset: Names of datasets: citeulike, movielens_1m, lastfm, movielens_100k, sample; or any other Hub id, folder
+            or file.
+        models: Names of models, variants that `ctxzoo info session_baseline` lists.
         seeds: Seeds of all random draws; each gives a run of its own.
     """
     rows = [

@@ -37,9 +37,10 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        dataset: Datasets: citeulike, movielens_1m, lastfm, movielens_100k, sample; or any other.
-        models: Models that are counted.
-        seeds: Seeds in the names of results files; nothing is drawn, so that all hold the same.
+        dataset: Names of datasets: citeulike, movielens_1m, lastfm, movielens_100k, sample; or any other Hub id, folder
+            or file.
+        models: Names of the count-based baseline models to fit.
+        seeds: Numbers that name the results files as seeds; nothing is random, so that all runs are equal.
     """
     rows = [
         (f"{name}, {model}", experiment.changed(dataset=SESSION_DATASETS.get(name, name), variant=model))

@@ -47,13 +47,13 @@ class Settings(Args):
     """What is made small.
 
     Args:
-        checkpoint: Checkpoint folder of the whole reader.
-        result: Its results file.
-        keep_words: Words of the small one.
-        score: Split that is scored beside validation; validation: test is left alone.
-        name: Name of the run; null: that of the whole reader and --keep_words.
+        checkpoint: Checkpoint folder of the full-size reader.
+        result: Path of the full-size reader's results file.
+        keep_words: Number of words that the small reader's vocabulary keeps.
+        score: Split to score beside validation; validation: the test split is not touched.
+        name: Name of the run; null: that of the full-size reader, followed by --keep_words.
         data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
-        output_dir: Folder of the checkpoint.
+        output_dir: Folder into which the small checkpoint is written.
         results_dir: Folder of results files, one JSON file for each run.
         progress: Whether progress bars are shown.
     """

@@ -33,7 +33,8 @@ def main(experiment: Experiment, seeds: Sequence[int] = (224,)) -> None:
     """Train and score a reader with every seed.
 
     Args:
-        experiment: What all have in common; files have the name of what differs from the paper where there is no name.
+        experiment: Experiment with the settings of the training; without a tag, files are named by what differs from
+            the paper.
         seeds: Seeds of all random draws; each gives a run of its own.
     """
     logging.getLogger("lightning.pytorch.utilities.rank_zero").setLevel(logging.WARNING)

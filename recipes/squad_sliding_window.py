@@ -31,8 +31,8 @@ def main(experiment: Experiment, seeds: Sequence[int] = (0,)) -> None:
     """Count and score the sliding window, and print its scores.
 
     Args:
-        experiment: Its data: a Hub id, folder, JSON file or sample.
-        seeds: Seeds in names of files; nothing is drawn.
+        experiment: Experiment that names the data: a Hub id, folder or JSON file, or sample.
+        seeds: Numbers that name the results files as seeds; the models draw nothing at random.
     """
     rows = [(f"{experiment.data.dataset}, {VARIANT}", experiment)]
     title = f"question answering: {experiment.score} exact match and F1 (%)"

@@ -50,9 +50,9 @@ def main(
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
-        architecture: Architectures of word embeddings, one training each.
-        window: Words on each side, one training each; default: 20, of a tiny training 2.
-        seeds: Seeds of all that is drawn, one training each.
+        architecture: Names of word embedding architectures, one training each.
+        window: Numbers of context words on each side, one training each; default: 20, or 2 for a tiny training.
+        seeds: Seeds of all random draws, one training each.
     """
     rare = SAMPLE_MIN_COUNT if experiment.data.dataset == "sample" else MIN_COUNT
     experiment = experiment.changed(min_count=experiment.values()["min_count"] or rare)

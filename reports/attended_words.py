@@ -18,9 +18,10 @@ class Occurrences:
     """Every known word of some texts.
 
     Attributes:
-        labels: (N,) the label of its text.
-        ids: (N,) the word.
-        weights: (N,) its attention, in the mean over heads, as a multiple of the even share in its text.
+        labels: (N,) label of the text in which each of N word occurrences stands.
+        ids: (N,) word id of each occurrence.
+        weights: (N,) attention that each occurrence gets, averaged over heads, relative to uniform attention in its
+            text (1).
     """
 
     labels: npt.NDArray[np.int64]
@@ -37,8 +38,9 @@ def read_occurrences(model: Any, batches: Iterable[Mapping[str, torch.Tensor]]) 
     """Read texts with a model that has `token_weights`.
 
     Args:
-        model: Gives (B, heads, n) weights that sum to 1 over the words of a text.
-        batches: `input_ids`, `attention_mask` (B, n) and `labels` (B,).
+        model: Model with a method `token_weights`, which returns (B, heads, n) attention weights that sum to 1 over the
+            words.
+        batches: Batches with `input_ids` and `attention_mask` (B, n) and `labels` (B,).
 
     Raises:
         ValueError: the model has no `token_weights`.
@@ -65,11 +67,11 @@ def top_words(
     """Return the words with the most attention in the texts of a label.
 
     Args:
-        occurrences: What `read_occurrences` gives.
-        words: Words by their ids.
-        label: Label of the texts.
-        count: Number of words to give.
-        at_least: Occurrences in these texts that a word needs.
+        occurrences: Word occurrences with their attention, from `read_occurrences`.
+        words: Vocabulary, a list indexed by word id.
+        label: Number of the label whose texts are considered.
+        count: Number of words to return.
+        at_least: Least number of occurrences of a word in texts of that label.
 
     Returns:
         Word, mean weight (a multiple of the even weight) and number of occurrences, the highest weight first.

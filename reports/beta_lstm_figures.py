@@ -42,14 +42,14 @@ class Settings(Args):
     """What is drawn.
 
     Args:
-        only: Figures that are drawn; none: all of them.
-        texts: Checkpoint that reads texts, for words.
-        sentence: Sentence for words.
-        music: Checkpoint that reads music, for roll and densities.
-        piece: File of music for these; its first piece is read.
-        layer: Layer for words and densities, from 0.
-        seed: Seed of the training of --music, whose start is drawn anew.
-        figures_dir: Folder of the figures.
+        only: Names of the figures to draw; none: all of them.
+        texts: Checkpoint of a model that reads texts, for the figure words.
+        sentence: Sentence to read, for the figure words.
+        music: Checkpoint of a model that reads music, for the figures roll and densities.
+        piece: Music file for the figures roll and densities, whose first piece is read; or sample.
+        layer: Number of the layer for the figures words and densities, from 0.
+        seed: Seed with which --music was trained, to rebuild its initial weights.
+        figures_dir: Folder into which the figures are written.
     """
 
     only: tuple[str, ...] = ()

@@ -55,12 +55,12 @@ class Settings(Args):
     """What is drawn.
 
     Args:
-        only: Figures that are drawn; none: all of them.
+        only: Names of the figures to draw; none: all of them.
         results: Folder of results files, for curves.
         reader: Checkpoint of a BiDAF, for attention.
         question: Question that it reads.
         context: Paragraph that it reads.
-        figures_dir: Folder of the figures.
+        figures_dir: Folder into which the figures are written.
     """
 
     only: tuple[str, ...] = ()

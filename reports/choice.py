@@ -14,8 +14,8 @@ def chosen_by(rows: Iterable[Sequence[RunResult]], key: str) -> str:
     it. Counts and what is fitted to all training rows have none: then it is `key` itself, which favours the row chosen.
 
     Args:
-        rows: Runs of each row.
-        key: Name of the score that is shown, as ``test/accuracy``.
+        rows: Results of the runs of each row.
+        key: Name of the test score that the table shows, such as ``test/accuracy``.
     """
     on_validation = f"validation/{key.partition('/')[2]}"
     return on_validation if all(on_validation in run.metrics for runs in rows for run in runs) else key

@@ -27,11 +27,11 @@ class Settings(Args):
     """What is drawn.
 
     Args:
-        only: Figures that are drawn; none: all of them.
-        checkpoint: Checkpoint that reads texts.
-        sentence: Sentence that it reads.
-        layer: Layer, from 0.
-        figures_dir: Folder of the figures.
+        only: Names of the figures to draw; none: all of them.
+        checkpoint: Checkpoint of a model that reads texts, a folder or Hub id.
+        sentence: Sentence that the model reads.
+        layer: Number of the layer to draw, from 0.
+        figures_dir: Folder into which the figures are written.
     """
 
     only: tuple[str, ...] = ()

@@ -45,15 +45,15 @@ class Settings(Args):
     """What is drawn.
 
     Args:
-        checkpoint: Checkpoint of recipes/citeulike_hcrnn.py, of HCRNN-2 or HCRNN-3.
-        only: Figures that are drawn; none: all of them.
-        dataset: Dataset that the model was trained on.
+        checkpoint: Checkpoint of HCRNN-2 or HCRNN-3, trained by recipes/citeulike_hcrnn.py.
+        only: Names of the figures to draw; none: all of them.
+        dataset: Dataset that the model was trained on, a Hub id, folder or file.
         data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
         first: Name of the first item of the session for next_items; empty: the model's first item.
         steps: Items of that session.
         top: Items that are drawn behind each.
-        half: Items before the change, and from it on.
-        figures_dir: Folder of the figures.
+        half: Number of items before the change of session, and as many after it.
+        figures_dir: Folder into which the figures are written.
     """
 
     checkpoint: str = ""

@@ -47,19 +47,19 @@ class Settings(Args):
     """What is drawn.
 
     Args:
-        only: Figures that are drawn; none: all of them.
-        dataset: Dataset of recipes/document_lama.py for weights.
-        checkpoint: Checkpoint for weights; empty: that of --dataset, LAMA, seed 0.
-        words: Words for weights.
-        table_dataset: Dataset for words.
-        table_checkpoint: Checkpoint for words; empty: that of --table_dataset.
-        top: Words of each class.
-        at_least: Occurrences that a word of the table needs in its class.
+        only: Names of the figures to draw; none: all of them.
+        dataset: Name of a dataset of recipes/document_lama.py, for the figure weights.
+        checkpoint: Checkpoint for the figure weights; empty: LAMA trained on --dataset with seed 0.
+        words: Words whose attention weights are drawn in the figure weights.
+        table_dataset: Name of a dataset, for the table words.
+        table_checkpoint: Checkpoint for the table words; empty: LAMA trained on --table_dataset with seed 0.
+        top: Number of words to list for each class.
+        at_least: Least number of occurrences in its class for a word to be listed.
         run_dataset: Dataset for heads.
         data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
-        runs_dir: Folder of the runs.
+        runs_dir: Folder of checkpoints of the trained runs.
         results_dir: Folder of results files for heads; of published runs: results.
-        figures_dir: Folder of the figures.
+        figures_dir: Folder into which the figures are written.
     """
 
     only: tuple[str, ...] = ()
@@ -198,9 +198,9 @@ def plot_lines(lines: Mapping[str, Mapping[int, float]], out: str | Path, *, axi
     """Draw a line for each name: values, on a logarithmic scale, against whole numbers.
 
     Args:
-        lines: Name -> number -> value.
+        lines: Points of each line, value by whole number on the x axis, by the line's name.
         out: The PNG file to write.
-        axis, title: What the numbers and the values are.
+        axis, title: Label of the x axis, and title, which says what the values are.
 
     Raises:
         ValueError: a line without points, or no line.
@@ -231,9 +231,9 @@ def plot_distributions(
     """Draw a panel for each row and in it a box for each group: quartiles, and whiskers from 5 to 95 %.
 
     Args:
-        rows: Name of the panel -> group -> values; a group may have none.
+        rows: Values of each group, by group name, by title of the panel; a group may be empty.
         out: The PNG file to write.
-        axis, title: What the groups and the values are.
+        axis, title: Label of the group axis, and title, which says what the values are.
 
     Raises:
         ValueError: no rows.

@@ -32,9 +32,9 @@ class Settings(Args):
     """What is drawn.
 
     Args:
-        only: Figures that are drawn; none: all of them.
-        results: Folder of results files.
-        figures_dir: Folder of the figures.
+        only: Names of the figures to draw; none: all of them.
+        results: Folder of results files to read.
+        figures_dir: Folder into which the figures are written.
     """
 
     only: tuple[str, ...] = ()

@@ -32,14 +32,14 @@ class Settings(Args):
     """What is drawn.
 
     Args:
-        checkpoint: Checkpoint of recipes/roll_call_nipen.py.
-        only: Figures that are drawn; none: all of them.
-        dataset: Dataset with NOMINATE's scores, for points.
+        checkpoint: Checkpoint of a model trained by recipes/roll_call_nipen.py.
+        only: Names of the figures to draw; none: all of them.
+        dataset: Dataset that contains NOMINATE's ideal points, for the figure points.
         data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
-        text: Text of a new bill, for votes.
-        bill: Name of a bill of the training, for votes; empty: the first.
-        min_votes: Votes that legislators need who count in |r|, for points.
-        figures_dir: Folder of the figures.
+        text: Text of a new bill, for the figure votes.
+        bill: Name of a training bill, for the figure votes; empty: the first.
+        min_votes: Least number of votes for a legislator to enter the correlation |r|, for the figure points.
+        figures_dir: Folder into which the figures are written.
     """
 
     checkpoint: str = ""

@@ -35,11 +35,11 @@ def draw_figures(
     """Draw figures, write the numbers of each into `<name>.csv`, and how each was made into figures.json.
 
     Args:
-        figures: Name -> a function that writes its pictures into a folder and returns the rows of the CSV file, the
-            first its headings.
-        settings: Settings of the recipe, for the functions.
-        only: Some of the names; none: all.
-        folder: Where to write.
+        figures: Functions by the figure's name, which write their pictures into a folder and return the rows of the CSV
+            file, headings first.
+        settings: Settings of the script, passed to the functions.
+        only: Names of the figures to draw; none: all.
+        folder: Folder into which figures are written.
     """
     commit = git_commit()
     folder.mkdir(parents=True, exist_ok=True)

@@ -38,9 +38,9 @@ def select(results: Iterable[RunResult], where: Where) -> Runs:
     """Return the runs with some values, without trials of a few batches.
 
     Args:
-        results: Runs of all recipes.
-        where: Values by field of a run, as ``variant``, or by an entry of one, as ``settings.window``. ``part`` and
-            ``name`` stand for a tag that is made of both, ``part-name``, or of the one that is not empty.
+        results: Results of the runs of all recipes.
+        where: Values that the runs must have, by field name, as ``variant``, or entry, as ``settings.window``; ``part``
+            and ``name`` together stand for the tag ``part-name``.
     """
     wanted = {name: value for name, value in where.items() if name not in ("part", "name")}
     if len(wanted) < len(where):
@@ -83,15 +83,15 @@ class Column:
     """A column: what it shows.
 
     Attributes:
-        heading: Heading of the column; where nothing below is told, its cells are those that rows give.
-        show: Writes the runs of a cell, one or more.
-        minus: Writes the difference of the runs of two rows; of a column that shows none, of a row and its base.
-        total: Writes what the runs of all cells of a row that are shown have in common.
-        where: What the runs of the column have beside those of the row.
-        base: What the runs have instead with which a column of differences compares those of the row.
-        absent: What a cell without runs shows, if not what the row says.
-        partly: What stands behind a cell with fewer runs than the row needs: text with ``{have}`` and ``{need}``.
-        fill: What stands in the commands of rows for the column, by name.
+        heading: Text in the head of the column; a column without functions shows the cells that rows give as text.
+        show: Function from the runs of a cell to its text; None: cells show no scores.
+        minus: Function from the runs of two rows to the text of their difference; None: the column shows none.
+        total: Function from the runs of all cells of a row to one text, such as the number of parameters.
+        where: Values that the runs of this column must have, in addition to those of the row.
+        base: Values of the runs to which a column of differences compares, in place of the row's own.
+        absent: Text of a cell without runs; empty: that of the row.
+        partly: Text after a cell with too few runs, with the placeholders ``{have}`` and ``{need}``; empty: none.
+        fill: Texts for the placeholders in the rows' commands, by placeholder name.
     """
 
     heading: str
@@ -118,20 +118,20 @@ class Row:
     """A row of runs.
 
     Attributes:
-        label: First cell, or the first cells.
-        source: What its runs have, the runs, or one of both for each column.
-        base: The runs with which columns of differences compare the row, or what these have instead; None: with none.
-        given: Cells that are text, by the heading of the column.
-        behind: Text behind cells, by the heading of the column.
-        only: Headings of the columns that the row has, if not all.
-        beside: What the runs have instead beside which the label tells changed settings.
-        optional: Whether the row is left out where it has no runs.
-        absent: What a cell without runs shows; a row without any where all columns are of the same runs shows no more.
-        need: Runs that a cell needs.
-        command: Command that runs what is missing, or several, a line each; or one for each column. In it
-            ``{missing}`` stands for the variants of all rows that have the command, and ``{NAME}`` for what columns
-            fill in; then those that fill in nothing ask for nothing.
-        variant: What ``{missing}`` has for this row, if not the variant.
+        label: Text of the first cell, or texts of the first cells.
+        source: Values that the row's runs must have, or the runs themselves, or a function of the column to either.
+        base: Runs to which columns of differences compare the row, or the values in which they differ from it; None: no
+            comparison.
+        given: Fixed texts of cells, by heading of the column.
+        behind: Texts appended to cells, by heading of the column.
+        only: Headings of the columns in which the row has cells; empty: all.
+        beside: Values of the reference runs, from which the row's label lists changed settings; None: none are listed.
+        optional: Whether a row without runs is left out of the table.
+        absent: Text of a cell without runs; default: not run.
+        need: Number of runs that a complete cell has.
+        command: Command lines that produce missing runs, or a function of the column to them; ``{missing}`` stands for
+            the missing variants, ``{NAME}`` for a column's `fill`.
+        variant: Text for ``{missing}`` in the command; empty: the variant of the row.
     """
 
     label: str | tuple[str, ...]
@@ -153,10 +153,10 @@ class Difference:
     """A row of the differences of one row to another in all columns that have a test.
 
     Attributes:
-        label: First cell.
-        ours: What its runs have, see `Row.source`.
-        base: What the runs have that are taken away.
-        optional: Whether the row is left out where nothing can be compared.
+        label: Text of the first cell.
+        ours: Values of the runs that are compared, as in `Row.source`.
+        base: Values of the runs to which they are compared, whose scores are subtracted.
+        optional: Whether the row is left out if nothing can be compared.
     """
 
     label: str
@@ -169,10 +169,10 @@ def rows_of_names(results: Iterable[RunResult], where: Where, labels: Mapping[st
     """Return rows of runs under a name, that is with other settings than the default ones, which the label tells.
 
     Args:
-        results: Runs of all recipes.
-        where: What the runs have, see `select`.
-        labels: Label of the row by variant.
-        part: What their tags begin with, before the name.
+        results: Results of the runs of all recipes.
+        where: Values that the runs must have, as in `select`.
+        labels: Label of the row, by variant.
+        part: Prefix of the runs' tags, before the name; empty: none.
     """
     return [
         Row(f"{label}, {name}", {"variant": variant, "name": name}, beside={"name": ""}, optional=True)
@@ -189,13 +189,13 @@ class Table:
     """A table of results, which is written by calling it.
 
     Attributes:
-        headings: Headings of the labels of rows.
-        columns: All other columns.
-        rows: Rows, or what makes them from all results.
-        where: What the runs of all rows have, unless a row says otherwise.
-        alike: Returns a run without what its repetitions need not have alike.
-        complete: Whether the runs of a cell are all that it needs; by default as many as the row needs.
-        further: Makes further lines of commands from all results, with remarks.
+        headings: Headings of the leading columns, which hold the rows' labels.
+        columns: Columns after the labels.
+        rows: Rows of the table, or a function from all results to them.
+        where: Values that the runs of all rows must have, unless a row overrides them.
+        alike: Function that removes from a run the settings in which repetitions may differ; None: none.
+        complete: Function that tells whether a cell's runs are complete; default: by the row's number of needed runs.
+        further: Function from all results to further command lines below the table.
     """
 
     headings: Sequence[str]
@@ -325,11 +325,11 @@ class Trials:
     """A table of the runs by which settings were chosen, a row for each: the best of each group first.
 
     Attributes:
-        headings: Headings of the labels of groups.
-        columns: What is shown of a run behind the settings that tell the runs apart.
-        groups: What the runs of a group have, by its labels.
-        by: Name of the score that is best where it is highest.
-        apart: Whether settings tell apart the runs of a group, or else those of all groups.
+        headings: Headings of the leading columns, which hold the groups' labels.
+        columns: Columns after the varied settings, which show the scores of each run.
+        groups: Values that the runs of each group must have, by the group's labels.
+        by: Name of the score by which the runs of a group are sorted, highest first.
+        apart: Whether the varied settings are found for each group by itself, instead of over all groups.
     """
 
     headings: Sequence[str]
@@ -358,10 +358,10 @@ def score(heading: str, key: str, decimals: int = 2, **more: Any) -> Column:
     """Return the column of a score, as mean ± sample standard deviation over the runs of a row.
 
     Args:
-        heading: Heading of the column.
-        key: Name of the score, as ``test/accuracy``.
-        decimals: Decimals of the score.
-        more: Further attributes of `Column`.
+        heading: Text in the head of the column.
+        key: Name of the score, such as ``test/accuracy``.
+        decimals: Number of decimal places.
+        more: Further attributes of `Column`, by name.
     """
     return Column(heading, lambda runs: mean_of(runs, key, decimals), **more)
 

@@ -38,7 +38,7 @@ def registry(kind: str) -> dict[str, Make]:
     """Return the tables of all modules of this folder by name.
 
     Args:
-        kind: Name of the dictionary of a module that has them.
+        kind: Name of the dictionary that modules define, such as "TABLES".
 
     Raises:
         ValueError: Two modules have a table of one name.

@@ -305,12 +305,12 @@ def sentence_table(
     """Return the table of the test accuracy of variants on sentences, beside other models on the same folds.
 
     Args:
-        recipe: Recipe of the variants.
-        option: Option of the recipe that names variants.
-        known: Variants in the order of the rows.
-        compared: Variants that the table needs, the first with which others are compared; others stand there where they
-            were run.
-        size: Setting by which variants have as many weights, and the heading of its column.
+        recipe: Name of the recipe that trains the variants.
+        option: Name of the recipe's option that selects variants.
+        known: Names of the variants in the order of the rows.
+        compared: Names of the variants that the table always shows; the first is the one with which others are
+            compared.
+        size: Name of the setting that gives variants equal numbers of weights, and heading of its column.
     """
     columns = [folds_score(heading, ACCURACY, where={"dataset": dataset}) for heading, dataset in DATASETS.items()]
     columns.append(Column(size[1], total=partial(_sizes, size[0])))

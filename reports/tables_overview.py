@@ -27,10 +27,10 @@ class Model:
     """What distinguishes the runs of a model on the data of a row from all others.
 
     Attributes:
-        label: Name of the model in the table.
-        recipe: Recipe of its runs.
-        variant: Variant of its runs.
-        tag: Tag of its runs.
+        label: Name of the model as the table shows it.
+        recipe: Name of the recipe that trained its runs.
+        variant: Name of the variant of its runs.
+        tag: Tag of its runs in results files; empty: none.
     """
 
     label: str
@@ -44,16 +44,16 @@ class System:
     """A row: a model, what it is for, its score, and what stands beside it.
 
     Attributes:
-        page: Page that has its score, as seen from the README.
-        purpose: Problem, data and score, as a phrase.
-        paper: Authors and year.
-        dataset: Name of the data.
-        key: Name of the score in results files.
-        ours: The model.
-        simple: Counts, linear and log-linear models, and others without a hidden layer.
-        networks: Other networks.
+        page: Path of the documentation page with its score, relative to the README.
+        purpose: Phrase that names the problem, the data and the score.
+        paper: Authors and year of the paper.
+        dataset: Name of the dataset.
+        key: Name of the score in results files, such as "test/accuracy".
+        ours: Model that the row is about.
+        simple: Simple baselines: counts, linear and log-linear models, and others without a hidden layer.
+        networks: Other neural networks to compare with.
         lower: Whether a lower score is better.
-        decimals: Decimals of the scores.
+        decimals: Number of decimal places of the scores.
     """
 
     page: str

@@ -229,11 +229,11 @@ class Use:
     """A model that is trained from the vectors of attention CBOW, and what it starts from otherwise.
 
     Attributes:
-        label: First cell.
-        otherwise: What the other runs start from.
-        where: What the other runs have.
-        key: Name of the score that is compared.
-        options: Options of the recipe, with the name of the runs that start from these vectors at the end.
+        label: Text of the first cell.
+        otherwise: Text on what the other runs are initialized with.
+        where: Values that those other runs must have.
+        key: Name of the score that is compared, such as "test/accuracy".
+        options: Options of the recipe that start from these vectors, ending with the name of those runs.
     """
 
     label: str

@@ -28,13 +28,13 @@ class Settings(Args):
     """What is drawn.
 
     Args:
-        checkpoint: Checkpoint with position='lste'.
-        only: Figures that are drawn; none: all of them.
-        dataset: Dataset: badges, movielens_100k, sample; or any other.
+        checkpoint: Checkpoint of a time encoder with position='lste'.
+        only: Names of the figures to draw; none: all of them.
+        dataset: Name of the dataset: badges, movielens_100k, sample; or any other Hub id, folder or file.
         data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
-        split: Split of the history.
-        events: Events of the history, its first.
-        figures_dir: Folder of the figures.
+        split: Name of the split from which the history is taken.
+        events: Number of events to read, from the beginning of the history.
+        figures_dir: Folder into which the figures are written.
     """
 
     checkpoint: str = ""

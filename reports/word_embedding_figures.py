@@ -44,12 +44,12 @@ class Settings(Args):
     """What is drawn.
 
     Args:
-        only: Figures that are drawn; none: all of them.
-        checkpoints: Folders or Hub ids of word embeddings, for words and positions.
-        sentence: Sentence for words.
-        centres: Words that are predicted, for words; none: every word.
-        results_dir: Folder of results files for windows; of published runs: results.
-        figures_dir: Folder of the figures.
+        only: Names of the figures to draw; none: all of them.
+        checkpoints: Word embedding models for the figures words and positions: checkpoint folders or Hub ids.
+        sentence: Sentence to read, for the figure words.
+        centres: Centre words to draw in the figure words; none: every word.
+        results_dir: Folder of results files for the figure windows; published ones are in results.
+        figures_dir: Folder into which the figures are written.
     """
 
     only: tuple[str, ...] = ()

@@ -50,10 +50,9 @@ class KeepFreedMemory(lightning.Callback):
     return every few steps costs as much as never keeping anything.
 
     Args:
-        every: Pages are handed back after so many steps,
-        growth: Bytes by which the process has grown: the process has grown by so many bytes since they were. A step
-            that needs that much multiplies large matrices, beside which new pages cost little. None: 4 GiB, or a
-            quarter of the memory of the machine or container where that is less.
+        every: Number of training steps after which unused memory pages are given back to the system.
+        growth: Growth of the process in bytes, since pages were last given back, after which they are given back at
+            once; None: 4 GiB, or a quarter of the available memory if less.
     """
 
     def __init__(self, every: int = 400, growth: int | None = None) -> None:

@@ -14,8 +14,8 @@ class Range:
     """Numbers from `low` to `high`.
 
     Attributes:
-        low, high: Ends; infinity: none.
-        low_is_in, high_is_in: Whether an end belongs to it.
+        low, high: Lower and upper bound; infinity: no bound.
+        low_is_in, high_is_in: Whether the lower and the upper bound are themselves allowed.
     """
 
     low: float

@@ -61,7 +61,7 @@ class ExponentialMovingAverage(WeightAveraging):
     before the first step, as in the course starter.
 
     Args:
-        decay: The final decay (0.999 in the paper).
+        decay: Decay of the average after the first updates, 0 or more and below 1, such as 0.999.
     """
 
     def __init__(self, decay: float = 0.999) -> None:
@@ -153,8 +153,9 @@ class ResumeCheckpoint(ModelCheckpoint):
 
     Args:
         path: Path of the file.
-        every: Steps.
-        seconds: Seconds between the ends of two epochs that are written, at least; 0: each is.
+        every: Number of training steps between two checkpoints.
+        seconds: Least number of seconds between two checkpoints written at the end of an epoch; 0: every epoch is
+            written.
     """
 
     def __init__(self, path: Path, every: int, seconds: float = 5.0) -> None:
@@ -194,7 +195,7 @@ class KeepCsvRows(lightning.Callback):
     Create it before the training starts: Lightning removes the file then.
 
     Args:
-        path: The log.
+        path: Path of the CSV log file, which is kept when a run resumes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -223,7 +224,7 @@ class SameSettings(lightning.Callback):
     It may become longer: `epochs` and `patience` are free.
 
     Args:
-        settings: What decides the result; must be plain enough for JSON.
+        settings: Settings that decide the result, as a dict that JSON can represent.
 
     Raises:
         ValueError: when a checkpoint of other settings is resumed from; the message names them.
@@ -275,8 +276,8 @@ class JudgeEpochs(lightning.Callback):
     """Ends a training that is not worth going on with, by the score of validation after each epoch but the last.
 
     Args:
-        score: Name of the score, as it is logged; where a training logs none of this name, it is never ended.
-        judge: Gives why the training is to end, from the number of epochs so far and the score; None: it goes on.
+        score: Logged name of the validation score; a training that does not log it is never stopped.
+        judge: Function from the number of epochs and the score to the reason why training stops; None: it continues.
 
     Raises:
         TrainingPruned: when it ends; the message is what `judge` gave.

@@ -66,11 +66,12 @@ class ClassificationTask(ZooTask):
     Scores: those of `ClassificationScores`, without smoothing.
 
     Args:
-        model_config, pretrained, model, optimizer_args: Start of the model, and keywords of the optimizer, of
-            `ZooTask`; `label_fields` gives the config the names of the labels.
-        label_names: Labels of a `pretrained` model. One without a classification head gets a new one; so does one whose
-            head is for other labels, or for these in another order, which a warning tells.
-        label_smoothing: Share of the training target that is spread evenly over all classes, in [0, 1).
+        model_config, pretrained, model, optimizer_args: Start of the model (config dict, checkpoint to load, or a ready
+            model), and keyword arguments of the optimizer, as in `ZooTask`; label names come from `label_fields`.
+        label_names: Names of the labels for a `pretrained` model; a head for other labels, or for these in another
+            order, is replaced with a warning.
+        label_smoothing: Label smoothing: fraction of the target probability spread evenly over all classes, 0 or more
+            and below 1.
 
     Raises:
         ValueError: see `ZooTask`; label_smoothing out of range; label_names without pretrained; when it runs, labels of

@@ -31,12 +31,13 @@ class OptimizerArgs(Args):
     weight decay to the gradient.
 
     Attributes:
-        optimizer: Name: adadelta, adam, adamw or sgd.
+        optimizer: Name of the optimizer: adadelta, adam, adamw or sgd.
         learning_rate: Peak learning rate of the optimizer, above 0.
         weight_decay: Weight decay of the optimizer, 0 or more.
-        momentum: Momentum of SGD; None: 0.9, and of the others there is none.
-        warmup_steps: Steps over which the rate rises linearly.
-        decay_steps: Steps after which the rate, falling linearly behind the warm-up, is zero; None: it stays.
+        momentum: Momentum of SGD; None: 0.9. Other optimizers take none.
+        warmup_steps: Number of steps over which the learning rate rises linearly from 0.
+        decay_steps: Number of steps after which the linearly falling learning rate is 0; None: it stays constant after
+            the warm-up.
         halve_after: Consecutive epochs without a better validation score after which the learning rate is halved; 0:
             never.
 
@@ -97,12 +98,12 @@ def build_optimizer(
     """Return what Lightning's `configure_optimizers` returns.
 
     Args:
-        args: Optimizer and schedule.
-        parameters: What is trained, of which those without gradient are left out; a dict is a group of torch's, with
-            its own `lr`.
-        monitor: Score that `halve_after` follows.
+        args: Settings of the optimizer and of its learning rate schedule.
+        parameters: Parameters to train (those that need no gradient are skipped), or parameter groups as dicts with
+            their own `lr`.
+        monitor: Name of the logged validation score that `halve_after` watches.
         lower_is_better: Whether a lower score is better.
-        fused: Whether the optimizer passes over each tensor once instead of a dozen times.
+        fused: Whether torch's fused implementation is used, which updates each tensor in a single pass.
     """
     trainable: Any = [one for one in parameters if isinstance(one, dict) or one.requires_grad]
     rate: dict[str, Any] = {"lr": args.learning_rate, "weight_decay": args.weight_decay}
@@ -132,10 +133,10 @@ class DivideOnRise(ReduceLROnPlateau):
     A subclass of torch's plateau schedule, so that Lightning gives it the score at the end of each epoch.
 
     Args:
-        optimizer: Optimizer whose rates are divided.
-        divisor: Divisor of the rates, more than 1.
-        after: Epochs at the beginning that never divide it.
-        window: Epochs to compare with, 1 or more.
+        optimizer: Optimizer whose learning rates are divided.
+        divisor: Number by which the learning rates are divided, more than 1.
+        after: Number of first epochs in which nothing is divided.
+        window: Number of preceding epochs that must all have been better, 1 or more.
         lower_is_better: Whether a lower score is better.
 
     Raises:

@@ -56,8 +56,8 @@ def check_batches(data: Any, splits: Sequence[str], processes: int) -> None:
     """Refuse data with too little for some of the processes, before anything is trained.
 
     Args:
-        data: A DataModule of the zoo after `setup`.
-        splits: Names of the splits that are scored.
+        data: DataModule after its `setup`.
+        splits: Names of the splits to be scored.
         processes: Number of processes that train together.
 
     Raises:

@@ -30,11 +30,11 @@ class RemainingTime:
     """Says how long work of many parts takes, by the time that the parts so far took.
 
     Args:
-        what: The work, with which each line begins.
-        unit: Its parts, in the plural.
-        say: What gets each line.
-        aside: What the first line ends with.
-        before: Parts that were done when the clock began.
+        what: Name of the work, with which each printed line begins.
+        unit: Name of the parts of the work, in the plural, such as "epochs".
+        say: Function that outputs a line; default: print.
+        aside: Text appended to the first line.
+        before: Number of parts that were already done when the clock started, as in a resumed run.
     """
 
     def __init__(
@@ -48,8 +48,8 @@ class RemainingTime:
         """Print a line where one is due: the first after some parts, the others some seconds apart.
 
         Args:
-            done: Parts so far.
-            total: Parts in all.
+            done: Number of parts done so far.
+            total: Total number of parts.
         """
         now = time.monotonic()
         if (

@@ -34,8 +34,8 @@ def lock_run(lock: Path, option: str) -> Iterator[None]:
     together the first holds it; the others pass.
 
     Args:
-        lock: The file of the lock, in a folder that is there; beside it a file names who has it.
-        option: Option of the command line that leads a second run elsewhere.
+        lock: Path of the lock file, in an existing folder; a file beside it names the process that holds the lock.
+        option: Option of the command line, such as "--output_dir", that error messages suggest for a second run.
 
     Raises:
         RunLockedError: another run has it.
@@ -79,7 +79,7 @@ def telling_of_full_disk(folder: Path) -> Iterator[None]:
     """Turn any error that comes from a full disk (or quota, or limit of a file's size) into a `FullDiskError`.
 
     Args:
-        folder: Folder of the run, for the message.
+        folder: Folder of the run, named in the error message.
 
     Raises:
         FullDiskError: what was written before is whole, since a file gets its name when all of it is on disk.

@@ -90,10 +90,11 @@ def score_splits(
     """Score a task's model over splits of data that is already there, on one device, every row once.
 
     Args:
-        task: Holds the model.
-        data: A DataModule of the task after `setup`.
+        task: LightningModule whose model is scored.
+        data: DataModule of the problem, after its `setup`.
         splits: Names of the splits to score, such as "validation" and "test".
-        precision, accelerator: Lightning's.
+        precision, accelerator: Precision and kind of device, as Lightning's Trainer takes them, such as "32-true" and
+            "cpu".
         progress: Whether a progress bar is shown.
 
     Returns:

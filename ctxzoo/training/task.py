@@ -31,7 +31,7 @@ class AutoHead:
     """Finds the head of an architecture by the problem that it names.
 
     Args:
-        task: The head's `zoo_task`.
+        task: Name of the problem, the `zoo_task` of the head's class, such as "text-classification".
     """
 
     def __init__(self, task: str) -> None:
@@ -87,12 +87,12 @@ class ZooTask(lightning.LightningModule, ABC):
     examples and predictions are told apart.
 
     Args:
-        model_config: A config as a plain dict with its `model_type`.
-        pretrained: A checkpoint folder or Hub id instead.
-        model: A model that is there already instead, such as one of a class of your own (docs/change_a_model.md). It is
-            no hyperparameter: `load_from_checkpoint` takes it again.
-        optimizer_args: `optimizer`, `learning_rate`, `weight_decay`, `momentum`, `warmup_steps`, `decay_steps` and
-            `halve_after`, whose score is `monitor`: see `OptimizerArgs`; default: `default_optimizer`. All of them are
+        model_config: Model configuration as a plain dict, including its `model_type`; None: `pretrained` is loaded.
+        pretrained: Checkpoint folder or Hub id to load the model from, instead of a new one from `model_config`.
+        model: Model object to train in place of a new or loaded one, such as of your own class
+            (docs/change_a_model.md); it is not saved as a hyperparameter, so pass it to `load_from_checkpoint` again.
+        optimizer_args: Fields of `OptimizerArgs` by name: `optimizer`, `learning_rate`, `weight_decay`, `momentum`,
+            `warmup_steps`, `decay_steps`, `halve_after`; default: those of `default_optimizer`. All are
             hyperparameters.
 
     Raises:

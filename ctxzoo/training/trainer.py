@@ -41,20 +41,22 @@ class TrainerSettings:
     """How to train, whatever the task.
 
     Attributes:
-        epochs: Passes over the training data.
-        max_steps: Stop earlier, after this many steps; -1 for never.
-        max_minutes: Stop earlier, at the end of the epoch in which so much training time is over; None: never.
-        precision: Lightning's name: 32-true, bf16-mixed, 16-mixed; auto for what the device does well.
-        gradient_clip: Largest norm of the gradient.
-        ema_decay: Decay of the moving average of weights; 0 trains without one.
-        patience: Epochs without a better score before stopping; 0 never stops early.
-        checkpoint_every: Steps between checkpoints to resume from.
+        epochs: Maximum number of passes over the training data.
+        max_steps: Maximum number of training steps; -1: no limit.
+        max_minutes: Minutes of training after which it stops at the end of the running epoch; None: no limit.
+        precision: Precision as Lightning names it: 32-true, bf16-mixed or 16-mixed; auto: what suits the device.
+        gradient_clip: Largest norm of the gradient, above which it is scaled down; 0: no clipping.
+        ema_decay: Decay of the exponential moving average of the weights; 0: no average.
+        patience: Consecutive epochs without a better validation score after which training stops early; 0: never.
+        checkpoint_every: Number of training steps between checkpoints from which an interrupted run can resume.
         seed: Seed of the random initial weights, batch order and dropout.
-        accelerator, devices, num_nodes, strategy: Lightning's; a number of devices may come as text.
-        tensorboard, wandb: Further loggers beside CSV.
+        accelerator, devices, num_nodes, strategy: Kind and number of devices, number of machines, and distributed
+            strategy, as Lightning's Trainer takes them.
+        tensorboard, wandb: Whether logs are also written for TensorBoard and for Weights & Biases, beside CSV.
         progress: Whether a progress bar is shown.
-        tell_time: Print how long the training will take, and now and then where it is.
-        limit_train_batches, limit_eval_batches: Use only so many batches of each pass (None: all).
+        tell_time: Whether the expected duration of the training, and its progress now and then, are printed.
+        limit_train_batches, limit_eval_batches: Largest number of batches of an epoch in training and in evaluation;
+            None: all.
     """
 
     epochs: int = 30
@@ -102,11 +104,12 @@ def build_trainer(
     Without `monitor` the last epoch is taken for the best. Logs go to `folder`/logs.
 
     Args:
-        settings: How to train.
-        folder: Folder of the run.
-        monitor: The score by which epochs are compared.
-        lower_is_better: Whether a lower score is better; see `ZooTask.is_lower_better`.
-        resumed_with: What must be the same when the run is resumed; see `SameSettings`.
+        settings: Settings of the training: epochs, precision, device, logging.
+        folder: Folder of the run, into which checkpoints and logs are written.
+        monitor: Logged name of the score that selects the best epoch, such as "validation/f1"; None: the last epoch is
+            taken.
+        lower_is_better: Whether a lower score is better, as of a loss.
+        resumed_with: Settings that must be equal when the run is resumed, by name, as in `SameSettings`.
 
     Raises:
         ValueError: patience without a score to wait for.

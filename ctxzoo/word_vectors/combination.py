@@ -14,9 +14,9 @@ def fill_word_vectors(base: WordVectors, other: WordVectors, name: str) -> WordV
     squares, for the words that both have.
 
     Args:
-        base: Vectors that stay as they are, (words, d).
-        other: Vectors that fill their gaps, of any width.
-        name: Name of the result.
+        base: (words, d) word vectors that stay unchanged.
+        other: Word vectors of any dimension, which are mapped linearly to fill in words that `base` lacks.
+        name: Name of the resulting vectors.
 
     Returns:
         (words of either, d): those of `base` in their order, then the others in theirs.
@@ -41,8 +41,8 @@ def concatenate_word_vectors(base: WordVectors, other: WordVectors, name: str) -
     """Return the vectors of both side by side; where a word has one of them alone, the other half is 0.
 
     Args:
-        base, other: Vectors, (words, d) and (words, e).
-        name: Name of the result.
+        base, other: (words, d) and (words, e) word vectors to concatenate word by word.
+        name: Name of the resulting vectors.
 
     Returns:
         (words of either, d + e): those of `base` in their order, then the others in theirs.

@@ -25,12 +25,12 @@ def load_word_vectors(
     """Load word vectors.
 
     Args:
-        source: A file of GloVe text, word2vec text or binary, each also within .gz or .zip, or safetensors; a
-            checkpoint folder or Hub id of the architecture WordEmbedding; or gensim's `KeyedVectors`, from memory.
-        keep: Keep the rows of these words and of their other spellings; of a large file that takes less memory.
-        limit: Keep the first rows, as many as this; with `keep`, rows that meet either.
-        fold_digits: Whether the words were trained with every digit as 0, and are looked up so; default: as the
-            tokenizer of a checkpoint does, else not.
+        source: Word vectors: a file of GloVe or word2vec text, word2vec binary (also .gz or .zip) or safetensors; a
+            checkpoint folder or Hub id of WordEmbedding; or gensim's `KeyedVectors` object.
+        keep: Words whose rows, also of their other spellings, are loaded, which saves memory; None: all.
+        limit: Number of first rows that are loaded, in addition to those of `keep`; None: no limit.
+        fold_digits: Whether the vectors were trained with every digit replaced by 0, so that look-ups do the same;
+            default: as a checkpoint's tokenizer does, else no.
 
     Returns:
         Words and float32 vectors: `words`, `vectors` (words, dim), `vector(word)`, `lookup(word)`, `most_similar`.

@@ -14,9 +14,9 @@ def vectors_of(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer, na
     """Return W, (words, dim) the vectors of all words of a model, special tokens left out.
 
     Args:
-        model: The base model or a head.
+        model: Word embedding model, with or without a head.
         tokenizer: Tokenizer that belongs to the model.
-        name: What the vectors are called; default: architecture and width, such as "attention_cbow.50d".
+        name: Name of the vectors; default: architecture and dimension, such as "attention_cbow.50d".
 
     Raises:
         ValueError: the tokenizer has another number of ids, or of special tokens, than the model.
@@ -53,8 +53,8 @@ def model_from_vectors(
 
     Args:
         window: Half width b of the window.
-        lower_case, fold_digits, cutter: How texts are cut into words, `cutter` being the pre-tokenizer; see
-            `build_word_tokenizer`.
+        lower_case, fold_digits, cutter: Lower-casing, replacement of digits by 0, and pre-tokenizer with which texts
+            are cut into words, as in `build_word_tokenizer`.
 
     Raises:
         ValueError: a word that no text can give with these settings; the message names it.

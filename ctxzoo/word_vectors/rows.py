@@ -68,9 +68,9 @@ class RowStore:
     """Gathers words and vectors of kept rows.
 
     Args:
-        name: The file, as named in errors.
-        unit: What positions count: "line" or "row".
-        dim: The width of a vector.
+        name: Name of the file, for error messages.
+        unit: Unit of positions in error messages: "line" or "row".
+        dim: Dimension of a vector.
     """
 
     def __init__(self, name: str, unit: str, dim: int) -> None:

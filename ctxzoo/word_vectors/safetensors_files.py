@@ -77,8 +77,8 @@ def load_matrix(path: Path, choose: Callable[[Sequence[str]], str | None], expec
 
     Args:
         path: Path of the file.
-        choose: Function from the sorted names to one of them, or None if the right one is not there.
-        expected: What the error says then.
+        choose: Function that picks one of the sorted tensor names; it returns None if the wanted one is missing.
+        expected: Description of the wanted tensor, for the error message.
 
     Raises:
         ValueError: the file is damaged, there is no such tensor, or it is not a matrix of floats.
@@ -109,9 +109,9 @@ class VectorCheckpoint:
     """A checkpoint folder of word vectors.
 
     Attributes:
-        folder: Where its files are.
-        name: Name of the vectors.
-        config: What config.json holds.
+        folder: Folder of the checkpoint.
+        name: Name of the word vectors.
+        config: Content of the checkpoint's config.json.
     """
 
     folder: Path

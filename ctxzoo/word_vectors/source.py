@@ -96,9 +96,9 @@ class OpenVectorFile:
     """An open, unpacked file.
 
     Attributes:
-        stream: The unpacked bytes.
-        name: The file as named in errors; a member of an archive is added after an exclamation mark.
-        report: Moves the progress bar to the present position.
+        stream: Binary stream of the unpacked file.
+        name: Name of the file for error messages; the member of an archive follows an exclamation mark.
+        report: Function that advances the progress bar to the current position.
     """
 
     stream: BinaryIO

@@ -27,10 +27,11 @@ class StartVectors:
     """Which vectors the table starts from.
 
     Attributes:
-        word_vectors: File, checkpoint folder or Hub id of pretrained vectors.
-        vectors_std: Standard deviation to which they are scaled, see `word_vector_table`; 0: as they are.
-        word2vec_dim: Width of vectors that are trained by word2vec on the texts of `train` alone; 0: none.
-        word2vec_epochs: Number of epochs of this training.
+        word_vectors: Pretrained word vectors that initialize the embeddings: a file, checkpoint folder or Hub id; None:
+            none.
+        vectors_std: Standard deviation to which the vectors are scaled; 0: unscaled; as in `word_vector_table`.
+        word2vec_dim: Dimension of word2vec vectors trained on the training split's texts; 0: none.
+        word2vec_epochs: Number of word2vec's passes over the texts.
 
     Raises:
         ValueError: a value out of range, or both kinds.
@@ -71,10 +72,10 @@ class StartVectors:
         """Return the table (num_ids, dim), or None without vectors; see `word_vector_table` and `word2vec_table`.
 
         Args:
-            tokenizer: Tokenizer whose ids are the rows.
-            vectors: What `read` returned.
-            texts: Texts of the training rows, which word2vec reads.
-            seed: Seed of word2vec, and of rows without a vector.
+            tokenizer: Tokenizer whose ids number the rows of the table.
+            vectors: Word vectors that `read` returned; None: none.
+            texts: Texts of the training split, on which word2vec is trained.
+            seed: Seed of word2vec, and of random rows for words without a vector.
         """
         if self.word2vec_dim:
             return word2vec_table(list(texts), tokenizer, dim=self.word2vec_dim, epochs=self.word2vec_epochs, seed=seed)
@@ -91,12 +92,12 @@ def word2vec_table(
     that are not in the texts, buckets of n-grams) are those of `table_of_known`.
 
     Args:
-        texts: Texts that may be learned from.
-        tokenizer: Its words.
-        dim: Width of a vector, 1 or more.
-        epochs: Passes over the texts, 1 or more.
-        seed: Seed of the training and of the rows without a vector.
-        cache: Folder for trained vectors; default `default_cache_folder()`.
+        texts: Training texts for word2vec.
+        tokenizer: Tokenizer whose words get vectors.
+        dim: Dimension of a vector, 1 or more.
+        epochs: Number of passes over the texts, 1 or more.
+        seed: Seed of the training, and of random vectors for words that get none.
+        cache: Folder in which trained vectors are cached; default: that of `default_cache_folder()`.
 
     Raises:
         ImportError: gensim is missing.

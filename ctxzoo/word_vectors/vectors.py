@@ -30,12 +30,13 @@ class WordVectors:
     """Words and their vectors, in the order of the file.
 
     Attributes:
-        words: Each word once.
-        vectors: (words, dim), float32, finite.
-        name: The file name without the endings for packing, format and precision.
-        fingerprint: SHA-256 (hexadecimal) of the whole files as they are on disk, whichever rows were kept of them; of
-            vectors from no file, of words and numbers.
-        fold_digits: Every digit of the words is 0 (2015 is 0000), and so it is in a word that is looked up.
+        words: Vocabulary, each word once, in the order of the rows.
+        vectors: (words, dim) float32 tensor of finite vectors.
+        name: Name of the file, without the suffixes for compression, format and precision.
+        fingerprint: SHA-256 hash (hexadecimal) of the whole files on disk, whichever rows were kept; for vectors
+            without a file, of words and numbers.
+        fold_digits: Whether every digit of the words is 0 (2015 is 0000), so that digits of a looked-up word are
+            replaced too.
     """
 
     words: list[str]
@@ -151,15 +152,15 @@ def read_word_vectors(
     Vectors that `ctxzoo data get` has built are read by their name, such as "ctxzoo-data/glove.6B.100d", or folder.
 
     Args:
-        path: The file, the checkpoint folder, the name of built vectors, or a Hub id `user/name`, which is looked up
-            only where there is no file.
-        keep: Keep the rows of these words and of their lower-case, capitalised and upper-case spellings, and with
-            `fold_digits` of all these with digits folded.
-        limit: Keep the first rows of the file, as many as this. With `keep` too, rows that meet either are kept;
-            with neither, all are. Rows that are not kept are checked only as far as finding the next row needs.
-        fold_digits: Whether the words were trained with every digit as 0, and are looked up so; default: as the
-            tokenizer of a checkpoint does, not at all for other files.
-        progress: Draw a progress bar on stderr, if that is a terminal.
+        path: Path of a file or checkpoint folder, name of built vectors, or, where there is no such file, a Hub id
+            `user/name`.
+        keep: Words whose rows are kept, also under their lower-case, capitalised and upper-case spellings (and these
+            with digits folded, if `fold_digits`); None: all rows.
+        limit: Number of first rows of the file to keep, in addition to those of `keep`; None: no limit. Rows that are
+            not kept are barely checked.
+        fold_digits: Whether the vectors were trained with every digit replaced by 0, so that look-ups do the same;
+            default: as a checkpoint's tokenizer does, else no.
+        progress: Whether a progress bar is drawn on stderr, if that is a terminal.
 
     Raises:
         FileNotFoundError: the file, or the list of words beside it, is missing; the Hub does not have it either.

@@ -55,10 +55,9 @@ def word_vector_table(tokenizer: WordTokenizer, vectors: WordVectors, seed: int,
     Rows of words without a vector, whose number is noted, and of the buckets of n-grams are those of `table_of_known`.
 
     Args:
-        tokenizer, vectors: Tokenizer whose words get rows, and the vectors that they have.
-        seed: Seed of the rows that are drawn.
-        std: Standard deviation of all numbers of the words that have a vector, which are multiplied by one factor for
-            it; 0: vectors as they are.
+        tokenizer, vectors: Tokenizer whose words number the rows, and word vectors that fill them.
+        seed: Seed of the random rows for words without a vector.
+        std: Standard deviation to which all entries of the given vectors are scaled by one common factor; 0: unscaled.
 
     Raises:
         ValueError: no word has a vector; `std` is negative.

@@ -61,11 +61,11 @@ class HogwildTrainer:
         model: Word embedding model, whose weights are the start and, after `fit`, the result; row `num_special_tokens`
             + r of its tables is word r of the corpus.
         corpus: Text to train on, as word ids with counts.
-        training: How.
-        threads: 1 or more.
-        checkpoint: A file for resuming; None: none is written.
-        checkpoint_seconds: Time between two writings.
-        report: Called with the progress about twice a second and after each pass.
+        training: Training settings: epochs, negative samples, learning rates and schedule.
+        threads: Number of threads that train the shared weights without locks, 1 or more.
+        checkpoint: Path of the file from which an interrupted training can resume; None: none is written.
+        checkpoint_seconds: Seconds between two checkpoints.
+        report: Function called with the progress about twice a second and after each pass.
 
     Raises:
         ValueError: no thread; a model of another vocabulary size; a vocabulary of one word where noise is drawn.
@@ -121,7 +121,7 @@ class HogwildTrainer:
         """Train to the end, and write the weights into the model.
 
         Args:
-            resume: Go on from the checkpoint if there is one.
+            resume: Whether an interrupted training continues from its checkpoint, if there is one.
 
         Raises:
             TrainingInterrupted: Ctrl-C; the checkpoint is written.

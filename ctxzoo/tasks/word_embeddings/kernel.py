@@ -48,12 +48,14 @@ class Weights(NamedTuple):
     """The weights that are trained; D is the width of a vector rounded up, its further columns stay 0.
 
     Attributes:
-        input: (V, D), W.
-        output: (V, D), O; (2b V, D) for the structured skip-gram; (V, 2b D) for CWindow.
-        word_logits: (V, 2b + 1), K, or empty.
-        word_factors, position_factors: (V, r) and (r, 2b + 1), whose product is K, or empty.
-        position_logits: (2b + 1,), s.
-        position_vectors: (2b + 1, D), or empty.
+        input: (V, D) input vectors W: words, dimensions.
+        output: Output vectors O: (V, D) words, dimensions; (2b V, D) for the structured skip-gram and (V, 2b D) for
+            CWindow, with 2b positions.
+        word_logits: (V, 2b + 1) attention logits K of each word at each position of the window; empty: not trained.
+        word_factors, position_factors: (V, r) and (r, 2b + 1) factors whose product is the logits K, of words and of
+            positions; empty: no factors.
+        position_logits: (2b + 1,) attention logits s of each position of the window.
+        position_vectors: (2b + 1, D) vectors of each position of the window; empty: none.
 
     The column in the middle belongs to the centre, which is no context of its own: s has `NO_POSITION` there, and the
     rest is of no effect and stays as it is.
@@ -72,10 +74,11 @@ class Text(NamedTuple):
     """The text that is read: ids and pointers of a `Corpus`, and the probabilities of draws.
 
     Attributes:
-        ids: (all words,).
-        pointers: (sentences + 1,).
-        keep: (V,) probability that an occurrence is kept, in units of 2^-32.
-        noise_limits, noise_others: (V,), see `alias_table`.
+        ids: (tokens,) word ids of the whole text.
+        pointers: (sentences + 1,) index into `ids` at which each sentence begins.
+        keep: (V,) probability that subsampling keeps an occurrence of each word, in units of 2^-32.
+        noise_limits, noise_others: (V,) limits and alternative words of Walker's alias table for drawing noise words,
+            from `alias_table`.
     """
 
     ids: npt.NDArray[np.int32]
@@ -91,13 +94,13 @@ class Workspace(NamedTuple):
     B, s and d are in every step: threads that changed the shared ones would wait for each other's lines of the cache.
 
     Attributes:
-        sentence: The word at each position.
-        slots: The row of the block that is the word's at that position, the same wherever the word stands.
-        words: The word of each row of the block.
-        slot_of: (V,), for each word where `words` may hold it; what is left from other sentences is not there.
-        rows: Rows of W.
-        logits: Rows of K, or of A where K is a product.
-        position_factors: (2b + 1, r), B transposed.
+        sentence: Word id at each position of the sentence.
+        slots: Row of the working block that holds the word at each position; equal words share a row.
+        words: Word id of each row of the working block.
+        slot_of: (V,) candidate row of each word in the working block, valid only if `words` holds the word there.
+        rows: Working copy of the words' rows of the input vectors W.
+        logits: Working copy of the words' rows of the attention logits K, or of their factor A.
+        position_factors: (2b + 1, r) working copy of the factor B of the logits K, transposed: positions, rank.
     """
 
     sentence: npt.NDArray[np.int32]
@@ -121,16 +124,18 @@ class KernelPlan:
     """The settings that are compiled into a kernel.
 
     Attributes:
-        architecture: Value of `WordEmbeddingConfig`.
-        width: D, a multiple of 16.
+        architecture: Architecture, a value of `WordEmbeddingConfig.architecture` such as "cbow".
+        width: Dimension D of the vectors, padded to a multiple of 16.
         window: Half width b of the window.
-        noise: N, noise words of a step.
-        word_logits, position_logits: Whether K and s are trained.
-        logit_rank: Logit rank r of K, 0: K is no product.
-        exact_gradient: Whether each word of CBOW gets its part of the gradient, or all of it as in word2vec.
+        noise: Number N of noise words (negative samples) for each prediction.
+        word_logits, position_logits: Whether the attention logits of words and positions (K), and of positions alone
+            (s), are trained.
+        logit_rank: Rank r of the factorized attention logits K; 0: a full table.
+        exact_gradient: Whether each context word of CBOW gets its part of the gradient of the mean, instead of the
+            whole gradient as in word2vec.
         random_window: Whether the half width of the window is drawn from 1..b for each centre word.
-        subsampling: Whether words are left out.
-        shared_noise: Whether 16 centres share their noise words.
+        subsampling: Whether frequent words are randomly dropped.
+        shared_noise: Whether 16 consecutive centre words share their noise words.
     """
 
     architecture: str

@@ -25,9 +25,10 @@ class WordAttention:
     """A sentence, and the attention to each word when another is predicted.
 
     Attributes:
-        words: n words, as the tokenizer has them; unknown ones are left out.
-        weights: (n, n), a: row t holds the weights of the words around word t, which sum to 1.
-        is_context: Boolean (n, n), whether a word is in the window of another; no word is in its own.
+        words: List of the n known words of the sentence, as the tokenizer spells them.
+        weights: (n, n) attention weights: row t holds those of the words around word t, which sum to 1.
+        is_context: (n, n) boolean, whether the word of the column is in the window around the word of the row, never
+            itself.
     """
 
     words: list[str]
@@ -51,9 +52,9 @@ class PositionCurve:
     """What a model has learned of positions, whatever the words.
 
     Attributes:
-        positions: -b to -1 and 1 to b.
-        logits: (2b,), s. A constant more changes no weight; training leaves their mean at 0.
-        weights: (2b,), the softmax of s: the weights of words without logits of their own.
+        positions: Positions in the window relative to the centre word: -b to -1 and 1 to b.
+        logits: (2b,) attention logits s of each position; a constant added to all changes nothing.
+        weights: (2b,) softmax of the position logits: the attention weights of words without logits of their own.
     """
 
     positions: list[int]
@@ -65,9 +66,9 @@ def word_attention(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer
     """Return the weights (3) of all words of a sentence; even weights for models without attention.
 
     Args:
-        model: The base model or a head.
+        model: Word embedding model, with or without a head.
         tokenizer: Tokenizer that belongs to the model.
-        text: One sentence.
+        text: Sentence to read, whose words each attend to their neighbours.
 
     Raises:
         ValueError: fewer than two words of the text are known.
@@ -120,8 +121,8 @@ def draw_word_attention(
     Figure 1 of Ling et al. (2015) is such a row.
 
     Args:
-        attention: Attention of a sentence.
-        centres: Positions of the words that are predicted.
+        attention: Attention weights of a sentence, from `word_attention`.
+        centres: Positions in the sentence, from 0, of the centre words to draw.
         out: The PNG file to write.
         title: Title above the picture, printed literally.
 
@@ -152,7 +153,7 @@ def draw_position_curves(curves: Mapping[str, PositionCurve], out: str | Path) -
     """Draw for one or several models the softmax of s over positions, and s itself beside it.
 
     Args:
-        curves: Name -> curve; windows may differ.
+        curves: Position curve of each model to compare, by the model's name; windows may differ in width.
         out: The PNG file to write.
 
     Raises:

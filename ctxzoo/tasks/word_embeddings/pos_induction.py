@@ -47,9 +47,9 @@ class PosInduction:
     """The results of the trainings from all starts.
 
     Attributes:
-        restarts: Restarts in the order of their seeds.
-        states: Number of states of the model.
-        coverage: Percentage of tokens whose word has a vector.
+        restarts: Results of the trainings from different random starts, in the order of their seeds.
+        states: Number of hidden states of the model.
+        coverage: Percentage of the tokens whose word has a vector.
     """
 
     restarts: tuple[Restart, ...]
@@ -79,8 +79,8 @@ def read_tagged_sentences(
     """Return the sentences of all splits, since nothing is taught, and a hash of their content.
 
     Args:
-        tags: Columns of tags.
-        dataset: Hub id or folder, with a column `tokens`.
+        tags: Names of the tag columns to read.
+        dataset: Hub id or folder of tagged sentences, with a column `tokens`.
         data_dir: Folder with one sub-folder per dataset, as in `resolve_dataset`.
 
     Raises:
@@ -121,13 +121,13 @@ def induce_pos(
     all numbers of all tokens' vectors is 1.
 
     Args:
-        vectors: All of them, since their mean stands for unknown words.
-        sentences: Empty ones are passed over.
-        tags: Which of the sets of tags.
-        states: Default the number of different tags.
-        restarts: Trainings from different draws.
-        seed: Seed of the first draw; the others follow.
-        threads: Trainings at once; 0: one for each core.
+        vectors: Word vectors, all rows of the file, since their mean stands in for unknown words.
+        sentences: Sentences with their tags; empty ones are skipped.
+        tags: Name of the tag column to compare the states with.
+        states: Number of hidden states; default: the number of different tags.
+        restarts: Number of trainings from different random starts.
+        seed: Seed of the first random start; the following starts use the next numbers.
+        threads: Number of trainings that run at the same time; 0: one for each core.
 
     Raises:
         ValueError: no such tags, no token, no word with a vector, vectors that are all equal, or `restarts` below 1.

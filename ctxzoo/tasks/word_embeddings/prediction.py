@@ -22,7 +22,7 @@ class MaskAnswers:
     """The answers of a model of masked words to rows of a user's file, whose texts have one mask each.
 
     Args:
-        filler: The pipeline of a checkpoint.
+        filler: Fill-mask pipeline of a checkpoint.
         text_column: Name of the text column, or several to join; default: the first usual name that is there, such as
             text.
         batch_size: Number of texts in a batch.

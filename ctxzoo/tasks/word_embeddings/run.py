@@ -42,8 +42,8 @@ def train_words(run: ExperimentRun, scored: Sequence[str], *, resume: bool) -> N
     """Train, score and write everything down.
 
     Args:
-        run: Training of an experiment of word embeddings.
-        scored: Splits that are scored at the end.
+        run: Training run of a word embedding model.
+        scored: Names of the splits that are scored after training.
         resume: Whether an interrupted training continues from its last checkpoint.
 
     Raises:

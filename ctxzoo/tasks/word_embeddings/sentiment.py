@@ -24,10 +24,10 @@ class KnownWords:
     """The words of texts that have a vector.
 
     Attributes:
-        rows: (words,) of the vectors.
-        texts: (words,) which text each stands in.
+        rows: (words,) row of each known word in the table of vectors, text by text.
+        texts: (words,) number of the text in which each known word stands.
         number: Number of texts.
-        coverage: Percentage of all words.
+        coverage: Percentage of all words that have a vector.
     """
 
     rows: npt.NDArray[np.int64]
@@ -66,10 +66,10 @@ class SentimentScore:
     """The scores of the chosen classifier.
 
     Attributes:
-        accuracy: Accuracy on test, in percent.
-        validation_accuracy: Accuracy on validation, by which C was chosen.
-        strength: C, of equals the smallest.
-        coverage: Percentage of the words of test that have a vector.
+        accuracy: Accuracy on the test split, in percent.
+        validation_accuracy: Accuracy on the validation split in percent, by which C was chosen.
+        strength: Inverse regularization strength C of the classifier, the smallest of equally good values.
+        coverage: Percentage of the test split's words that have a vector.
     """
 
     accuracy: float
@@ -85,8 +85,8 @@ def evaluate_sentiment(vectors: WordVectors, texts: TextSplits) -> SentimentScor
     word is a vector of zeros.
 
     Args:
-        vectors: Vectors as they are, neither scaled nor trained.
-        texts: Texts with the splits train, validation and test.
+        vectors: Word vectors, which are used as features without scaling or training.
+        texts: Labelled texts with the splits train, validation and test.
 
     Raises:
         ValueError: a split is missing.
@@ -128,11 +128,11 @@ class MeanScore:
     """The scores of the classifier of one mean, in percent.
 
     Attributes:
-        accuracy: Accuracy on test.
-        validation_accuracy: Accuracy on validation, which decides nothing.
-        fold_accuracy: Mean over the folds of the training part, by which C was chosen.
-        strength: C, of equals the smallest.
-        coverage: Percentage of the words of test that have a vector.
+        accuracy: Accuracy on the test split, in percent.
+        validation_accuracy: Accuracy on the validation split in percent, for information; no choice depends on it.
+        fold_accuracy: Mean accuracy over cross-validation folds of the training split, by which C was chosen.
+        strength: Inverse regularization strength C of the classifier, the smallest of equally good values.
+        coverage: Percentage of the test split's words that have a vector.
     """
 
     accuracy: float

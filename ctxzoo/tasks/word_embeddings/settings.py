@@ -39,18 +39,22 @@ class WordEmbeddingTraining:
     """Settings of a training by negative sampling.
 
     Attributes:
-        epochs: Passes over the text.
-        negative_samples: N, noise words of a step.
-        subsampling: Fraction of the text above which words are thinned, see `keep_probabilities`; 0: none.
-        learning_rate: Learning rate of all vectors at the beginning.
-        logit_learning_rate: Learning rate of K and s; None: the same; 0: they stay 0, and the weights even.
-        schedule: "linear" falls with the words read to 1e-4 of the rate, "constant" stays.
+        epochs: Number of passes over the text.
+        negative_samples: Number N of negative samples (noise words) for each prediction.
+        subsampling: Threshold of subsampling, the fraction of the text above which frequent words are randomly dropped;
+            0: none; as in `keep_probabilities`.
+        learning_rate: Initial learning rate of all word vectors.
+        logit_learning_rate: Learning rate of the attention logits K and s; None: that of the word vectors; 0: they stay
+            0, so that attention is uniform.
+        schedule: Schedule of the learning rate: "linear", decay with the words read to 1e-4 of the initial rate, or
+            "constant".
         random_window: Whether the half width of the window is drawn from 1..b for each centre word.
-        input_gradient: Gradient of the words of cbow: "word2vec" gives each word of the mean the whole gradient.
-        shared_noise: Whether 16 centres share their noise words.
+        input_gradient: Gradient of cbow's context words: "exact", or "word2vec", which gives each word the gradient of
+            the whole mean.
+        shared_noise: Whether 16 consecutive centre words share their noise words.
         seed: Seed of all random draws.
-        max_minutes: End earlier, after the pass in which so much time is over; None: never. It decides nothing of what
-            is trained until then, and results files do not tell it.
+        max_minutes: Minutes after which training stops at the end of the running pass; None: no limit. Results files do
+            not report it.
 
     Raises:
         ValueError: a value out of range.

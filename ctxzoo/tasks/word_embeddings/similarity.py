@@ -29,10 +29,10 @@ class SimilarityScore:
     """The score on one test set.
 
     Attributes:
-        spearman: Rank correlation times 100 over the pairs of which both words have a vector; None where it is not
-            defined: fewer than two such pairs, or all of one score.
-        known: Number of such pairs.
-        pairs: All.
+        spearman: Spearman's rank correlation times 100 over the pairs whose words both have vectors; None: undefined,
+            for fewer than two pairs or constant scores.
+        known: Number of pairs whose words both have vectors.
+        pairs: Number of all pairs.
     """
 
     spearman: float | None
@@ -49,7 +49,7 @@ def read_word_pairs(dataset: str = DATASET, data_dir: str | None = None) -> tupl
     """Return test sets by name, in the order of the rows, and a hash of their content.
 
     Args:
-        dataset: Hub id or folder; its split `test` has the columns dataset, word1, word2 and score.
+        dataset: Hub id or folder, whose split `test` has the columns dataset, word1, word2 and score.
         data_dir: Folder with one sub-folder per dataset, as in `resolve_dataset`.
 
     Raises:

@@ -18,9 +18,9 @@ class RowLimitedSGD(torch.optim.Optimizer):
     one.
 
     Args:
-        parameters: Parameters, or groups of them.
-        lr: Learning rate, 0 or more; a group may have its own.
-        longest_step: Length of a step at most, above 0.
+        parameters: Parameters to optimize, or dicts of parameter groups, as of any torch optimizer.
+        lr: Learning rate, 0 or more; each parameter group may have its own.
+        longest_step: Largest Euclidean length of the update of a row, above 0; longer updates are scaled down.
 
     Raises:
         ValueError: a value out of range.
@@ -70,7 +70,7 @@ def sum_gradients(parameters: Iterable[torch.nn.Parameter]) -> None:
     be a thousand times as long, and NCCL cannot add sparse ones. A single process changes nothing.
 
     Args:
-        parameters: Parameters in the same order everywhere; all have gradients.
+        parameters: Parameters whose gradients are summed, in the same order in every process; all have gradients.
     """
     if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
         return

@@ -40,14 +40,14 @@ class WordPredictionTask(lightning.LightningModule):
     Logged: train/loss, nats for each centre, the mean of each epoch.
 
     Args:
-        model_config: A config as a plain dict with its `model_type`.
-        pretrained: A checkpoint folder or Hub id instead.
-        training: Fields of `WordEmbeddingTraining`.
-        data: What else must be the same when a training is resumed, such as a fingerprint of the text.
-        total_words: Number of words of all passes, for `progress`.
+        model_config: Model configuration as a plain dict, including its `model_type`; None: `pretrained` is loaded.
+        pretrained: Checkpoint folder or Hub id to load the model from, instead of a new one from `model_config`.
+        training: Training settings, fields of `WordEmbeddingTraining` by name.
+        data: Further values, such as a hash of the text, that must be equal when a training is resumed.
+        total_words: Number of words that all passes over the text read, for the reported progress.
 
     Attributes:
-        progress: Where the training is; its seconds are not counted here.
+        progress: Progress object that is updated during training, except for its seconds.
 
     Raises:
         ValueError: not exactly one of model_config and pretrained; a value out of range; when it is resumed, from a

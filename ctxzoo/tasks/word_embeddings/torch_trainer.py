@@ -34,15 +34,15 @@ class TorchEmbeddingTrainer:
     libraries, also over interruptions.
 
     Args:
-        model: Its weights are the start and, after `fit`, the result; see `HogwildTrainer`.
+        model: Word embedding model, whose weights are the start and, after `fit`, the result.
         corpus: Text to train on, as word ids with counts.
-        training: How; noise words are not shared.
-        folder: Folder of checkpoints and logs.
-        batch_size, num_workers: Arguments of `WindowDataModule`; every process has batches of its own, whose sum makes
-            a step.
-        accelerator, devices: Lightning's.
-        precision: 32-true or bf16-mixed.
-        report: Called with the progress about twice a second and after each pass.
+        training: Training settings: epochs, negative samples, learning rates; `shared_noise` must be off.
+        folder: Folder into which checkpoints and logs are written.
+        batch_size, num_workers: Text words in a batch of each process, and number of its worker processes, as in
+            `WindowDataModule`; gradients are summed over processes.
+        accelerator, devices: Kind and number of devices, as Lightning's Trainer takes them.
+        precision: Precision of training, "32-true" or "bf16-mixed".
+        report: Function called with the progress about twice a second and after each pass.
 
     Raises:
         ValueError: an option out of range; a model of another vocabulary size; a vocabulary of one word where noise is
@@ -106,7 +106,7 @@ class TorchEmbeddingTrainer:
         """Train to the end, and write the weights into the model.
 
         Args:
-            resume: Go on from the checkpoint if there is one.
+            resume: Whether an interrupted training continues from its checkpoint, if there is one.
 
         Raises:
             TrainingInterrupted: Ctrl-C; the checkpoint is written.

@@ -18,13 +18,13 @@ class EmbeddingProgress:
     """The progress that a trainer reports.
 
     Attributes:
-        epoch: Passes that are finished.
-        words: Words read, of all passes; those that subsampling leaves out count, unknown ones do not.
-        total_words: Number of words of the whole training.
-        seconds: Spent in training, over all resumptions.
-        rate: Learning rate now.
-        loss: Loss of the present pass, nats for each centre, from every 16th centre.
-        epoch_losses: Losses of the finished passes.
+        epoch: Number of finished passes over the text.
+        words: Number of words read so far in all passes, including those dropped by subsampling but not unknown words.
+        total_words: Number of words that the whole training reads.
+        seconds: Seconds spent in training, including earlier, interrupted sessions.
+        rate: Current learning rate.
+        loss: Mean loss of a centre word in the current pass, in nats, estimated from every 16th centre word.
+        epoch_losses: Mean loss of each finished pass, in nats.
     """
 
     epoch: int = 0
@@ -52,9 +52,9 @@ def check_loss(loss: float, untrained: float, progress: str) -> None:
     """Raise where training has gone astray.
 
     Args:
-        loss: Mean loss of a centre word in this pass until now, in nats.
-        untrained: Loss of a model that knows nothing, as `untrained_loss` gives it, in nats.
-        progress: Where training is, with the learning rate there and what to do, for the message.
+        loss: Mean loss of a centre word in the current pass so far, in nats.
+        untrained: Loss of an untrained model in nats, from `untrained_loss`.
+        progress: Text on how far training is, its learning rate and what to do, which ends the error message.
 
     Raises:
         FloatingPointError: the loss is not finite, or more than `FAR_ABOVE` times that of a model that knows nothing.
