@@ -43,11 +43,11 @@ class Settings(Args):
 
     Args:
         only: Names of the figures to draw; none: all of them.
-        texts: Checkpoint of a model that reads texts, for the figure words.
-        sentence: Sentence to read, for the figure words.
-        music: Checkpoint of a model that reads music, for the figures roll and densities.
-        piece: Music file for the figures roll and densities, whose first piece is read; or sample.
-        layer: Number of the layer for the figures words and densities, from 0.
+        texts: Checkpoint of a model that reads texts, for the figure "words".
+        sentence: Sentence to read, for the figure "words".
+        music: Checkpoint of a model that reads music, for the figures "roll" and "densities".
+        piece: Music file for the figures "roll" and "densities", whose first piece is read; or sample.
+        layer: Number of the layer for the figures "words" and "densities", from 0.
         seed: Seed with which --music was trained, to rebuild its initial weights.
         figures_dir: Folder into which the figures are written.
     """

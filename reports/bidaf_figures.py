@@ -56,10 +56,10 @@ class Settings(Args):
 
     Args:
         only: Names of the figures to draw; none: all of them.
-        results: Folder of results files, for curves.
-        reader: Checkpoint of a BiDAF, for attention.
-        question: Question that it reads.
-        context: Paragraph that it reads.
+        results: Folder of results files for the figure "curves".
+        reader: Checkpoint of a BiDAF model, for the figure "attention".
+        question: Question that the model reads, for the figure "attention".
+        context: Paragraph in which the model searches the answer, for the figure "attention".
         figures_dir: Folder into which the figures are written.
     """
 
@@ -116,11 +116,11 @@ def draw_attention(
     """Draw a row for each word of a paragraph: in blue who attends to it, in orange how likely it begins or ends.
 
     Args:
-        question: q words.
-        words: n words.
-        weights: (n, q) attention of each question word, which sums to 1 over the paragraph.
-        ends: (n, 2) probability of the first and of the last word of the answer.
-        answer: Positions of the answer's first and last word, which get a frame.
+        question: List of the q words of the question.
+        words: List of the n words of the paragraph.
+        weights: (n, q) attention of each of q question words to each of n paragraph words; each column sums to 1.
+        ends: (n, 2) probability that each of n paragraph words is the first, and the last, of the answer.
+        answer: Positions in the paragraph of the answer's first and last word, which get a frame.
         out: The PNG file to write.
     """
     figure = new_figure(5.6, 0.29 * len(words) + 1.3)

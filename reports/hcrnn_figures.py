@@ -49,9 +49,9 @@ class Settings(Args):
         only: Names of the figures to draw; none: all of them.
         dataset: Dataset that the model was trained on, a Hub id, folder or file.
         data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
-        first: Name of the first item of the session for next_items; empty: the model's first item.
-        steps: Items of that session.
-        top: Items that are drawn behind each.
+        first: Name of the item with which the session of the figure "next_items" starts; empty: the model's first item.
+        steps: Number of items of that session, for the figure "next_items".
+        top: Number of likely next items that are shown after each item of the session.
         half: Number of items before the change of session, and as many after it.
         figures_dir: Folder into which the figures are written.
     """

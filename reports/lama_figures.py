@@ -48,17 +48,17 @@ class Settings(Args):
 
     Args:
         only: Names of the figures to draw; none: all of them.
-        dataset: Name of a dataset of recipes/document_lama.py, for the figure weights.
-        checkpoint: Checkpoint for the figure weights; empty: LAMA trained on --dataset with seed 0.
-        words: Words whose attention weights are drawn in the figure weights.
-        table_dataset: Name of a dataset, for the table words.
-        table_checkpoint: Checkpoint for the table words; empty: LAMA trained on --table_dataset with seed 0.
+        dataset: Name of a dataset of recipes/document_lama.py, for the figure "weights".
+        checkpoint: Checkpoint for the figure "weights"; empty: LAMA trained on --dataset with seed 0.
+        words: Words whose attention weights are drawn in the figure "weights".
+        table_dataset: Name of a dataset of recipes/document_lama.py, for the table "words".
+        table_checkpoint: Checkpoint for the table "words"; empty: LAMA trained on --table_dataset with seed 0.
         top: Number of words to list for each class.
         at_least: Least number of occurrences in its class for a word to be listed.
-        run_dataset: Dataset for heads.
+        run_dataset: Name of the dataset whose runs the figure "heads" compares.
         data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
         runs_dir: Folder of checkpoints of the trained runs.
-        results_dir: Folder of results files for heads; of published runs: results.
+        results_dir: Folder of results files for the figure "heads"; published ones are in results.
         figures_dir: Folder into which the figures are written.
     """
 

@@ -34,11 +34,11 @@ class Settings(Args):
     Args:
         checkpoint: Checkpoint of a model trained by recipes/roll_call_nipen.py.
         only: Names of the figures to draw; none: all of them.
-        dataset: Dataset that contains NOMINATE's ideal points, for the figure points.
+        dataset: Dataset that contains NOMINATE's ideal points, for the figure "points".
         data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.
-        text: Text of a new bill, for the figure votes.
-        bill: Name of a training bill, for the figure votes; empty: the first.
-        min_votes: Least number of votes for a legislator to enter the correlation |r|, for the figure points.
+        text: Text of a new bill, for the figure "votes".
+        bill: Name of a training bill, for the figure "votes"; empty: the first.
+        min_votes: Least number of votes for a legislator to enter the correlation |r|, for the figure "points".
         figures_dir: Folder into which the figures are written.
     """
 

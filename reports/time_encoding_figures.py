@@ -28,7 +28,7 @@ class Settings(Args):
     """What is drawn.
 
     Args:
-        checkpoint: Checkpoint of a time encoder with position='lste'.
+        checkpoint: Checkpoint of a time encoder whose position encoding is the time kernel LSTE (position='lste').
         only: Names of the figures to draw; none: all of them.
         dataset: Name of the dataset: badges, movielens_100k, sample; or any other Hub id, folder or file.
         data_dir: Folder that holds datasets as <namespace>/<name>; null: the environment variable CTXZOO_DATA.

@@ -45,10 +45,10 @@ class Settings(Args):
 
     Args:
         only: Names of the figures to draw; none: all of them.
-        checkpoints: Word embedding models for the figures words and positions: checkpoint folders or Hub ids.
-        sentence: Sentence to read, for the figure words.
-        centres: Centre words to draw in the figure words; none: every word.
-        results_dir: Folder of results files for the figure windows; published ones are in results.
+        checkpoints: Word embedding models for the figures "words" and "positions": checkpoint folders or Hub ids.
+        sentence: Sentence to read, for the figure "words".
+        centres: Centre words to draw in the figure "words"; none: every word.
+        results_dir: Folder of results files for the figure "windows"; published ones are in results.
         figures_dir: Folder into which the figures are written.
     """
 

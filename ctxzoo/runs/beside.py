@@ -22,8 +22,8 @@ class Baseline:
     """A simple model whose scores stand beside those of a trained one.
 
     Attributes:
-        run: Function that fits the baseline on the model's training rows and scores it.
-        name: Name of the baseline, with its article.
+        run: Run that fits the baseline to the model's training rows and scores it.
+        name: Name of the baseline with its article, such as "the majority class", for messages.
         description: Description of the baseline, and of the rows that it is fitted on.
         notice: Line that is printed before a long fit; empty: none.
     """

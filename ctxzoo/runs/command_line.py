@@ -95,8 +95,8 @@ class GroupParser:
     """Reads a command line whose options are the values of groups.
 
     Args:
-        groups: Name of each group of options to a dataclass with its defaults, or to its class.
-        lists: Options outside the groups, which replace a value of that name: name to type, default and help text.
+        groups: Groups of options by name: a dataclass object whose values are the defaults, or its class.
+        lists: Options outside the groups, by name, as (type, default, help text); they replace a setting of that name.
         short: Further short names of options, such as "data" for dataset.
         alone: Names of options that may be typed without a value, each mapped to the text that it then gets.
         needed: Names of the options that the user must type.

@@ -32,7 +32,7 @@ class Problem(ABC):
 
     Attributes:
         name: Name of the problem, as in `zoo_task` of the heads.
-        title: Name that readers see.
+        title: Name of the problem in plain words, such as "text classification", for messages.
         card_at, module_at: Places of the problem's `TaskCard` and LightningModule, each as "module:name", imported when
             needed.
         train_name: Name of the problem in `ctxzoo train`, where it differs from `name`; None: `name`.

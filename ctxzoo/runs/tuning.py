@@ -59,7 +59,7 @@ class Search:
     """What is searched for.
 
     Attributes:
-        run_of: Function from settings and a trial to the training run.
+        run_of: Function from an experiment and a trial (name, minutes, split) to the training run.
         start: Settings that the first trial uses unchanged.
         space: Values that trials may try, by name of the setting.
         objective: Name of the validation metric by which trials are compared.

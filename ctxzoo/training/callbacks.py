@@ -152,7 +152,7 @@ class ResumeCheckpoint(ModelCheckpoint):
     middle of an epoch, that step is written and not the end of the epoch: a longer run then reads the epoch's rest.
 
     Args:
-        path: Path of the file.
+        path: Path of the checkpoint file to write.
         every: Number of training steps between two checkpoints.
         seconds: Least number of seconds between two checkpoints written at the end of an epoch; 0: every epoch is
             written.

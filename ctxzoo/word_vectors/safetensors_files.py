@@ -76,7 +76,7 @@ def load_matrix(path: Path, choose: Callable[[Sequence[str]], str | None], expec
     """Return one tensor of a safetensors file, which `choose` names.
 
     Args:
-        path: Path of the file.
+        path: Path of the safetensors file.
         choose: Function that picks one of the sorted tensor names; it returns None if the wanted one is missing.
         expected: Description of the wanted tensor, for the error message.
 

@@ -81,7 +81,7 @@ def read_midi(path: Path, grid: Grid) -> list[list[int]]:
     sounds are not kept.
 
     Args:
-        path: Path of the file.
+        path: Path of the MIDI file to read.
         grid: Time grid: the duration of one step, in fractions of a beat or in seconds.
 
     Raises:
@@ -121,7 +121,7 @@ def write_midi(notes: Sequence[Sequence[int]], path: Path, grid: Grid) -> None:
 
     Args:
         notes: Numbers of the piano keys (0..87) that sound, for each time step.
-        path: Path of the file.
+        path: Path of the MIDI file to write.
         grid: Time grid: the duration of one step, in fractions of a beat or in seconds.
 
     Raises:

@@ -18,7 +18,7 @@ def cut_vocabulary(
     word that is left out has the row of another of its forms (lower case and so on) where that is kept.
 
     Args:
-        model: Model with a word embedding table, whose configuration has `vocab_size`.
+        model: Model whose word embedding table is cut to the most frequent words.
         tokenizer: Tokenizer that the model was trained with.
         keep_words: Number of words to keep, the most frequent; the special tokens are kept as well.
 

@@ -36,7 +36,7 @@ class PreparedTexts:
     Attributes:
         types: (words,) number of the word type of each word, of all texts in a row.
         offsets: (words, 2) character offsets of each word in its text: first character, and one after the last.
-        pointers: (texts + 1,) offsets into `ids`: text i has those from pointers[i] up to pointers[i + 1].
+        pointers: (texts + 1,) index into `types`: the words of text i are those from pointers[i] up to pointers[i + 1].
     """
 
     types: IntArray

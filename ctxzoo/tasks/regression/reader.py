@@ -132,7 +132,7 @@ def read_number_table(path: Path, columns: Sequence[str] = ()) -> pa.Table:
     """Return the rows of a file of columns; those of numbers alone are numbers, others text.
 
     Args:
-        path: Path of the file.
+        path: Path of a .csv, .tsv, .jsonl or .parquet file.
         columns: Column names, from left to right, for a file without a header line, as in `read_delimited`.
 
     Raises:

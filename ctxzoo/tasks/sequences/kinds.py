@@ -34,7 +34,7 @@ class SequenceKind:
         ids: Column names that may identify a sequence, of which the first present is used; checked data has the first.
         columns: Columns of checked data that hold a sequence's elements as lists: names in temporal order, then times
             if there are any.
-        named: Where the names of numeric ids are: by list column, the dataset's configuration, its id column, and its
+        named: Sources of names for numeric ids, by list column: a configuration of the dataset, its id column, and its
             possible name columns.
         or_lists: Hint in error messages that data may also contain lists instead of one row for each event.
         names_argument: Name of the DataModule's argument, and of the config's field, that lists all item or event

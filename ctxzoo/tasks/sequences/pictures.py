@@ -79,7 +79,7 @@ def topic_items(model: ZooPreTrainedModel, k: int = 5) -> list[list[tuple[str, f
     The global context θ of a session of one item is softmax(μ); an item stands with a topic by its θ there.
 
     Args:
-        model: HCRNN model, which has topics.
+        model: HCRNN recommendation model, whose topics are listed.
         k: Number of items to return for each topic.
 
     Returns:

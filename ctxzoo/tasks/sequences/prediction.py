@@ -30,7 +30,7 @@ def recommend(
         history: Names of the items in temporal order, as in the training data; 10 and "10" are the same name. Only the
             last `max_history` are read.
         k: Number of recommended items; default: 10, or all where there are fewer.
-        only_new: Whether to leave out all items of the history.
+        only_new: Whether items that the history already contains are left out of the recommendations.
 
     Returns:
         (name, probability) of each.

@@ -308,7 +308,7 @@ def with_word2vec(experiment: Experiment, *, word2vec: bool = True) -> Experimen
     """Return the experiment with vectors of word2vec as wide as the model's, or without any.
 
     Args:
-        experiment: Experiment that describes the model's training.
+        experiment: Experiment of the text classifier, with the settings to change.
         word2vec: Whether word embeddings start from word2vec trained on the texts, if no vectors are given.
     """
     start: Any = experiment.start
@@ -323,7 +323,7 @@ def as_baseline(experiment: Experiment, variant: str, row: str, values: Mapping[
     """Return the experiment with a variant of the text baseline.
 
     Args:
-        experiment: Experiment that describes the model's training.
+        experiment: Experiment whose data and training settings the baseline shares.
         variant, row: Name of the text baseline's variant, and the name under which results files report it.
         values: Settings of the model, by field of `TextModel`, which the variant's own override.
         last: Settings of the model that override those of the variant.

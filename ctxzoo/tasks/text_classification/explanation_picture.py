@@ -176,7 +176,7 @@ def draw_token_weights(weights: NDArray[Any], words: Sequence[str], out: str | P
     Args:
         weights: (rows, n) fraction of attention that each of n words gets, by head or step; a step's values are
             averaged over features.
-        words: Words above the n columns.
+        words: List of the n words of the text, written above the columns.
         out: Path of the PNG file to write.
         title: Title above the picture, printed literally.
 

@@ -22,7 +22,7 @@ def log_count_ratios(counts: Any, labels: npt.ArrayLike, classes: npt.ArrayLike)
 
     Args:
         counts: (rows, features) feature counts of texts, a scipy sparse matrix or an array.
-        labels: (rows,) classes of the rows.
+        labels: (rows,) class number of each row of `counts`.
         classes: (C,) class numbers for which ratios are computed, each against all other classes.
 
     Returns:

@@ -44,8 +44,8 @@ def read_tag_file(path: Path, kind: str | None = None, *, of_folder: bool = Fals
     others hold the columns themselves, with lists in them.
 
     Args:
-        path: Path of the file.
-        kind: Format, one of `KINDS`; default: from the suffix.
+        path: Path of a file of tagged sentences.
+        kind: File format as a suffix, one of `KINDS`, such as ".conllu"; default: the file's own suffix.
         of_folder: Whether the file is one of a folder's, so that a column `file` is always written and starts with the
             file's name.
 
