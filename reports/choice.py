@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import statistics
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import TypeVar
 
 from ctxzoo.results.result import RunResult
 
+Name = TypeVar("Name", bound=Hashable)
 
-def chosen_by(rows: Iterable[Sequence[RunResult]], key: str) -> str:
+
+def chosen_by(rows: Collection[Sequence[RunResult]], key: str) -> str:
     """Return the score by which the best of some rows is chosen.
 
     That is `key` on validation, so that the scores shown played no part in the choice, where every run of every row has
@@ -19,3 +23,15 @@ def chosen_by(rows: Iterable[Sequence[RunResult]], key: str) -> str:
     """
     on_validation = f"validation/{key.partition('/')[2]}"
     return on_validation if all(on_validation in run.metrics for runs in rows for run in runs) else key
+
+
+def best_row(rows: Mapping[Name, Sequence[RunResult]], key: str, *, lower: bool = False) -> Name:
+    """Return the name of the row with the best mean of the score by which is chosen, see `chosen_by`.
+
+    Args:
+        rows: Runs by the name of their row, one row or more.
+        key: Name of the score that is shown, as ``test/accuracy``.
+        lower: Whether a lower score is better.
+    """
+    choice, sign = chosen_by(rows.values(), key), -1 if lower else 1
+    return max(rows, key=lambda name: sign * statistics.fmean(run.metrics[choice] for run in rows[name]))

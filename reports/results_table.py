@@ -3,7 +3,7 @@
 A table is a `Table` of rows and columns. The runs of a cell are those of the table, its row and its column together,
 see `runs_of`; a `Difference` is a row of tests between two rows. Rows may be made from the results, where those say
 which there are. `Trials` is a table with a row for each run. Both are called with all results and return Markdown,
-below it the commands that run what is missing.
+below it the commands that run what is missing. A column of `STANDARD_COLUMNS` is declared by its heading.
 """
 
 from __future__ import annotations
@@ -11,7 +11,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias
+
+import yaml
 
 from ctxzoo.results import table_parts
 from ctxzoo.results.comparison import difference_cell, score_cell
@@ -20,18 +24,31 @@ from ctxzoo.results.seed_comparison import seeds_cell
 from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
+    PARAMETERS_COLUMN,
     commands_not_run,
     format_changes,
     markdown_table,
     mean_and_deviation,
     refuse_mixtures,
     refuse_repeats,
+    seconds_column,
     trial_rows,
     with_commands,
 )
 
 Runs: TypeAlias = Sequence[RunResult]
 Where: TypeAlias = Mapping[str, Any]
+
+
+@cache
+def _read_declared() -> dict[str, Any]:
+    declared: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text(encoding="utf-8"))
+    return declared
+
+
+def read_labels(section: str) -> dict[str, Any]:
+    """Return what a section of `tables.yaml` says of the tables of a module: labels of rows, numbers of papers."""
+    return dict(_read_declared()[section])
 
 
 def select(results: Iterable[RunResult], where: Where) -> Runs:
@@ -105,6 +122,16 @@ class Column:
     fill: Mapping[str, str] = field(default_factory=dict)
 
 
+AnyColumn: TypeAlias = Column | table_parts.Column | str  # the last: the heading of one of `STANDARD_COLUMNS`
+
+
+def find_column(column: AnyColumn) -> Column:
+    """Return a column of a table as it was declared, or by its heading."""
+    if isinstance(column, str):
+        return STANDARD_COLUMNS[column]
+    return column if isinstance(column, Column) else Column(column.heading, column.show)
+
+
 Source: TypeAlias = Where | Runs | Callable[[Column], Where | Runs]
 
 
@@ -129,8 +156,11 @@ class Row:
         optional: Whether a row without runs is left out of the table.
         absent: Text of a cell without runs; default: not run.
         need: Number of runs that a complete cell has.
-        command: Command lines that produce missing runs, or a function of the column to them; ``{missing}`` stands for
-            the missing variants, ``{NAME}`` for a column's `fill`.
+        seeds: Seeds that a complete cell has; empty: `need` tells a number of runs.
+        command: Command lines that produce missing runs, or a function of the column to them; one that begins with an
+            option is of the recipe of the runs. ``{missing}`` stands for the missing variants of all rows with the same
+            command, ``{seeds}`` for the missing seeds, ``{NAME}`` for a column's `fill`: columns without it ask for
+            nothing.
         variant: Text for ``{missing}`` in the command; empty: the variant of the row.
     """
 
@@ -144,6 +174,7 @@ class Row:
     optional: bool = False
     absent: str = NOT_RUN
     need: int = 1
+    seeds: Sequence[int] = ()
     command: str | Callable[[Column], str] = ""
     variant: str = ""
 
@@ -163,6 +194,48 @@ class Difference:
     ours: Source
     base: Source
     optional: bool = False
+
+
+def rows_of(
+    labels: Mapping[str, str], where: Where | None = None, *, needed: Collection[str] | None = None, **more: Any
+) -> list[Row]:
+    """Return a row for each variant.
+
+    Args:
+        labels: Label of the row by variant.
+        where: What the runs have beside the variant.
+        needed: Variants that the table needs, if not all; of the others nothing is missing.
+        more: Further attributes of `Row`.
+    """
+    others = {"absent": NOTHING, **more, "optional": True, "command": ""}
+    return [
+        Row(label, {**(where or {}), "variant": variant}, **(more if needed is None or variant in needed else others))
+        for variant, label in labels.items()
+    ]
+
+
+def differences(
+    labels: Mapping[str, str],
+    pairs: Iterable[tuple[str, str]],
+    where: Where | None = None,
+    *,
+    optional: bool = False,
+    note: str = " (p over seeds)",
+) -> list[Difference]:
+    """Return a row of differences for each pair of variants.
+
+    Args:
+        labels: Label by variant.
+        pairs: Variants, the second of which is taken away from the first.
+        where: What the runs of both have beside the variant.
+        optional: Whether a row is left out where nothing can be compared.
+        note: What stands behind both labels.
+    """
+    rows = []
+    for pair in pairs:
+        ours, base = ({**(where or {}), "variant": variant} for variant in pair)
+        rows.append(Difference(f"{labels[pair[0]]} − {labels[pair[1]]}{note}", ours, base, optional))
+    return rows
 
 
 def rows_of_names(results: Iterable[RunResult], where: Where, labels: Mapping[str, str], part: str = "") -> list[Row]:
@@ -189,31 +262,33 @@ class Table:
     """A table of results, which is written by calling it.
 
     Attributes:
-        headings: Headings of the leading columns, which hold the rows' labels.
-        columns: Columns after the labels.
+        columns: Columns after the labels, or headings of `STANDARD_COLUMNS`.
         rows: Rows of the table, or a function from all results to them.
         where: Values that the runs of all rows must have, unless a row overrides them.
-        alike: Function that removes from a run the settings in which repetitions may differ; None: none.
+        headings: Headings of the leading columns, which hold the rows' labels.
+        having: Name of a score that every run of the table must have; empty: none.
+        prepare: Function that returns a run with defaults, or without the settings in which repetitions may differ.
         complete: Function that tells whether a cell's runs are complete; default: by the row's number of needed runs.
         further: Function from all results to further command lines below the table.
     """
 
-    headings: Sequence[str]
-    columns: Sequence[Column]
+    columns: Sequence[AnyColumn]
     rows: Sequence[Line] | Callable[[Runs], Iterable[Line]]
     where: Where = field(default_factory=dict)
-    alike: Callable[[RunResult], RunResult] | None = None
+    headings: Sequence[str] = ("model",)
+    having: str = ""
+    prepare: Callable[[RunResult], RunResult] = lambda run: run
     complete: Callable[[Runs], bool] | None = None
     further: Callable[[Runs], Sequence[str]] = lambda results: ()
 
     def __call__(self, results: Sequence[RunResult]) -> str:
         """Return the table and the commands of what is missing; raises ValueError as `runs_of` does."""
+        results = [self.prepare(run) for run in results if not self.having or self.having in run.metrics]
         rows = self.rows(results) if callable(self.rows) else self.rows
         cells = _Cells(self, results)
         lines = [line for row in rows if (line := cells.line(row)) is not None]
-        table = markdown_table(
-            [*self.headings, *(column.heading for column in self.columns)], lines, len(self.headings)
-        )
+        headings = [*self.headings, *(column.heading for column in cells.columns)]
+        table = markdown_table(headings, lines, len(self.headings))
         return with_commands(table, [*commands_not_run(cells.commands()), *self.further(results)])
 
 
@@ -222,10 +297,11 @@ class _Cells:
 
     def __init__(self, table: Table, results: Iterable[RunResult]) -> None:
         self.table = table
+        self.columns = list(map(find_column, table.columns))
         self.by_recipe: dict[str, list[RunResult]] = defaultdict(list)
         for run in results:
-            self.by_recipe[run.recipe].append(table.alike(run) if table.alike else run)
-        self.of_one = not any(column.where for column in table.columns)  # row, not column, tells the runs
+            self.by_recipe[run.recipe].append(run)
+        self.of_one = not any(column.where for column in self.columns)  # row, not column, tells the runs
         self.missing: dict[tuple[int, str], list[str]] = {}  # variants by place of the column and command
 
     def line(self, row: Line) -> Sequence[str] | None:
@@ -236,11 +312,11 @@ class _Cells:
             return row
         cells = [
             column.minus(self._find(row.ours, column), self._find(row.base, column)) if column.minus else NOTHING
-            for column in self.table.columns
+            for column in self.columns
         ]
         if row.optional and set(cells) == {NOTHING}:
             return None
-        last = max(place for place, column in enumerate(self.table.columns) if column.minus)
+        last = max(place for place, column in enumerate(self.columns) if column.minus)
         return [row.label, *cells[: last + 1]]
 
     def commands(self) -> list[str]:
@@ -248,7 +324,7 @@ class _Cells:
         found = []
         order = sorted(self.missing.items(), key=lambda item: item[0] if item[0][0] >= 0 else (-1, ""))
         for (place, command), variants in order:
-            fill = self.table.columns[max(place, 0)].fill
+            fill = self.columns[max(place, 0)].fill
             found += command.format(missing=" ".join(dict.fromkeys(variants)), **fill).splitlines()
         return list(dict.fromkeys(found))
 
@@ -261,7 +337,7 @@ class _Cells:
         return runs_of(self.by_recipe[where["recipe"]], where)
 
     def _row(self, row: Row) -> list[str] | None:
-        columns = self.table.columns
+        columns = self.columns
         if self.of_one and not callable(row.source):
             found = [self._find(row.source, columns[0])] * len(columns)
         else:
@@ -285,9 +361,10 @@ class _Cells:
         if column.heading in row.given:
             return row.given[column.heading]
         if column.total:
-            return column.total([runs for runs, other in zip(found, self.table.columns, strict=True) if other.show])
+            return column.total([runs for runs, other in zip(found, self.columns, strict=True) if other.show])
         if column.show:
-            note = column.partly.format(have=len(runs), need=row.need) if 0 < len(runs) < row.need else ""
+            need = len(row.seeds) or row.need
+            note = column.partly.format(have=len(runs), need=need) if 0 < len(runs) < need else ""
             shown = column.show(runs) + note if runs else column.absent or row.absent
             return shown + row.behind.get(column.heading, "")
         if column.minus and (row.base is not None or column.base):
@@ -302,7 +379,7 @@ class _Cells:
         label = [row.label] if isinstance(row.label, str) else list(row.label)
         if row.beside is not None:
             pairs = {}
-            for column, runs in zip(self.table.columns, found, strict=True):
+            for column, runs in zip(self.columns, found, strict=True):
                 plain = self._find(row.source, column, row.beside) if column.show and runs else []
                 if plain:
                     pairs[column.heading] = runs[0], plain[0]
@@ -310,13 +387,20 @@ class _Cells:
         return label
 
     def _note_missing(self, row: Row, found: Sequence[Runs]) -> None:
-        for place, (column, runs) in enumerate(zip(self.table.columns, found, strict=True)):
+        for place, (column, runs) in enumerate(zip(self.columns, found, strict=True)):
+            seeds = [str(seed) for seed in row.seeds if seed not in {run.seed for run in runs}]
+            enough = self.table.complete(runs) if self.table.complete else len(runs) >= row.need
+            if not column.show or column.heading in row.given or (not seeds if row.seeds else enough):
+                continue
             command = row.command(column) if callable(row.command) else row.command
+            source = row.source(column) if callable(row.source) else row.source
+            where = {**self.table.where, **(source if isinstance(source, Mapping) else {})}
+            if command.startswith("--"):
+                command = f"python recipes/{where['recipe']}.py {command}"
+            command = command.replace("{seeds}", " ".join(seeds))
             by_column = "{" in command.replace("{missing}", "")  # then columns that fill in nothing ask for nothing
-            asked = column.show and column.heading not in row.given and (column.fill or not by_column)
-            lacking = not self.table.complete(runs) if self.table.complete else len(runs) < row.need
-            if command and asked and lacking:
-                variant = row.variant or (row.source.get("variant", "") if isinstance(row.source, Mapping) else "")
+            if command and (column.fill or not by_column):
+                variant = row.variant or where.get("variant", "")
                 self.missing.setdefault((place if by_column else -1, command), []).append(variant)
 
 
@@ -333,14 +417,15 @@ class Trials:
     """
 
     headings: Sequence[str]
-    columns: Sequence[Column]
+    columns: Sequence[AnyColumn]
     groups: Mapping[tuple[str, ...], Where]
     by: str
     apart: bool = True
 
     def __call__(self, results: Sequence[RunResult]) -> str:
         """Return the table."""
-        shown = [table_parts.Column(column.heading, column.show) for column in self.columns if column.show]
+        columns = map(find_column, self.columns)
+        shown = [table_parts.Column(column.heading, column.show) for column in columns if column.show]
         labels: list[tuple[str, ...]] = []
         found: list[Runs] = []
         for label, where in self.groups.items():
@@ -354,15 +439,18 @@ class Trials:
         return markdown_table(headings, rows, left=len(self.headings) + 1)
 
 
-def score(heading: str, key: str, decimals: int = 2, **more: Any) -> Column:
+def score(heading: str, key: str, decimals: int = 2, *, tested: bool = False, **more: Any) -> Column:
     """Return the column of a score, as mean ± sample standard deviation over the runs of a row.
 
     Args:
         heading: Text in the head of the column.
         key: Name of the score, such as ``test/accuracy``.
         decimals: Number of decimal places.
+        tested: Whether differences of rows are shown with their test over seeds.
         more: Further attributes of `Column`, by name.
     """
+    if tested:
+        more["minus"] = seeds_test(key, decimals)
     return Column(heading, lambda runs: mean_of(runs, key, decimals), **more)
 
 
@@ -386,11 +474,6 @@ def folds_score(heading: str, key: str, **more: Any) -> Column:
     return Column(heading, lambda runs: score_cell(runs, key), folds_test(key), **more)
 
 
-def as_column(column: table_parts.Column, **more: Any) -> Column:
-    """Return a column of `table_parts` with further attributes of `Column`."""
-    return Column(column.heading, column.show, **more)
-
-
-SEEDS, EPOCHS, MINUTES = map(as_column, table_parts.RUN_COLUMNS)
-SEEDS_OF = as_column(table_parts.RUN_COLUMNS[0], partly=" of {need}")
-PARAMETERS = as_column(table_parts.PARAMETERS_COLUMN)
+_SEEDS, *_OTHERS = (*table_parts.RUN_COLUMNS, PARAMETERS_COLUMN, seconds_column())
+STANDARD_COLUMNS = {column.heading: Column(column.heading, column.show) for column in _OTHERS}
+STANDARD_COLUMNS[_SEEDS.heading] = Column(_SEEDS.heading, _SEEDS.show, partly=" of {need}")

@@ -7,33 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
+from itertools import product
 
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
-from ctxzoo.results.table_parts import (
-    NOT_RUN,
-    best_epoch_column,
-    commands_not_run,
-    markdown_table,
-    refuse_repeats,
-    seconds_column,
-    with_commands,
-)
+from ctxzoo.results.result import RunResult
+from ctxzoo.results.table_parts import best_epoch_column, refuse_repeats
 from ctxzoo.tasks.language_modelling.experiments import CELLS as PTB_CELLS
 from ctxzoo.tasks.polyphonic_music.experiments import CELLS, PRIOR
 from reports.results_table import (
-    EPOCHS,
-    MINUTES,
-    PARAMETERS,
-    SEEDS,
-    SEEDS_OF,
     Column,
-    Difference,
     Line,
     Row,
     Runs,
     Table,
-    as_column,
+    differences,
     mean_of,
+    read_labels,
+    rows_of,
     rows_of_names,
     score,
     seeds_test,
@@ -41,7 +32,7 @@ from reports.results_table import (
 )
 from reports.tables_contextualizer import sentence_table
 
-NLL, PERPLEXITY = "test/nll", "test/perplexity"
+NLL = "test/nll"
 BASE = "lstm"  # with which the others are compared
 OF_BASE = {"variant": BASE}
 
@@ -52,52 +43,46 @@ def cell_name(cell: str) -> str:
     return f"`{name}`" if name == cell else f"`{name}` + prior"
 
 
+LABELS, PTB_LABELS = ({cell: cell_name(cell) for cell in cells} for cells in (CELLS, PTB_CELLS))
 DATASET = "ctxzoo-data/polyphonic_music"
 MUSIC = {"recipe": "music_beta_lstm", "dataset": DATASET, "name": ""}
-SETS = {"JSB chorales": "jsb_chorales", "Nottingham": "nottingham", "MuseData": "muse_data", "Piano-midi": "piano_midi"}
 JSB = "jsb_chorales"
 WITH_DROPOUT = ("bibeta3", "bibeta5", "bibeta5_prior")  # that have more locked dropout than the others,
 AS_MUCH_DROPOUT = "dropout0.2"  # and the name of the lstm that has as much
-# Options of the runs of each set: long sets in batches of four pieces, trainings ended where validation rises no more;
-# but not on MuseData and Piano-midi, where models predict how often each key sounds, and no more, for many epochs.
-OPTIONS = {
-    "nottingham": "--dataset nottingham --batch_size 4 --patience 10",
-    "muse_data": "--dataset muse_data --batch_size 4 --patience 0",
-    "piano_midi": "--dataset piano_midi --patience 0",
-}
 COMPARED = ("lstm", "g2", "beta", "bibeta5", "bibeta5_prior")  # that all sets need
-FLOORS = {"key_frequency": "how often each key sounds", "key_markov": "each key by whether it sounded before"}
+COUNTS = {"recipe": "music_floors"}
+DECLARED = read_labels("beta_lstm")
+SETS, OPTIONS, COUNT_LABELS = DECLARED["sets"], DECLARED["options"], DECLARED["counts"]
 TO_BASE, TO_DROPOUT = (f"test − `{BASE}`{name} (p over seeds)" for name in ("", f", {AS_MUCH_DROPOUT}"))
 
 
 def _chorales(results: Runs) -> Iterable[Line]:
-    command = f"python recipes/{MUSIC['recipe']}.py --patience 20 --cells {{missing}} --seeds 0 1 2 --resume"
-    for cell in CELLS:
+    command = "--patience 20 --cells {missing} --seeds 0 1 2 --resume"
+    for cell, label in LABELS.items():
         given = {} if cell in WITH_DROPOUT else {TO_DROPOUT: ""}
-        yield Row(cell_name(cell), {"variant": cell}, need=3, command=command, given=given)
-    music = {"recipe": MUSIC["recipe"], "dataset": DATASET}
-    for row in rows_of_names(results, music, {cell: cell_name(cell) for cell in CELLS}, JSB):
+        yield Row(label, {"variant": cell}, need=3, command=command, given=given)
+    for row in rows_of_names(results, {"recipe": MUSIC["recipe"], "dataset": DATASET}, LABELS, JSB):
         yield replace(row, given={TO_DROPOUT: ""})
-    for floor, label in FLOORS.items():
-        yield Row(label, {"recipe": "music_floors", "variant": floor}, only=("test", "frame accuracy (%)"))
+    yield from rows_of(COUNT_LABELS, COUNTS, only=("test", "frame accuracy (%)"))
 
 
-chorales = Table(
-    ("cell",),
+TABLES: dict[str, Callable[..., str]] = {}
+TABLES["beta-lstm-chorales"] = Table(
     (
-        SEEDS_OF,
+        "seeds",
         score("validation", "validation/nll", 3),
         score("test", NLL, 3),
         score("frame accuracy (%)", "test/frame_accuracy"),
-        EPOCHS,
-        as_column(best_epoch_column("nll", higher=False)),
-        PARAMETERS,
-        as_column(seconds_column()),
+        "epochs",
+        best_epoch_column("nll", higher=False),
+        "trainable parameters",
+        "seconds an epoch",
         Column(TO_BASE, minus=seeds_test(NLL, 3), base=OF_BASE),
         Column(TO_DROPOUT, minus=seeds_test(NLL, 3), base={**OF_BASE, "name": AS_MUCH_DROPOUT}),
     ),
     _chorales,
     where={**MUSIC, "part": JSB},
+    headings=("cell",),
 )
 
 
@@ -105,122 +90,87 @@ def _score_and_seeds(runs: Runs) -> str:
     return mean_of(runs, NLL, 3) + (f" ({len(runs)} seeds)" if len(runs) > 1 else "")
 
 
-sets = Table(
-    ("cell",),
+TABLES["beta-lstm-music"] = Table(
     [
         Column(
             heading,
             _score_and_seeds,
             seeds_test(NLL, 3),
             where={"part": name},
-            fill={"options": OPTIONS[name]} if name in OPTIONS else {},
+            fill={"set": OPTIONS[name]} if name in OPTIONS else {},
         )
         for heading, name in SETS.items()
     ],
     [
-        *(Row(label, {"recipe": "music_floors", "variant": floor}) for floor, label in FLOORS.items()),
-        *(
-            Row(
-                cell_name(cell),
-                {"variant": cell},
-                command=f"python recipes/{MUSIC['recipe']}.py {{options}} --cells {{missing}} --resume",
-            )
-            if cell in COMPARED
-            else Row(cell_name(cell), {"variant": cell}, optional=True, absent="–")
-            for cell in CELLS
-        ),
-        *(
-            Difference(f"{cell_name(cell)} − {cell_name(BASE)} (p over seeds)", {"variant": cell}, OF_BASE)
-            for cell in COMPARED[1:]
-        ),
+        *rows_of(COUNT_LABELS, COUNTS),
+        *rows_of(LABELS, needed=COMPARED, command="--dataset {set} --cells {missing} --resume"),
+        *differences(LABELS, product(COMPARED[1:], [BASE])),
     ],
     where=MUSIC,
+    headings=("cell",),
 )
 
-GATES_RECIPE, LAYERS = "music_gates", (1, 2)
 GATE_CELLS = ("bibeta5", "bibeta5_prior", "bibeta3")  # whose gates may be correlated; the last on request
-GATE_METRICS = {
-    "correlation": "correlation",
-    "positive_units": "units above 0 (%)",
-    "input_gate": "E[i]",
-    "forget_gate": "E[f]",
-    "input_gate_deviation": "sd of E[i] over steps",
-    "forget_gate_deviation": "sd of E[f] over steps",
-}
 
 
-def gates(results: Runs) -> str:
-    """Return what the gates are per set, cell and layer, before training and after."""
-    rows, commands = [], []
-    for label, part in SETS.items():
-        missing = []
-        for cell in GATE_CELLS:
-            runs = select(results, {"recipe": GATES_RECIPE, "dataset": DATASET, "variant": cell, "part": part})
-            refuse_repeats(runs)  # settings tell the weights, others for each seed
-            if not runs and cell in GATE_CELLS[:2]:
-                missing.append(cell)
-                rows.append([f"{label}, {cell_name(cell)}", NOT_RUN])
-            for layer in LAYERS if runs else ():
-                cells = [_before_and_after(runs, layer, name) for name in GATE_METRICS]
-                rows.append([f"{label}, {cell_name(cell)}, {layer}", str(len(runs)), *cells])
-        if missing:
-            commands.append(f"python recipes/{GATES_RECIPE}.py --dataset {part} --cells {' '.join(missing)} --resume")
-    headings = ["set, cell, layer", "seeds", *GATE_METRICS.values()]
-    return with_commands(markdown_table(headings, rows), commands_not_run(commands))
+def _gates(results: Runs) -> Iterable[Line]:
+    """Return a row for each set, cell and layer, whose runs have the scores of the layer alone."""
+    for (heading, part), cell in product(SETS.items(), GATE_CELLS):
+        runs = select(results, {"recipe": "music_gates", "dataset": DATASET, "variant": cell, "part": part})
+        refuse_repeats(runs)  # settings tell the weights, others for each seed
+        label = f"{heading}, {cell_name(cell)}"
+        if not runs and cell in GATE_CELLS[:2]:
+            yield Row(label, [], command=f"--dataset {part} --cells {{missing}} --resume", variant=cell)
+        for layer in (1, 2) if runs else ():
+            yield Row(f"{label}, {layer}", [replace(run, metrics=_of_layer(run, layer)) for run in runs])
 
 
-def _before_and_after(runs: Runs, layer: int, name: str) -> str:
+def _of_layer(run: RunResult, layer: int) -> dict[str, float]:
+    return {name.removeprefix(f"test/layer{layer}/"): value for name, value in run.metrics.items()}
+
+
+def _before_and_after(name: str, runs: Runs) -> str:
     decimals = 1 if name == "positive_units" else 3
-    return " → ".join(mean_of(runs, f"test/layer{layer}/{start}{name}", decimals) for start in ("start/", ""))
+    return " → ".join(mean_of(runs, f"{start}{name}", decimals) for start in ("start/", ""))
 
+
+# What the gates are per set, cell and layer, before training and after.
+TABLES["beta-lstm-gates"] = Table(
+    ("seeds", *(Column(heading, partial(_before_and_after, name)) for name, heading in DECLARED["gates"].items())),
+    _gates,
+    where={"recipe": "music_gates"},
+    headings=("set, cell, layer",),
+)
 
 PTB = {"recipe": "ptb_beta_lstm", "dataset": "ctxzoo-data/ptb_text"}
 PTB_COMPARED = (BASE, "coupled", "g2", "beta", "bibeta5")  # that the table needs
-PTB_FLOORS = {
-    "unigram": "how often each word occurs",
-    "bigram": "counts of two words, modified Kneser-Ney",
-    "kneser_ney_5": "counts of five words, modified Kneser-Ney",
-}
 
 
 def _penn_treebank(results: Runs) -> Iterable[Line]:
-    for floor, label in PTB_FLOORS.items():
-        command = "python recipes/ptb_floors.py --resume"
-        yield Row(label, {"recipe": "ptb_floors", "variant": floor}, only=("test",), command=command)
-    for cell in PTB_CELLS:
-        command = f"python recipes/{PTB['recipe']}.py --cells {{missing}} --resume" if cell in PTB_COMPARED else ""
-        yield Row(cell_name(cell), {"variant": cell}, optional=not command, command=command)
-    yield from rows_of_names(results, PTB, {cell: cell_name(cell) for cell in PTB_CELLS})
+    yield from rows_of(DECLARED["ptb_counts"], {"recipe": "ptb_floors"}, only=("test",), command="--resume")
+    yield from rows_of(PTB_LABELS, needed=PTB_COMPARED, command="--cells {missing} --resume")
+    yield from rows_of_names(results, PTB, PTB_LABELS)
 
 
-penn_treebank = Table(
-    ("model",),
+TABLES["beta-lstm-ptb"] = Table(
     (
-        SEEDS,
+        "seeds",
         score("validation", "validation/perplexity"),
-        score("test", PERPLEXITY),
-        EPOCHS,
-        as_column(best_epoch_column("nll", higher=False)),
+        score("test", "test/perplexity"),
+        "epochs",
+        best_epoch_column("nll", higher=False),
         Column("units", lambda runs: str(runs[0].settings["hidden_size"])),
-        PARAMETERS,
-        MINUTES,
+        "trainable parameters",
+        "minutes",
         Column(f"nats of a token − `{BASE}` (p over seeds)", minus=seeds_test(NLL, 3), base=OF_BASE),
     ),
     _penn_treebank,
     where={**PTB, "name": ""},
 )
-sentences = sentence_table(
+TABLES["beta-lstm-sentences"] = sentence_table(
     recipe="sentence_beta_lstm",
     option="cells",
     known=tuple(BetaLstmConfig.variants),
     compared=PTB_COMPARED,
     size=("hidden_size", "units"),
 )
-
-TABLES: dict[str, Callable[..., str]] = {
-    "beta-lstm-chorales": chorales,
-    "beta-lstm-music": sets,
-    "beta-lstm-gates": gates,
-    "beta-lstm-ptb": penn_treebank,
-    "beta-lstm-sentences": sentences,
-}

@@ -6,20 +6,28 @@ import json
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
 from ctxzoo.results.result import VECTORS_CONTENT, RunResult
-from ctxzoo.results.table_parts import NOT_RUN, NOTHING, mean_and_deviation, refuse_mixtures, refuse_repeats, signed
+from ctxzoo.results.table_parts import (
+    NOT_RUN,
+    NOTHING,
+    TO_PUBLISH,
+    mean_and_deviation,
+    refuse_mixtures,
+    refuse_repeats,
+    signed,
+)
 from ctxzoo.tasks.question_answering.card import PAPER
 from ctxzoo.tasks.question_answering.data import LEFT_OUT
 from ctxzoo.tasks.question_answering.experiments import paper as reader_paper
-from reports.results_table import EPOCHS, MINUTES, PARAMETERS, SEEDS, Column, Line, Row, Runs, Table, score
+from reports.results_table import Column, Line, Row, Runs, Table, score
 
+RECIPE = {"recipe": "squad_bidaf"}
 COMMAND = (
-    "python recipes/squad_bidaf.py --dataset {dataset} --variant {variant} --word_vectors FILE --seeds {seeds} "
-    "--precision bf16-mixed {more}"
+    "--dataset {dataset} --variant {variant} --word_vectors FILE --seeds {seeds} --precision bf16-mixed {more}".format
 )
 V1_MINI, V2_MINI = "ctxzoo-data/squad_v1_mini", "ctxzoo-data/squad_v2_mini"
 # On squad_v2_mini F1 with "no answer" allowed may fall while reading improves (its README).
@@ -37,13 +45,13 @@ UNTOLD = {"pool_batches": 50, "product_start": 0.172774}
 NOT_KNOWN = ("optimizer", VECTORS_CONTENT)
 DEFAULTS = {name: value for name, value in reader_paper().class_defaults().items() if name not in NOT_KNOWN} | UNTOLD
 
-RUN_COLUMNS = (SEEDS, EPOCHS, MINUTES)
+RUN_COLUMNS = ("seeds", "epochs", "minutes")
 EM, F1 = score("test EM", "test/exact"), score("test F1", "test/f1")
 VALIDATION_F1 = score("validation F1", "validation/f1")
 
 
 def bidaf_runs(results: Iterable[RunResult], dataset: str, split: str = "test") -> list[RunResult]:
-    """The runs that report this split; those that chose something on validation never stand beside test scores."""
+    """Return runs that report this split; those that chose something on validation never stand beside test scores."""
     return [
         replace(run, settings={**DEFAULTS, **run.settings})
         for run in results
@@ -51,17 +59,8 @@ def bidaf_runs(results: Iterable[RunResult], dataset: str, split: str = "test") 
     ]
 
 
-@dataclass(frozen=True)
-class Group:
-    """Runs that differ in nothing but their seed and fold, and the name of their row."""
-
-    variant: str
-    label: str
-    runs: tuple[RunResult, ...]
-
-
 def options_of(run: RunResult) -> list[str]:
-    """Names of the changes to the architecture or training that this run was made with."""
+    """Return the names of the changes to the architecture or training that this run was made with."""
     return [str(name) for name in run.settings.get("levers") or []]
 
 
@@ -72,8 +71,7 @@ def is_plain(run: RunResult) -> bool:
 
 def trained_as_published(run: RunResult) -> bool:
     """Return whether the run has the paper's optimizer and all training rows."""
-    adadelta = run.settings.get("optimizer", "adadelta") == "adadelta"
-    return adadelta and on_all_rows(run)
+    return run.settings.get("optimizer", ADADELTA) == ADADELTA and on_all_rows(run)
 
 
 def on_all_rows(run: RunResult) -> bool:
@@ -82,48 +80,49 @@ def on_all_rows(run: RunResult) -> bool:
 
 
 def without_earlier_start(runs: Sequence[RunResult]) -> list[RunResult]:
-    """Runs but those that began with the wider w_cq, where there are runs of their row with the present one."""
+    """Return runs but those that began with the wider w_cq, where there are runs of their row with the present one."""
 
     def row(run: RunResult) -> str:
-        settings = {name: value for name, value in _of_rows(run.settings).items() if name != "product_start"}
+        settings = {
+            name: value for name, value in run.settings.items() if name not in ("product_start", VECTORS_CONTENT)
+        }
         return json.dumps([run.variant, settings, run.data["fingerprint"]], sort_keys=True)
 
     present = {row(run) for run in runs if run.settings["product_start"] == PRESENT_START}
     return [run for run in runs if run.settings["product_start"] == PRESENT_START or row(run) not in present]
 
 
-def missing_seeds(runs: Iterable[RunResult], variant: str, more: str) -> list[str]:
-    """The command for those of `NEEDED_SEEDS` that no run of the variant with the present start has, if any."""
-    done = {run.seed for run in runs if run.variant == variant and run.settings["product_start"] == PRESENT_START}
-    left = " ".join(str(seed) for seed in NEEDED_SEEDS if seed not in done)
-    return [COMMAND.format(dataset=V1_MINI, variant=variant, seeds=left, more=more)] if left else []
+def group_runs(runs: Iterable[RunResult]) -> list[tuple[str, list[RunResult]]]:
+    """Return labels and runs of rows: one for each variant, settings, data and number of parameters.
 
-
-def group_runs(runs: Iterable[RunResult]) -> list[Group]:
-    """Sort runs into rows: one for each variant, settings, data and number of parameters.
-
-    Rows of one variant that would look alike are distinguished by the settings in which they differ.
+    Rows of one variant that would look alike are distinguished by the settings in which they differ, but for epochs,
+    which have a column. Of word vectors the name tells them apart, which all results have, not the content.
 
     Raises:
         ValueError: two runs agree in everything, seed and fold included, so that a mean would count one twice.
     """
-    rows: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
+    rows: dict[str, list[RunResult]] = defaultdict(list)
+    alike: dict[str, list[RunResult]] = defaultdict(list)  # the first run of each row by its name
     for run in runs:
-        identity = [_of_rows(run.settings), run.data["fingerprint"], run.parameters["trainable"]]
-        rows[run.variant, json.dumps(identity, sort_keys=True)].append(run)
-    groups = []
-    for (variant, _), members in sorted(rows.items()):
+        settings = {name: value for name, value in run.settings.items() if name != VECTORS_CONTENT}
+        identity = [run.variant, settings, run.data["fingerprint"], run.parameters["trainable"]]
+        rows[json.dumps(identity, sort_keys=True)].append(run)
+    for members in rows.values():
         refuse_repeats(members)
-        same_name = [
-            other[0] for (name, _), other in rows.items() if name == variant and _name(other[0]) == _name(members[0])
+        alike[_name(members[0])].append(members[0])
+    groups = []
+    for _, (run, *others) in sorted(rows.items()):
+        name = _name(run)
+        differing = [
+            f"{key} {json.dumps(run.settings.get(key))}"
+            for key in sorted({key for other in alike[name] for key in other.settings})
+            if key not in ("epochs", "levers", VECTORS_CONTENT, *CONTINUED)
+            and any(other.settings.get(key) != run.settings.get(key) for other in alike[name])
         ]
-        groups.append(Group(variant, _name(members[0]) + _difference(members[0], same_name), tuple(members)))
+        if any(other.data["fingerprint"] != run.data["fingerprint"] for other in alike[name]):
+            differing.append(f"data {run.data['fingerprint'][:8]}")
+        groups.append((f"{name} ({', '.join(differing)})" if differing else name, [run, *others]))
     return groups
-
-
-def _of_rows(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings by which rows differ: of word vectors the name, which all results have, not the content."""
-    return {name: value for name, value in settings.items() if name != VECTORS_CONTENT}
 
 
 def _name(run: RunResult) -> str:
@@ -132,23 +131,6 @@ def _name(run: RunResult) -> str:
     if finish is not None:
         return f"{name}, finished on {finish}"
     return f"{name}, continued" if run.settings.get("init_from") else name
-
-
-def _difference(run: RunResult, others: Sequence[RunResult]) -> str:
-    """Settings in which ``run`` differs from its namesakes; epochs have a column of their own."""
-    keys = {key for other in others for key in (*run.settings, *other.settings)} - {
-        "epochs",
-        "levers",
-        VECTORS_CONTENT,
-        *CONTINUED,
-    }
-    differing = [
-        key for key in sorted(keys) if any(other.settings.get(key) != run.settings.get(key) for other in others)
-    ]
-    notes = [f"{key} {json.dumps(run.settings.get(key))}" for key in differing]
-    if any(other.data["fingerprint"] != run.data["fingerprint"] for other in others):
-        notes.append(f"data {run.data['fingerprint'][:8]}")
-    return f" ({', '.join(notes)})" if notes else ""
 
 
 def _of_one_mean(runs: Iterable[RunResult]) -> list[RunResult]:
@@ -160,49 +142,49 @@ def _of_one_mean(runs: Iterable[RunResult]) -> list[RunResult]:
 
 
 def _of_variants(runs: Iterable[RunResult], variants: Sequence[str], dataset: str) -> Iterable[Line]:
-    """One row per group of runs, in the order of ``variants`` (others after them)."""
-    groups = group_runs(runs)
-    for variant in (*variants, *sorted({group.variant for group in groups} - set(variants))):
-        members = [group for group in groups if group.variant == variant]
-        for group in sorted(members, key=lambda group: not is_plain(group.runs[0])):
-            yield Row(group.label, group.runs)
-        if not members:
+    """Return a row for each group of runs, in the order of ``variants`` (others after them)."""
+    by_variant: dict[str, list[tuple[str, list[RunResult]]]] = {variant: [] for variant in variants}
+    for label, members in group_runs(runs):
+        by_variant.setdefault(members[0].variant, []).append((label, members))
+    for variant, groups in by_variant.items():
+        yield from (Row(*group) for group in sorted(groups, key=lambda group: not is_plain(group[1][0])))
+        if not groups:
             listed = variant in SEVERAL_SEEDS and dataset == V1_MINI  # with a command for all its seeds
-            command = COMMAND.format(dataset=dataset, variant=variant, seeds=1, more=MORE[dataset])
-            yield Row(variant, [], given={PARAMETERS.heading: ""}, command="" if listed else command)
-
-
-def _runs_as_published(results: Runs) -> list[RunResult]:
-    runs = [run for run in bidaf_runs(results, V1_MINI) if run.variant not in CONTROLS]
-    return [run for run in runs if is_plain(run) and trained_as_published(run)]
+            command = "" if listed else COMMAND(dataset=dataset, variant=variant, seeds=1, more=MORE[dataset])
+            yield Row(variant, [], given={"trainable parameters": ""}, command=command)
 
 
 def _v1_mini(results: Runs) -> Iterable[Line]:
+    runs = [run for run in bidaf_runs(results, V1_MINI) if run.variant not in CONTROLS]
+    runs = [run for run in runs if is_plain(run) and trained_as_published(run)]
     variants = [name for name in BidafConfig.variants if name not in CONTROLS]
-    yield from _of_variants(without_earlier_start(_runs_as_published(results)), variants, V1_MINI)
+    yield from _of_variants(without_earlier_start(runs), variants, V1_MINI)
+    for variant in SEVERAL_SEEDS:  # rows that are not shown, which ask for what no run with the present start has
+        present = [run for run in runs if (run.variant, run.settings["product_start"]) == (variant, PRESENT_START)]
+        left = [seed for seed in NEEDED_SEEDS if seed not in {run.seed for run in present}]
+        command = COMMAND(dataset=V1_MINI, variant=variant, seeds="{seeds}", more=OF_SEEDS)
+        yield Row(variant, [], seeds=left, command=command if left else "", optional=True)
     yield ["SQuAD 2.0, official train split", "", "not run here: needs the Hub's train split"]
 
 
-def _v1_commands(results: Runs) -> list[str]:
-    runs = _runs_as_published(results)
-    left = [line for variant in SEVERAL_SEEDS for line in missing_seeds(runs, variant, OF_SEEDS)]
-    seeds = ["# seeds not run yet", *left] if left else []
-    return [*seeds, "# SQuAD 2.0, official train split", "python recipes/squad_bidaf.py"]
-
-
+TABLES: dict[str, Callable[..., str]] = {}
 # Every variant as published, on real SQuAD 1.1 questions; the official set's row says what it waits for.
-v1_mini = Table(("model",), (PARAMETERS, EM, F1, VALIDATION_F1, *RUN_COLUMNS), _v1_mini, further=_v1_commands)
+TABLES["bidaf-squad-v1-mini"] = Table(
+    ("trainable parameters", EM, F1, VALIDATION_F1, *RUN_COLUMNS),
+    _v1_mini,
+    RECIPE,
+    further=lambda results: ("# SQuAD 2.0, official train split", "python recipes/squad_bidaf.py"),
+)
 
 
 def _v2_mini(results: Runs) -> Iterable[Line]:
-    """Return the rows of whole trainings; shorter runs are those of `first_epochs`."""
+    """Return the rows of whole trainings; shorter runs are those of the first epochs."""
     runs = [run for run in bidaf_runs(results, V2_MINI) if run.settings["epochs"] >= 4]
     return _of_variants(runs, ("baseline", LEVER_VARIANT), V2_MINI)
 
 
 # SQuAD 2.0 mode, beside the score of a model that never answers.
-v2_mini = Table(
-    ("model",),
+TABLES["bidaf-squad-v2-mini"] = Table(
     (
         score("span EM", "test/span_exact"),
         score("span F1", "test/span_f1"),
@@ -214,6 +196,7 @@ v2_mini = Table(
         *RUN_COLUMNS,
     ),
     _v2_mini,
+    RECIPE,
 )
 
 
@@ -224,10 +207,10 @@ def _without_epochs(run: RunResult) -> RunResult:
 def _first_epochs(results: Runs) -> Iterable[Line]:
     """Return rows of runs that differ in nothing but how long they went on, which does not matter here."""
     groups = group_runs(_without_epochs(run) for run in bidaf_runs(results, V2_MINI) if is_plain(run))
-    return [Row(group.label, group.runs) for group in groups] or [[NOT_RUN]]
+    return [Row(*group) for group in groups] or [[NOT_RUN]]
 
 
-def _after_epoch(heading: str, epoch: int, name: str) -> Column:
+def _after_epoch(epoch: int, heading: str, name: str) -> Column:
     key = f"validation/epoch{epoch}/span_{name}"
     return Column(
         f"span {heading}, epoch {epoch}",
@@ -240,14 +223,26 @@ def _runs_by_epoch(runs: Runs) -> str:
 
 
 # Reading after one and two epochs.
-first_epochs = Table(
-    ("model",),
+TABLES["bidaf-first-epochs"] = Table(
     (
-        *(_after_epoch(*kind) for kind in (("EM", 1, "exact"), ("F1", 1, "f1"), ("EM", 2, "exact"), ("F1", 2, "f1"))),
+        *(_after_epoch(epoch, *name) for epoch in (1, 2) for name in (("EM", "exact"), ("F1", "f1"))),
         Column("seeds", _runs_by_epoch),
     ),
     _first_epochs,
 )
+
+
+def _gain(heading: str, key: str, unit: str = "") -> Column:
+    """Return the column of the difference of a score between equal seeds, with their number."""
+
+    def minus(ours: Runs, base: Runs) -> str:
+        plain = {run.seed: run.metrics[key] for run in base}
+        gains = [run.metrics[key] - plain[run.seed] for run in ours if run.seed in plain]
+        number = f"{len(gains)}{unit}{'s' if unit and len(gains) > 1 else ''}"
+        return f"{signed(mean_and_deviation(gains))} ({number})" if gains else NOTHING
+
+    return Column(heading, minus=minus)
+
 
 # The first epoch of the baseline by `pool_batches` and `product_start`; the wider start is that of an earlier commit.
 CONDITIONS = {
@@ -256,69 +251,39 @@ CONDITIONS = {
     "random": UNTOLD | {"pool_batches": 1},
     "both": {"product_start": PRESENT_START, "pool_batches": 1},
 }
-FIRST_EXACT, FIRST_F1 = "validation/epoch1/span_exact", "validation/epoch1/span_f1"
+FIRST_F1 = "validation/epoch1/span_f1"
 FIRST_EPOCH = (
     f"python recipes/squad_bidaf.py --dataset {V2_MINI} --variant baseline --word_vectors FILE --precision bf16-mixed "
-    "--epochs 1 --monitor span_f1 --score validation --threads 1 --name first_epoch-"
+    "--epochs 1 --monitor span_f1 --score validation --threads 1 --name first_epoch-{name} --seeds {{seeds}}"
 )
 
 
-def _by_condition(results: Runs) -> dict[str, list[RunResult]]:
-    ours = [
-        _without_epochs(run)
-        for split in ("test", "validation")
-        for run in bidaf_runs(results, V2_MINI, split)
-        if run.variant == "baseline" and is_plain(run) and run.settings.get("precision") == "bf16-mixed"
-    ]
-    return {
-        name: _of_one_mean(run for run in ours if asked.items() <= run.settings.items() and FIRST_F1 in run.metrics)
-        for name, asked in CONDITIONS.items()
-    }
-
-
 def _first_epoch(results: Runs) -> Iterable[Line]:
-    found = _by_condition(results)
-    base = next(filter(None, found.values()), [])
-    for name, runs in found.items():
-        order = "random" if CONDITIONS[name]["pool_batches"] == 1 else "of similar length"
-        yield Row((order, f"±{CONDITIONS[name]['product_start']:.3f}"), runs, base=base)
-
-
-def _first_epoch_commands(results: Runs) -> list[str]:
-    """Return commands for what is missing, those of the wider start under the commit that has it."""
-    commands: dict[str, list[str]] = {f"# {NOT_RUN}": [], f"# {NOT_RUN}, at commit fd21e49": []}
-    for name, runs in _by_condition(results).items():
-        left = [str(seed) for seed in NEEDED_SEEDS if seed not in {run.seed for run in runs}]
-        earlier = CONDITIONS[name]["product_start"] != PRESENT_START
-        more = " --pool_batches 1" if CONDITIONS[name]["pool_batches"] == 1 else ""
-        if left:
-            list(commands.values())[earlier].append(f"{FIRST_EPOCH}{name}{more} --seeds {' '.join(left)}")
-    return [line for remark, found in commands.items() if found for line in (remark, *found)]
-
-
-def _gains(ours: Runs, base: Runs, key: str) -> list[float]:
-    """Return the differences of a score between equal seeds."""
-    plain = {run.seed: run.metrics[key] for run in base}
-    return [run.metrics[key] - plain[run.seed] for run in ours if run.seed in plain]
-
-
-def _first_gain(ours: Runs, base: Runs) -> str:
-    gains = _gains(ours, base, FIRST_F1)
-    seeds = f" ({len(gains)} seed{'s' if len(gains) > 1 else ''})" if gains else ""
-    return signed(mean_and_deviation(gains)) + seeds
+    runs = [_without_epochs(run) for split in ("test", "validation") for run in bidaf_runs(results, V2_MINI, split)]
+    runs = [run for run in runs if run.variant == "baseline" and is_plain(run) and FIRST_F1 in run.metrics]
+    runs = [run for run in runs if run.settings.get("precision") == "bf16-mixed"]
+    base: Runs = []
+    for name, asked in CONDITIONS.items():
+        members = _of_one_mean(run for run in runs if asked.items() <= run.settings.items())
+        base = base or members
+        order, more = ("random", " --pool_batches 1") if asked["pool_batches"] == 1 else ("of similar length", "")
+        command = FIRST_EPOCH.format(name=f"{name}{more}")
+        if asked["product_start"] != PRESENT_START:
+            command = f"git checkout fd21e49 && {command}{TO_PUBLISH}"
+        label = order, f"±{asked['product_start']:.3f}"
+        yield Row(label, members, base=base, seeds=NEEDED_SEEDS, command=command)
 
 
 # Reading after one epoch by the order of batches and the start of w_cq, each compared at equal seeds.
-first_epoch = Table(
-    ("rows of a batch", "start of w_cq"),
+TABLES["bidaf-first-epoch"] = Table(
     (
-        score("span EM", FIRST_EXACT),
+        score("span EM", "validation/epoch1/span_exact"),
         score("span F1", FIRST_F1),
-        Column("difference F1", minus=_first_gain),
+        _gain("difference F1", FIRST_F1, " seed"),
         Column("seeds", lambda runs: str(len(runs))),
     ),
     _first_epoch,
-    further=_first_epoch_commands,
+    headings=("rows of a batch", "start of w_cq"),
 )
 
 
@@ -345,19 +310,18 @@ def _difference_column(heading: str, key: str) -> Column:
 def _levers(results: Runs) -> Iterable[Line]:
     runs = [run for run in bidaf_runs(results, V1_MINI) if run.variant == LEVER_VARIANT and trained_as_published(run)]
     plain = [run for run in runs if is_plain(run)]
-    for group in sorted(group_runs(runs), key=lambda group: not is_plain(group.runs[0])):
-        yield Row(group.label, group.runs, base=None if is_plain(group.runs[0]) else plain)
+    for label, members in sorted(group_runs(runs), key=lambda group: not is_plain(group[1][0])):
+        yield Row(label, members, base=None if is_plain(members[0]) else plain)
     done = {tuple(options_of(run)) for run in runs}
     for name in LEVERS:
         if (name,) not in done:
-            yield Row(f"{LEVER_VARIANT} + {name}", [], given={PARAMETERS.heading: ""})
+            yield Row(f"{LEVER_VARIANT} + {name}", [], given={"trainable parameters": ""})
 
 
 # Each option against the plain variant, as differences between runs that are alike in all else.
-levers = Table(
-    ("model",),
+TABLES["bidaf-levers"] = Table(
     (
-        *(PARAMETERS, EM, F1),
+        *("trainable parameters", EM, F1),
         _difference_column("difference EM", "test/exact"),
         _difference_column("difference F1", "test/f1"),
         Column("pairs", minus=lambda ours, plain: str(len(_pairs(ours, plain)))),
@@ -372,8 +336,7 @@ def _paper_number(value: float | None) -> str:
 
 
 # The paper's own numbers. Ours stay empty: no run here had its training data, so no result is looked up.
-paper = Table(
-    ("model",),
+TABLES["bidaf-paper"] = Table(
     [Column(heading) for heading in ("course split", "paper F1", "paper EM", "our F1", "our EM")],
     [[row.variant, row.split, _paper_number(row.f1), _paper_number(row.exact), *["not run here"] * 2] for row in PAPER],
 )
@@ -405,29 +368,28 @@ def _controls(results: Runs) -> Iterable[Line]:
 
     for variant, optimizer, base in COMPARED:
         more = OF_SEEDS if variant in SEVERAL_SEEDS else f"{MORE[V1_MINI]} --threads 1"
-        command = missing_seeds(of(variant, optimizer), variant, OF_ADAMW if optimizer == ADAMW else more)
+        more = OF_ADAMW if optimizer == ADAMW else more
+        command = COMMAND(dataset=V1_MINI, variant=variant, seeds="{seeds}", more=more)
         label = variant, optimizer, base or NOTHING
-        yield Row(label, of(variant, optimizer), of(base, optimizer) if base else None, command="\n".join(command))
-
-
-def _gain(ours: Runs, base: Runs) -> str:
-    """Write the difference of F1 between equal seeds, with their number."""
-    gains = _gains(ours, base, "test/f1")
-    return f"{signed(mean_and_deviation(gains))} ({len(gains)})" if gains else NOTHING
+        plain = of(base, optimizer) if base else None
+        yield Row(label, of(variant, optimizer), plain, seeds=NEEDED_SEEDS, command=command)
 
 
 # What positions, their dropout and the literal self-attention do, each against the run that differs in it.
-controls = Table(
-    ("variant", "optimizer", "compared with"),
-    (*(EM, F1, VALIDATION_F1), Column("difference F1", minus=_gain), Column("seeds", lambda runs: str(len(runs)))),
+TABLES["bidaf-controls"] = Table(
+    (
+        *(EM, F1, VALIDATION_F1),
+        _gain("difference F1", "test/f1"),
+        Column("seeds", lambda runs: str(len(runs))),
+    ),
     _controls,
-    complete=lambda runs: False,  # a row with all its seeds has no command
+    RECIPE,
+    headings=("variant", "optimizer", "compared with"),
 )
 
 READER = (
-    f"python recipes/squad_bidaf.py --dataset {V1_MINI} --variant char7 --levers context_self_attention word_features "
-    "--word_vectors FILE --optimizer adamw --learning_rate 0.003 --warmup_steps 200 --decay "
-    "--precision bf16-mixed --threads 1"
+    f"--dataset {V1_MINI} --variant char7 --levers context_self_attention word_features --word_vectors FILE "
+    "--optimizer adamw --learning_rate 0.003 --warmup_steps 200 --decay --precision bf16-mixed --threads 1"
 )
 SMALL = "reader_small"  # name of the runs that made the reader small
 # Name of runs -> label, what its trainings have beside `READER`, and their seeds. SQuADShifts' new_wiki and reddit are
@@ -440,29 +402,22 @@ READERS = {
         "--epochs 8 --hidden_size 128 --dropout 0.3",
         NEEDED_SEEDS[:1],
     ),
-    **{
-        f"reader_without_{source}": (
-            f"without the rows of `{source}`",
-            f"--epochs 6 --left_out_source {source}",
-            NEEDED_SEEDS,
-        )
-        for source in ("reddit", "new_wiki")
-    },
 }
+for _source in ("reddit", "new_wiki"):
+    _options = f"--epochs 6 --left_out_source {_source}"
+    READERS[f"reader_without_{_source}"] = f"without the rows of `{_source}`", _options, NEEDED_SEEDS
 
 
 def _readers(results: Runs) -> Iterable[Line]:
     window = {"recipe": "squad_sliding_window", "dataset": V1_MINI, "split": "test"}
-    command = f"python recipes/{window['recipe']}.py"
-    yield Row("sliding window over words, no network", window, command=command)
+    yield Row("sliding window over words, no network", window, command=f"python recipes/{window['recipe']}.py")
     for tag, (label, options, seeds) in READERS.items():
         runs = _of_one_mean(run for run in bidaf_runs(results, V1_MINI) if run.tag == tag)
-        left = " ".join(str(seed) for seed in seeds if seed not in {run.seed for run in runs})
-        command = f"{READER} {options} --seeds {left} --name {tag}" if left else ""
+        command = f"{READER} {options} --seeds {{seeds}} --name {tag}"
         if tag == SMALL:
             label += f", {runs[0].settings['keep_words']:,} words" if runs else ""
             command = f"python recipes/small_reader.py --checkpoint RUN/checkpoint --result FILE --name {SMALL}"
-        yield Row(label, runs, command=command, need=len(seeds) or 1)
+        yield Row(label, runs, seeds=seeds, command=command)
 
 
 def _drop(run: RunResult) -> float | None:
@@ -471,16 +426,17 @@ def _drop(run: RunResult) -> float | None:
 
 
 # A baseline, and the final settings: all training rows, made small, and each source left out and scored.
-reader = Table(
-    ("reader",),
+TABLES["bidaf-reader"] = Table(
     (
-        *(PARAMETERS, VALIDATION_F1, EM, F1),
+        *("trainable parameters", VALIDATION_F1, EM, F1),
         score("left out EM", f"{LEFT_OUT}/exact"),
         score("left out F1", f"{LEFT_OUT}/f1"),
         Column("left out − test, F1", lambda runs: signed(mean_and_deviation(map(_drop, runs)))),
         *RUN_COLUMNS,
     ),
     _readers,
+    RECIPE,
+    headings=("reader",),
 )
 
 
@@ -494,38 +450,26 @@ def _setting(heading: str, name: str, unless_told: object = NOTHING) -> Column:
 
 def _trials(results: Runs) -> Iterable[Line]:
     """Return every training whose validation score helped to choose the settings, the best first."""
-    groups = group_runs(bidaf_runs(results, V1_MINI, "validation"))
-    groups.sort(key=lambda group: -statistics.fmean(run.metrics["validation/f1"] for run in group.runs))
-    rows = [Row(" + ".join([group.variant, *options_of(group.runs[0])]), group.runs) for group in groups]
-    return rows or [[NOT_RUN]]
+    groups = [runs for _, runs in group_runs(bidaf_runs(results, V1_MINI, "validation"))]
+    groups.sort(key=lambda runs: -statistics.fmean(run.metrics["validation/f1"] for run in runs))
+    return [Row(" + ".join([runs[0].variant, *options_of(runs[0])]), runs) for runs in groups] or [[NOT_RUN]]
 
 
-trials = Table(
-    ("model",),
-    (
-        _setting("optimizer", "optimizer"),
-        _setting("learning rate", "learning_rate"),
-        _setting("width", "hidden_size"),
-        _setting("dropout", "dropout"),
-        _setting("word vectors", "word_vectors", "learned"),
-        _setting("begins as", "init_from"),
-        _setting("words kept", "keep_words", "all"),
-        PARAMETERS,
-        score("validation EM", "validation/exact"),
-        VALIDATION_F1,
-        *RUN_COLUMNS,
-    ),
-    _trials,
-)
-
-TRIAL_TABLES: dict[str, Callable[..., str]] = {"bidaf-reader-trials": trials}
-TABLES: dict[str, Callable[..., str]] = {
-    "bidaf-squad-v1-mini": v1_mini,
-    "bidaf-squad-v2-mini": v2_mini,
-    "bidaf-first-epochs": first_epochs,
-    "bidaf-first-epoch": first_epoch,
-    "bidaf-levers": levers,
-    "bidaf-paper": paper,
-    "bidaf-controls": controls,
-    "bidaf-reader": reader,
+TRIAL_TABLES: dict[str, Callable[..., str]] = {
+    "bidaf-reader-trials": Table(
+        (
+            _setting("optimizer", "optimizer"),
+            _setting("learning rate", "learning_rate"),
+            _setting("width", "hidden_size"),
+            _setting("dropout", "dropout"),
+            _setting("word vectors", "word_vectors", "learned"),
+            _setting("begins as", "init_from"),
+            _setting("words kept", "keep_words", "all"),
+            "trainable parameters",
+            score("validation EM", "validation/exact"),
+            VALIDATION_F1,
+            *RUN_COLUMNS,
+        ),
+        _trials,
+    )
 }

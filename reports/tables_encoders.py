@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 from ctxzoo.results.comparison import paired_test
 from ctxzoo.results.result import RunResult
@@ -18,24 +19,22 @@ from ctxzoo.tasks.regression.experiments import BEST_TEST, SETS, VALIDATION
 from ctxzoo.tasks.sequences.data import HISTORY_DATASETS
 from reports import results_table
 from reports.results_table import (
-    EPOCHS,
-    MINUTES,
-    PARAMETERS,
-    SEEDS,
-    Difference,
+    Column,
     Line,
     Row,
     Runs,
     Table,
     Trials,
-    as_column,
+    differences,
+    read_labels,
+    rows_of,
     score,
-    seeds_test,
     select,
 )
 from reports.tables_contextualizer import sentence_table
 
-sentences = sentence_table(
+TABLES: dict[str, Callable[..., str]] = {}
+TABLES["context-encoder-sentences"] = sentence_table(
     recipe="sentence_context_encoder",
     option="attentions",
     known=("dot", "ika", "ikan", "mikan", "esa", "hsa", "hsa-factorised"),
@@ -45,25 +44,20 @@ sentences = sentence_table(
 
 # Regression: test RMSE over random splits, in the unit of the target, with the number of splits where there are fewer
 # than ten. Differences have the p of the corrected resampled t-test.
-REGRESSION_RECIPE = "regression_ika"
+REGRESSION = {"recipe": "regression_ika"}
 SPLITS = 10
+OF_SET = "--dataset {set} --models {missing}{options} --resume"
 TEST_TO_TRAIN = {VALIDATION: 1 / 8, BEST_TEST: 1 / 9}  # rows of test to those of training, for the corrected test
-REGRESSORS = {
-    "mean": "mean of the training rows",
-    "ridge": "ridge regression",
-    "gp_rbf": "Gaussian process, RBF",
-    "gp_sm": "Gaussian process, spectral mixture of 5",
-    "dot": "`dot`",
-    "rbf": "`rbf`",
-    "ikan_direct": "`ikan`, direct",
-    "ika": "`ika`",
-    "mikan": "`mikan`",
-}
+LABELS = read_labels("encoders")
+REGRESSORS, LOOKUPS, ENCODINGS = LABELS["regressors"], LABELS["lookups"], LABELS["encodings"]
 # Of more than 5,000 rows: in parts, and fewer epochs of several steps each.
 PARTS = {"parkinsons": " --rows_per_step 1024 --epochs 200"}
-OF_PERSONS = ("mean", "ridge", "gp_rbf", "dot", "rbf", "ikan_direct", "ika", "mikan")
 LEARNED = ("dot", "rbf", "ikan_direct", "ika", "mikan")
-SPLIT = " ({have} of {need})"
+OF_PERSONS = {model: label for model, label in REGRESSORS.items() if model != "gp_sm"}
+
+
+def _error(heading: str, **more: Any) -> Column:
+    return score(heading, "test/rmse", partly=" ({have} of {need})", **more)
 
 
 def _regression(protocol: str, models: Iterable[str]) -> Table:
@@ -79,72 +73,46 @@ def _regression(protocol: str, models: Iterable[str]) -> Table:
         return paired_test(first, second, TEST_TO_TRAIN[protocol]).cell()
 
     name, option = ("", "") if protocol == VALIDATION else (protocol, f" --protocol {protocol}")
-    columns = [
-        score(
-            data,
-            "test/rmse",
-            minus=minus,
-            partly=SPLIT,
-            where={"part": data, "name": name},
-            fill={"set": data, "options": option + PARTS.get(data, "")},
-        )
-        for data in SETS
+    columns = []
+    for data in SETS:
+        fill = {"set": data, "options": option + PARTS.get(data, "")}
+        columns.append(_error(data, minus=minus, where={"part": data, "name": name}, fill=fill))
+    rows: list[Line] = [
+        *rows_of({model: REGRESSORS[model] for model in models}, need=SPLITS, command=OF_SET),
+        *differences(REGRESSORS, product(LEARNED[1:], LEARNED[:1]), note=""),
     ]
-    command = f"python recipes/{REGRESSION_RECIPE}.py --dataset {{set}} --models {{missing}}{{options}} --resume"
-    rows = [Row(REGRESSORS[model], {"variant": model}, need=SPLITS, command=command) for model in models]
-    differences = [
-        Difference(f"{REGRESSORS[model]} − `dot`", {"variant": model}, {"variant": "dot"}) for model in LEARNED[1:]
-    ]
-    return Table(("model",), columns, [*rows, *differences], where={"recipe": REGRESSION_RECIPE})
+    return Table(columns, rows, REGRESSION)
 
 
-chosen_on_validation = _regression(VALIDATION, REGRESSORS)
-best_of_all_epochs = _regression(BEST_TEST, LEARNED)  # the protocol of IKA's code, which chooses on test rows
-
-_PARKINSONS = f"python recipes/{REGRESSION_RECIPE}.py --dataset parkinsons --models {{missing}}"
-_OF_ALL = f"{_PARKINSONS}{PARTS['parkinsons']}{{options}} --resume"
-_TIME_ALONE = f"{_PARKINSONS} --feature_columns x0 x3 --name person_and_time --resume"
-unseen_persons = Table(
-    ("model",),
+TABLES["regression-rmse"] = _regression(VALIDATION, REGRESSORS)
+TABLES["regression-best-test"] = _regression(BEST_TEST, LEARNED)  # the protocol of IKA's code: chosen on test rows
+PERSONS = "all rows of four persons"
+TABLES["regression-persons"] = Table(
     (
-        score("rows of any person", "test/rmse", partly=SPLIT),
-        score(
-            "all rows of four persons",
-            "test/rmse",
-            partly=SPLIT,
+        _error("rows of any person"),
+        _error(
+            PERSONS,
             where={"name": "persons"},
-            fill={"options": " --group_column x0 --name persons"},
+            fill={"set": "parkinsons", "options": f"{PARTS['parkinsons']} --group_column x0 --name persons"},
         ),
     ),
     [
-        *(Row(REGRESSORS[model], {"variant": model}, need=SPLITS, command=_OF_ALL) for model in OF_PERSONS),
+        *rows_of(OF_PERSONS, need=SPLITS, command=OF_SET),
         Row(
             f"{REGRESSORS['gp_rbf']}, of person and time alone",
             {"variant": "gp_rbf", "name": "person_and_time"},
-            given={"all rows of four persons": NOTHING},
+            given={PERSONS: NOTHING},
             need=SPLITS,
-            command=_TIME_ALONE,
+            command="--dataset parkinsons --models {missing} --feature_columns x0 x3 --name person_and_time --resume",
         ),
     ],
-    where={"recipe": REGRESSION_RECIPE, "part": "parkinsons", "name": ""},
+    where={**REGRESSION, "part": "parkinsons", "name": ""},
 )
 
 # Generated tasks and whole reviews: accuracy in percent.
-PROBES_RECIPE, DOCUMENTS_RECIPE = "long_context_esa", "document_context_encoder"
+PROBES = {"recipe": "long_context_esa"}
 LENGTHS = (64, 128, 256)
 LOOKUP_PROBES = {"copy": "copy", "recall": "associative recall"}
-LOOKUPS = {
-    "dot": "softmax attention",
-    "favor": "ESA, positive random features",
-    "learned": "ESA, learned features",
-    "elu": "ESA, elu + 1",
-}
-PAIRS = {
-    "dot": "pairwise: softmax attention",
-    "trilinear": "pairs: trilinear",
-    "volume": "pairs: volume",
-    "factorised": "pairs: factorised",
-}
 
 
 def _of_any_seed(run: RunResult) -> RunResult:
@@ -153,148 +121,100 @@ def _of_any_seed(run: RunResult) -> RunResult:
     return replace(run, data={**run.data, "fingerprint": drawn})
 
 
-def _attentions(labels: dict[str, str], recipe: str, options: str = "") -> list[Row]:
-    command = f"python recipes/{recipe}.py{options} --attentions {{missing}} --resume"
-    return [Row(label, {"variant": name}, command=command) for name, label in labels.items()]
+def runs_of(results: Sequence[RunResult], variant: str, probe: str, length: int) -> Runs:
+    """Return the seeds of an attention on a probe; raises ValueError as `results_table.runs_of` does."""
+    where = {**PROBES, "variant": variant, "tag": f"{probe}-n{length}"}
+    return results_table.runs_of(map(_of_any_seed, results), where)
 
 
-lookups = Table(
-    ("attention",),
+TABLES["long-context-lookups"] = Table(
     [
         score(f"{label}, n = {length}", "test/accuracy", 1, where={"tag": f"{probe}-n{length}"})
         for probe, label in LOOKUP_PROBES.items()
         for length in LENGTHS
     ],
-    _attentions(LOOKUPS, PROBES_RECIPE, f" --probes {' '.join(LOOKUP_PROBES)}"),
-    where={"recipe": PROBES_RECIPE},
-    alike=_of_any_seed,
+    rows_of(LOOKUPS, command=f"--probes {' '.join(LOOKUP_PROBES)} --attentions {{missing}} --resume"),
+    where=PROBES,
+    headings=("attention",),
+    prepare=_of_any_seed,
 )
-pairs = Table(
-    ("one head",),
-    (SEEDS, score("test accuracy", "test/accuracy", 1), MINUTES),
-    _attentions(PAIRS, PROBES_RECIPE, " --probes marked_product"),
-    where={"recipe": PROBES_RECIPE, "tag": "marked_product-n17"},
-    alike=_of_any_seed,
+TABLES["higher-order-pairs"] = Table(
+    ("seeds", score("test accuracy", "test/accuracy", 1), "minutes"),
+    rows_of(LABELS["pairs"], command="--probes marked_product --attentions {missing} --resume"),
+    where={**PROBES, "tag": "marked_product-n17"},
+    headings=("one head",),
+    prepare=_of_any_seed,
 )
-documents = Table(
-    ("attention",),
-    (
-        SEEDS,
-        score("validation accuracy", "validation/accuracy"),
-        score("test accuracy", "test/accuracy"),
-        as_column(best_epoch_column("accuracy", higher=True)),
-        PARAMETERS,
-    ),
-    _attentions(LOOKUPS, DOCUMENTS_RECIPE),
-    where={"recipe": DOCUMENTS_RECIPE, "dataset": "stanfordnlp/imdb", "tag": "blocks"},
+SCORES = (score("validation accuracy", "validation/accuracy"), score("test accuracy", "test/accuracy"))
+TABLES["long-context-documents"] = Table(
+    ("seeds", *SCORES, best_epoch_column("accuracy", higher=True), "trainable parameters"),
+    rows_of(LOOKUPS, command="--attentions {missing} --resume"),
+    where={"recipe": "document_context_encoder", "dataset": "stanfordnlp/imdb", "tag": "blocks"},
+    headings=("attention",),
 )
-
-
-def runs_of(results: Sequence[RunResult], variant: str, probe: str, length: int) -> Runs:
-    """Return the seeds of an attention on a probe; raises ValueError as `results_table.runs_of` does."""
-    where = {"recipe": PROBES_RECIPE, "variant": variant, "tag": f"{probe}-n{length}"}
-    return results_table.runs_of(map(_of_any_seed, results), where)
-
 
 # Next event.
 BADGES = {"recipe": "badges_lste", "dataset": HISTORY_DATASETS["badges"]}
-RECALL, RANK = "test/recall_at_1", "test/mrr_at_20"
-EVENT_FLOORS = {"pop": "POP: what is frequent", "markov": "Markov: what follows the last event"}
-ENCODINGS = {
-    "none": "no times, no positions",
-    "positional": "positions alone",
-    "bochner": "Bochner, tied",
-    "mercer": "Mercer",
-    "time2vec": "time2vec",
-    "lste": "LSTE",
-    "lste_behaviour": "LSTE with behaviour",
-}
 WITHOUT_TIMES = ("none", "positional")
 OF_OTHERS = ("bochner", "mercer", "time2vec")
-LSTE = ("lste", "lste_behaviour")
-COMPARISONS = (*product(LSTE, (*WITHOUT_TIMES, *OF_OTHERS)), *product(OF_OTHERS, WITHOUT_TIMES))
+COMPARISONS = (
+    *product(("lste", "lste_behaviour"), (*WITHOUT_TIMES, *OF_OTHERS)),
+    *product(OF_OTHERS, WITHOUT_TIMES),
+)
 BADGES_COMMAND = (
-    "python recipes/badges_lste.py --encodings {missing} --seeds 0 1 2 --epochs 40 --patience 8 --learning_rate 0.005 "
+    "--encodings {missing} --seeds 0 1 2 --epochs 40 --patience 8 --learning_rate 0.005 "
     "--num_layers 2 --hidden_size 64 --num_heads 2 --time_combine add --ema_decay 0.998 --resume"
 )
-
-
-def _encoding(name: str) -> dict[str, str]:
-    return {"variant": name}
-
-
-badges = Table(
-    ("model",),
+TABLES["time-encodings-badges"] = Table(
     (
-        SEEDS,
+        "seeds",
         score("validation recall@1", "validation/recall_at_1"),
-        score("test recall@1", RECALL, minus=seeds_test(RECALL)),
-        score("test MRR@20", RANK, minus=seeds_test(RANK)),
-        EPOCHS,
-        PARAMETERS,
+        score("test recall@1", "test/recall_at_1", tested=True),
+        score("test MRR@20", "test/mrr_at_20", tested=True),
+        "epochs",
+        "trainable parameters",
     ),
     [
-        *(Row(label, {"variant": name}, only=("test recall@1", "test MRR@20")) for name, label in EVENT_FLOORS.items()),
-        *(Row(label, _encoding(name), need=3, command=BADGES_COMMAND) for name, label in ENCODINGS.items()),
-        *(
-            Difference(f"{ENCODINGS[one]} − {ENCODINGS[other]} (p over seeds)", _encoding(one), _encoding(other), True)
-            for one, other in COMPARISONS
-        ),
+        *rows_of(LABELS["event_counts"], only=("test recall@1", "test MRR@20")),
+        *rows_of(ENCODINGS, need=3, command=BADGES_COMMAND),
+        *differences(ENCODINGS, COMPARISONS, optional=True),
     ],
     where={**BADGES, "tag": ""},
 )
-badges_trials = Trials(
-    ("model",),
-    (
-        score("recall@1", "validation/recall_at_1"),
-        score("MRR@20", "validation/mrr_at_20"),
-        score("nats", "validation/nll", 3),
-        as_column(best_epoch_column("recall_at_1", higher=True)),
-    ),
-    {(label,): {**BADGES, "variant": name} for name, label in ENCODINGS.items()},
-    by="validation/recall_at_1",
-    apart=False,
-)
 
 # The tagger: a row is a corpus, its column of tags, and the word vectors that the training began with.
-TAGGER_RECIPE = "pos_bilstm_tagger"
+TAGGER = {"recipe": "pos_bilstm_tagger"}
 VECTORS = {"random_vectors": "drawn"}  # of the variants; the others are named after their file
 
 
-def _tagger_rows(results: Runs) -> Iterable[Line]:
-    rows = {(run.dataset, run.tag, run.variant) for run in select(results, {"recipe": TAGGER_RECIPE})}
+def _taggers(results: Runs) -> Iterable[Line]:
+    rows = {(run.dataset, run.tag, run.variant) for run in select(results, TAGGER)}
     for dataset, tag, variant in sorted(rows, key=lambda row: (*row[:2], VECTORS.get(row[2], row[2]))):
         label = f"`{dataset}`", tag, VECTORS.get(variant, variant)
         yield Row(label, {"dataset": dataset, "tag": tag, "variant": variant})
     if not rows:
-        command = f"python recipes/{TAGGER_RECIPE}.py --dataset ud_english_ewt --tags upos --vectors none --resume"
+        command = "--dataset ud_english_ewt --tags upos --vectors none --resume"
         yield Row(("", "", ""), [], command=command, optional=True)
 
 
-taggers = Table(
-    ("corpus", "tags", "word vectors"),
-    (
-        SEEDS,
-        score("validation accuracy", "validation/accuracy"),
-        score("test accuracy", "test/accuracy"),
-        score("test macro F1", "test/macro_f1"),
-        EPOCHS,
-        PARAMETERS,
-        MINUTES,
-    ),
-    _tagger_rows,
-    where={"recipe": TAGGER_RECIPE},
+TABLES["bilstm-tagger"] = Table(
+    ("seeds", *SCORES, score("test macro F1", "test/macro_f1"), "epochs", "trainable parameters", "minutes"),
+    _taggers,
+    where=TAGGER,
+    headings=("corpus", "tags", "word vectors"),
 )
 
-TRIAL_TABLES: dict[str, Callable[..., str]] = {"time-encodings-trials": badges_trials}
-TABLES: dict[str, Callable[..., str]] = {
-    "context-encoder-sentences": sentences,
-    "regression-rmse": chosen_on_validation,
-    "regression-best-test": best_of_all_epochs,
-    "regression-persons": unseen_persons,
-    "long-context-lookups": lookups,
-    "long-context-documents": documents,
-    "higher-order-pairs": pairs,
-    "time-encodings-badges": badges,
-    "bilstm-tagger": taggers,
+TRIAL_TABLES: dict[str, Callable[..., str]] = {
+    "time-encodings-trials": Trials(
+        ("model",),
+        (
+            score("recall@1", "validation/recall_at_1"),
+            score("MRR@20", "validation/mrr_at_20"),
+            score("nats", "validation/nll", 3),
+            best_epoch_column("recall_at_1", higher=True),
+        ),
+        {(label,): {**BADGES, "variant": name} for name, label in ENCODINGS.items()},
+        by="validation/recall_at_1",
+        apart=False,
+    )
 }

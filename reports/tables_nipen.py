@@ -5,125 +5,81 @@ A cell of a table is the mean and sample standard deviation over seeds. Differen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
 
 from ctxzoo.models.configuration_nipen import NipenConfig
 from ctxzoo.models.configuration_vote_baseline import VoteBaselineConfig
 from ctxzoo.results.table_parts import seconds_column
 from ctxzoo.tasks.vote_prediction.experiments import VOTE_DATASETS
-from reports.results_table import (
-    EPOCHS,
-    PARAMETERS,
-    SEEDS,
-    Difference,
-    Line,
-    Row,
-    Runs,
-    Table,
-    Trials,
-    as_column,
-    rows_of_names,
-    score,
-    seeds_test,
-)
+from reports.results_table import Difference, Line, Runs, Table, Trials, read_labels, rows_of, rows_of_names, score
 
-RECIPE, FLOORS_RECIPE = "roll_call_nipen", "roll_call_floors"
+RECIPE = "roll_call_nipen"
 ALONE = "_alone"
-FLOORS = {
-    "bill_rate": "yeas of the bill",
-    "party_rate": "yeas of the party",
-    "bill_party_rate": "yeas of the party on the bill",
-    "tfidf_party": "TF-IDF, a logistic regression for each party",
-}
-LABELS = {
-    "ideal_point": "ideal point",
-    "ideal_point_network": "ideal point with network",
-    "autorec": "AutoRec",
-    "cdae": "CDAE",
-    "trust_svd": "TrustSVD",
-    "cdl": "CDL",
-    "pgm_sdae": "NIPEN PGM (SDAE)",
-    "pgm_sdae_low_rank": "NIPEN PGM (SDAE), low-rank trust",
-    "pgm_vae": "NIPEN PGM (VAE)",
-    "tensor": "NIPEN Tensor (VAE)",
-}
+COUNTS, LABELS = (read_labels("nipen")[name] for name in ("counts", "models"))
 FOREMOST = "pgm_sdae"  # which is compared with the models of other papers
 TEN_DIMENSIONS = "ten_dimensions"  # name of ideal points that are compared with NIPEN without network
 READS_TEXTS = ("cdl", "pgm_sdae", "pgm_vae", "tensor")  # of new bills
-
-
-def models() -> dict[str, str]:
-    """Return the models that are trained, with their labels, in the order of the tables."""
-    found = {name: LABELS[name] for name in VoteBaselineConfig.variants}
-    for name in NipenConfig.variants:
-        found[name] = LABELS[name]
-        if name != "pgm_sdae_low_rank":
-            found[f"{name}{ALONE}"] = f"{LABELS[name]}, alone"
-    return found
-
+MODELS = {name: LABELS[name] for name in VoteBaselineConfig.variants}  # in the order of the tables
+for _name in NipenConfig.variants:
+    MODELS[_name] = LABELS[_name]
+    if _name != "pgm_sdae_low_rank":
+        MODELS[f"{_name}{ALONE}"] = f"{LABELS[_name]}, alone"
 
 SCORES = (
-    score("test accuracy", "test/accuracy", minus=seeds_test("test/accuracy")),
-    score("test log-likelihood", "test/log_likelihood", 4, minus=seeds_test("test/log_likelihood", 4)),
+    score("test accuracy", "test/accuracy", tested=True),
+    score("test log-likelihood", "test/log_likelihood", 4, tested=True),
     score("RMSE", "test/rmse", 4),
     score("MAE", "test/mae", 4),
     score("calibration error", "test/calibration_error", 4),
 )
 LIKELIHOOD = score("validation log-likelihood", "validation/log_likelihood", 4)
-COLUMNS = (SEEDS, LIKELIHOOD, *SCORES, EPOCHS, PARAMETERS, as_column(seconds_column(1)))
+COLUMNS = ("seeds", LIKELIHOOD, *SCORES, "epochs", "trainable parameters", seconds_column(1))
 
 
-def _table(dataset: str, floors: Iterable[str], those: dict[str, str]) -> Table:
+def _table(dataset: str, counts: Iterable[str], models: Mapping[str, str]) -> Table:
     source = VOTE_DATASETS[dataset]
+
+    def rows(results: Runs) -> Iterable[Line]:
+        labels = {name: COUNTS[name] for name in counts}
+        scores = [column.heading for column in SCORES]
+        command = f"--dataset {dataset} --resume"
+        yield from rows_of(labels, {"recipe": "roll_call_floors"}, only=scores, command=command)
+        for model, label in models.items():
+            yield from rows_of({model: label}, command=f"--dataset {dataset} --models {{missing}} --resume")
+            where = {"recipe": RECIPE, "variant": model, "dataset": source["dataset"]}
+            yield from rows_of_names(results, where, {model: label}, source["configuration"])
+        pairs = [(FOREMOST, model, "") for model in VoteBaselineConfig.variants]
+        for ours, base, name in (
+            *pairs,
+            *((f"{FOREMOST}{alone}", "ideal_point", TEN_DIMENSIONS) for alone in ("", ALONE)),
+        ):
+            label = f"{MODELS[ours]} − {MODELS[base]}{f', {name}' if name else ''} (p over seeds)"
+            yield Difference(label, {"variant": ours}, {"variant": base, "name": name}, optional=True)
+
     where = {"recipe": RECIPE, "dataset": source["dataset"], "part": source["configuration"], "name": ""}
-    return Table(("model",), COLUMNS, partial(_rows, dataset, tuple(floors), those), where=where)
+    return Table(COLUMNS, rows, where)
 
 
-def _rows(dataset: str, floors: Iterable[str], those: dict[str, str], results: Runs) -> Iterable[Line]:
-    scores = [column.heading for column in SCORES]
-    for floor in floors:
-        command = f"python recipes/{FLOORS_RECIPE}.py --dataset {dataset} --resume"
-        yield Row(FLOORS[floor], {"recipe": FLOORS_RECIPE, "variant": floor}, only=scores, command=command)
-    source = VOTE_DATASETS[dataset]
-    for model, label in those.items():
-        command = f"python recipes/{RECIPE}.py --dataset {dataset} --models {{missing}} --resume"
-        yield Row(label, {"variant": model}, command=command)
-        where = {"recipe": RECIPE, "variant": model, "dataset": source["dataset"]}
-        yield from rows_of_names(results, where, {model: label}, source["configuration"])
-    for model in VoteBaselineConfig.variants:
-        yield _difference(FOREMOST, model)
-    for model in (FOREMOST, f"{FOREMOST}{ALONE}"):
-        yield _difference(model, "ideal_point", TEN_DIMENSIONS)
-
-
-def _difference(ours: str, base: str, name: str = "") -> Difference:
-    label = ", ".join(filter(None, (models()[base], name)))
-    where = {"variant": base, "name": name}
-    return Difference(f"{models()[ours]} − {label} (p over seeds)", {"variant": ours}, where, optional=True)
-
-
-votes = _table("roll_call", FLOORS, models())
-new_bills = _table(
-    "roll_call_new_bills",
-    ("bill_rate", "party_rate", "tfidf_party"),
-    {name: label for name, label in models().items() if name.removesuffix(ALONE) in READS_TEXTS},
-)
-trials = Trials(
-    ("set", "model"),
-    (score("validation accuracy", "validation/accuracy"), LIKELIHOOD),
-    {
-        (dataset, label): {
-            "recipe": RECIPE,
-            "variant": model,
-            "dataset": source["dataset"],
-            "settings.configuration": source["configuration"],
-        }
-        for dataset, source in VOTE_DATASETS.items()
-        for model, label in models().items()
-    },
-    by="validation/log_likelihood",
-)
-
-TRIAL_TABLES: dict[str, Callable[..., str]] = {"nipen-trials": trials}
-TABLES: dict[str, Callable[..., str]] = {"nipen-votes": votes, "nipen-new-bills": new_bills}
+TABLES: dict[str, Callable[..., str]] = {
+    "nipen-votes": _table("roll_call", COUNTS, MODELS),
+    "nipen-new-bills": _table(
+        "roll_call_new_bills",
+        ("bill_rate", "party_rate", "tfidf_party"),
+        {name: label for name, label in MODELS.items() if name.removesuffix(ALONE) in READS_TEXTS},
+    ),
+}
+TRIAL_TABLES: dict[str, Callable[..., str]] = {
+    "nipen-trials": Trials(
+        ("set", "model"),
+        (score("validation accuracy", "validation/accuracy"), LIKELIHOOD),
+        {
+            (dataset, label): {
+                **{"recipe": RECIPE, "variant": model, "dataset": source["dataset"]},
+                "settings.configuration": source["configuration"],
+            }
+            for dataset, source in VOTE_DATASETS.items()
+            for model, label in MODELS.items()
+        },
+        by="validation/log_likelihood",
+    )
+}

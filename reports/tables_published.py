@@ -11,38 +11,13 @@ from ctxzoo.hub.published import Published
 from ctxzoo.results.intervals import score_interval
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOTHING, markdown_table, mean_and_deviation
-from reports.choice import chosen_by
+from reports.choice import best_row
+from reports.results_table import read_labels
 
 HEADINGS = ("checkpoint", "task", "data", "score", "95 % interval", "beside the tables' rows", "MB", "load")
-# Task -> the metric that is shown first and compared, and a second one.
-SCORES = {
-    "text-classification": ("accuracy", ""),
-    "token-classification": ("accuracy", ""),
-    "question-answering": ("f1", "exact"),
-    "fill-mask": ("perplexity", ""),
-    "polyphonic-music": ("nll", "frame_accuracy"),
-    "session-recommendation": ("recall_at_20", "mrr_at_20"),
-    "vote-prediction": ("accuracy", "log_likelihood"),
-    "next-event": ("recall_at_1", "mrr_at_20"),
-}
+SCORES, NAMES, LOADED_BY = (read_labels("published")[name] for name in ("scores", "metrics", "load"))
 LOWER_IS_BETTER = ("nll",)  # of those that tell the strongest row
-NAMES = {
-    "f1": "F1",
-    "exact": "EM",
-    "nll": "nats of a step",
-    "frame_accuracy": "frame accuracy",
-    "recall_at_1": "Recall@1",
-    "recall_at_20": "Recall@20",
-    "mrr_at_20": "MRR@20",
-    "log_likelihood": "log-likelihood",
-}
 DECIMALS = {"log_likelihood": 4}  # as many as tell models apart; of the others two
-LOADED_BY = {  # of the others a pipeline
-    "polyphonic-music": "AutoModelForTokenClassification.from_pretrained({folder})",
-    "session-recommendation": "ctxzoo.tasks.session_recommendation.recommend({folder}, history)",
-    "next-event": "ctxzoo.tasks.next_event.next_events({folder}, events, times)",
-    "vote-prediction": "ctxzoo.tasks.vote_prediction.predict_votes({folder}, text)",
-}
 PIPELINE = "ctxzoo.pipeline({folder})"
 TO_ROOT = "../../"  # from the page of the table, docs/results/checkpoints.md
 SAME = ("recipe", "architecture", "dataset", "split")  # of all runs of a row, and so are:
@@ -51,28 +26,22 @@ SEVERAL = 3  # runs; the mean of fewer is no row to compare with
 
 
 def checkpoints(results: Sequence[RunResult], published: Sequence[Published]) -> str:
-    """One line for each, by name."""
-    return markdown_table(HEADINGS, [_row(one, results) for one in published], left=3)
-
-
-def _row(one: Published, results: Sequence[RunResult]) -> list[str]:
-    run = one.result
-    name = one.folder.name
-    load = LOADED_BY.get(one.task, PIPELINE).format(folder=f'"{one.folder.as_posix()}"')
-    shown = [metric for metric in SCORES[one.task] if metric]
-    return [
-        f"[{name}]({TO_ROOT}{one.folder.as_posix()}/README.md)",
-        one.task,
-        f"`{run.dataset}`",
-        ", ".join(
+    """Return a row for each published checkpoint, by name."""
+    rows = []
+    for one in published:
+        run, folder = one.result, one.folder.as_posix()
+        load = LOADED_BY.get(one.task, PIPELINE).format(folder=f'"{folder}"')
+        scores = [
             f"{NAMES.get(metric, metric)} {run.metrics[f'{run.split}/{metric}']:.{DECIMALS.get(metric, 2)}f}"
-            for metric in shown
-        ),
-        interval(run, one.task),
-        beside(run, results, one.task),
-        f"{one.size / 1e6:.1f}",
-        f"`{load}`",
-    ]
+            for metric in SCORES[one.task]
+        ]
+        rows.append(
+            [
+                *(f"[{one.folder.name}]({TO_ROOT}{folder}/README.md)", one.task, f"`{run.dataset}`", ", ".join(scores)),
+                *(interval(run, one.task), beside(run, results, one.task), f"{one.size / 1e6:.1f}", f"`{load}`"),
+            ]
+        )
+    return markdown_table(HEADINGS, rows, left=3)
 
 
 def interval(run: RunResult, task: str) -> str:
@@ -108,22 +77,18 @@ def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
         return NOTHING
     if task == "fill-mask":
         # Of equally many the one with the shorter tag: a study adds to the tag of the row that it is a study of.
-        name, runs = max(rows.items(), key=lambda item: (item[1][0].parameters["total"], -len(item[0][1])))
-        note = f"{runs[0].parameters['total'] / 1e6:.1f}M weights"
+        name = max(rows, key=lambda name: (rows[name][0].parameters["total"], -len(name[1])))
+        note = f"{rows[name][0].parameters['total'] / 1e6:.1f}M weights"
     else:
-        sign = -1 if SCORES[task][0] in LOWER_IS_BETTER else 1
-        choice = chosen_by(rows.values(), key)
-        name = max(rows, key=lambda one: sign * statistics.fmean(run.metrics[choice] for run in rows[one]))
-        scores = [one.metrics[key] for one in rows[name]]
-        note = mean_and_deviation(scores)
-        if name != (run.variant, run.tag) and sign * run.metrics[key] > sign * statistics.fmean(scores):
-            return f"above the mean of {_label(name)}: {note}"
-    strongest = name == (run.variant, run.tag)
-    return f"one of the strongest row: {note}" if strongest else f"not of the strongest row, {_label(name)}: {note}"
-
-
-def _label(row: tuple[str, str]) -> str:
-    return ", ".join(part for part in row if part)
+        lower = SCORES[task][0] in LOWER_IS_BETTER
+        name = best_row(rows, key, lower=lower)
+        scores = [other.metrics[key] for other in rows[name]]
+        note, gain = mean_and_deviation(scores), run.metrics[key] - statistics.fmean(scores)
+        if name != (run.variant, run.tag) and (gain < 0 if lower else gain > 0):
+            return f"above the mean of {', '.join(filter(None, name))}: {note}"
+    if name == (run.variant, run.tag):
+        return f"one of the strongest row: {note}"
+    return f"not of the strongest row, {', '.join(filter(None, name))}: {note}"
 
 
 CHECKPOINT_TABLES: dict[str, Callable[[Sequence[RunResult], Sequence[Published]], str]] = {"checkpoints": checkpoints}

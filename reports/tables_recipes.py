@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from ctxzoo.catalogue.entries import ENTRIES
 from ctxzoo.results.result import VECTORS_CONTENT, RunResult
 from ctxzoo.results.table_parts import NOTHING, markdown_table, mean_and_deviation, minutes
+from reports.choice import best_row, chosen_by
+from reports.results_table import read_labels
 
 HEADINGS = ("recipe", "data", "get it", "row", "runs", "minutes", "MB of memory", "score")
 
@@ -31,27 +33,7 @@ DEFAULTS = ("", "start", "airline")
 # Settings of runs that the defaults do not make: on from the checkpoint of another run, or with options switched on.
 FURTHER = ("init_from", "finish_source", "levers")
 ACCURACY = Score("test/accuracy", "accuracy")
-# Recipe, or recipe and dataset -> the score that is shown of it; accuracy of all others.
-SCORES: dict[str | tuple[str, str], Score] = {
-    **dict.fromkeys(("squad_bidaf", "squad_sliding_window", "small_reader"), Score("test/f1", "F1")),
-    **dict.fromkeys(
-        ("wikipedia_attention_cbow", "ptb_beta_lstm", "ptb_floors"),
-        Score("test/perplexity", "perplexity", higher=False),
-    ),
-    **dict.fromkeys(("music_beta_lstm", "music_floors"), Score("test/nll", "nats of a step", higher=False)),
-    **dict.fromkeys(
-        ("citeulike_hcrnn", "session_baselines", "session_floors"), Score("test/recall_at_20", "recall@20")
-    ),
-    "regression_ika": Score("test/rmse", "RMSE", higher=False),
-    "badges_lste": Score("test/recall_at_1", "recall@1"),
-    **dict.fromkeys(
-        ("roll_call_nipen", "roll_call_floors"), Score("test/log_likelihood", "log-likelihood", decimals=4)
-    ),
-    "music_gates": Score("test/layer1/correlation", "correlation of the gates, layer 1"),
-    ("embedding_evaluation", "ctxzoo-data/ptb_sample"): Score("all/pos_tags/v_measure_median", "V-measure"),
-    ("embedding_evaluation", "ctxzoo-data/word_similarity"): Score("test/men3000/spearman", "Spearman, MEN"),
-    ("embedding_evaluation", "ctxzoo-data/word_analogy"): Score("test/all/accuracy", "accuracy"),
-}
+SCORES = {name: Score(**score) for name, score in read_labels("recipes").items()}
 
 
 def recipes(results: Sequence[RunResult]) -> str:
@@ -62,7 +44,7 @@ def recipes(results: Sequence[RunResult]) -> str:
 
 
 def _row(recipe: str, dataset: str, results: Sequence[RunResult]) -> list[str]:
-    score = SCORES.get((recipe, dataset), SCORES.get(recipe, ACCURACY))
+    score = SCORES.get(f"{recipe} {dataset}", SCORES.get(recipe, ACCURACY))
     start = [f"`recipes/{recipe}.py`", f"`{dataset}`", f"`ctxzoo data get {dataset.rpartition('/')[2]}`"]
     rows = _shown_rows([run for run in results if (run.recipe, run.dataset) == (recipe, dataset)], score)
     if not rows:
@@ -72,14 +54,9 @@ def _row(recipe: str, dataset: str, results: Sequence[RunResult]) -> list[str]:
     scores = [[run.metrics[score.metric] for run in row] for row in rows]
     means = [f"{mean:.{score.decimals}f}" for mean in sorted(map(statistics.fmean, scores))]
     shown = mean_and_deviation(scores[0], score.decimals) if len(rows) == 1 else f"{means[0]} to {means[-1]}"
-    return [
-        *start,
-        label if len(rows) == 1 else f"{len(rows)} rows",
-        str(len(runs)),
-        minutes(runs),
-        f"{max(run.peak_memory_mb for run in runs):,.0f}",
-        f"{score.name} {shown}",
-    ]
+    memory = f"{max(run.peak_memory_mb for run in runs):,.0f}"
+    label = label if len(rows) == 1 else f"{len(rows)} rows"
+    return [*start, label, str(len(runs)), minutes(runs), memory, f"{score.name} {shown}"]
 
 
 def _shown_rows(runs: Sequence[RunResult], score: Score) -> list[list[RunResult]]:
@@ -93,12 +70,11 @@ def _shown_rows(runs: Sequence[RunResult], score: Score) -> list[list[RunResult]
             rows[run.tag, run.variant, _settings(run), run.data["fingerprint"]].append(run)
     rows = {key: found for key, found in rows.items() if _of_defaults(found[0])} or rows
     sizes = {key: (found[0].settings.get("epochs") or 0, len(found)) for key, found in rows.items()}
-    largest = [rows[key] for key in sorted(rows) if sizes[key] == max(sizes.values())]
-    chosen_by = score.metric.replace("test/", "validation/")
-    if not largest or any(chosen_by not in run.metrics for found in largest for run in found):
-        return largest
-    sign = 1 if score.higher else -1
-    return [max(largest, key=lambda found: sign * statistics.fmean(run.metrics[chosen_by] for run in found))]
+    largest = {key: rows[key] for key in sorted(rows) if sizes[key] == max(sizes.values())}
+    tested = score.metric.startswith("test/")  # and not on all rows
+    if not largest or (tested and chosen_by(largest.values(), score.metric) == score.metric):
+        return list(largest.values())
+    return [largest[best_row(largest, score.metric, lower=not score.higher)]]
 
 
 def _of_defaults(run: RunResult) -> bool:

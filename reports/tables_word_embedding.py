@@ -9,7 +9,7 @@ stands for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ctxzoo.results.result import VECTORS_CONTENT, RunResult
 from ctxzoo.results.seed_comparison import seeds_cell
@@ -23,30 +23,26 @@ from ctxzoo.results.table_parts import (
 )
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS
 from reports import results_table
-from reports.results_table import Column, Difference, Line, Row, Runs, Table, Where, mean_of, score, select
+from reports.results_table import Column, Difference, Line, Row, Runs, Table, mean_of, read_labels, score, select
 
 RECIPE = "embedding_evaluation"
 WINDOW, WINDOWS = 20, (2, 5, 10, 20)
-MODELS = {
-    "cbow": "CBOW",
-    "skip_gram": "Skip-gram",
-    "structured_skip_gram": "Structured skip-gram",
-    "cwindow": "CWindow",
-    "attention_cbow": "Attention CBOW",
-}
-# Vectors of others, read from files: their name -> what rows call them.
-GIVEN = {"glove.6B.100d_wink": "GloVe 6B, d = 100, without words with digits and most signs"}
-# Ling et al. (2015), Table 1: V-measure of POS induction, accuracy of POS tagging and of sentiment. It has no CWindow.
-PAPER = {
-    "cbow": (50.40, 97.03, 71.99),
-    "skip_gram": (33.86, 97.19, 72.10),
-    "structured_skip_gram": (47.64, 97.40, 69.96),
-    "attention_cbow": (54.00, 97.39, 71.39),
-}
+
+
+def _place(study: str) -> tuple[str, str]:
+    """Return the architecture and the name of a study, empty where it has none, of both with a space between."""
+    architecture, _, name = study.partition(" ")
+    return architecture, name
+
+
+LABELS = read_labels("word_embedding")
+MODELS, GIVEN, PAPER, MEANS = (LABELS[name] for name in ("models", "given", "paper", "means"))
+# Architecture and name of a study -> what rows call it; of a study without a name also all models.
+STUDIES = {_place(study): label for study, label in LABELS["studies"].items()}
+NAMES = {_place(model): label for model, label in MODELS.items()} | STUDIES
 # Tags of POS induction: the treebank's own stand beside the paper's.
 TREEBANK_TAGS, UNIVERSAL_TAGS = "all/pos_tags", "all/upos"
-SIMILARITY_SETS = {"wordsim353": "WordSim-353", "men3000": "MEN", "rare_words": "rare words", "simverb3500": "SimVerb"}
-COMMAND = f"python recipes/{RECIPE}.py --vectors CHECKPOINT … --seeds 0 1 2 --resume"
+COMMAND = "--vectors CHECKPOINT … --seeds 0 1 2 --resume"
 
 
 def trainings_of(architecture: str, name: str = "", window: int = WINDOW) -> dict[str, object]:
@@ -104,7 +100,7 @@ def _coverage(heading: str, task: str, part: str, key: str) -> Column:
 def _table(columns: Sequence[Column], rows: Sequence[Line] | Callable[[Runs], Iterable[Line]]) -> Table:
     """Return a table of trainings, whose number stands in the last column."""
     trainings = Column("trainings", total=lambda cells: str(max(map(len, cells))))
-    return Table(("model",), [*columns, trainings], rows, where={"recipe": RECIPE}, alike=_without_vectors)
+    return Table([*columns, trainings], rows, {"recipe": RECIPE}, prepare=_without_vectors)
 
 
 def _models(*, absent: str = NOT_RUN) -> list[Row]:
@@ -112,8 +108,15 @@ def _models(*, absent: str = NOT_RUN) -> list[Row]:
     return [*rows, *(Row(label, {"variant": name}, absent=absent, optional=True) for name, label in GIVEN.items())]
 
 
-def _difference(label: str, ours: Where, base: Where) -> Difference:
-    return Difference(f"{label} (p over trainings)", ours, base, optional=True)
+def _differences(pairs: Iterable[Sequence[str]]) -> list[Difference]:
+    """Return rows of the differences of pairs of studies."""
+    places = [(_place(ours), _place(base)) for ours, base in pairs]
+    return [
+        Difference(
+            f"{NAMES[ours]} − {NAMES[base]} (p over trainings)", trainings_of(*ours), trainings_of(*base), optional=True
+        )
+        for ours, base in places
+    ]
 
 
 INDUCTION = _score("POS induction, V", "pos_induction", f"{TREEBANK_TAGS}/v_measure_median")
@@ -129,52 +132,25 @@ def _with_paper(row: Row, name: str) -> Row:
     return replace(row, behind={heading: f" ({number:.2f})" for heading, number in numbers})
 
 
+TABLES: dict[str, Callable[..., str]] = {}
 # The paper's Table 1: ours, and its number in brackets.
-downstream = _table(
+TABLES["word-embedding-downstream"] = _table(
     (INDUCTION, SPREAD, INDUCTION_12, _spread("its spread, 12 tags", UNIVERSAL_TAGS), TAGGING, SENTIMENT),
     [
         *(_with_paper(row, name) for row, name in zip(_models(absent=NOTHING), [*MODELS, *GIVEN], strict=True)),
-        *(
-            _difference(f"{MODELS[ours]} − {MODELS[base]}", trainings_of(ours), trainings_of(base))
-            for ours, base in (
-                *(("attention_cbow", model) for model in MODELS if model != "attention_cbow"),
-                ("cbow", "structured_skip_gram"),
-            )
-        ),
+        *_differences(("attention_cbow", model) for model in MODELS if model != "attention_cbow"),
+        *_differences([("cbow", "structured_skip_gram")]),
     ],
 )
 # Word similarity and analogies, with the coverage of each set.
-intrinsic = _table(
+SIMILARITY = LABELS["similarity"]
+TABLES["word-embedding-intrinsic"] = _table(
     [
-        *(_coverage(label, "similarity", f"test/{name}", "spearman") for name, label in SIMILARITY_SETS.items()),
+        *(_coverage(label, "similarity", f"test/{name}", "spearman") for name, label in SIMILARITY.items()),
         *(_coverage(part, "analogy", f"test/{part}", "accuracy") for part in ("semantic", "syntactic")),
     ],
     _models(),
 )
-
-# Architecture and name of a study -> what rows call it; docs/results/word_embedding.md lists the command of each.
-STUDIES = {
-    ("attention_cbow", ""): "Attention CBOW",
-    ("cbow", ""): "CBOW",
-    **{(name, "subsampled"): f"{label}, subsampling 0.001" for name, label in MODELS.items()},
-    ("attention_cbow", "uniform"): "Attention CBOW, K = s = 0 throughout",
-    ("attention_cbow", "konly"): "Attention CBOW, K without s",
-    ("attention_cbow", "sonly"): "Attention CBOW, s without K",
-    ("attention_cbow", "rank8"): "Attention CBOW, K of rank 8",
-    ("attention_cbow", "rate0.2"): "Attention CBOW, learning rate 0.2",
-    ("attention_cbow", "uniform-rate0.2"): "Attention CBOW, K = s = 0 throughout, learning rate 0.2",
-    ("cbow", "exact"): "CBOW, exact gradient",
-    ("cbow", "exact-rate0.2"): "CBOW, exact gradient, learning rate 0.2",
-    ("positional_cbow", ""): "Positional CBOW",
-}
-# What attention adds at each rate, what the rate adds, and positional weights beside attention.
-COMPARISONS = (
-    (("attention_cbow", ""), ("attention_cbow", "uniform")),
-    (("attention_cbow", "rate0.2"), ("attention_cbow", "uniform-rate0.2")),
-    (("attention_cbow", "rate0.2"), ("attention_cbow", "")),
-    (("positional_cbow", ""), ("attention_cbow", "")),
-)
-CONTROL = ("attention_cbow", "uniform")
 
 
 def _studies(results: Runs) -> Iterable[Line]:
@@ -184,15 +160,14 @@ def _studies(results: Runs) -> Iterable[Line]:
     others = {(name, study): f"{MODELS.get(name, name)}, {study}" for name, study in sorted(found - STUDIES.keys())}
     for place, label in {**STUDIES, **others}.items():
         yield Row(label, trainings_of(*place), command=COMMAND)
-    for ours, base in COMPARISONS:
-        yield _difference(f"{STUDIES[ours]} − {STUDIES[base]}", trainings_of(*ours), trainings_of(*base))
+    yield from _differences(LABELS["comparisons"])
 
 
-studies = _table(
+TABLES["word-embedding-studies"] = _table(
     (
         *(INDUCTION, SPREAD, INDUCTION_12, TAGGING, SENTIMENT),
         *(
-            _score(SIMILARITY_SETS[name], "similarity", f"test/{name}/spearman", tested=False)
+            _score(SIMILARITY[name], "similarity", f"test/{name}/spearman", tested=False)
             for name in ("wordsim353", "men3000")
         ),
     ),
@@ -210,78 +185,16 @@ def windows(results: Runs) -> str:
             rows.append([f"{MODELS[name]}, {shown}", *medians])
             missing |= not all(cells)
     table = markdown_table(["model", *(f"b = {window}" for window in WINDOWS)], rows)
-    return with_commands(table, commands_not_run([COMMAND] if missing else []))
+    return with_commands(table, commands_not_run([f"python recipes/{RECIPE}.py {COMMAND}"] if missing else []))
 
 
-# Names of the evaluation's means of a sentence's words, and what they are called here.
-MEANS = {"plain": "as they are", "unit": "length 1", "weighted": "weighted", "unit_weighted": "length 1, weighted"}
-sentiment_means = _table(
+TABLES["word-embedding-windows"] = windows
+TABLES["word-embedding-sentiment"] = _table(
     [_score(label, "sentiment_means", f"test/{name}/accuracy") for name, label in MEANS.items()],
     [
-        Row(label, trainings_of(*place), need=3, command=COMMAND)
-        for place, label in {**{(name, ""): label for name, label in MODELS.items()}, CONTROL: STUDIES[CONTROL]}.items()
+        Row(NAMES[place], trainings_of(*place), need=3, command=COMMAND)
+        for place in (*map(_place, MODELS), ("attention_cbow", "uniform"))
     ],
-)
-
-
-@dataclass(frozen=True)
-class Use:
-    """A model that is trained from the vectors of attention CBOW, and what it starts from otherwise.
-
-    Attributes:
-        label: Text of the first cell.
-        otherwise: Text on what the other runs are initialized with.
-        where: Values that those other runs must have.
-        key: Name of the score that is compared, such as "test/accuracy".
-        options: Options of the recipe that start from these vectors, ending with the name of those runs.
-    """
-
-    label: str
-    otherwise: str
-    where: Where
-    key: str
-    options: str
-
-    @property
-    def ours(self) -> dict[str, str]:
-        """What the runs have that start from these vectors."""
-        return {**self.where, "tag": self.options.rpartition(" ")[2]}
-
-
-TAG, SCALED = "attention_cbow", "attention_cbow_scaled"  # of the runs that start from these vectors, and scale them
-STD = 0.0577  # to that of U(-0.1, 0.1), from which the Contextualizer starts otherwise
-USES = (
-    Use(
-        "BiDAF with learned positions, part of SQuAD 1.1, F1",
-        "CBOW, 100-d, 78 M words",
-        {"recipe": "squad_bidaf", "variant": "learned", "dataset": "ctxzoo-data/squad_v1_mini", "tag": ""},
-        "test/f1",
-        "--dataset ctxzoo-data/squad_v1_mini --variant learned --epochs 8 --seeds 1 --word_vectors CHECKPOINT "
-        f"--name {TAG}",
-    ),
-    *(
-        Use(
-            f"Contextualizer with dropout, {heading}, accuracy{scaled}",
-            "U(−0.1, 0.1), 250-d",
-            {
-                "recipe": "sentence_contextualizer",
-                "variant": "learned_embeddings",
-                "dataset": dataset,
-                "tag": "dropout",
-            },
-            "test/accuracy",
-            f"--dropout 0.5{option} --vectors CHECKPOINT --name {name}",
-        )
-        for scaled, option, name in (("", "", TAG), (", vectors scaled", f" --vectors_std {STD}", SCALED))
-        for heading, dataset in SENTENCE_DATASETS.items()
-    ),
-    Use(
-        "LAMA, Reuters, accuracy",
-        "word2vec of the documents, 100-d",
-        {"recipe": "document_lama", "variant": "lama", "dataset": "ctxzoo-data/reuters8", "tag": ""},
-        "test/accuracy",
-        f"--model lama --seeds 0 1 2 --vectors CHECKPOINT --name {TAG}",
-    ),
 )
 
 
@@ -289,20 +202,19 @@ def uses(results: Runs) -> str:
     """Return a row for each model and dataset: mean and sample standard deviation over its seeds or folds."""
     headings = ["model", "starts otherwise from", "its score", "from these vectors", "difference", "runs"]
     rows, missing = [], []
-    for use in USES:
-        others, ours = (results_table.runs_of(results, where) for where in (use.where, use.ours))
-        scores = [mean_of(runs, use.key) if runs else NOT_RUN for runs in (others, ours)]
-        rows.append([use.label, use.otherwise, *scores, mean_difference(ours, others, use.key), str(len(ours))])
+    for use, where in USES:
+        key, tag = use["key"], use["options"].rpartition(" ")[2]
+        others, ours = (results_table.runs_of(results, place) for place in (where, {**where, "tag": tag}))
+        scores = [mean_of(runs, key) if runs else NOT_RUN for runs in (others, ours)]
+        rows.append([use["label"], use["otherwise"], *scores, mean_difference(ours, others, key), str(len(ours))])
         if not ours:
-            missing.append(f"python recipes/{use.where['recipe']}.py {use.options} --resume")
+            missing.append(f"python recipes/{where['recipe']}.py {use['options']} --resume")
     return with_commands(markdown_table(headings, rows, left=2), commands_not_run(list(dict.fromkeys(missing))))
 
 
-TABLES: dict[str, Callable[..., str]] = {
-    "word-embedding-downstream": downstream,
-    "word-embedding-intrinsic": intrinsic,
-    "word-embedding-studies": studies,
-    "word-embedding-windows": windows,
-    "word-embedding-sentiment": sentiment_means,
-    "word-embedding-uses": uses,
-}
+USES = []  # of sentences each data set
+for _use in LABELS["uses"]:
+    _sets = SENTENCE_DATASETS if "{set}" in _use["label"] else {"": _use["where"]["dataset"]}
+    for _heading, _dataset in _sets.items():
+        USES.append(({**_use, "label": _use["label"].format(set=_heading)}, {**_use["where"], "dataset": _dataset}))
+TABLES["word-embedding-uses"] = uses

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.results.result import RunResult
-from reports.results_table import SEEDS_OF, Column, Difference, Row, Table, names_of, runs_of, score, seeds_test, select
+from reports.results_table import Column, Difference, Row, Table, names_of, runs_of, score, seeds_test, select
 from tests.support.result_tables import make_run, rows
 
 
@@ -45,7 +45,7 @@ def test_runs_of_one_mean_are_there_once_and_alike() -> None:
 def test_a_row_without_runs_says_so_once_and_its_command_names_all_that_are_missing() -> None:
     command = "python recipes/x.py --models {missing}"
     made = [Row(name, {"variant": name}, need=2, command=command) for name in "abc"]
-    table = Table(("model",), (SEEDS_OF, F1), made, where=PLACE)
+    table = Table(("seeds", F1), made, where=PLACE)
     text = table([run("a"), run("a", seed=2), run("b")])
     assert rows(text)["b"] == {"seeds": "1 of 2", "F1": "40.00"}
     assert rows(text)["c"] == {"seeds": "not run yet", "F1": ""}
@@ -58,7 +58,7 @@ def test_columns_with_runs_of_their_own_ask_for_these_alone() -> None:
     columns.append(score("other", "test/f1", where={"part": "other"}))  # asks for nothing
     command = "python recipes/x.py --set {set} --models {missing}"
     made = [Row(name, {"variant": name}, command=command) for name in "ab"]
-    text = Table(("model",), columns, made, where=PLACE)([run("a", tag="two")])
+    text = Table(columns, made, where=PLACE)([run("a", tag="two")])
     assert rows(text)["a"] == {"one": "not run yet", "two": "40.00", "other": "not run yet"}
     commands = [line for line in text.splitlines() if line.startswith("python")]
     assert [line.removesuffix(" --results_dir results").partition("--set ")[2] for line in commands] == [
@@ -76,7 +76,7 @@ def test_differences_stand_in_columns_that_have_a_test() -> None:
         Difference("left out", none, base, optional=True),
     ]
     columns = (score("EM", "test/exact"), F1, score("validation", "validation/f1"))
-    assert rows(Table(("model",), columns, made, where=PLACE)(both)) == {
+    assert rows(Table(columns, made, where=PLACE)(both)) == {
         "a − b": {"EM": "–", "F1": "+4.00 (p = 0.030)", "validation": ""},
         "a − c": {"EM": "–", "F1": "–", "validation": ""},
     }
@@ -86,7 +86,7 @@ def test_a_column_of_differences_compares_a_row_with_its_base() -> None:
     gain = Column("gain", minus=seeds_test("test/f1"))
     named = replace(run("a", 43.0), tag="slow", settings={**run("a").settings, "epochs": 9})
     made = [Row("plain", {}), Row("slow", {"name": "slow"}, base={"name": ""}, beside={"name": ""})]
-    table = Table(("settings",), (F1, gain), made, where={**PLACE, "variant": "a"})
+    table = Table((F1, gain), made, where={**PLACE, "variant": "a"}, headings=("settings",))
     assert rows(table([run("a"), named])) == {
         "plain": {"F1": "40.00", "gain": "–"},
         "slow (epochs 9)": {"F1": "43.00", "gain": "+3.00 (one seed)"},
@@ -107,7 +107,7 @@ def test_given_cells_columns_that_a_row_has_and_totals() -> None:
         Row("each its own", lambda column: [run("d", 9.0)] if column.heading == "one" else [], absent="–"),
         ["text", "1", "2"],
     ]
-    found = rows(Table(("model",), columns, made, where=PLACE)([run("a", tag="one")]))
+    found = rows(Table(columns, made, where=PLACE)([run("a", tag="one")]))
     assert {label: list(cells.values()) for label, cells in found.items()} == {
         "a": ["40.00", "not run yet", "41.0", "1"],
         "b": ["–", "none", "", ""],

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from ctxzoo.results.result import RunResult
-from reports.tables_beta_lstm import DATASET, PTB, chorales, gates, penn_treebank, sentences, sets
+from reports.tables_beta_lstm import DATASET, PTB, TABLES
 from tests.support.result_tables import make_folds, make_run, rows
 
+chorales, sets, gates, penn_treebank, sentences = (
+    TABLES[f"beta-lstm-{name}"] for name in ("chorales", "music", "gates", "ptb", "sentences")
+)
 COMPARED = ("lstm", "g2", "beta", "bibeta5", "bibeta5_prior")
 
 

@@ -163,12 +163,12 @@ def test_the_first_epoch_by_order_of_batches_and_start() -> None:
     commands = table.splitlines()[8:-1]
     assert [line.partition("first_epoch-")[2].removesuffix(" --results_dir results") for line in commands] == [
         "",
-        "both --pool_batches 1 --seeds 1 3",
-        "",
         "before --seeds 3",
         "random --pool_batches 1 --seeds 1 2 3",
+        "both --pool_batches 1 --seeds 1 3",
     ]
-    assert [commands[0], commands[2]] == ["# not run yet", "# not run yet, at commit fd21e49"]
+    starts = [line.partition("python recipes/squad_bidaf.py ")[0] for line in commands[1:]]
+    assert starts == [*["git checkout fd21e49 && "] * 2, ""]
 
 
 def test_runs_before_the_start_was_told_are_those_of_the_wider_start() -> None:

@@ -10,19 +10,7 @@ import pytest
 from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.regression.experiments import BEST_TEST
 from recipes.sentence_context_encoder import BASE, COMPARED, KNOWN
-from reports.tables_encoders import (
-    BADGES,
-    badges,
-    badges_trials,
-    best_of_all_epochs,
-    chosen_on_validation,
-    documents,
-    lookups,
-    pairs,
-    sentences,
-    taggers,
-    unseen_persons,
-)
+from reports.tables_encoders import BADGES, TABLES, TRIAL_TABLES
 from tests.support.result_tables import make_folds, make_run, rows
 
 ENCODERS_RECIPE = BASE.recipe
@@ -39,7 +27,7 @@ def test_encoders_on_sentences() -> None:
     accuracies, better = [75.0, 76.0, 77.0, 76.5, 75.5], [76.0, 77.5, 77.0, 78.0, 77.0]
     results = folds("dot", accuracies) + folds("mikan", better, settings={"inner_size": 200})
     results += folds("dot", better, tag="rotary", settings={"position": "rotary"})
-    text = sentences(results)
+    text = TABLES["context-encoder-sentences"](results)
     table = rows(text)
     assert table["`dot`"]["CR"] == "76.00 ± 0.79"
     assert (table["`dot`"]["inner width"], table["`mikan`"]["inner width"]) == ("256", "200")
@@ -51,7 +39,7 @@ def test_encoders_on_sentences() -> None:
 
 def test_the_table_needs_what_the_recipe_trains() -> None:
     accuracies = [75.0, 76.0, 77.0, 76.5, 75.5]
-    found = rows(sentences([run for variant in KNOWN for run in folds(variant, accuracies)]))
+    found = rows(TABLES["context-encoder-sentences"]([run for variant in KNOWN for run in folds(variant, accuracies)]))
     assert [name for name in found if name.startswith("`") and "−" not in name] == [f"`{name}`" for name in KNOWN]
 
 
@@ -63,7 +51,7 @@ def split_run(variant: str, error: float, fold: int, **changes: Any) -> RunResul
 def test_errors_over_splits_and_their_difference() -> None:
     results = [split_run("dot", 20.0 + fold % 2, fold) for fold in range(10)]
     results += [split_run("ika", 18.0, fold) for fold in range(2)]
-    text = chosen_on_validation(results)
+    text = TABLES["regression-rmse"](results)
     table = rows(text)
     assert table["`dot`"]["airline"] == "20.50 ± 0.53"
     assert table["`ika`"]["airline"] == "18.00 ± 0.00 (2 of 10)"
@@ -74,14 +62,14 @@ def test_errors_over_splits_and_their_difference() -> None:
 
 def test_the_protocol_that_chooses_on_test_stands_apart() -> None:
     results = [split_run("dot", 20.0, 0), split_run("dot", 9.0, 0, tag=f"airline-{BEST_TEST}")]
-    assert rows(chosen_on_validation(results))["`dot`"]["airline"] == "20.00 (1 of 10)"
-    assert rows(best_of_all_epochs(results))["`dot`"]["airline"] == "9.00 (1 of 10)"
+    assert rows(TABLES["regression-rmse"](results))["`dot`"]["airline"] == "20.00 (1 of 10)"
+    assert rows(TABLES["regression-best-test"](results))["`dot`"]["airline"] == "9.00 (1 of 10)"
 
 
 def test_rows_of_persons_and_whole_persons_stand_apart() -> None:
     results = [split_run("gp_rbf", 0.5, 0, tag="parkinsons"), split_run("gp_rbf", 9.0, 0, tag="parkinsons-persons")]
     results += [split_run("gp_rbf", 0.25, fold, tag="parkinsons-person_and_time") for fold in range(10)]
-    text = unseen_persons(results)
+    text = TABLES["regression-persons"](results)
     table = rows(text)
     process = table["Gaussian process, RBF"]
     assert process["rows of any person"] == "0.50 (1 of 10)"
@@ -105,7 +93,7 @@ def test_each_probe_and_length_has_its_cell() -> None:
         probe_run("elu", "recall-n256", 12.0),
         probe_run("elu", "recall-n256", 77.0, recipe="another"),
     ]
-    text = lookups(results)
+    text = TABLES["long-context-lookups"](results)
     table = rows(text)
     assert table["softmax attention"]["copy, n = 64"] == "99.0"
     assert table["softmax attention"]["associative recall, n = 64"] == "89.0 ± 1.4"
@@ -118,8 +106,8 @@ def test_heads_of_pairs_stand_apart_from_lookups() -> None:
     finished = [
         probe_run(variant, "marked_product-n17", 99.5) for variant in ("dot", "trilinear", "volume", "factorised")
     ]
-    assert "python" not in pairs(finished)
-    text = pairs([*finished[:3], probe_run("factorised", "copy-n64", 50.0)])
+    assert "python" not in TABLES["higher-order-pairs"](finished)
+    text = TABLES["higher-order-pairs"]([*finished[:3], probe_run("factorised", "copy-n64", 50.0)])
     assert rows(text)["pairs: volume"]["test accuracy"] == "99.5"
     assert rows(text)["pairs: factorised"]["seeds"] == "not run yet"
     assert "--probes marked_product --attentions factorised --resume" in text
@@ -135,7 +123,7 @@ def test_whole_documents_are_those_of_their_recipe_and_blocks() -> None:
         probe_run("elu", "blocks", 2.0, recipe="another", dataset="stanfordnlp/imdb"),
         probe_run("learned", "blocks", 3.0, recipe="document_context_encoder"),
     ]
-    text = documents(results)
+    text = TABLES["long-context-documents"](results)
     found = rows(text)["softmax attention"]
     assert (found["validation accuracy"], found["test accuracy"], found["best epoch"]) == ("89.00", "88.00", "1")
     assert rows(text)["ESA, elu + 1"]["seeds"] == rows(text)["ESA, learned features"]["seeds"] == "not run yet"
@@ -147,9 +135,12 @@ def test_seeds_whose_sequences_are_drawn_with_them_are_one_mean() -> None:
         data = {"source": "sample", "fingerprint": f"copy, drawn with seed {with_seed}"}
         return probe_run("dot", "copy-n64", 99.0 + seed, seed, data=data)
 
-    assert rows(lookups([drawn(0, 0), drawn(1, 1)]))["softmax attention"]["copy, n = 64"] == "99.5 ± 0.7"
+    assert (
+        rows(TABLES["long-context-lookups"]([drawn(0, 0), drawn(1, 1)]))["softmax attention"]["copy, n = 64"]
+        == "99.5 ± 0.7"
+    )
     with pytest.raises(ValueError, match="data"):
-        lookups([drawn(0, 0), drawn(1, 0)])
+        TABLES["long-context-lookups"]([drawn(0, 0), drawn(1, 0)])
 
 
 def event_run(variant: str, recall: float, *, seed: int = 0, **changes: Any) -> RunResult:
@@ -164,11 +155,11 @@ def test_encodings_floors_and_what_is_missing() -> None:
         *(event_run("none", 45.0 + seed, seed=seed) for seed in range(3)),
         event_run("lste", 47.0),
     ]
-    text = badges(results)
+    text = TABLES["time-encodings-badges"](results)
     table = rows(text)
     assert table["Markov: what follows the last event"]["test recall@1"] == "44.42"
     assert table["no times, no positions"]["test recall@1"] == "46.00 ± 1.00"
-    assert table["LSTE"]["seeds"] == "1"
+    assert table["LSTE"]["seeds"] == "1 of 3"
     (command,) = [line for line in text.splitlines() if line.startswith("python")]
     assert "--encodings positional bochner mercer time2vec lste lste_behaviour --seeds 0 1 2" in command
 
@@ -176,14 +167,14 @@ def test_encodings_floors_and_what_is_missing() -> None:
 def test_lste_is_compared_over_seeds() -> None:
     results = [event_run("none", 20.0 + seed, seed=seed) for seed in (0, 1)]
     results += [event_run("lste", 24.0 + seed, seed=seed) for seed in (0, 1)]
-    row = rows(badges(results))["LSTE − no times, no positions (p over seeds)"]
+    row = rows(TABLES["time-encodings-badges"](results))["LSTE − no times, no positions (p over seeds)"]
     assert row["test recall@1"] == "+4.00 (p = 0.030)"  # t = 4 / sqrt(1/2) with 2 degrees of freedom
     assert row["test MRR@20"] == "+0.00 (p = 1.000)"
 
 
 def test_other_encodings_are_compared_with_none_at_all() -> None:
     results = [event_run(name, 20.0 + seed, seed=seed) for name in ("none", "bochner") for seed in (0, 1)]
-    table = rows(badges(results))
+    table = rows(TABLES["time-encodings-badges"](results))
     assert table["Bochner, tied − no times, no positions (p over seeds)"]["test recall@1"] == "+0.00 (p = 1.000)"
     assert "Bochner, tied − positions alone (p over seeds)" not in table
 
@@ -193,7 +184,9 @@ def test_trials_say_what_tells_them_apart_the_best_of_each_encoding_first() -> N
         found = {"validation/recall_at_1": recall, "validation/mrr_at_20": 60.0, "validation/nll": 1.5}
         return event_run(variant, 0.0, metrics=found, settings={"learning_rate": rate, "epochs": 9})
 
-    text = badges_trials([tried("lste", 46.0, 0.1), tried("lste", 47.0, 0.2), tried("none", 45.0, 0.1)])
+    text = TRIAL_TABLES["time-encodings-trials"](
+        [tried("lste", 46.0, 0.1), tried("lste", 47.0, 0.2), tried("none", 45.0, 0.1)]
+    )
     assert [line.split(" | ")[:3] for line in text.splitlines()[2:]] == [
         ["| no times, no positions", "learning_rate 0.1", "45.00"],
         ["| LSTE", "learning_rate 0.2", "47.00"],
@@ -214,11 +207,11 @@ def test_taggers_are_told_apart_by_corpus_tags_and_vectors() -> None:
         tagger("own", 93.5),
         tagger("own", 99.0, tag="xpos", settings={"tiny": True}),
     ]
-    lines = taggers(results).splitlines()[2:]
+    lines = TABLES["bilstm-tagger"](results).splitlines()[2:]
     assert lines[0].startswith("| `some/corpus` | upos | drawn | 2 | 92.00 ± 1.41 | 91.00 ± 1.41 | 80.00 ± 0.00 |")
     assert lines[1].startswith("| `some/corpus` | upos | own | 1 | 94.50 | 93.50 |")
     assert len(lines) == 2
 
 
 def test_without_taggers_the_command_stands_there() -> None:
-    assert "python recipes/pos_bilstm_tagger.py --dataset ud_english_ewt" in taggers([])
+    assert "python recipes/pos_bilstm_tagger.py --dataset ud_english_ewt" in TABLES["bilstm-tagger"]([])

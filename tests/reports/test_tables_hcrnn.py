@@ -7,9 +7,10 @@ from typing import Any
 
 from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.sequences.data import SESSION_DATASETS
-from reports.tables_hcrnn import citeulike, sets, trials, wide
+from reports.tables_hcrnn import TABLES, TRIAL_TABLES
 from tests.support.result_tables import make_run, rows
 
+citeulike, wide, sets = (TABLES[f"hcrnn-{name}"] for name in ("citeulike", "wide", "sets"))
 RECIPES = {"narm": "session_baselines", "hcrnn3_bi": "citeulike_hcrnn", "markov": "session_floors"}
 
 
@@ -88,7 +89,10 @@ def test_trials_stand_by_their_validation_with_what_tells_them_apart() -> None:
         made("narm", 30.0, dataset="lastfm"),
         made("hcrnn3_bi", 25.0),
     ]
-    lines = [[cell.strip() for cell in line.split("|")[1:5]] for line in trials(results).splitlines()[2:]]
+    lines = [
+        [cell.strip() for cell in line.split("|")[1:5]]
+        for line in TRIAL_TABLES["hcrnn-trials"](results).splitlines()[2:]
+    ]
     assert lines == [
         ["NARM", "embedding_size 200", "27.00", "–"],
         ["NARM", "embedding_size 100", "25.00", "–"],

@@ -29,7 +29,7 @@ def seeds(accuracies: list[float], variant: str = "lama_ctx", **changes: Any) ->
 
 def test_every_row_of_the_paper_is_there_with_its_numbers() -> None:
     table = rows(TABLES["lama-documents"]([]))
-    assert set(PAPER) <= set(MODELS)
+    assert set(PAPER) - {"bert"} <= set(MODELS)
     assert table["LAMA+ctx"]["Reuters, the paper"] == "97.3"
     assert table["mean of words"]["IMDB, the paper"] == "87.4"
     assert table["BERT"] == dict.fromkeys(table["BERT"], "–") | {

@@ -9,7 +9,7 @@ import pytest
 
 from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.word_embeddings import sentiment
-from reports.tables_word_embedding import GIVEN, MEANS, MODELS, PAPER, SCALED, STUDIES, TABLES, TAG, USES, WINDOWS
+from reports.tables_word_embedding import GIVEN, MEANS, MODELS, PAPER, STUDIES, TABLES, USES, WINDOWS
 from tests.support.result_tables import make_folds, make_run, rows
 
 
@@ -137,6 +137,7 @@ def test_trainings_that_were_not_evaluated_alike_are_refused() -> None:
         TABLES["word-embedding-downstream"]([run(0, "a"), run(1, "b")])
 
 
+TAG, SCALED = "attention_cbow", "attention_cbow_scaled"
 MEANS_TABLE = TABLES["word-embedding-sentiment"]
 
 
@@ -280,10 +281,10 @@ def lama_run(seed: int, accuracy: float, **changes: object) -> RunResult:
 
 def test_a_command_for_each_recipe_before_anything_is_run() -> None:
     made = TABLES["word-embedding-uses"]([])
-    assert list(rows(made)) == [use.label for use in USES]
+    assert list(rows(made)) == [use["label"] for use, _ in USES]
     assert {cell for row in rows(made).values() for cell in row.values()} >= {"not run yet", "–", "0"}
     commands = [line for line in made.splitlines() if line.startswith("python")]
-    assert len(commands) == len({(use.where["recipe"], use.ours["tag"]) for use in USES}) == 4
+    assert len(commands) == len({(where["recipe"], use["options"]) for use, where in USES}) == 4
     assert "--word_vectors CHECKPOINT" in commands[0]
     assert "--vectors CHECKPOINT --name attention_cbow " in commands[1]
     assert "--vectors_std 0.0577 --vectors CHECKPOINT --name attention_cbow_scaled " in commands[2]
