@@ -38,9 +38,9 @@ def read_occurrences(model: Any, batches: Iterable[Mapping[str, torch.Tensor]]) 
     """Read texts with a model that has `token_weights`.
 
     Args:
-        model: Model with a method `token_weights`, which returns (B, heads, n) attention weights that sum to 1 over the
-            words.
-        batches: Batches with `input_ids` and `attention_mask` (B, n) and `labels` (B,).
+        model: Model with a method `token_weights`, which returns (B, heads, n) attention weights for B texts of n
+            words; they sum to 1 over the words.
+        batches: Batches of B texts with n ids: `input_ids` and `attention_mask` (B, n), and `labels` (B,).
 
     Raises:
         ValueError: the model has no `token_weights`.

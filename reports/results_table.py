@@ -146,7 +146,8 @@ class Row:
 
     Attributes:
         label: Text of the first cell, or texts of the first cells.
-        source: Values that the row's runs must have, or the runs themselves, or a function of the column to either.
+        source: Runs of the row: the values that they must have by field, the runs themselves, or a function from a
+            column to either.
         base: Runs to which columns of differences compare the row, or the values in which they differ from it; None: no
             comparison.
         given: Fixed texts of cells, by heading of the column.
@@ -185,8 +186,8 @@ class Difference:
 
     Attributes:
         label: Text of the first cell.
-        ours: Values of the runs that are compared, as in `Row.source`.
-        base: Values of the runs to which they are compared, whose scores are subtracted.
+        ours: Runs that are compared: values that they must have, the runs, or a function from a column to either.
+        base: Runs whose scores are subtracted, given in the same ways as `ours`.
         optional: Whether the row is left out if nothing can be compared.
     """
 

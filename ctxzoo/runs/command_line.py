@@ -49,7 +49,7 @@ class UnknownOptionsError(ValueError):
     """Something was typed that is no option, nor the value of one.
 
     Args:
-        options: Words that the user typed.
+        options: Words of the command line that are neither options nor their values.
     """
 
     def __init__(self, options: Sequence[str]) -> None:

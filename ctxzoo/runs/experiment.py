@@ -186,7 +186,7 @@ class RunArgs(Args):
         devices: Number of devices to train on, as Lightning's Trainer takes it.
         num_nodes: Number of machines that train together, as Lightning's Trainer takes it.
         strategy: Strategy of distributed training, as Lightning's Trainer takes it, such as ddp.
-        threads: Number of CPU threads in each process; null: as many as the CPU has.
+        threads: Number of CPU threads in each process; null: torch's own choice, in recipes of several runs 1.
         processes: Number of runs that execute at the same time, each in a process; 0: one for each core.
         progress: Whether a progress bar is shown.
         tensorboard: Whether logs are written for TensorBoard too, if it is installed.

@@ -61,7 +61,7 @@ class KneserNey:
     Contexts do not reach back beyond the line: before its first word stand end marks.
 
     Args:
-        tokens: (N,) word ids of the training text, with an end mark after each line.
+        tokens: (N,) ids of the N words of the training text, with an end mark after each line.
         order: Length n of the longest n-grams, 1 or more; 1: a unigram model.
         words: Size of the vocabulary that can follow a context, the end mark included.
         end_id: Id of the token that marks the end of a line.
@@ -112,7 +112,8 @@ class KneserNey:
         """Return (N,) the probability of each token of a text with an end mark behind each line, given those before.
 
         Args:
-            tokens: (N,) word ids of a text, with an end mark after each line; ids unseen in training are allowed.
+            tokens: (N,) ids of the N words of a text, with an end mark after each line; ids unseen in training are
+                allowed.
         """
         text, at = _pad_lines(tokens, self.order, self.end_id)
         known = np.where(text < self._base, text, 0)

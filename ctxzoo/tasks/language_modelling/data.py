@@ -89,8 +89,8 @@ class TokenStream:
     """The words of a split, line after line, an end mark behind each.
 
     Attributes:
-        tokens: (N,) word ids of the whole split.
-        lines: (N,) for each token, the row of its line in the split.
+        tokens: (N,) ids of the N tokens of the split.
+        lines: (N,) row of the line to which each of the N tokens belongs.
         end_id: Id of the end mark, which also serves as the context of the first word, so that every word is predicted
             once.
         unknown_id: Id of the token that stands for words outside the vocabulary.

@@ -33,7 +33,7 @@ def continue_roll(
 
     Args:
         model: Recurrent model of polyphonic music, whose outputs carry the recurrent `state`.
-        prompt: (T, 88) boolean piano roll to continue: time steps, piano keys; T is 1 or more.
+        prompt: (T, 88) boolean piano roll to continue: T time steps, 1 or more, over 88 piano keys.
         steps: Number of time steps to generate, 0 or more.
         temperature: Temperature that divides the logits before keys are sampled, above 0; below 1 makes likely keys
             likelier.
@@ -76,7 +76,7 @@ def predict_roll(model: ZooPreTrainedModel, roll: Roll) -> NDArray[np.float32]:
 
     Args:
         model: Model that predicts polyphonic music; it is put into evaluation mode while it reads.
-        roll: (T, 88) boolean piano roll of the piece: time steps, piano keys; T is 2 or more.
+        roll: (T, 88) boolean piano roll of the piece: T time steps, 2 or more, over 88 piano keys.
 
     Returns:
         (T - 1, 88).

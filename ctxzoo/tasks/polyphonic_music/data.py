@@ -45,7 +45,7 @@ def roll_inputs(rolls: Sequence[Roll]) -> dict[str, torch.Tensor]:
     """Return a batch of model inputs with what is to be predicted: each step of a piece from those before it.
 
     Args:
-        rolls: List of B boolean piano rolls, (T, 88) each: time steps, piano keys; T is 2 or more.
+        rolls: List of B boolean piano rolls, (T, 88) each: T time steps, 2 or more, over 88 piano keys.
 
     Returns:
         `inputs_embeds` (B, n, 88), all steps of a piece but its last; `labels` (B, n, 88), all but its first, both

@@ -38,9 +38,10 @@ class LayerGates:
 
     Attributes:
         correlation: (H,) correlation of the sampled input and forget gate, for each of H units, estimated from draws.
-        input_gate, forget_gate: (H,) mean E[i] of the input gate and E[f] of the forget gate, for each of H units.
-        input_gate_deviation, forget_gate_deviation: (H,) standard deviation of E[i] and E[f] over time steps, for each
-            unit: how strongly a gate depends on the input; 0: not at all.
+        input_gate, forget_gate: (H,) mean of the input gate and of the forget gate over all time steps, for each of H
+            units.
+        input_gate_deviation, forget_gate_deviation: (H,) standard deviation of the expected gate over time steps, for
+            each of H units: how strongly it depends on the input; 0: not at all.
         dead_fraction: Fraction, 0 to 1, of the distributions' shape parameters that are so small that almost no
             gradient reaches them.
     """

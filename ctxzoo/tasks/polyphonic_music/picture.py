@@ -30,8 +30,9 @@ def draw_roll(prompt: Roll, continuation: Roll, out: str | Path, *, title: str |
     """Draw a piece, the steps that were given and behind them those that a model added.
 
     Args:
-        prompt: (T, 88) boolean piano roll of the given steps: time steps, piano keys.
-        continuation: (n, 88) boolean piano roll of the generated steps; T + n must be at least 1.
+        prompt: (T, 88) boolean piano roll of the T given time steps, over 88 piano keys.
+        continuation: (n, 88) boolean piano roll of the n generated time steps, over 88 piano keys; T + n must be at
+            least 1.
         out: The PNG file to write.
         title: Title above the picture, printed literally.
 
@@ -72,8 +73,8 @@ def draw_prediction(
     """Draw a piece from its second step on, and below it the probability that a model gave each key at each step.
 
     Args:
-        roll: (T, 88) boolean piano roll of the whole piece: time steps, piano keys.
-        probabilities: (T - 1, 88) predicted probability of each key at each step from the second on, from
+        roll: (T, 88) boolean piano roll of the T time steps of the piece, over 88 piano keys.
+        probabilities: (T - 1, 88) predicted probability of each of 88 keys at each time step from the second on, from
             `predict_roll`.
         out: The PNG file to write.
         title: Title above the picture, printed literally.
@@ -144,7 +145,7 @@ def gate_draws(
 
     Args:
         model: Beta-LSTM with a head for polyphonic music, unidirectional, on the CPU.
-        roll: (T, 88) boolean piano roll that the model reads: time steps, piano keys.
+        roll: (T, 88) boolean piano roll that the model reads: T time steps, 88 piano keys.
         layer, unit: Number of the layer, and of the unit in it, from 0.
         samples: Number of draws at each time step.
         generator: Random number generator for the draws; None: torch's global one.
@@ -175,7 +176,7 @@ def draw_gate_densities(draws: Mapping[str, NDArray[np.float32]], out: str | Pat
     """Draw the joint density of the input gate and the forget gate, a panel for each set of draws.
 
     Args:
-        draws: Draws by panel title, such as "before training": (N, 2) arrays of input and forget gate, from
+        draws: Draws by panel title, such as "before training": (N, 2) arrays of N input and forget gates, from
             `gate_draws`.
         out: The PNG file to write.
         title: Title above the picture, printed literally.

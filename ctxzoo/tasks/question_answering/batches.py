@@ -19,8 +19,9 @@ class TypeTables:
     """Rows 0..types-1 belong to the types; row `extra` to the extra token, the last row `padding` to padding.
 
     Attributes:
-        word_ids: (types + 2,) row of each word type in the word embedding table.
-        char_ids: (types + 2, L) ids of the first L characters of each word type; None: the model reads no characters.
+        word_ids: (types + 2,) row in the word embedding table of each word type, the extra token and padding.
+        char_ids: (types + 2, L) ids of the first L characters of each word type, the extra token and padding; None: the
+            model reads no characters.
         forms: (types + 2, 2) group numbers of the lower-cased form and of its stem, equal for equal forms; None without
             word features.
         shapes: (types + 2,) number of the word shape, such as capitalized, -1 for the extra token and padding; None
@@ -48,9 +49,10 @@ class TypeTables:
         """Compute the word features of a batch, as `word_features` of the tokenizer does one text at a time.
 
         Args:
-            types: (B, n) word types: batch, positions, with the extra token in front and padding behind.
-            lengths: (B,) number of words of each text, without the extra token.
-            other: (B, m) word types of the other text (question or context) in which matching words are searched.
+            types: (B, n) word types of B texts at n positions, with the extra token in front and padding behind.
+            lengths: (B,) number of words of each of B texts, without the extra token.
+            other: (B, m) word types of the m words of each other text (question or context) in which matches are
+                searched.
 
         Returns:
             (B, n, 4 + NUM_WORD_SHAPES); zeros at the extra token and at padding.

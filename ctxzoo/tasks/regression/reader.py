@@ -43,8 +43,8 @@ class RegressionRows:
     """Checked rows.
 
     Attributes:
-        features: (n, I) float64 feature values: rows, features.
-        targets: (n,) float64 target values.
+        features: (n, I) float64 values of I features in n rows.
+        targets: (n,) float64 target value of each of n rows.
         numbers: (n,) sort key of each row, by which the rows of all splits are ordered in one sequence.
         groups: (n,) group number of each row, consistent over the splits; None: the data has no group column.
     """

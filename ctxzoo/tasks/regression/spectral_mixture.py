@@ -22,9 +22,10 @@ class SpectralMixture(StationaryKernelMixin, Kernel):
     """k(x, y) = sum_q w_q prod_d exp(-2 pi^2 t_d^2 v_qd^2) cos(2 pi t_d m_qd), t = x - y.
 
     Args:
-        weights: (Q,) weight w of each mixture component, above 0.
-        means: (Q, D) mean frequency m of each component along each of D features, flattened.
-        deviations: (Q, D) standard deviation v of each component's frequencies, flattened.
+        weights: (Q,) weight w of each of Q mixture components, above 0.
+        means: (Q, D) mean frequency of each of Q components along each of D features, flattened.
+        deviations: (Q, D) standard deviation of the frequencies of each of Q components along each of D features,
+            flattened.
         parameter_bounds: Lower and upper bound of every parameter in the optimization.
     """
 
@@ -46,7 +47,7 @@ class SpectralMixture(StationaryKernelMixin, Kernel):
 
         Args:
             components: Number Q of mixture components.
-            x: (n, D) feature values of the training rows, of which at least two differ.
+            x: (n, D) values of D features in n training rows, of which at least two differ.
             variance: Variance of the target, which is divided evenly among the component weights.
             seed: Seed of the random draw.
             reach: Exponent, 0 to 1, of the highest frequency: 0, half a period over a feature's range; 1, half a period
@@ -124,8 +125,8 @@ def mixture_objective(x: Numbers, y: Numbers) -> Callable[[Numbers], tuple[float
     and cosines of rows, cos(a - b) = cos a cos b + sin a sin b.
 
     Args:
-        x: (n, D) feature values: rows, features.
-        y: (n,) target values, standardized to mean 0 and variance 1.
+        x: (n, D) values of D features in n rows.
+        y: (n,) target value of each of n rows, standardized to mean 0 and variance 1.
 
     Returns:
         Of theta, the logarithms of the parameters in scikit-learn's order: deviations, means, weights and noise.
@@ -178,9 +179,9 @@ class _Waves(NamedTuple):
     """Rows of which a block is compared with itself and all that follow: (D, b, m), m rows from the block's first on.
 
     Attributes:
-        columns: (D, n) feature values, transposed: features, rows.
-        of_cosine, of_sine: (Q, D, n) cosine and sine of 2 pi x m, of feature value and mean frequency: components,
-            features, rows.
+        columns: (D, n) values of D features in n rows, transposed.
+        of_cosine, of_sine: (Q, D, n) cosine and sine of 2 pi times feature value times mean frequency, for Q
+            components, D features and n rows.
     """
 
     columns: torch.Tensor

@@ -93,8 +93,9 @@ def score_baseline(
     """Return scores over all predictions of sequences, but for nats, which counts have not.
 
     Args:
-        scorer: Function from a history (T,) of item ids to the scores of all items.
-        sequences: Arrays (T,) of item ids, two or more in each; every item but the first is predicted.
+        scorer: Function from a history, an array (T,) of T item ids, to the scores of all items.
+        sequences: Sequences to score, each an array of two or more item ids in order; every item but the first is
+            predicted.
         scores: Metrics object that accumulates the predictions, still empty.
         remaining: Reporter of the estimated remaining time; None: nothing is reported.
     """

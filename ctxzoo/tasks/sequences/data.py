@@ -43,8 +43,8 @@ class History:
     """The known events of a history, or of a piece of one.
 
     Attributes:
-        events: (T,) int64 ids of the events, from 1, in temporal order.
-        times: (T,) float64 times of the events, non-decreasing.
+        events: (T,) int64 ids of T events, from 1, in temporal order.
+        times: (T,) float64 times of T events, non-decreasing.
     """
 
     events: npt.NDArray[np.int64]
@@ -61,7 +61,7 @@ def session_inputs(sessions: Sequence[Session]) -> dict[str, torch.Tensor]:
     """Return a batch of model inputs with what is to be predicted: each item of a session from those before it.
 
     Args:
-        sessions: List of B sessions, arrays (T,) of item ids, two or more in each.
+        sessions: List of B sessions, each an array of the ids of its items in order, two or more.
 
     Returns:
         `input_ids` (B, T), all items of a session but its last, 0 at padding; `attention_mask` (B, T), 1 at items;

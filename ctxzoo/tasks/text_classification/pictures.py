@@ -32,9 +32,9 @@ class WordKernels:
 
     Attributes:
         words: List of the n words of the text, as the tokenizer spells them.
-        similarity: (h, n, n) similarity kernel of each head, by query and key word, above 0 and at most 1.
-        importance: (h, n) importance of each key word in each head, in nats above the head's smallest.
-        weights: (h, n, n) attention weights of each head, by query and key word: the softmax over keys of log
+        similarity: (h, n, n) similarity kernel of h heads among n words, by query and key word, above 0 and at most 1.
+        importance: (h, n) importance of each of n key words in each of h heads, in nats above the head's smallest.
+        weights: (h, n, n) attention weights of h heads among n words, by query and key: the softmax over keys of log
             similarity + importance.
     """
 
@@ -49,7 +49,7 @@ class KernelDensity:
     """The frequencies of a learned kernel, a sample of its spectral density.
 
     Attributes:
-        frequencies: (h, K, d) K sampled or learned frequencies of each head, in d dimensions.
+        frequencies: (h, K, d) frequencies of the attention kernel: K of each of h heads, in d dimensions.
         start_deviation: Standard deviation of a frequency's entries for which the kernel equals that of dot-product
             attention.
     """
@@ -223,9 +223,9 @@ class WordGates:
 
     Attributes:
         words: List of the n words of the text, as the tokenizer spells them.
-        input_gate, forget_gate: (n, H) mean of the input gate and of the forget gate, by word and unit.
-        correlation: (n, H) estimated correlation of sampled input and forget gate, by word and unit; None: the cell
-            samples no gates.
+        input_gate, forget_gate: (n, H) mean of the input gate and of the forget gate, for each of n words and H units.
+        correlation: (n, H) estimated correlation of sampled input and forget gate, for each of n words and H units;
+            None: the cell samples no gates.
     """
 
     words: list[str]

@@ -36,10 +36,10 @@ class WideStart:
     """A linear classifier of the TF-IDF of ids.
 
     Attributes:
-        inverse_document_frequency: (V,) inverse document frequency of each token id, 0 for ids that no training text
-            contains.
-        weight: (V, L) weight of each token id for each label.
-        bias: (L,) bias of each label.
+        inverse_document_frequency: (V,) inverse document frequency of each of V token ids, 0 for ids that no training
+            text contains.
+        weight: (V, L) weight of each of V token ids for each of L labels.
+        bias: (L,) bias of each of L labels.
         cost: Inverse regularization strength C with which the SVMs were fitted.
     """
 
@@ -66,7 +66,7 @@ def wide_start(
     are scaled by the factor with which those of the held-out rows are the best log-odds of their labels.
 
     Args:
-        counts: (rows, V) sparse matrix of token id counts of the training texts.
+        counts: (rows, V) sparse matrix: how often each of V token ids occurs in each training text.
         labels: (rows,) class of each row, 0..num_labels-1.
         num_labels: Number of labels L.
         group_starts: First id of each group of features that is scaled to length 1 separately, as in

@@ -70,7 +70,7 @@ def known_votes(source: str, votes: VoteSplits, model: Any) -> dict[str, dict[st
 
     Args:
         source: Description of the data for error messages.
-        votes: Votes to look up: the split "train", or the only split.
+        votes: Votes of all splits, of which the split "train", or the only split, is looked up.
         model: Model of votes, which knows a fixed set of legislators.
 
     Raises:

@@ -125,7 +125,8 @@ def read_votes(
             `vote` and the configurations `bills` and `legislators`.
         data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
         configuration: Name of the dataset's configuration; default: its first.
-        columns: Names of the columns in a table with one row for each vote; default: those of `VoteColumns`.
+        columns: Names of the columns in a table with one row for each vote; default: legislator, bill, vote, text and
+            party.
         texts: Path of a file with the text of each bill, in the columns of those names; votes keep their own text for
             bills that it lacks; None: none.
 

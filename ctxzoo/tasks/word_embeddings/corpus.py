@@ -31,9 +31,9 @@ class Corpus:
 
     Attributes:
         folder: Folder of the arrays of word ids, which are memory-mapped.
-        words: (V,) vocabulary, by descending count, ties by first appearance; a vocabulary that was given keeps its
-            order.
-        counts: (V,) number of occurrences of each word.
+        words: List of the V words of the vocabulary, by descending count, ties by first appearance; a vocabulary that
+            was given keeps its order.
+        counts: (V,) number of occurrences of each of the V words of the vocabulary.
         raw_words: Number of all words of the text, those outside the vocabulary included.
         fingerprint: Hash of the content of the text.
     """

@@ -163,9 +163,9 @@ def sentence_windows(
     """Return the words around each word of sentences that follow one another.
 
     Args:
-        words: (M,) word ids of consecutive sentences.
-        sentence_of: (M,) ascending sentence number of each word.
-        widths: (M,) half width of the window around each word, at most `window`.
+        words: (M,) ids of the M words of consecutive sentences.
+        sentence_of: (M,) ascending number of the sentence in which each of the M words stands.
+        widths: (M,) half width of the window around each of the M words, at most `window`.
         window: Half width b of the window.
 
     Returns:

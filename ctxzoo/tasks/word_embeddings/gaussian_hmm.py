@@ -33,7 +33,7 @@ class VectorSequences:
     """Sequences of words with a vector each; a word that occurs often is held once.
 
     Attributes:
-        vectors: (types, d) finite vector of each distinct word.
+        vectors: (types, d) finite vector, of dimension d, of each distinct word.
         words: (tokens,) row in `vectors` of each token, in text order.
         lengths: Number of tokens of each sequence, in text order.
 
@@ -92,7 +92,7 @@ class GaussianHmm:
     Attributes:
         start: (K,) probability of each of K states at the start of a sequence.
         transitions: (K, K) transition probabilities, from state (row) to state (column); rows sum to 1.
-        means: (K, d) mean of the Gaussian emission of each of K states.
+        means: (K, d) mean vector, of dimension d, of the Gaussian emission of each of K states.
         variance: Variance of every component of a vector, the same in all states.
     """
 

@@ -74,7 +74,7 @@ class Expectations:
         log_likelihood: Log-likelihood of the sequences, in nats.
         first: (K,) expected number of sequences that start in each of K states.
         pairs: (K, K) expected number of transitions from each state (row) to each state (column).
-        posteriors: (tokens, K) posterior probability of each state at each token, given its whole sequence.
+        posteriors: (tokens, K) posterior probability of each of K states at each token, given its whole sequence.
     """
 
     log_likelihood: float

@@ -48,14 +48,16 @@ class Weights(NamedTuple):
     """The weights that are trained; D is the width of a vector rounded up, its further columns stay 0.
 
     Attributes:
-        input: (V, D) input vectors W: words, dimensions.
-        output: Output vectors O: (V, D) words, dimensions; (2b V, D) for the structured skip-gram and (V, 2b D) for
-            CWindow, with 2b positions.
-        word_logits: (V, 2b + 1) attention logits K of each word at each position of the window; empty: not trained.
-        word_factors, position_factors: (V, r) and (r, 2b + 1) factors whose product is the logits K, of words and of
-            positions; empty: no factors.
-        position_logits: (2b + 1,) attention logits s of each position of the window.
-        position_vectors: (2b + 1, D) vectors of each position of the window; empty: none.
+        input: (V, D) input vectors W of V words in D dimensions.
+        output: Output vectors O of V words in D dimensions: (V, D); (2b V, D) for the structured skip-gram and (V, 2b
+            D) for CWindow, with b context positions on each side.
+        word_logits: (V, 2b + 1) attention logits K of each of V words at each position of the window of half width b;
+            empty: not trained.
+        word_factors, position_factors: (V, r) and (r, 2b + 1) factors of rank r whose product is the attention logits
+            K; empty: K is not factorized.
+        position_logits: (2b + 1,) attention logits s of each position of the window of half width b.
+        position_vectors: (2b + 1, D) vectors in D dimensions of each position of the window of half width b; empty:
+            none.
 
     The column in the middle belongs to the centre, which is no context of its own: s has `NO_POSITION` there, and the
     rest is of no effect and stays as it is.
@@ -76,9 +78,9 @@ class Text(NamedTuple):
     Attributes:
         ids: (tokens,) word ids of the whole text.
         pointers: (sentences + 1,) index into `ids` at which each sentence begins.
-        keep: (V,) probability that subsampling keeps an occurrence of each word, in units of 2^-32.
-        noise_limits, noise_others: (V,) limits and alternative words of Walker's alias table for drawing noise words,
-            from `alias_table`.
+        keep: (V,) probability that subsampling keeps an occurrence of each of V words, in units of 2^-32.
+        noise_limits, noise_others: (V,) limits and (V,) alternative words of Walker's alias table, by which noise words
+            are drawn for V words; from `alias_table`.
     """
 
     ids: npt.NDArray[np.int32]

@@ -26,9 +26,9 @@ class WordAttention:
 
     Attributes:
         words: List of the n known words of the sentence, as the tokenizer spells them.
-        weights: (n, n) attention weights: row t holds those of the words around word t, which sum to 1.
-        is_context: (n, n) boolean, whether the word of the column is in the window around the word of the row, never
-            itself.
+        weights: (n, n) attention weights among n words: row t holds those of the words around word t, which sum to 1.
+        is_context: (n, n) boolean, whether the word of the column is in the window around the word of the row; False
+            for the word itself.
     """
 
     words: list[str]
@@ -52,9 +52,10 @@ class PositionCurve:
     """What a model has learned of positions, whatever the words.
 
     Attributes:
-        positions: Positions in the window relative to the centre word: -b to -1 and 1 to b.
-        logits: (2b,) attention logits s of each position; a constant added to all changes nothing.
-        weights: (2b,) softmax of the position logits: the attention weights of words without logits of their own.
+        positions: Positions of the window of half width b, relative to the centre word: -b to -1 and 1 to b.
+        logits: (2b,) attention logit of each position, b on each side of the centre word; a constant added to all
+            changes nothing.
+        weights: (2b,) softmax of the position logits: attention weights, by position alone, of b words on each side.
     """
 
     positions: list[int]

@@ -12,7 +12,7 @@ def keep_probabilities(counts: npt.NDArray[np.int64], threshold: float) -> npt.N
     """Return (V,) how probably an occurrence of each word is kept: min(1, sqrt(q) + q), q = threshold * total / count.
 
     Args:
-        counts: (V,) number of occurrences of each word.
+        counts: (V,) number of occurrences of each of the V words of the vocabulary.
         threshold: Fraction of the text above which frequent words are randomly dropped; 0: every word is kept.
 
     Raises:
