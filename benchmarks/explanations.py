@@ -38,7 +38,7 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.reporting import RESULTS, Value, write_rows
-from ctxzoo.hub.published import published
+from ctxzoo.hub.published import read_published_entries
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import read_result
@@ -222,7 +222,7 @@ def texts_of_test(dataset: str, tokenizer: Any, seed: int, **options: Any) -> li
 def published_classifiers(root: Path) -> dict[str, tuple[Path, str, dict[str, Any]]]:
     """Return name to checkpoint, dataset and options of the data, of the published classifiers of texts."""
     found = {}
-    for folder, entry in published(root).items():
+    for folder, entry in read_published_entries(root).items():
         result = read_result(entry.result)
         if result.architecture in ("contextualizer", "lama"):
             folds = {} if result.fold is None else {"folds": result.settings["folds"], "fold": result.fold}

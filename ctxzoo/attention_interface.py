@@ -128,9 +128,9 @@ def use_attention(model: Stock, name: str, **options: Any) -> Stock:
         if field in options:
             raise ValueError(f"{field}={options[field]}: {reason}; leave it out")
     names = {module: path for path, module in model.named_modules()}
-    prefix = _base_prefix(model)
+    prefix = _base_model_prefix(model)
     modules = {}
-    for call in _try_dot_products(model, name):
+    for call in _collect_attention_calls(model, name):
         fields = {
             **options,
             "num_heads": call.heads,
@@ -146,13 +146,13 @@ def use_attention(model: Stock, name: str, **options: Any) -> Stock:
                 "keys of what a layer reads, and needs heads that are together as wide"
             )
         if attention == "esa" and call.dropout:
-            raise ValueError(f"{type(model).__name__} cannot take {name}: {_dropout_refusal(call.dropout)}")
+            raise ValueError(f"{type(model).__name__} cannot take {name}: {_format_dropout_error(call.dropout)}")
         # Paths without the prefix fit the base model and its heads; a module that is called twice stands here once.
         modules[names[call.module].removeprefix(prefix)] = fields
     if not modules:
         raise ValueError(f"{type(model).__name__} has no attention that transformers' AttentionInterface reaches")
     record = {"name": name, "modules": modules}
-    _install(model, record)
+    _install_attention(model, record)
     model.set_attn_implementation(name)
     return model
 
@@ -183,7 +183,7 @@ def load_with_attention(model_class: type[Model], source: str, **options: Any) -
 
     def construct(self: Any, *args: Any, **kwargs: Any) -> None:
         model_class.__init__(self, *args, **kwargs)
-        _install(self, record)
+        _install_attention(self, record)
 
     # Parameters must be there before the loader asks for them.
     body = {"__init__": construct, "__module__": model_class.__module__}
@@ -246,7 +246,7 @@ class _Mechanism(nn.Module):
         """Return the output (B, h, queries, dv) and the weights; see `Attention.forward`."""
         if isinstance(self.attention, EfficientAttention):
             if dropout:
-                raise ValueError(_dropout_refusal(dropout))
+                raise ValueError(_format_dropout_error(dropout))
         else:
             mechanism: Any = self.attention
             mechanism.dropout = dropout
@@ -263,7 +263,7 @@ class _Mechanism(nn.Module):
         return output, aux.weights
 
 
-def _attend(
+def _attention_forward(
     module: nn.Module,
     query: torch.Tensor,
     key: torch.Tensor,
@@ -307,7 +307,7 @@ def _attend(
             "ctxzoo.use_attention(model, name), and loaded by ctxzoo.load_with_attention(model_class, folder)"
         )
     if module.training:
-        _warn_of_frozen(module, mechanism)
+        _warn_about_frozen_parameters(module, mechanism)
     output, weights = mechanism(
         query,
         key,
@@ -321,7 +321,7 @@ def _attend(
     return output.transpose(1, 2), weights  # (B, queries, h, dv)
 
 
-def _dropout_refusal(rate: float) -> str:
+def _format_dropout_error(rate: float) -> str:
     return (
         f"it drops attention weights at a rate of {rate}, and attention in linear time forms none; make the model with "
         "a rate of 0: from_pretrained(..., attention_probs_dropout_prob=0.0), or attn_pdrop, attention_dropout where "
@@ -329,7 +329,7 @@ def _dropout_refusal(rate: float) -> str:
     )
 
 
-def _warn_of_frozen(module: nn.Module, mechanism: nn.Module) -> None:
+def _warn_about_frozen_parameters(module: nn.Module, mechanism: nn.Module) -> None:
     """Warn, once, of frozen parameters of a mechanism beside something in its module that trains, as peft leaves it."""
     if not isinstance(mechanism, _Mechanism) or mechanism.tried_training:  # peft wraps what it saves
         return
@@ -343,7 +343,7 @@ def _warn_of_frozen(module: nn.Module, mechanism: nn.Module) -> None:
         )
 
 
-def _key_mask(
+def _make_key_mask(
     batch_size: int,
     q_length: int,
     kv_length: int,
@@ -374,9 +374,9 @@ def _key_mask(
     return attention_mask
 
 
-def _install(model: PreTrainedModel, record: Mapping[str, Any]) -> None:
+def _install_attention(model: PreTrainedModel, record: Mapping[str, Any]) -> None:
     """Add mechanisms to the attention modules of a model, and the record to its config."""
-    prefix = _base_prefix(model)
+    prefix = _base_model_prefix(model)
     ours = dict(model.named_modules())
     mechanisms = []  # all are built before one is added, so that an error leaves the model as it was
     for index, (path, fields) in enumerate(record["modules"].items()):
@@ -384,7 +384,7 @@ def _install(model: PreTrainedModel, record: Mapping[str, Any]) -> None:
         module = ours.get(prefix + path) or ours.get(path)
         if module is None:
             raise ValueError(f"{type(model).__name__} has no module {path!r}, in which the checkpoint has an attention")
-        attention = NAMES[record["name"]].build(_config_of(record["name"], fields), index)
+        attention = NAMES[record["name"]].build(_build_encoder_config(record["name"], fields), index)
         mechanisms.append((module, _Mechanism(attention)))
     for module, mechanism in mechanisms:
         weight = next((each for each in module.parameters() if each.is_floating_point()), None)
@@ -393,20 +393,20 @@ def _install(model: PreTrainedModel, record: Mapping[str, Any]) -> None:
             mechanism.to(device=weight.device, dtype=weight.dtype)
         mechanism.train(module.training)
         module.add_module(RECORD, mechanism)
-        module.register_forward_pre_hook(_keep_hidden_states, with_kwargs=True)
+        module.register_forward_pre_hook(_store_hidden_states_hook, with_kwargs=True)
         # Also after a pass that failed: the module must not keep the steps alive.
-        module.register_forward_hook(_forget_hidden_states, always_call=True)
+        module.register_forward_hook(_clear_hidden_states_hook, always_call=True)
     # A pass begins at the base model, where the divergences of the last one go.
-    model.base_model.register_forward_pre_hook(_forget_divergences)
+    model.base_model.register_forward_pre_hook(_clear_divergences_hook)
     setattr(model.config, RECORD, {"name": record["name"], "modules": dict(record["modules"])})
     model.config.attn_implementation = record["name"]  # so that a stock model of the checkpoint refuses to run
-    if any(_needs_all_steps(mechanism.attention) for _, mechanism in mechanisms) and model.can_generate():
+    if any(_needs_more_than_kv_cache(mechanism.attention) for _, mechanism in mechanisms) and model.can_generate():
         model.config.use_cache = False
         if model.generation_config is not None:
             model.generation_config.use_cache = False
 
 
-def _config_of(name: str, fields: Mapping[str, Any]) -> EncoderConfig:
+def _build_encoder_config(name: str, fields: Mapping[str, Any]) -> EncoderConfig:
     """Return the config of a mechanism from its fields, those of a record of an earlier version too.
 
     Raises:
@@ -417,26 +417,26 @@ def _config_of(name: str, fields: Mapping[str, Any]) -> EncoderConfig:
     return NAMES[name].config_class(position="none", **fields)
 
 
-def _needs_all_steps(attention: Attention) -> bool:
+def _needs_more_than_kv_cache(attention: Attention) -> bool:
     """Return whether a step needs more of the steps before it than their keys and values."""
     return isinstance(attention, HigherOrderAttention | ImplicitKernelAttention)
 
 
-def _keep_hidden_states(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _store_hidden_states_hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     vars(module)[READ] = args[0] if args else kwargs.get("hidden_states")
 
 
-def _forget_hidden_states(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+def _clear_hidden_states_hook(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
     vars(module).pop(READ, None)
 
 
-def _forget_divergences(base: nn.Module, args: tuple[Any, ...]) -> None:
+def _clear_divergences_hook(base: nn.Module, args: tuple[Any, ...]) -> None:
     for module in base.modules():
         if isinstance(module, _Mechanism):
             module.divergences = []
 
 
-def _try_dot_products(model: PreTrainedModel, name: str) -> list[_Call]:
+def _collect_attention_calls(model: PreTrainedModel, name: str) -> list[_Call]:
     """Return the calls of attention modules in a pass over a few tokens, with the rates of dropout in training.
 
     Raises:
@@ -453,15 +453,15 @@ def _try_dot_products(model: PreTrainedModel, name: str) -> list[_Call]:
         raise ValueError(f"{kind} reads {model.main_input_name}, expected a model that reads input_ids")
     base: Any = model.base_model
     try:
-        with torch.no_grad(), _in_evaluation(model):
-            inputs = _few_tokens(model)
+        with torch.no_grad(), _switch_to_eval_mode(model):
+            inputs = _make_probe_inputs(model)
             stock = base(**inputs)[0]
-            with _trial(model, name) as calls:
+            with _record_attention_calls(model, name) as calls:
                 found = base(**inputs)[0]
             modules = {call.module for call in calls}
             for module in modules:
                 module.training = True  # alone, so that only the rates change that it hands over
-            with _trial(model, name) as calls:
+            with _record_attention_calls(model, name) as calls:
                 base(**inputs)
     except Exception as error:
         raise ValueError(f"{kind} cannot take {name}: {error}") from error
@@ -476,7 +476,7 @@ def _try_dot_products(model: PreTrainedModel, name: str) -> list[_Call]:
 
 
 @contextmanager
-def _in_evaluation(model: nn.Module) -> Iterator[None]:
+def _switch_to_eval_mode(model: nn.Module) -> Iterator[None]:
     """Have a model in evaluation, and each of its modules in the mode it was in behind it."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
@@ -488,7 +488,7 @@ def _in_evaluation(model: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def _trial(model: PreTrainedModel, name: str) -> Iterator[list[_Call]]:
+def _record_attention_calls(model: PreTrainedModel, name: str) -> Iterator[list[_Call]]:
     """Have attention modules attend by dot products, and collect their calls; the model stays as it was."""
     global _trial_calls
     implementation = model.config._attn_implementation
@@ -502,7 +502,7 @@ def _trial(model: PreTrainedModel, name: str) -> Iterator[list[_Call]]:
         model.set_attn_implementation(implementation)
 
 
-def _few_tokens(model: PreTrainedModel) -> dict[str, torch.Tensor]:
+def _make_probe_inputs(model: PreTrainedModel) -> dict[str, torch.Tensor]:
     """Return two short texts of ids that the model knows, the second padded on the right."""
     ids = torch.tensor([[7, 6, 5, 4, 3], [1, 2, 3, 0, 0]])  # (2, 5)
     words: Any = model.get_input_embeddings()
@@ -513,12 +513,12 @@ def _few_tokens(model: PreTrainedModel) -> dict[str, torch.Tensor]:
     }
 
 
-def _base_prefix(model: PreTrainedModel) -> str:
+def _base_model_prefix(model: PreTrainedModel) -> str:
     """Return what stands before the names of the base model's modules in those of a head; nothing for a base model."""
     # A base model has no attribute of that name. An empty prefix becomes " ", which no model has.
     return f"{model.base_model_prefix}." if hasattr(model, model.base_model_prefix or " ") else ""
 
 
 for _name in NAMES:
-    AttentionInterface.register(_name, _attend)
-    AttentionMaskInterface.register(_name, _key_mask)
+    AttentionInterface.register(_name, _attention_forward)
+    AttentionMaskInterface.register(_name, _make_key_mask)

@@ -47,11 +47,11 @@ def train(problem: str, data: str | Path, **options: Any) -> Trained:
     if not isinstance(data, (str, Path)):
         raise TypeError(f"data is a {type(data).__name__}; expected a file, a folder or a Hub id: write it into a file")
     chosen = commands_named(names[problem])
-    words = [f"--{name}={_as_typed(value)}" for name, value in {"data": data, **options}.items()]
+    words = [f"--{name}={_format_option_value(value)}" for name, value in {"data": data, **options}.items()]
     return train_own(chosen, parse_own(chosen, words))
 
 
-def _as_typed(value: Any) -> str:
+def _format_option_value(value: Any) -> str:
     """Return the value of an option as it is typed behind its name."""
     return str(value) if isinstance(value, (str, Path)) else json.dumps(value)
 
@@ -76,7 +76,7 @@ def pipeline(checkpoint: str | Path, **options: Any) -> Any:
         ValueError: not a checkpoint of the zoo, or a damaged one (`CheckpointFolderError`); a base model, without a
             head; a problem for which there is no pipeline.
     """
-    name = _name_of(checkpoint)
+    name = _checkpoint_name(checkpoint)
     for option in _SAID_BY_THE_CHECKPOINT:
         if option in options:
             raise TypeError(f"ctxzoo.pipeline takes no {option}: the checkpoint says it; leave it out")
@@ -111,11 +111,11 @@ def explain(
     if isinstance(checkpoint, ZooPreTrainedModel):
         if tokenizer is None:
             raise ValueError(f"a {type(checkpoint).__name__} was given without its tokenizer; give tokenizer=... too")
-        card = _explaining(card_of(type(checkpoint)), f"a {type(checkpoint).__name__}")
+        card = _check_can_explain(card_of(type(checkpoint)), f"a {type(checkpoint).__name__}")
     else:
-        name = _name_of(checkpoint)
+        name = _checkpoint_name(checkpoint)
         card, saved = open_checkpoint(name)
-        card = _explaining(card, repr(name))
+        card = _check_can_explain(card, repr(name))
         model, own_tokenizer = saved.load()
         tokenizer = own_tokenizer if tokenizer is None else tokenizer
     return card.explain(model, tokenizer, [texts] if isinstance(texts, str) else texts)
@@ -138,7 +138,7 @@ def open_checkpoint(checkpoint: str) -> tuple[TaskCard, SavedModel]:
         raise ValueError(f"{checkpoint!r}: {error}") from error
 
 
-def _explaining(card: TaskCard, what: str) -> TaskCard:
+def _check_can_explain(card: TaskCard, what: str) -> TaskCard:
     """Return the card, if models of its problem tell which words decided.
 
     Raises:
@@ -150,7 +150,7 @@ def _explaining(card: TaskCard, what: str) -> TaskCard:
     return card
 
 
-def _name_of(checkpoint: object) -> str:
+def _checkpoint_name(checkpoint: object) -> str:
     if not isinstance(checkpoint, (str, Path)):
         raise TypeError(f"checkpoint is a {type(checkpoint).__name__}; expected a folder or a Hub id")
     return str(checkpoint)

@@ -19,7 +19,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
         package: Name of the package, its `__name__`.
     """
     module = sys.modules[package]
-    exports = _names_for_type_checkers(module.__spec__.loader.get_source(package))  # type: ignore[union-attr]
+    exports = _parse_type_checking_imports(module.__spec__.loader.get_source(package))  # type: ignore[union-attr]
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name not in exports:
@@ -35,7 +35,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     return __getattr__, __dir__
 
 
-def _names_for_type_checkers(code: str) -> dict[str, tuple[str, str]]:
+def _parse_type_checking_imports(code: str) -> dict[str, tuple[str, str]]:
     """Return name to module and name there, of `from module import name` under `if TYPE_CHECKING`."""
     found: dict[str, tuple[str, str]] = {}
     for statement in ast.parse(code).body:

@@ -28,14 +28,14 @@ def version() -> str:
         return NEXT_RELEASE
     root = _PACKAGE.parent
     if (root / ".git").exists():
-        commit = git(root, "rev-parse", f"--short={COMMIT_DIGITS}", "HEAD")
+        commit = read_git_output(root, "rev-parse", f"--short={COMMIT_DIGITS}", "HEAD")
         if commit:
-            changes = git(root, "status", "--porcelain", "--", _PACKAGE.name, "pyproject.toml")
+            changes = read_git_output(root, "status", "--porcelain", "--", _PACKAGE.name, "pyproject.toml")
             return f"{NEXT_RELEASE}+g{commit}" + ("" if changes == "" else ".dirty")
-    return _built_as() or NEXT_RELEASE
+    return _read_built_version() or NEXT_RELEASE
 
 
-def git(folder: Path, *arguments: str) -> str | None:
+def read_git_output(folder: Path, *arguments: str) -> str | None:
     """Output of one git command in a folder; None where it fails or git is missing."""
     # Inside a git hook these variables point at the hook's own repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -47,7 +47,7 @@ def git(folder: Path, *arguments: str) -> str | None:
     return done.stdout.strip()
 
 
-def _built_as() -> str | None:
+def _read_built_version() -> str | None:
     """The version of the installed package, if these are its files."""
     try:
         installed = metadata.distribution("ctxzoo")

@@ -21,9 +21,9 @@ from rich.table import Table
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from ctxzoo.data.files import check_writable
-from ctxzoo.hub.card import build_card, card_example
+from ctxzoo.hub.card import build_card, make_card_example
 from ctxzoo.hub.checkpoint_folder import save_weights, write_checkpoint_folder
-from ctxzoo.hub.eval_results import eval_results_files
+from ctxzoo.hub.eval_results import build_eval_results_files
 from ctxzoo.hub.folder_checks import read_architecture
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer
 from ctxzoo.results.environment import command_line
@@ -125,11 +125,11 @@ def main(settings: Settings) -> None:
         created=utc_now(),
         tag=tag,
     )
-    example = card_example(
+    example = make_card_example(
         QUESTION_ANSWERING, whole.dataset, model=rounded, tokenizer=words, data=small_data, split=settings.score
     )
     card = build_card(result, rounded.config, task=QUESTION_ANSWERING, example=example, half=True)
-    scores = eval_results_files(result, QUESTION_ANSWERING)
+    scores = build_eval_results_files(result, QUESTION_ANSWERING)
     write_checkpoint_folder(
         folder / "checkpoint", model=rounded, tokenizer=words, card=card, eval_results=scores, half=True
     )

@@ -27,7 +27,7 @@ from typing import Any
 
 import reports
 from ctxzoo.data.files import write_atomically
-from ctxzoo.hub.published import Published, read_published
+from ctxzoo.hub.published import Published, list_published_checkpoints
 from ctxzoo.results.result import TRIALS, RunResult, read_results
 from ctxzoo.results.table_parts import NOT_RUN, NOTHING
 
@@ -186,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     document = options.results
     try:
         results, trials = read_results(options.results), read_trials(options.results)
-        runs = results, trials, read_published(options.results.parent)
+        runs = results, trials, list_published_checkpoints(options.results.parent)
         for document in options.documents:
             text = document.read_text(encoding="utf-8")
             if names := disagreements(text, *runs):

@@ -88,7 +88,7 @@ def test_a_pipeline_reads_and_checks_a_checkpoint_once(
     for module in (builtins, io):  # the second is that of pathlib
         monkeypatch.setattr(module, "open", count)
     checked: list[object] = []
-    monkeypatch.setattr("ctxzoo.hub.saved_model.check_shapes", lambda *read: checked.append(read))
+    monkeypatch.setattr("ctxzoo.hub.saved_model.check_tensor_shapes", lambda *read: checked.append(read))
     ctxzoo.pipeline(folders[problem])
     assert opened.count("config.json") == 1
     assert len(checked) == 1

@@ -15,7 +15,7 @@ from packaging.version import Version
 import ctxzoo
 from ctxzoo.cli.main import main
 from ctxzoo.results.environment import versions
-from ctxzoo.version import NEXT_RELEASE, git
+from ctxzoo.version import NEXT_RELEASE, read_git_output
 from tests.support.subprocesses import REPOSITORY_ROOT, run_python
 
 WHICH = "from ctxzoo.version import version; print(version())"
@@ -72,7 +72,7 @@ def test_a_release_names_no_commit(checkout: Path) -> None:
 
 
 def test_everything_that_tells_the_version_tells_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    commit = git(REPOSITORY_ROOT, "rev-parse", "HEAD")
+    commit = read_git_output(REPOSITORY_ROOT, "rev-parse", "HEAD")
     if commit is not None:
         assert ctxzoo.__version__.removesuffix(".dirty") == f"{NEXT_RELEASE}+g{commit[:12]}"
     assert versions()["ctxzoo"] == ctxzoo.__version__

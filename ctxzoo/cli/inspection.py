@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.hub.folder_checks import empty_model
-from ctxzoo.hub.folder_files import travelling_files
+from ctxzoo.hub.folder_checks import build_meta_model
+from ctxzoo.hub.folder_files import list_code_files
 from ctxzoo.hub.saved_model import SavedModel, read_saved_model
 from ctxzoo.models import Architecture
 from ctxzoo.models.configuration_base import ZooConfig
@@ -88,13 +88,13 @@ def info_lines(facts: CheckpointFacts) -> list[str]:
     """Return what the problem of a checkpoint, for a base model that of a head, says of its configuration."""
     heads = (facts.model_class, *facts.architecture.model_classes.values())
     head = next((head for head in heads if head.zoo_task is not None), None)
-    return [] if head is None else list(card_of(head).info_lines(facts.config))
+    return [] if head is None else list(card_of(head).describe_config(facts.config))
 
 
 def project_files(architecture: Architecture) -> list[str]:
     """Return the files of an architecture: its own and, in a checkout, its page, tests and recipes."""
     checkout, name = Path(sys.modules["ctxzoo"].__file__ or "").parent.parent, architecture.name
-    found = list(travelling_files(architecture).values())
+    found = list(list_code_files(architecture).values())
     for pattern in (f"docs/models/{name}.md", f"recipes/*_{name}.py", f"tests/models/test_*_{name}.py"):
         found += sorted(checkout.glob(pattern))
     return [Path(os.path.relpath(path, checkout)).as_posix() for path in found]
@@ -110,5 +110,5 @@ class CheckpointFacts(SavedModel):
 def read_checkpoint(checkpoint: str) -> CheckpointFacts:
     """Return the facts of a checkpoint folder or Hub id, without reading its weights; raises as `read_saved_model`."""
     saved = read_saved_model(checkpoint)
-    described = parts(empty_model(saved.model_class, saved.config))
+    described = parts(build_meta_model(saved.model_class, saved.config))
     return CheckpointFacts(checkpoint, saved.architecture, saved.model_class, saved.config, described)

@@ -155,14 +155,14 @@ def build_parser() -> argparse.ArgumentParser:
 
 def list_architectures(options: argparse.Namespace) -> int:
     from ctxzoo.cli.inspection import variants
-    from ctxzoo.hub.card_facts import architecture_facts
+    from ctxzoo.hub.card_facts import load_architecture_facts
 
     rows = []
     for architecture in ctxzoo.ARCHITECTURES.values():
         heads = ", ".join(
             head.removeprefix("AutoModelFor") for head in architecture.model_classes if head != "AutoModel"
         )
-        title = architecture_facts(architecture).title
+        title = load_architecture_facts(architecture).title
         page = f"docs/models/{architecture.name}.md"
         rows.append([architecture.name, title, heads, str(len(variants(architecture))), page])
     print_table(["architecture", "title", "heads", "variants", "page"], rows)
@@ -307,7 +307,7 @@ def doctor(options: argparse.Namespace) -> int:
 
 def _architecture_info(architecture: Architecture) -> int:
     from ctxzoo.cli import inspection
-    from ctxzoo.hub.folder_checks import empty_model
+    from ctxzoo.hub.folder_checks import build_meta_model
 
     rows = [[field.name, field.type, repr(field.default)] for field in inspection.own_fields(architecture.config_class)]
     print_table(["field", "type", "default"], rows, title=f"{architecture.name}: configuration")
@@ -315,7 +315,7 @@ def _architecture_info(architecture: Architecture) -> int:
     named = inspection.variants(architecture)
     rows = []
     for name, settings in named.items():
-        counted = inspection.parts(empty_model(model_class, inspection.variant_config(architecture, name)))
+        counted = inspection.parts(build_meta_model(model_class, inspection.variant_config(architecture, name)))
         changes = ", ".join(f"{key}={value!r}" for key, value in settings.items()) or "the defaults"
         rows.append([name, changes, f"{inspection.total(counted).trainable:,}"])
     if rows:
@@ -323,7 +323,7 @@ def _architecture_info(architecture: Architecture) -> int:
         print_table(
             ["variant", "settings", "trained parameters"], rows, title=f"variants, with {sizes}, frozen vectors"
         )
-    model = empty_model(model_class, architecture.config_class())
+    model = build_meta_model(model_class, architecture.config_class())
     _print_parts(inspection.parts(model), f"{model_class.__name__} with the defaults")
     print("files:")
     for file in inspection.project_files(architecture):

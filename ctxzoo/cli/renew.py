@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from ctxzoo.data.files import write_atomically
-from ctxzoo.hub.card import build_card, card_example
-from ctxzoo.hub.checkpoint_folder import is_in_half, write_checkpoint_folder
-from ctxzoo.hub.eval_results import eval_results_files
+from ctxzoo.hub.card import build_card, make_card_example
+from ctxzoo.hub.checkpoint_folder import has_half_precision_weights, write_checkpoint_folder
+from ctxzoo.hub.eval_results import build_eval_results_files
 from ctxzoo.hub.folder_checks import read_architecture
 from ctxzoo.hub.folder_files import CARD
-from ctxzoo.hub.published import FOLDER, INDEX, Entry, published
+from ctxzoo.hub.published import FOLDER, INDEX, Entry, read_published_entries
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.models.tokenization_word import WordTokenizer
 from ctxzoo.results.result import RunResult, read_result
@@ -48,13 +48,13 @@ def publish(folder: Path, checkpoint: Path, entry: Entry, *, half: bool = False)
     trained_on = result.settings.get("max_length")
     if trained_on is not None and isinstance(tokenizer, WordTokenizer) and tokenizer.word_limit is None:
         tokenizer.model_max_length = trained_on
-    half = half or is_in_half(checkpoint)
+    half = half or has_half_precision_weights(checkpoint)
     write_checkpoint_folder(
         folder,
         model=model,
         tokenizer=tokenizer,
         card=build_published_card(entry, result, model, tokenizer, half=half),
-        eval_results=eval_results_files(result, card_of(type(model))),
+        eval_results=build_eval_results_files(result, card_of(type(model))),
         half=half,
         code=False,
     )
@@ -72,8 +72,8 @@ def renew_card(folder: Path, entry: Entry) -> None:
     """
     result = _result_of(folder, entry.result)
     model, tokenizer = load_saved_model(str(folder))
-    files = {CARD: build_published_card(entry, result, model, tokenizer, half=is_in_half(folder))}
-    for name, text in {**files, **eval_results_files(result, card_of(type(model)))}.items():
+    files = {CARD: build_published_card(entry, result, model, tokenizer, half=has_half_precision_weights(folder))}
+    for name, text in {**files, **build_eval_results_files(result, card_of(type(model)))}.items():
         write_atomically(folder / name, text.encode())
 
 
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.name is None:
             if options.half:
                 parser.error("--half is of one folder; give NAME, CHECKPOINT and RESULT with it")
-            for folder, entry in published().items():
+            for folder, entry in read_published_entries().items():
                 renew_card(folder, entry)
         elif options.result is None:
             parser.error("give all of NAME, CHECKPOINT and RESULT, or none")
@@ -120,14 +120,14 @@ def build_published_card(entry: Entry, result: RunResult, model: Any, tokenizer:
         half: Whether the weights are stored in half precision.
     """
     task = card_of(type(model))
-    example = card_example(task, result.dataset, model=model, tokenizer=tokenizer)
-    around = entry.surroundings(model, tokenizer, task)
+    example = make_card_example(task, result.dataset, model=model, tokenizer=tokenizer)
+    around = entry.collect_surroundings(model, tokenizer, task)
     return build_card(result, model.config, task=task, example=example, around=around, half=half)
 
 
 def _entry_of(folder: Path) -> Entry:
     """Return what the index says of a folder; of a new one nothing."""
-    known = published() if (FOLDER / INDEX).exists() else {}
+    known = read_published_entries() if (FOLDER / INDEX).exists() else {}
     return known.get(folder, Entry(result=Path()))
 
 

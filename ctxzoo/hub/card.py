@@ -13,19 +13,19 @@ from typing import Any
 from huggingface_hub import ModelCard, ModelCardData
 
 from ctxzoo.data.notices import count_of
-from ctxzoo.hub.card_facts import DATASET_FACTS, ArchitectureFacts, DatasetFacts, architecture_facts
+from ctxzoo.hub.card_facts import DATASET_FACTS, ArchitectureFacts, DatasetFacts, load_architecture_facts
 from ctxzoo.hub.card_parts import (
     REPO_PLACEHOLDER,
     Snippets,
-    card_table,
-    code_block,
-    code_span,
-    escaped,
-    how_to_install,
-    source_url,
+    describe_installation,
+    escape_markdown,
+    format_card_table,
+    format_code_block,
+    format_code_span,
+    get_source_url,
 )
-from ctxzoo.hub.eval_results import is_hub_id, model_index, run_place, split_metrics
-from ctxzoo.hub.folder_files import as_saved
+from ctxzoo.hub.eval_results import build_model_index, describe_seed_and_fold, is_hub_id, select_split_metrics
+from ctxzoo.hub.folder_files import drop_unused_tokenizer
 from ctxzoo.hub.packing import WITHOUT_CODE
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models import ARCHITECTURES
@@ -112,59 +112,63 @@ def build_card(
     if missing:
         raise ValueError(f"the card's example lacks {', '.join(missing)}; it needs {', '.join(task.example_keys)}")
     around = around or Surroundings()
-    _refuse_other_kinds(result, around.other_runs)
-    architecture = as_saved(ARCHITECTURES[result.architecture], vars(config))
-    facts = architecture_facts(architecture)
+    _check_runs_are_repetitions(result, around.other_runs)
+    architecture = drop_unused_tokenizer(ARCHITECTURES[result.architecture], vars(config))
+    facts = load_architecture_facts(architecture)
     options = options or CardOptions()
-    known = dataset_facts or find_facts(result.dataset, task)
-    about = known or _unknown_dataset(result.dataset)
+    known = dataset_facts or find_dataset_facts(result.dataset, task)
+    about = known or _make_unknown_dataset_facts(result.dataset)
     licence = options.licence or (None if known is None else LICENCE)
     template = Template(files("ctxzoo.hub").joinpath("card_template.md").read_text(encoding="utf-8"))
-    snippets = task.snippets(example, repo_id)
+    snippets = task.build_snippets(example, repo_id)
     body = template.substitute(
         title=around.title or f"{facts.title} for {task.title}",
         summary=facts.summary,
-        identity=_identity(result, config, task, half),
+        identity=_write_identity_table(result, config, task, half),
         purpose=f"{task.intended}\n\nNot for: {task.not_intended[:1].lower()}{task.not_intended[1:]}",
-        example=code_block(snippets.example),
-        with_package=code_block(snippets.with_package),
-        without_package=code_block(snippets.without_package),
-        as_pipeline=_as_pipeline(task, snippets),
-        results=_results(result, around, about, task),
-        comparable="\n\n".join(part for part in (about.comparable, task.comparable(result)) if part),
-        limits=_bullets(_limits(result, config, facts, task, around)),
-        data=_data(result, config, about, task, licence),
-        settings=card_table(
+        example=format_code_block(snippets.example),
+        with_package=format_code_block(snippets.with_package),
+        without_package=format_code_block(snippets.without_package),
+        as_pipeline=_write_pipeline_section(task, snippets),
+        results=_write_results_section(result, around, about, task),
+        comparable="\n\n".join(part for part in (about.comparable, task.describe_comparability(result)) if part),
+        limits=_format_bullets(_list_limitations(result, config, facts, task, around)),
+        data=_write_data_section(result, config, about, task, licence),
+        settings=format_card_table(
             ["setting", "value"], [[name, _format_value(value)] for name, value in sorted(result.settings.items())]
         ),
-        environment=_environment(result),
-        install=how_to_install(),
+        environment=_write_environment_section(result),
+        install=describe_installation(),
         code=WITHOUT_CODE,
-        reproduce=_reproduce(result),
-        links=_bullets(_links(result, facts, around)),
-        citation=code_block(facts.citation, "bibtex"),
+        reproduce=_write_reproduction_section(result),
+        links=_format_bullets(_list_links(result, facts, around)),
+        citation=format_code_block(facts.citation, "bibtex"),
     )
     language = list(options.language) or about.language
-    return f"---\n{_metadata(result, facts, language, licence, task).to_yaml()}\n---\n\n{body}"
+    return f"---\n{_build_metadata(result, facts, language, licence, task).to_yaml()}\n---\n\n{body}"
 
 
-def find_facts(dataset: str, task: TaskCard) -> DatasetFacts | None:
+def find_dataset_facts(dataset: str, task: TaskCard) -> DatasetFacts | None:
     """Return what is written about a dataset, as results name it; None for a user's own data."""
     return {**DATASET_FACTS, "sample": task.sample}.get(dataset)
 
 
-def with_licence(card: str, licence: str | None, language: Sequence[str] = ()) -> str:
+def set_licence(card: str, licence: str | None, language: Sequence[str] = ()) -> str:
     """Return a card that names this licence of the weights and these languages; None and none leave what is there."""
     found: Any = ModelCard(card, ignore_metadata_errors=True)
     if licence is not None:
         found.data.license = licence
     if language:
         found.data.language = list(language)
-    text = found.text if licence is None else found.text.replace(NOT_CHOSEN, f"of these weights: {escaped(licence)}")
+    text = (
+        found.text
+        if licence is None
+        else found.text.replace(NOT_CHOSEN, f"of these weights: {escape_markdown(licence)}")
+    )
     return f"---\n{found.data.to_yaml()}\n---\n{text}"
 
 
-def card_example(
+def make_card_example(
     task: TaskCard,
     dataset: str,
     *,
@@ -191,21 +195,21 @@ def card_example(
     Raises:
         ValueError: neither inputs of ours nor of data; a text that the task cannot read.
     """
-    known = find_facts(dataset, task)
+    known = find_dataset_facts(dataset, task)
     ours = task.own_example if known is None or known.example is None else known.example
     if known is None and chosen:
         ours = task.parse_example(chosen)
     elif known is None and chosen is None and ours is None:
-        ours = task.neutral_example(model, tokenizer)
+        ours = task.make_neutral_example(model, tokenizer)
     inputs = dict(ours or {})
     if not inputs and data is not None:
-        inputs = task.split_example(data, split) or {}
+        inputs = task.pick_split_example(data, split) or {}
     if not inputs:
         raise ValueError(f"no example for {dataset!r}; add one to its entry in ctxzoo/hub/datasets.yaml")
     return {**inputs, **task.predict(model, tokenizer, inputs)}
 
 
-def _metadata(
+def _build_metadata(
     result: RunResult, facts: ArchitectureFacts, language: str | list[str] | None, licence: str | None, task: TaskCard
 ) -> ModelCardData:
     return ModelCardData(
@@ -217,44 +221,44 @@ def _metadata(
         datasets=[result.dataset] if is_hub_id(result.dataset) else None,
         metrics=[metric.hub_type for metric in list(task.metrics.values())[:2]],
         model_name=f"{result.architecture}-{result.dataset.rsplit('/', 1)[-1]}-{result.variant}",
-        eval_results=model_index(result, task),
+        eval_results=build_model_index(result, task),
     )
 
 
-def _identity(result: RunResult, config: ZooConfig, task: TaskCard, half: bool) -> str:
+def _write_identity_table(result: RunResult, config: ZooConfig, task: TaskCard, half: bool) -> str:
     rows = [
         ["architecture", f"`{result.architecture}` (model type `{config.model_type}`)"],
-        ["variant", task.variant(result)],
-        *task.identity(config),
+        ["variant", task.format_variant(result)],
+        *task.list_identity_rows(config),
         [
             "parameters",
             f"{result.parameters['trainable']:,} trained, {result.parameters['total']:,} in all",
         ],
-        ["weights", f"safetensors, no pickles{_in_half(result) if half else ''}"],
+        ["weights", f"safetensors, no pickles{_describe_half_precision(result) if half else ''}"],
     ]
-    return card_table(["", ""], rows)
+    return format_card_table(["", ""], rows)
 
 
-def _in_half(result: RunResult) -> str:
+def _describe_half_precision(result: RunResult) -> str:
     scored = "scored as they are" if result.settings.get("weights") == "float16" else "rounded after they were scored"
     return f"; in half precision, {scored}"
 
 
-def _as_pipeline(task: TaskCard, snippets: Snippets) -> str:
+def _write_pipeline_section(task: TaskCard, snippets: Snippets) -> str:
     if snippets.as_pipeline is None:
         return ""
     note = f"As a pipeline, of a packed folder also without ctxzoo. {task.pipeline_note}"
-    return f"{note}\n\n{code_block(snippets.as_pipeline)}\n\n"
+    return f"{note}\n\n{format_code_block(snippets.as_pipeline)}\n\n"
 
 
-def _results(result: RunResult, around: Surroundings, about: DatasetFacts, task: TaskCard) -> str:
+def _write_results_section(result: RunResult, around: Surroundings, about: DatasetFacts, task: TaskCard) -> str:
     """Return a table of both splits of this run, with mean ± sample deviation where there are more runs.
 
     Beside them stand intervals of scores that count right rows, and simple models.
     """
     splits = dict.fromkeys([result.split, "validation", "test"])
-    shown = {split: values for split in splits if (values := split_metrics(result, split, task))}
-    headings = ["metric", *(f"{split}, this checkpoint ({run_place(result)})" for split in shown)]
+    shown = {split: values for split in splits if (values := select_split_metrics(result, split, task))}
+    headings = ["metric", *(f"{split}, this checkpoint ({describe_seed_and_fold(result)})" for split in shown)]
     runs = [result, *around.other_runs]
     compared = {f"mean ± sd of {count_of(len(runs), 'runs')}": runs} if around.other_runs else {}
     for name, others in around.baselines.items():
@@ -272,11 +276,11 @@ def _results(result: RunResult, around: Surroundings, about: DatasetFacts, task:
         rows.append(row)
     if not rows:
         return f"This run reported none of the metrics of {task.title}."
-    intervals = "".join(f" {one}" for one in _intervals(result, about, task))
-    return f"{card_table(headings, rows)}\n\n{task.results_note} {_run_labels(runs)}.{intervals}"
+    intervals = "".join(f" {one}" for one in _describe_confidence_intervals(result, about, task))
+    return f"{format_card_table(headings, rows)}\n\n{task.results_note} {_describe_seeds_and_folds(runs)}.{intervals}"
 
 
-def _intervals(result: RunResult, about: DatasetFacts, task: TaskCard) -> Iterable[str]:
+def _describe_confidence_intervals(result: RunResult, about: DatasetFacts, task: TaskCard) -> Iterable[str]:
     """Yield a sentence for each foremost score that counts right rows, on how far chance among these may move it."""
     is_counted = result.split == "test" and result.fold in (None, 0)
     for name in task.headline:
@@ -287,53 +291,55 @@ def _intervals(result: RunResult, about: DatasetFacts, task: TaskCard) -> Iterab
                 yield f"Over {rows} the 95 % interval of {task.metrics[name].name} is {low:.1f} to {high:.1f}."
 
 
-def _run_labels(runs: Sequence[RunResult]) -> str:
+def _describe_seeds_and_folds(runs: Sequence[RunResult]) -> str:
     """Name the seeds of the runs, and where there are folds those of each seed."""
     if all(run.fold is None for run in runs):
         return f"Seeds: {', '.join(str(run.seed) for run in runs)}"
-    return f"Runs: {'; '.join(map(run_place, runs))}"
+    return f"Runs: {'; '.join(map(describe_seed_and_fold, runs))}"
 
 
-def _limits(
+def _list_limitations(
     result: RunResult, config: ZooConfig, facts: ArchitectureFacts, task: TaskCard, around: Surroundings
 ) -> Iterable[str]:
     if result.settings.get("tiny"):
         yield f"**A trial run on a few batches. Its {task.predictions} mean nothing.**"
     yield from facts.limits
-    yield from task.limits(config, split_metrics(result, result.split, task))
+    yield from task.describe_limits(config, select_split_metrics(result, result.split, task))
     if around.failure is not None:
-        yield _failure(around.failure)
+        yield _write_failure_example(around.failure)
     if not around.other_runs:
         which = "One seed" if result.fold is None else "One seed and one fold"
         yield f"{which}: differences of a point or two to another checkpoint may be chance."
 
 
-def _failure(failure: Mapping[str, Any]) -> str:
+def _write_failure_example(failure: Mapping[str, Any]) -> str:
     """Write an example on which the model fails: its inputs, what it gives, and what is right."""
     inputs = " and ".join(f'the {name} "{value}"' for name, value in failure["inputs"].items())
     given = failure["given"][failure["answer"]]
-    return escaped(f'An example of its mistakes: for {inputs} it gives "{given}". Right: {failure["right"]}.')
+    return escape_markdown(f'An example of its mistakes: for {inputs} it gives "{given}". Right: {failure["right"]}.')
 
 
-def _links(result: RunResult, facts: ArchitectureFacts, around: Surroundings) -> Iterable[str]:
+def _list_links(result: RunResult, facts: ArchitectureFacts, around: Surroundings) -> Iterable[str]:
     """Yield the papers, the pages of the source, folders beside this one, and whom to ask."""
     for url in dict.fromkeys(re.findall(r"url = \{(https?://[^}]+)\}", facts.citation)):
         yield f"paper: {url}"
-    url = source_url()
+    url = get_source_url()
     yield f"equations, results and how it was chosen: `docs/models/{result.architecture}.md` in the source of ctxzoo"
     yield from around.see_also
     where = url or "the place from which you have ctxzoo"
     yield f"contact: an issue at {where}, with the name of this folder and what `ctxzoo doctor` prints"
 
 
-def _data(result: RunResult, config: ZooConfig, about: DatasetFacts, task: TaskCard, licence: str | None) -> str:
+def _write_data_section(
+    result: RunResult, config: ZooConfig, about: DatasetFacts, task: TaskCard, licence: str | None
+) -> str:
     vectors = result.settings.get("word_vectors")
     weights = "of these weights and the code: Apache-2.0."
     if licence != LICENCE:
-        chosen = f"of these weights: {escaped(licence)}" if licence else NOT_CHOSEN
+        chosen = f"of these weights: {escape_markdown(licence)}" if licence else NOT_CHOSEN
         weights = f"{chosen}; of the code: Apache-2.0."
     lines = [
-        f"- data: {code_span(result.dataset)}. {about.description}",
+        f"- data: {format_code_span(result.dataset)}. {about.description}",
         f"- licence of the data: {about.licence}; {weights}",
         f"- content hashes: {result.data['fingerprint']}",
     ]
@@ -345,11 +351,11 @@ def _data(result: RunResult, config: ZooConfig, about: DatasetFacts, task: TaskC
         frozen = of_config if told is None else told
         trained = task.trains_word_vectors or frozen is False
         kept = "trained further" if trained else "kept as they are"
-        lines.append(f"- word vectors: {code_span(str(vectors))}, {kept}; their own licence applies.")
-    return "\n".join([*lines, *(f"- {line}" for line in task.data_lines(result))])
+        lines.append(f"- word vectors: {format_code_span(str(vectors))}, {kept}; their own licence applies.")
+    return "\n".join([*lines, *(f"- {line}" for line in task.describe_data(result))])
 
 
-def _environment(result: RunResult) -> str:
+def _write_environment_section(result: RunResult) -> str:
     hardware = result.hardware
     gpus = ", ".join(hardware.get("gpus") or []) or "none"
     rows = [
@@ -359,18 +365,18 @@ def _environment(result: RunResult) -> str:
         ["finished", result.created],
         *([name, version] for name, version in sorted(result.versions.items())),
     ]
-    return card_table(["", ""], rows)
+    return format_card_table(["", ""], rows)
 
 
-def _reproduce(result: RunResult) -> str:
-    note = f"{run_place(result).capitalize()}, commit `{result.commit}`."
+def _write_reproduction_section(result: RunResult) -> str:
+    note = f"{describe_seed_and_fold(result).capitalize()}, commit `{result.commit}`."
     if result.commit.endswith("-dirty"):
         note += " The checkout had changes that are in no commit."
-    command = code_block(result.command, "bash")
+    command = format_code_block(result.command, "bash")
     return f"{command}\n\n{note} Run it in a checkout of ctxzoo with the data in `$CTXZOO_DATA`."
 
 
-def _refuse_other_kinds(result: RunResult, other_runs: Sequence[RunResult]) -> None:
+def _check_runs_are_repetitions(result: RunResult, other_runs: Sequence[RunResult]) -> None:
     seeds_and_folds = [(run.seed, run.fold) for run in (result, *other_runs)]
     for run in other_runs:
         for name in ("architecture", "variant", "dataset", "split", "settings"):
@@ -384,11 +390,11 @@ def _refuse_other_kinds(result: RunResult, other_runs: Sequence[RunResult]) -> N
         raise ValueError(f"two runs with seed {twice[0]} and fold {twice[1]}; a mean would count one twice")
 
 
-def _unknown_dataset(name: str) -> DatasetFacts:
+def _make_unknown_dataset_facts(name: str) -> DatasetFacts:
     return DatasetFacts(
         description=UNKNOWN,
         licence="that of the dataset; see its source",
-        comparable=OTHER_DATA.format(name=code_span(name)),
+        comparable=OTHER_DATA.format(name=format_code_span(name)),
         language=None,
     )
 
@@ -404,5 +410,5 @@ def _format_value(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _bullets(lines: Iterable[str]) -> str:
+def _format_bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)

@@ -56,14 +56,14 @@ class DatasetFacts:
     test_rows: int | None = None
 
 
-def _read(name: str) -> dict[str, Any]:
+def _read_package_yaml(name: str) -> dict[str, Any]:
     """Return the content of a file of this package."""
     text = files("ctxzoo.hub").joinpath(name).read_text(encoding="utf-8")
     content: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return content
 
 
-def _dataset_facts(
+def _build_dataset_facts(
     entry: Entry, ways: Mapping[str, str], *, compare: str = "", name: str = "", comparable: str = "", **others: Any
 ) -> DatasetFacts:
     """Return the facts of a dataset of the catalogue, which says what it is and under which licence.
@@ -83,15 +83,16 @@ def _dataset_facts(
 
 ARCHITECTURE_FACTS = {
     name: ArchitectureFacts(**{**fields, "limits": tuple(fields["limits"]), "tags": tuple(fields["tags"])})
-    for name, fields in _read("architectures.yaml").items()
+    for name, fields in _read_package_yaml("architectures.yaml").items()
 }
-_DATASETS = _read("datasets.yaml")
+_DATASETS = _read_package_yaml("datasets.yaml")
 DATASET_FACTS = {
-    name: _dataset_facts(ENTRIES[name], _DATASETS["ways"], **fields) for name, fields in _DATASETS["datasets"].items()
+    name: _build_dataset_facts(ENTRIES[name], _DATASETS["ways"], **fields)
+    for name, fields in _DATASETS["datasets"].items()
 }
 
 
-def sample_facts(what: str, example: Mapping[str, str] | None = None) -> DatasetFacts:
+def make_sample_facts(what: str, example: Mapping[str, str] | None = None) -> DatasetFacts:
     """Return the facts of a generated sample; `what` is in it, without a full stop; `example`: see `DatasetFacts`."""
     return DatasetFacts(
         description=f"A corpus that ctxzoo generates: {what}. It exists to try the code without a download.",
@@ -101,7 +102,7 @@ def sample_facts(what: str, example: Mapping[str, str] | None = None) -> Dataset
     )
 
 
-def architecture_facts(architecture: Architecture) -> ArchitectureFacts:
+def load_architecture_facts(architecture: Architecture) -> ArchitectureFacts:
     """Return the facts of an architecture.
 
     Raises:
@@ -120,4 +121,4 @@ def check_architecture(name: str) -> None:
     """
     if name not in ARCHITECTURES:
         raise ValueError(f"unknown architecture {name!r}; known: {', '.join(ARCHITECTURES)}")
-    architecture_facts(ARCHITECTURES[name])
+    load_architecture_facts(ARCHITECTURES[name])

@@ -15,7 +15,7 @@ from ctxzoo.version import COMMIT_DIGITS, version
 REPO_PLACEHOLDER = "path/to/this/folder"
 LINE_LENGTH = 96
 _REPO_LINE = re.compile(r'^repo = ".*"', flags=re.MULTILINE)
-BAR = "&#124;"  # stands for "|" in cells, so that `card_settings` finds their borders
+BAR = "&#124;"  # stands for "|" in cells, so that `parse_settings_table` finds their borders
 HEADING = "| setting | value |"
 URL_VARIABLE = "CTXZOO_URL"
 SOURCE_URL = ""  # of the git repository, once it is public; the variable goes before it
@@ -28,7 +28,7 @@ class Snippets:
     """The programs of a card.
 
     Attributes:
-        example: Code snippet that defines the names used by the others, `repo` first (see `repo_line`).
+        example: Code snippet that defines the names used by the others, `repo` first (see `format_repo_id_line`).
         with_package, without_package: Code snippets that load model and tokenizer, with ctxzoo installed and with the
             code of the repository.
         as_pipeline: Code snippet with the transformers pipeline, and its printed output; None where transformers has no
@@ -41,14 +41,14 @@ class Snippets:
     as_pipeline: str | None = None
 
 
-def repo_line(repo_id: str) -> str:
+def format_repo_id_line(repo_id: str) -> str:
     """Return the line that says what the programs load."""
     return f'repo = "{repo_id}"'
 
 
-def text_assignment(name: str, text: str) -> str:
+def format_text_assignment(name: str, text: str) -> str:
     """Return `name = (…)` with the text cut at blanks into pieces that fit a line."""
-    pieces = "\n".join(f"    {piece!r}" for piece in _pieces(text))
+    pieces = "\n".join(f"    {piece!r}" for piece in _split_at_spaces(text))
     return f"{name} = (\n{pieces}\n)"
 
 
@@ -58,12 +58,12 @@ def format_prediction(prediction: Mapping[str, Any], names: Sequence[str]) -> di
     return {name: float(f"{value:.4g}") if isinstance(value, float) else value for name, value in shown.items()}
 
 
-def with_repo_id(card: str, repo_id: str) -> str:
+def set_repo_id(card: str, repo_id: str) -> str:
     """Return the card with snippets that name this repository."""
-    return _REPO_LINE.sub(lambda _: repo_line(repo_id), card, count=1)
+    return _REPO_LINE.sub(lambda _: format_repo_id_line(repo_id), card, count=1)
 
 
-def _pieces(text: str) -> list[str]:
+def _split_at_spaces(text: str) -> list[str]:
     """Cut the text at blanks into pieces that fit a line; joined they are the text."""
     pieces = [""]
     for word in re.findall(r"\S*\s*", text):
@@ -73,7 +73,7 @@ def _pieces(text: str) -> list[str]:
     return pieces
 
 
-def code_span(text: str) -> str:
+def format_code_span(text: str) -> str:
     """Return any text as a code span of Markdown, in which nothing of it is markup; it stays on one line."""
     line = " ".join(text.split()) or " "
     fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
@@ -81,26 +81,26 @@ def code_span(text: str) -> str:
     return f"{fence}{blank}{line}{blank}{fence}"
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return any text on one line, its signs of Markdown and HTML escaped; plain names stay as they are."""
     line = " ".join(text.split())
     plain = re.fullmatch(r"[\w./ -]*", line) and not re.search(r"\b_|_\b", line)
     return line if plain else re.sub(r"([\\`*_{}\[\]()<>#+!|~&-])", r"\\\1", line)
 
 
-def code_block(text: str, language: str = "python") -> str:
+def format_code_block(text: str, language: str = "python") -> str:
     """Return a block of code of Markdown, whose fence is longer than any in the text."""
     fence = "`" * max(3, max(map(len, re.findall("`+", text)), default=0) + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def card_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def format_card_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table with all columns flush left, whose cells hold `BAR` for each "|", and no line break."""
     lines = [[cell.replace("\r", " ").replace("\n", " ") for cell in row] for row in rows]
     return markdown_table(headings, lines, left=len(headings), bar=BAR)
 
 
-def card_settings(card: str) -> dict[str, str]:
+def parse_settings_table(card: str) -> dict[str, str]:
     """Return name to value, as the table of settings in a card of `build_card` shows them; none without that table."""
     _, found, rest = card.partition(f"{HEADING}\n")
     if not found:
@@ -115,26 +115,26 @@ def describe_release() -> str:
     return f"Saved with ctxzoo {version()}."
 
 
-def release_of(card: str) -> str | None:
+def parse_release(card: str) -> str | None:
     """Return the release that a card names; None if it names none."""
     found = _SAVED.search(card)
     return found.group(1) if found else None
 
 
-def how_to_install() -> str:
+def describe_installation() -> str:
     """Say in Markdown how to install this very code.
 
     Never by a name in a package index, where anybody could register it: from the git URL that `SOURCE_URL` or the
     environment variable CTXZOO_URL gives, and without one from a checkout. Of a URL that is not https, or that holds a
     password, it warns and takes none: a card is written when the training is over, and must not fail.
     """
-    url = source_url()
+    url = get_source_url()
     if not url:
         return "`pip install .` in a checkout of its source"
-    return f'`pip install "git+{url}{_at_commit(version())}"`'
+    return f'`pip install "git+{url}{_format_commit_suffix(version())}"`'
 
 
-def source_url() -> str:
+def get_source_url() -> str:
     """Return the URL of the git repository; empty where none is known, or that of CTXZOO_URL is none, which is told."""
     url = os.environ.get(URL_VARIABLE, SOURCE_URL)
     if url and not _URL.fullmatch(url):
@@ -146,7 +146,7 @@ def source_url() -> str:
     return url
 
 
-def _at_commit(release: str) -> str:
+def _format_commit_suffix(release: str) -> str:
     """Return `@` and what git calls a release; empty where the files are those of no commit."""
     if ".dev" not in release:
         return f"@v{release}"

@@ -13,7 +13,7 @@ from ctxzoo.data.files import atomic_folder, is_there
 from ctxzoo.data.notices import without_weight_bars
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
 from ctxzoo.hub.folder_files import CARD, CONFIG, WEIGHTS, CheckpointFolderError
-from ctxzoo.hub.packing import add_code, remove_code
+from ctxzoo.hub.packing import add_code_files, remove_code_files
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 
 __all__ = ["CheckpointFolderError", "check_checkpoint_folder", "write_checkpoint_folder"]
@@ -41,7 +41,7 @@ def write_checkpoint_folder(
         model: Model with a head, with the weights to publish.
         tokenizer: Tokenizer of the model; None for a model without one.
         card: Text of the model card, from `build_card`.
-        eval_results: Files of evaluation results by path, from `eval_results_files`.
+        eval_results: Files of evaluation results by path, from `build_eval_results_files`.
         half: Whether the weights are stored in half precision; the model computes in single precision all the same.
         code: Whether the code that loads the folder without ctxzoo is packed into it (see `packing`).
 
@@ -58,14 +58,14 @@ def write_checkpoint_folder(
             f"{folder} exists and is not a checkpoint folder; it is not replaced, choose another name"
         )
     with atomic_folder(folder) as temporary:
-        _fill(temporary, model, tokenizer, card, eval_results or {}, half)
+        _write_checkpoint_files(temporary, model, tokenizer, card, eval_results or {}, half)
         # A model that was loaded with remote code may have copied the files of another release.
-        (add_code if code else remove_code)(temporary)
+        (add_code_files if code else remove_code_files)(temporary)
         check_checkpoint_folder(temporary)
     return folder
 
 
-def is_in_half(folder: Path) -> bool:
+def has_half_precision_weights(folder: Path) -> bool:
     """Return whether the weights of a checkpoint folder are in half precision; only the head of their file is read."""
     with safe_open(folder / WEIGHTS, framework="pt") as file:
         return any(file.get_slice(name).get_dtype() == _HALF for name in file.keys())  # noqa: SIM118 (no mapping)
@@ -87,7 +87,7 @@ def save_weights(model: ZooPreTrainedModel, folder: Path, *, half: bool) -> None
         model.save_pretrained(folder, state_dict=rounded)
 
 
-def _fill(
+def _write_checkpoint_files(
     folder: Path,
     model: ZooPreTrainedModel,
     tokenizer: Any,

@@ -17,12 +17,12 @@ CURVES = ("nll", "accuracy", "macro_f1", "calibration_error")
 DRAWN = {"accuracy": "accuracy", "macro_f1": "macro F1"}
 
 
-def label_names(config: ZooConfig) -> list[str]:
+def get_label_names(config: ZooConfig) -> list[str]:
     """Return the names of a classifier's labels, in their order."""
     return [name for _, name in sorted(config.id2label.items())]
 
 
-def calibration_limits(metrics: Mapping[str, float], what: str) -> Iterable[str]:
+def describe_calibration(metrics: Mapping[str, float], what: str) -> Iterable[str]:
     """Say how far the scores of `what` ("label", "tag") are from how often they are right, where that was measured."""
     if "calibration_error" in metrics:
         yield (

@@ -18,35 +18,36 @@ def is_hub_id(dataset: str) -> bool:
     return _HUB_ID.fullmatch(dataset) is not None
 
 
-def run_place(result: RunResult) -> str:
+def describe_seed_and_fold(result: RunResult) -> str:
     """Name what distinguishes a run from others of its kind: its seed and, in cross-validation, its fold."""
     return f"seed {result.seed}" + ("" if result.fold is None else f", fold {result.fold}")
 
 
-def split_metrics(result: RunResult, split: str, task: TaskCard) -> dict[str, float]:
+def select_split_metrics(result: RunResult, split: str, task: TaskCard) -> dict[str, float]:
     """Return the metrics of one split that the task knows, in its order, without the split's name."""
     return {name: result.metrics[f"{split}/{name}"] for name in task.metrics if f"{split}/{name}" in result.metrics}
 
 
-def eval_results_files(result: RunResult, task: TaskCard) -> dict[str, str]:
+def build_eval_results_files(result: RunResult, task: TaskCard) -> dict[str, str]:
     """Return path in the checkpoint folder to content; none for a dataset that is not on the Hub."""
     if not is_hub_id(result.dataset):
         return {}
+    place = describe_seed_and_fold(result)
     entries = [
         EvalResultEntry(
             dataset_id=result.dataset,
             task_id=f"{result.split}_{name}",
             value=value,
             date=result.created,
-            notes=f"{task.metrics[name].name}; split {result.split}, {run_place(result)}; {result.command}",
+            notes=f"{task.metrics[name].name}; split {result.split}, {place}; {result.command}",
         )
-        for name, value in _scores(result, task).items()
+        for name, value in _select_scores(result, task).items()
     ]
     text = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True)
     return {f".eval_results/{result.dataset.replace('/', '--')}.yaml": text}
 
 
-def model_index(result: RunResult, task: TaskCard) -> list[EvalResult]:
+def build_model_index(result: RunResult, task: TaskCard) -> list[EvalResult]:
     """Return the scores as entries of a card's model-index."""
     return [
         EvalResult(
@@ -58,10 +59,10 @@ def model_index(result: RunResult, task: TaskCard) -> list[EvalResult]:
             metric_name=task.metrics[name].name,
             metric_value=value,
         )
-        for name, value in _scores(result, task).items()
+        for name, value in _select_scores(result, task).items()
     ]
 
 
-def _scores(result: RunResult, task: TaskCard) -> dict[str, float]:
-    values = split_metrics(result, result.split, task)
+def _select_scores(result: RunResult, task: TaskCard) -> dict[str, float]:
+    values = select_split_metrics(result, result.split, task)
     return {name: value for name, value in values.items() if task.metrics[name].is_score}

@@ -11,20 +11,20 @@ import torch
 from safetensors import SafetensorError, safe_open
 
 from ctxzoo.data.notices import on_one_line
-from ctxzoo.hub.card_parts import release_of
+from ctxzoo.hub.card_parts import parse_release
 from ctxzoo.hub.folder_files import (
     CARD,
     CONFIG,
     TOKENIZER_FILES,
     WEIGHTS,
     CheckpointFolderError,
-    as_saved,
-    check_names,
-    code_differences,
-    is_packed,
-    plain_files,
+    check_file_names,
+    describe_code_differences,
+    drop_unused_tokenizer,
+    has_packed_code,
+    join_first_names,
+    list_checkpoint_files,
     read_json_object,
-    some_of,
 )
 from ctxzoo.models import ARCHITECTURES, Architecture
 from ctxzoo.models.configuration_base import ZooConfig
@@ -43,18 +43,18 @@ def check_checkpoint_folder(folder: str | Path) -> list[str]:
     Raises:
         CheckpointFolderError: no such folder; links and other entries that are no files; no or unreadable config.json;
             another library's checkpoint; files that are no part of a checkpoint, or files missing (each is named); see
-            also `check_content`.
+            also `check_checkpoint_files`.
     """
     folder = Path(folder)
-    _refuse_no_folder(folder)
-    names = plain_files(folder)
+    _check_folder_exists(folder)
+    names = list_checkpoint_files(folder)
     architecture, _ = read_architecture(folder)
-    check_names(names, architecture, str(folder))
-    check_content(folder, read_shapes(folder / WEIGHTS))
+    check_file_names(names, architecture, str(folder))
+    check_checkpoint_files(folder, read_tensor_shapes(folder / WEIGHTS))
     return names
 
 
-def check_content(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
+def check_checkpoint_files(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
     """Check what the files of a checkpoint say, without running any code of theirs.
 
     Args:
@@ -69,24 +69,24 @@ def check_content(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
     """
     architecture, content = read_architecture(folder)
     config = read_config(folder)
-    head = head_class(architecture, content, folder)
-    check_shapes(shapes, folder, head, config)
-    if is_packed(folder):
-        _check_code(folder, architecture)
-        _check_references(folder, code_references(architecture, head))
+    head = find_head_class(architecture, content, folder)
+    check_tensor_shapes(shapes, folder, head, config)
+    if has_packed_code(folder):
+        _check_packed_code(folder, architecture)
+        _check_code_references(folder, build_code_references(architecture, head))
     if architecture.tokenizer_class is not None:
         _check_tokenizer(folder, architecture.tokenizer_class, config)
 
 
 def read_architecture(folder: Path) -> tuple[Architecture, dict[str, Any]]:
-    """Return the architecture that a folder's config.json names, see `as_saved`, and that file's content.
+    """Return the architecture that a folder's config.json names, see `drop_unused_tokenizer`, and that file's content.
 
     A file of an earlier version is read in the names of today.
 
     Raises:
         CheckpointFolderError: no folder, no readable config.json, or not an architecture of this release.
     """
-    _refuse_no_folder(folder)
+    _check_folder_exists(folder)
     file = folder / CONFIG
     if not file.is_file():
         raise CheckpointFolderError(f"{folder} has no {CONFIG}; it is not a checkpoint folder")
@@ -95,11 +95,11 @@ def read_architecture(folder: Path) -> tuple[Architecture, dict[str, Any]]:
         content = current_fields(content)
     except ValueError as error:
         raise CheckpointFolderError(f"{file}: {error}") from error
-    architecture = architecture_of(content.get("model_type"), str(folder))
-    return as_saved(architecture, content), content
+    architecture = get_architecture(content.get("model_type"), str(folder))
+    return drop_unused_tokenizer(architecture, content), content
 
 
-def architecture_of(model_type: object, where: str) -> Architecture:
+def get_architecture(model_type: object, where: str) -> Architecture:
     """Return the architecture of a model type such as "ctxzoo_bidaf".
 
     Raises:
@@ -125,10 +125,10 @@ def read_config(folder: Path) -> ZooConfig:
     Raises:
         CheckpointFolderError: see `read_architecture`; a field is unknown, of the wrong type or out of range.
     """
-    return config_of(*read_architecture(folder), folder)
+    return build_config(*read_architecture(folder), folder)
 
 
-def config_of(architecture: Architecture, content: dict[str, Any], folder: Path) -> ZooConfig:
+def build_config(architecture: Architecture, content: dict[str, Any], folder: Path) -> ZooConfig:
     """Return the configuration that a folder's config.json holds, whose content `read_architecture` returned.
 
     Raises:
@@ -140,7 +140,7 @@ def config_of(architecture: Architecture, content: dict[str, Any], folder: Path)
         raise CheckpointFolderError(f"{folder / CONFIG}: {on_one_line(error)}") from error
 
 
-def head_class(architecture: Architecture, content: dict[str, Any], folder: Path) -> type[ZooPreTrainedModel]:
+def find_head_class(architecture: Architecture, content: dict[str, Any], folder: Path) -> type[ZooPreTrainedModel]:
     """Return the model class that a config.json says it was saved from."""
     named = content.get("architectures") or []
     for model_class in architecture.model_classes.values():
@@ -153,7 +153,7 @@ def head_class(architecture: Architecture, content: dict[str, Any], folder: Path
     )
 
 
-def empty_model(model_class: type[ZooPreTrainedModel], config: ZooConfig) -> ZooPreTrainedModel:
+def build_meta_model(model_class: type[ZooPreTrainedModel], config: ZooConfig) -> ZooPreTrainedModel:
     """Return a model without memory: names, shapes and which parameters are trained.
 
     Raises:
@@ -166,7 +166,7 @@ def empty_model(model_class: type[ZooPreTrainedModel], config: ZooConfig) -> Zoo
         raise CheckpointFolderError(f"no model has this configuration: {on_one_line(error)}") from error
 
 
-def read_shapes(file: Path) -> dict[str, tuple[int, ...]]:
+def read_tensor_shapes(file: Path) -> dict[str, tuple[int, ...]]:
     """Return name to shape of the tensors in a safetensors file; the numbers are not read.
 
     Raises:
@@ -181,7 +181,7 @@ def read_shapes(file: Path) -> dict[str, tuple[int, ...]]:
         ) from error
 
 
-def check_shapes(
+def check_tensor_shapes(
     found: Mapping[str, tuple[int, ...]], folder: Path, model_class: type[ZooPreTrainedModel], config: ZooConfig
 ) -> None:
     """Check that weights are those of a model, which is built without memory.
@@ -191,7 +191,7 @@ def check_shapes(
     """
     for old, new in model_class.renamed_weights.items():
         found = {f"{name.removesuffix(old)}{new}" if name.endswith(old) else name: x for name, x in found.items()}
-    model = empty_model(model_class, config)
+    model = build_meta_model(model_class, config)
     left_out = model._keys_to_ignore_on_save or ()  # what follows from the configuration
     expected = {name: tuple(x.shape) for name, x in model.state_dict().items() if name not in left_out}
     added = model._keys_to_ignore_on_load_missing or ()  # since earlier versions
@@ -205,15 +205,15 @@ def check_shapes(
     ]
     if wrong:
         raise CheckpointFolderError(
-            f"{folder / WEIGHTS} does not fit {CONFIG} ({model_class.__name__}): {some_of(wrong, '; ')}"
+            f"{folder / WEIGHTS} does not fit {CONFIG} ({model_class.__name__}): {join_first_names(wrong, '; ')}"
         )
 
 
-def code_references(architecture: Architecture, head: type[ZooPreTrainedModel]) -> dict[str, dict[str, Any]]:
+def build_code_references(architecture: Architecture, head: type[ZooPreTrainedModel]) -> dict[str, dict[str, Any]]:
     """Return file name to the entries by which a packed folder names its code.
 
     Args:
-        architecture: Architecture of the checkpoint, as `as_saved` returns it.
+        architecture: Architecture of the checkpoint, as `drop_unused_tokenizer` returns it.
         head: Class of the checkpoint's model.
     """
     entries: dict[str, dict[str, Any]] = {CONFIG: {"auto_map": head.zoo_auto_map}}
@@ -224,15 +224,15 @@ def code_references(architecture: Architecture, head: type[ZooPreTrainedModel]) 
     return entries
 
 
-def _refuse_no_folder(folder: Path) -> None:
+def _check_folder_exists(folder: Path) -> None:
     if not folder.is_dir():
         raise CheckpointFolderError(f"{folder} is not a folder; expected a checkpoint folder with a {CONFIG}")
 
 
-def _check_code(folder: Path, architecture: Architecture) -> None:
-    differences = code_differences(folder, architecture)
+def _check_packed_code(folder: Path, architecture: Architecture) -> None:
+    differences = describe_code_differences(folder, architecture)
     if differences:
-        saved = release_of((folder / CARD).read_text(encoding="utf-8"))
+        saved = parse_release((folder / CARD).read_text(encoding="utf-8"))
         raise CheckpointFolderError(
             f"{folder}: the code is not that of the installed release, {version()}: {'; '.join(differences)}. "
             "`ctxzoo pack` writes the checkpoint with the code of this release; or use the one it was saved with"
@@ -240,7 +240,7 @@ def _check_code(folder: Path, architecture: Architecture) -> None:
         )
 
 
-def _check_references(folder: Path, expected: dict[str, dict[str, Any]]) -> None:
+def _check_code_references(folder: Path, expected: dict[str, dict[str, Any]]) -> None:
     """Check that every head, pipeline and the tokenizer's class are named, so that loading works without ctxzoo."""
     content = read_json_object(folder / CONFIG)
     if content.get("auto_map") != expected[CONFIG]["auto_map"]:

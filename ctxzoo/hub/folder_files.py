@@ -33,7 +33,7 @@ class CheckpointFolderError(ValueError):
     """A folder is not a whole checkpoint of the zoo; the message says what is missing or wrong."""
 
 
-def as_saved(architecture: Architecture, fields: Mapping[str, object]) -> Architecture:
+def drop_unused_tokenizer(architecture: Architecture, fields: Mapping[str, object]) -> Architecture:
     """Return an architecture as a checkpoint holds it: without a tokenizer where the model reads no words.
 
     Args:
@@ -43,7 +43,7 @@ def as_saved(architecture: Architecture, fields: Mapping[str, object]) -> Archit
     return replace(architecture, tokenizer_class=None) if fields.get("vocab_size") == 0 else architecture
 
 
-def travelling_files(architecture: Architecture) -> dict[str, Path]:
+def list_code_files(architecture: Architecture) -> dict[str, Path]:
     """Return file name to the installed file, sorted: all that loading needs where ctxzoo is not installed.
 
     That is the closure of the dotted imports of the configuration, models, tokenizer and pipelines, which transformers
@@ -61,18 +61,20 @@ def travelling_files(architecture: Architecture) -> dict[str, Path]:
     return {path.name: path for path in sorted(paths)}
 
 
-def code_differences(folder: Path, architecture: Architecture) -> list[str]:
+def describe_code_differences(folder: Path, architecture: Architecture) -> list[str]:
     """Say how the code that a checkpoint carries differs from the installed release's; empty if not at all."""
-    released = travelling_files(architecture)
+    released = list_code_files(architecture)
     differences = [f"{name} is missing" for name in released if not (folder / name).exists()]
     for name, path in released.items():
         found = folder / name
         if found.exists() and found.read_bytes() != path.read_bytes():
-            differences.append(f"{name} differs (sha256 {sha256(found)[:12]}, released {sha256(path)[:12]})")
+            differences.append(
+                f"{name} differs (sha256 {compute_sha256(found)[:12]}, released {compute_sha256(path)[:12]})"
+            )
     return differences
 
 
-def is_packed(folder: Path) -> bool:
+def has_packed_code(folder: Path) -> bool:
     """Return whether a checkpoint folder holds code, or a JSON file of it names some."""
     if any(folder.glob("*.py")):
         return True
@@ -80,12 +82,12 @@ def is_packed(folder: Path) -> bool:
     return any(name in read_json_object(file) for file in files if file.is_file() for name in REFERENCES)
 
 
-def sha256(path: Path) -> str:
+def compute_sha256(path: Path) -> str:
     """Return the SHA-256 of a file's content, in hex."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def plain_files(folder: Path) -> list[str]:
+def list_checkpoint_files(folder: Path) -> list[str]:
     """Return the paths in a folder of its files and those of its `.eval_results/`, sorted; nothing is read.
 
     Raises:
@@ -104,11 +106,11 @@ def plain_files(folder: Path) -> list[str]:
         else:
             kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "not a file"
             refused.append(f"{name} ({kind})")
-    _refuse(refused, str(folder))
+    _raise_unexpected_files(refused, str(folder))
     return sorted(files)
 
 
-def check_names(names: Iterable[str], architecture: Architecture, where: str) -> None:
+def check_file_names(names: Iterable[str], architecture: Architecture, where: str) -> None:
     """Check that files are those of a checkpoint: all that it needs, and no others.
 
     Args:
@@ -118,21 +120,21 @@ def check_names(names: Iterable[str], architecture: Architecture, where: str) ->
 
     Raises:
         CheckpointFolderError: files that are no part of a checkpoint, or files missing (each is named). What is missing
-            of the code is for `code_differences` to say.
+            of the code is for `describe_code_differences` to say.
     """
     needed = [CONFIG, WEIGHTS, CARD, *(TOKENIZER_FILES if architecture.tokenizer_class is not None else ())]
-    allowed = {*needed, *HUB_FILES, *travelling_files(architecture)}
+    allowed = {*needed, *HUB_FILES, *list_code_files(architecture)}
     names = sorted(names)
-    _refuse([name for name in names if name not in allowed and not SCORE_FILE.fullmatch(name)], where)
-    _refuse_missing([name for name in needed if name not in names], where)
+    _raise_unexpected_files([name for name in names if name not in allowed and not SCORE_FILE.fullmatch(name)], where)
+    _raise_missing_files([name for name in needed if name not in names], where)
 
 
-def refuse_missing(folder: Path, names: Iterable[str]) -> None:
+def check_files_exist(folder: Path, names: Iterable[str]) -> None:
     """Raise CheckpointFolderError unless the named files are there."""
-    _refuse_missing([name for name in names if not (folder / name).is_file()], str(folder))
+    _raise_missing_files([name for name in names if not (folder / name).is_file()], str(folder))
 
 
-def some_of(names: list[str], separator: str = ", ") -> str:
+def join_first_names(names: list[str], separator: str = ", ") -> str:
     """Return the first names of a list, and how many more there are."""
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     return separator.join(names[:NAMES_SHOWN]) + more
@@ -159,15 +161,15 @@ def read_json_object(file: Path) -> dict[str, Any]:
     return content
 
 
-def _refuse(names: list[str], where: str) -> None:
+def _raise_unexpected_files(names: list[str], where: str) -> None:
     if names:
         raise CheckpointFolderError(
-            f"{where} holds {some_of(sorted(names))}, which checkpoints of this release do not have; move it away, or "
-            "use the ctxzoo release that the checkpoint was saved with"
+            f"{where} holds {join_first_names(sorted(names))}, which checkpoints of this release do not have; move it "
+            "away, or use the ctxzoo release that the checkpoint was saved with"
         )
 
 
-def _refuse_missing(names: list[str], where: str) -> None:
+def _raise_missing_files(names: list[str], where: str) -> None:
     if names == [CARD]:
         raise CheckpointFolderError(
             f"{where} lacks its card, {CARD}; write what the model does, what it was trained on and how it scores"

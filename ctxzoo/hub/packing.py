@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ctxzoo.data.files import atomic_folder, is_there
-from ctxzoo.hub.card_parts import card_table, describe_release
-from ctxzoo.hub.folder_checks import check_checkpoint_folder, code_references, head_class, read_architecture
+from ctxzoo.hub.card_parts import describe_release, format_card_table
+from ctxzoo.hub.folder_checks import build_code_references, check_checkpoint_folder, find_head_class, read_architecture
 from ctxzoo.hub.folder_files import (
     CARD,
     CODE_FILE,
@@ -26,11 +26,11 @@ from ctxzoo.hub.folder_files import (
     REFERENCES,
     TOKENIZER_FILES,
     CheckpointFolderError,
-    check_names,
-    plain_files,
+    check_file_names,
+    compute_sha256,
+    list_checkpoint_files,
+    list_code_files,
     read_json_object,
-    sha256,
-    travelling_files,
 )
 
 WITHOUT_CODE = (
@@ -82,12 +82,12 @@ def pack(folder: str | Path, out: str | Path) -> Packed:
     architecture, _ = read_architecture(folder)
     if folder.resolve() in out.resolve().parents:
         raise ValueError(f"{out} lies in {folder}, which would then be no checkpoint folder; choose a place outside")
-    names = [name for name in plain_files(folder) if not CODE_FILE.fullmatch(name)]
-    check_names(names, architecture, str(folder))
+    names = [name for name in list_checkpoint_files(folder) if not CODE_FILE.fullmatch(name)]
+    check_file_names(names, architecture, str(folder))
     with atomic_folder(out) as temporary:
         copy_files(folder, [name for name in names if name not in HUB_FILES], temporary)
         try:
-            packed = add_code(temporary)
+            packed = add_code_files(temporary)
             check_checkpoint_folder(temporary)
         except CheckpointFolderError as error:
             raise CheckpointFolderError(str(error).replace(str(temporary), str(folder))) from error
@@ -101,54 +101,56 @@ def copy_files(folder: Path, names: list[str], target: Path) -> None:
         shutil.copyfile(folder / name, target / name, follow_symlinks=False)
 
 
-def add_code(folder: Path) -> Packed:
+def add_code_files(folder: Path) -> Packed:
     """Add to a checkpoint folder the code of the installed release, and what refers to it."""
     architecture, content = read_architecture(folder)
-    files = travelling_files(architecture)
+    files = list_code_files(architecture)
     for name, source in files.items():
         shutil.copyfile(source, folder / name)
-    for name, entries in code_references(architecture, head_class(architecture, content, folder)).items():
-        _set_references(folder / name, entries)
-    _change_card(folder, card_with_code((folder / CARD).read_text(encoding="utf-8"), files))
+    for name, entries in build_code_references(architecture, find_head_class(architecture, content, folder)).items():
+        _write_code_references(folder / name, entries)
+    _rewrite_card(folder, add_code_section((folder / CARD).read_text(encoding="utf-8"), files))
     return Packed(len(files), sum(path.read_text(encoding="utf-8").count("\n") for path in files.values()))
 
 
-def remove_code(folder: Path) -> None:
+def remove_code_files(folder: Path) -> None:
     """Remove from a checkpoint folder its code, and what refers to it."""
-    for name in plain_files(folder):
+    for name in list_checkpoint_files(folder):
         if CODE_FILE.fullmatch(name):
             (folder / name).unlink()
     for name in (CONFIG, TOKENIZER_FILES[1]):
         if (folder / name).is_file():
-            _set_references(folder / name, {})
-    _change_card(folder, card_without_code((folder / CARD).read_text(encoding="utf-8")))
+            _write_code_references(folder / name, {})
+    _rewrite_card(folder, remove_code_section((folder / CARD).read_text(encoding="utf-8")))
 
 
-def card_with_code(card: str, files: Mapping[str, Path]) -> str:
+def add_code_section(card: str, files: Mapping[str, Path]) -> str:
     """Return a card whose section on code, if it has one, names the release and the hashes of files.
 
     Args:
         card: Text of a card.
-        files: Paths of the packed code files by name, as `travelling_files` returns them.
+        files: Paths of the packed code files by name, as `list_code_files` returns them.
     """
-    table = card_table(["file", "sha256"], [[name, f"`{sha256(path)[:16]}`"] for name, path in files.items()])
-    return _with_section(card, f"{describe_release()} {PACKED}\n\n{table}")
+    table = format_card_table(
+        ["file", "sha256"], [[name, f"`{compute_sha256(path)[:16]}`"] for name, path in files.items()]
+    )
+    return _replace_code_section(card, f"{describe_release()} {PACKED}\n\n{table}")
 
 
-def card_without_code(card: str) -> str:
+def remove_code_section(card: str) -> str:
     """Return a card whose section on code, if it has one, says that the folder holds none."""
-    return _with_section(card, WITHOUT_CODE)
+    return _replace_code_section(card, WITHOUT_CODE)
 
 
-def _with_section(card: str, text: str) -> str:
+def _replace_code_section(card: str, text: str) -> str:
     return _SECTION.sub(lambda _: f"## Code\n\n{text}\n\n", card, count=1)
 
 
-def _change_card(folder: Path, card: str) -> None:
+def _rewrite_card(folder: Path, card: str) -> None:
     (folder / CARD).write_text(card, encoding="utf-8")
 
 
-def _set_references(file: Path, entries: Mapping[str, Any]) -> None:
+def _write_code_references(file: Path, entries: Mapping[str, Any]) -> None:
     """Put references to code into a JSON file, in the place of those that are there, as transformers writes it."""
     content = read_json_object(file)
     in_order = json.loads(json.dumps(entries, sort_keys=True))

@@ -12,7 +12,7 @@ from typing import Any
 from huggingface_hub import ModelCard
 
 from ctxzoo.hub.card import Surroundings
-from ctxzoo.hub.folder_checks import head_class, read_architecture
+from ctxzoo.hub.folder_checks import find_head_class, read_architecture
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.result import RunResult, read_result
 
@@ -56,7 +56,7 @@ class Entry:
     failure: Mapping[str, Any] | None = None
     see_also: Mapping[str, str] = field(default_factory=dict)
 
-    def surroundings(self, model: Any, tokenizer: Any, task: TaskCard) -> Surroundings:
+    def collect_surroundings(self, model: Any, tokenizer: Any, task: TaskCard) -> Surroundings:
         """Return what the card says beside the run.
 
         Args:
@@ -68,14 +68,14 @@ class Entry:
         """
         return Surroundings(
             title=self.title,
-            other_runs=_runs_beside(self.result),
+            other_runs=_load_sibling_runs(self.result),
             baselines={name: [read_result(file) for file in files] for name, files in self.baselines.items()},
-            failure=None if self.failure is None else _failure(self.failure, model, tokenizer, task),
+            failure=None if self.failure is None else _make_failure_example(self.failure, model, tokenizer, task),
             see_also=[f"[{name}](../{name}/README.md): {what}" for name, what in self.see_also.items()],
         )
 
 
-def published(root: Path = Path()) -> dict[Path, Entry]:
+def read_published_entries(root: Path = Path()) -> dict[Path, Entry]:
     """Return folder to entry of every published checkpoint, with paths under `root`.
 
     Raises:
@@ -83,10 +83,10 @@ def published(root: Path = Path()) -> dict[Path, Entry]:
         ValueError: it names a pattern of results files that no file has.
     """
     index: dict[str, dict[str, Any]] = json.loads((root / FOLDER / INDEX).read_text(encoding="utf-8"))
-    return {root / FOLDER / name: _entry(root, **of_folder) for name, of_folder in index.items()}
+    return {root / FOLDER / name: _make_entry(root, **of_folder) for name, of_folder in index.items()}
 
 
-def _entry(root: Path, *, result: str, baselines: Mapping[str, str] | None = None, **others: Any) -> Entry:
+def _make_entry(root: Path, *, result: str, baselines: Mapping[str, str] | None = None, **others: Any) -> Entry:
     found = {name: sorted(root.glob(pattern)) for name, pattern in (baselines or {}).items()}
     missing = [(baselines or {})[name] for name, files in found.items() if not files]
     if missing:
@@ -94,7 +94,7 @@ def _entry(root: Path, *, result: str, baselines: Mapping[str, str] | None = Non
     return Entry(result=root / result, baselines=found, **others)
 
 
-def _runs_beside(file: Path) -> list[RunResult]:
+def _load_sibling_runs(file: Path) -> list[RunResult]:
     """Return the runs that differ from that of a results file in seed or fold only, by these."""
     result = read_result(file)
     names = re.sub(r"-seed\d+(-fold\d+)?", "-seed*", file.stem, count=1)
@@ -104,14 +104,14 @@ def _runs_beside(file: Path) -> list[RunResult]:
     return sorted(alike, key=lambda one: (one.seed, one.fold or 0))
 
 
-def _failure(entry: Mapping[str, Any], model: Any, tokenizer: Any, task: TaskCard) -> dict[str, Any]:
+def _make_failure_example(entry: Mapping[str, Any], model: Any, tokenizer: Any, task: TaskCard) -> dict[str, Any]:
     given = task.predict(model, tokenizer, entry["inputs"])
     if given[entry["answer"]] == entry["right"]:
         raise ValueError(f"{INDEX} has {entry['inputs']} as a mistake of the model, which is right about it")
     return {**entry, "given": given}
 
 
-def read_published(root: Path) -> list[Published]:
+def list_published_checkpoints(root: Path) -> list[Published]:
     """Return the published checkpoints by name; none where `root` has no index of them.
 
     Raises:
@@ -122,14 +122,14 @@ def read_published(root: Path) -> list[Published]:
     return [
         Published(
             folder=folder.relative_to(root),
-            task=_task(folder),
+            task=_read_task_name(folder),
             size=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
             result=read_result(entry.result),
         )
-        for folder, entry in sorted(published(root).items())
+        for folder, entry in sorted(read_published_entries(root).items())
     ]
 
 
-def _task(folder: Path) -> str:
+def _read_task_name(folder: Path) -> str:
     tag = ModelCard.load(folder / "README.md").data.to_dict().get("pipeline_tag")
-    return str(tag or head_class(*read_architecture(folder), folder).zoo_task)
+    return str(tag or find_head_class(*read_architecture(folder), folder).zoo_task)

@@ -21,8 +21,8 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from ctxzoo.data.files import write_atomically
 from ctxzoo.data.notices import on_one_line
-from ctxzoo.hub.card import UNKNOWN, with_licence
-from ctxzoo.hub.card_parts import with_repo_id
+from ctxzoo.hub.card import UNKNOWN, set_licence
+from ctxzoo.hub.card_parts import set_repo_id
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
 from ctxzoo.hub.folder_files import (
     CARD,
@@ -33,12 +33,12 @@ from ctxzoo.hub.folder_files import (
     TOKENIZER_FILES,
     WEIGHTS,
     CheckpointFolderError,
-    is_packed,
+    has_packed_code,
+    join_first_names,
     read_json_object,
-    some_of,
 )
-from ctxzoo.hub.packing import add_code, card_without_code, copy_files
-from ctxzoo.hub.repository import HubError, reaching
+from ctxzoo.hub.packing import add_code_files, copy_files, remove_code_section
+from ctxzoo.hub.repository import HubError, convert_request_errors
 from ctxzoo.models.registration import MODEL_TYPE_PREFIX
 
 logger = logging.getLogger(__name__)
@@ -85,8 +85,8 @@ def push_folder(
         HubError: no token, no network, no permission, or another refusal.
     """
     folder = Path(folder)
-    packed = is_packed(folder)
-    with _pack_copy(folder) as (copy, files):
+    packed = has_packed_code(folder)
+    with _make_packed_copy(folder) as (copy, files):
         if not _REPO_ID.fullmatch(repo_id):
             raise ValueError(f"{repo_id!r} is no repository; expected user-or-organisation/name")
         if get_token() is None:
@@ -95,21 +95,21 @@ def push_folder(
             )
         card = (copy / CARD).read_text(encoding="utf-8")
         if licence is not None or language:
-            card = with_licence(card, licence, language)
-        for note in private_parts(copy, card):
+            card = set_licence(card, licence, language)
+        for note in describe_private_data(copy, card):
             logger.warning("before %s is pushed to %s: %s", folder, repo_id, note)
         api = HfApi()
-        with _explain_refusal(repo_id):
+        with _explain_upload_errors(repo_id):
             api.create_repo(repo_id, private=private, exist_ok=True)
             if revision is not None:
                 api.create_branch(repo_id, branch=revision, exist_ok=True)
             head = api.model_info(repo_id, revision=revision)
             there = [file.rfilename for file in head.siblings or []]
             if not replace:
-                _refuse_foreign(repo_id, head.sha, there)
-            named = with_repo_id(card, repo_id)
+                _check_repository_is_ctxzoo(repo_id, head.sha, there)
+            named = set_repo_id(card, repo_id)
             (copy / CARD).write_text(named, encoding="utf-8")
-            write_atomically(folder / CARD, (named if packed else card_without_code(named)).encode())
+            write_atomically(folder / CARD, (named if packed else remove_code_section(named)).encode())
             ours = [name for name in files if name not in HUB_FILES]
             left_behind = [name for name in there if name not in {*ours, *HUB_FILES}]
             commit = api.create_commit(
@@ -126,7 +126,7 @@ def push_folder(
 
 
 @contextmanager
-def _pack_copy(folder: Path) -> Iterator[tuple[Path, list[str]]]:
+def _make_packed_copy(folder: Path) -> Iterator[tuple[Path, list[str]]]:
     """Give a copy, with code, of a checkpoint folder that is fit to be published, and the names of its files.
 
     Raises:
@@ -136,8 +136,8 @@ def _pack_copy(folder: Path) -> Iterator[tuple[Path, list[str]]]:
     with tempfile.TemporaryDirectory(prefix=f".{folder.absolute().name}-push-", dir=folder.absolute().parent) as place:
         copy = Path(place) / folder.absolute().name
         copy_files(folder, names, copy)
-        if not is_packed(copy):
-            add_code(copy)
+        if not has_packed_code(copy):
+            add_code_files(copy)
         try:
             files = check_checkpoint_folder(copy)
         except CheckpointFolderError as error:
@@ -145,7 +145,7 @@ def _pack_copy(folder: Path) -> Iterator[tuple[Path, list[str]]]:
         yield copy, files
 
 
-def private_parts(folder: Path, card: str) -> list[str]:
+def describe_private_data(folder: Path, card: str) -> list[str]:
     """Say of a checkpoint of a user's own data what of the data it holds, and what its card does not name.
 
     Args:
@@ -173,27 +173,31 @@ def private_parts(folder: Path, card: str) -> list[str]:
     return [f"{told}{unnamed}; read the card first"]
 
 
-def _refuse_foreign(repo_id: str, revision: str | None, files: Collection[str]) -> None:
+def _check_repository_is_ctxzoo(repo_id: str, revision: str | None, files: Collection[str]) -> None:
     """Raise FileExistsError unless all in a repository is as the Hub makes it, or what a ctxzoo writes."""
     others = [name for name in files if name not in HUB_FILES]
     if others == [CARD]:
         card = hf_hub_download(repo_id, CARD, revision=revision)
         if not ModelCard.load(card, ignore_metadata_errors=True).text.strip():
             return  # the licence that was chosen when the repository was made
-    foreign = [name for name in others if not is_written_here(name)] if _is_ours(repo_id, revision, files) else others
+    foreign = (
+        [name for name in others if not is_ctxzoo_file_name(name)]
+        if _is_ctxzoo_repository(repo_id, revision, files)
+        else others
+    )
     if foreign:
         raise FileExistsError(
-            f"{repo_id} holds {some_of(sorted(foreign))}, which no ctxzoo wrote and the upload would delete; choose "
-            "another name (or set `replace`)"
+            f"{repo_id} holds {join_first_names(sorted(foreign))}, which no ctxzoo wrote and the upload would delete; "
+            "choose another name (or set `replace`)"
         )
 
 
-def is_written_here(name: str) -> bool:
+def is_ctxzoo_file_name(name: str) -> bool:
     """Return whether a file of a repository has a name under which this release or another writes one."""
     return name in WRITTEN or CODE_FILE.fullmatch(name) is not None or SCORE_FILE.fullmatch(name) is not None
 
 
-def _is_ours(repo_id: str, revision: str | None, files: Collection[str]) -> bool:
+def _is_ctxzoo_repository(repo_id: str, revision: str | None, files: Collection[str]) -> bool:
     """Return whether a repository has the configuration of a ctxzoo checkpoint, of this release or another."""
     if CONFIG not in files:
         return False
@@ -205,10 +209,10 @@ def _is_ours(repo_id: str, revision: str | None, files: Collection[str]) -> bool
 
 
 @contextmanager
-def _explain_refusal(repo_id: str) -> Iterator[None]:
+def _explain_upload_errors(repo_id: str) -> Iterator[None]:
     """Turn refusals of an upload into one line that says what to do."""
     try:
-        with reaching(repo_id):
+        with convert_request_errors(repo_id):
             yield
     except HfHubHTTPError as error:
         status = error.response.status_code

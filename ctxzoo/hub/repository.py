@@ -26,9 +26,22 @@ from huggingface_hub.utils import (  # type: ignore[attr-defined, unused-ignore]
 
 from ctxzoo.data.files import is_there, refuse_missing_path
 from ctxzoo.data.notices import on_one_line
-from ctxzoo.hub.card_parts import release_of
-from ctxzoo.hub.folder_checks import check_checkpoint_folder, check_content, read_architecture, read_shapes
-from ctxzoo.hub.folder_files import CARD, CONFIG, WEIGHTS, CheckpointFolderError, check_names, is_packed, some_of
+from ctxzoo.hub.card_parts import parse_release
+from ctxzoo.hub.folder_checks import (
+    check_checkpoint_files,
+    check_checkpoint_folder,
+    read_architecture,
+    read_tensor_shapes,
+)
+from ctxzoo.hub.folder_files import (
+    CARD,
+    CONFIG,
+    WEIGHTS,
+    CheckpointFolderError,
+    check_file_names,
+    has_packed_code,
+    join_first_names,
+)
 
 LARGEST_FILE = 2**27  # bytes of a file beside the weights, and of the head of these
 _REPOSITORY = re.compile(r"(?P<repo_id>[\w.-]+/[\w.-]+)(?:@(?P<revision>\S+))?")
@@ -66,7 +79,7 @@ def verify(checkpoint: str) -> Verified:
         refuse_missing_path(checkpoint, "checkpoint")
     if named is None or is_there(Path(checkpoint)):
         check_checkpoint_folder(checkpoint)
-        return _verify(checkpoint, Path(checkpoint))
+        return _verify_folder(checkpoint, Path(checkpoint))
     return check_repository(named["repo_id"], named["revision"])
 
 
@@ -77,7 +90,7 @@ def check_repository(repo_id: str, revision: str | None = None) -> Verified:
         CheckpointFolderError, OSError: see `verify`.
     """
     api = HfApi()
-    with reading(repo_id), tempfile.TemporaryDirectory() as temporary:
+    with convert_download_errors(repo_id), tempfile.TemporaryDirectory() as temporary:
         found = api.model_info(repo_id, revision=revision, files_metadata=True)
         where, folder = f"{repo_id}@{found.sha}", Path(temporary)
         sizes = {file.rfilename: file.size or 0 for file in found.siblings or []}
@@ -85,41 +98,43 @@ def check_repository(repo_id: str, revision: str | None = None) -> Verified:
             raise CheckpointFolderError(f"{where} has no {CONFIG}; it is not a checkpoint")
         large = [name for name, size in sorted(sizes.items()) if size > LARGEST_FILE and name != WEIGHTS]
         if large:
-            raise CheckpointFolderError(f"{where} holds {some_of(large)}, larger than {LARGEST_FILE:,} bytes")
+            raise CheckpointFolderError(f"{where} holds {join_first_names(large)}, larger than {LARGEST_FILE:,} bytes")
         try:
             api.hf_hub_download(repo_id, CONFIG, revision=found.sha, local_dir=folder)
-            check_names(sizes, read_architecture(folder)[0], where)
+            check_file_names(sizes, read_architecture(folder)[0], where)
             for name in sizes.keys() - {CONFIG, WEIGHTS}:
                 api.hf_hub_download(repo_id, name, revision=found.sha, local_dir=folder)
-            _fetch_head(hf_hub_url(repo_id, WEIGHTS, revision=found.sha), sizes[WEIGHTS], folder / WEIGHTS)
-            check_content(folder, read_shapes(folder / WEIGHTS))
+            _download_safetensors_header(
+                hf_hub_url(repo_id, WEIGHTS, revision=found.sha), sizes[WEIGHTS], folder / WEIGHTS
+            )
+            check_checkpoint_files(folder, read_tensor_shapes(folder / WEIGHTS))
         except CheckpointFolderError as error:
             raise CheckpointFolderError(str(error).replace(str(folder), where)) from error
-        return _verify(where, folder)
+        return _verify_folder(where, folder)
 
 
-def _verify(name: str, folder: Path) -> Verified:
-    return Verified(name, is_packed(folder), release_of((folder / CARD).read_text(encoding="utf-8")))
+def _verify_folder(name: str, folder: Path) -> Verified:
+    return Verified(name, has_packed_code(folder), parse_release((folder / CARD).read_text(encoding="utf-8")))
 
 
-def _fetch_head(url: str, size: int, file: Path) -> None:
-    """Write the head of a safetensors file, then a hole for its numbers: `read_shapes` reads it like the whole file."""
-    length = int.from_bytes(_bytes_of(url, 0, 8), "little")
+def _download_safetensors_header(url: str, size: int, file: Path) -> None:
+    """Write the head of a safetensors file, then a hole for its numbers, as `read_tensor_shapes` reads it."""
+    length = int.from_bytes(_download_byte_range(url, 0, 8), "little")
     if not 0 < length <= min(LARGEST_FILE, size - 8):
         raise CheckpointFolderError(f"{file} is damaged or incomplete (a head of {length} bytes in {size})")
     with file.open("wb") as stream:
-        stream.write(_bytes_of(url, 0, 8 + length))
+        stream.write(_download_byte_range(url, 0, 8 + length))
         stream.truncate(size)
 
 
-def _bytes_of(url: str, start: int, end: int) -> bytes:
+def _download_byte_range(url: str, start: int, end: int) -> bytes:
     answer = get_session().get(url, headers={**build_hf_headers(), "Range": f"bytes={start}-{end - 1}"})
     hf_raise_for_status(answer)
     return bytes(answer.content[: end - start])
 
 
 @contextmanager
-def reaching(repo_id: str) -> Iterator[None]:
+def convert_request_errors(repo_id: str) -> Iterator[None]:
     """Turn the errors of a request without an answer into `HubError`; refusals pass through as `HfHubHTTPError`."""
     try:
         yield
@@ -139,10 +154,10 @@ def reaching(repo_id: str) -> Iterator[None]:
 
 
 @contextmanager
-def reading(repo_id: str) -> Iterator[None]:
+def convert_download_errors(repo_id: str) -> Iterator[None]:
     """Turn every error of a download into `HubError`, or ValueError where `repo_id` is no repository's name."""
     try:
-        with reaching(repo_id):
+        with convert_request_errors(repo_id):
             yield
     except RepositoryNotFoundError as error:
         raise HubError(

@@ -11,9 +11,15 @@ from huggingface_hub import hf_hub_download
 
 from ctxzoo.data.files import is_there, refuse_missing_path
 from ctxzoo.data.notices import without_weight_bars
-from ctxzoo.hub.folder_checks import check_shapes, config_of, head_class, read_architecture, read_shapes
-from ctxzoo.hub.folder_files import CONFIG, TOKENIZER_FILES, WEIGHTS, read_json_object, refuse_missing
-from ctxzoo.hub.repository import reading
+from ctxzoo.hub.folder_checks import (
+    build_config,
+    check_tensor_shapes,
+    find_head_class,
+    read_architecture,
+    read_tensor_shapes,
+)
+from ctxzoo.hub.folder_files import CONFIG, TOKENIZER_FILES, WEIGHTS, check_files_exist, read_json_object
+from ctxzoo.hub.repository import convert_download_errors
 from ctxzoo.models import Architecture
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
@@ -48,9 +54,9 @@ class SavedModel:
         """
         has_tokenizer = self.architecture.tokenizer_class is not None
         files = [WEIGHTS, *(TOKENIZER_FILES if has_tokenizer else ())]
-        folder = local_copy(self.checkpoint, *files)
-        refuse_missing(folder, files)
-        check_shapes(read_shapes(folder / WEIGHTS), folder, self.model_class, self.config)
+        folder = fetch_checkpoint_files(self.checkpoint, *files)
+        check_files_exist(folder, files)
+        check_tensor_shapes(read_tensor_shapes(folder / WEIGHTS), folder, self.model_class, self.config)
         if has_tokenizer:
             read_json_object(folder / TOKENIZER_FILES[1])
         return folder
@@ -78,10 +84,10 @@ def read_saved_model(checkpoint: str) -> SavedModel:
         CheckpointFolderError: a folder that is no checkpoint of the zoo, or another library's checkpoint.
         OSError: there is no such folder, and the Hub does not deliver it.
     """
-    folder = local_copy(checkpoint, CONFIG)
+    folder = fetch_checkpoint_files(checkpoint, CONFIG)
     architecture, content = read_architecture(folder)
-    head = head_class(architecture, content, folder)
-    return SavedModel(checkpoint, architecture, head, config_of(architecture, content, folder))
+    head = find_head_class(architecture, content, folder)
+    return SavedModel(checkpoint, architecture, head, build_config(architecture, content, folder))
 
 
 def load_saved_model(checkpoint: str) -> tuple[ZooPreTrainedModel, Any]:
@@ -93,7 +99,7 @@ def load_saved_model(checkpoint: str) -> tuple[ZooPreTrainedModel, Any]:
     return read_saved_model(checkpoint).load()
 
 
-def local_copy(checkpoint: str, *names: str) -> Path:
+def fetch_checkpoint_files(checkpoint: str, *names: str) -> Path:
     """Return a folder with the named files of a checkpoint: its own, or the cache to which they were downloaded.
 
     Raises:
@@ -103,7 +109,7 @@ def local_copy(checkpoint: str, *names: str) -> Path:
     folder = Path(checkpoint)
     if not is_there(folder):
         refuse_missing_path(checkpoint, "checkpoint")
-        with reading(checkpoint):
+        with convert_download_errors(checkpoint):
             for name in names:
                 folder = Path(hf_hub_download(checkpoint, name)).parent
     return folder

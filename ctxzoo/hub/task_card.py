@@ -78,27 +78,27 @@ class TaskCard(ABC):
     trains_word_vectors: ClassVar[bool] = False
 
     @abstractmethod
-    def identity(self, config: ZooConfig) -> list[list[str]]:
+    def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
         """Return rows of a card's first table, from the config."""
 
-    def variant(self, result: RunResult) -> str:
+    def format_variant(self, result: RunResult) -> str:
         """Return the name of the variant in the first table."""
         return f"`{result.variant}`"
 
-    def comparable(self, result: RunResult) -> str:
+    def describe_comparability(self, result: RunResult) -> str:
         """Say what other scores on the same data the results compare with, beside what `DATASET_FACTS` say."""
         return ""
 
-    def data_lines(self, result: RunResult) -> Iterable[str]:
+    def describe_data(self, result: RunResult) -> Iterable[str]:
         """Return sentences on the data of the training, from its settings."""
         return ()
 
     @abstractmethod
-    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+    def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         """Return sentences for a card, from the config and the metrics of the reported split."""
 
     @abstractmethod
-    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+    def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
         """Return the program text of a card, from the example and the repository that it loads."""
 
     @abstractmethod
@@ -141,7 +141,7 @@ class TaskCard(ABC):
         return cls.explain is not TaskCard.explain
 
     @abstractmethod
-    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+    def format_example(self, example: Mapping[str, Any]) -> list[str]:
         """Return the example with what the model gave for it, for the terminal."""
 
     def parse_example(self, text: str) -> dict[str, Any]:
@@ -155,11 +155,11 @@ class TaskCard(ABC):
             "(or set `example`)"
         )
 
-    def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+    def make_neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         """Return inputs for `predict` that hold nothing of the data; only where `own_example` is None."""
         raise NotImplementedError(f"{self.name} has an own_example")
 
-    def split_example(self, data: Any, split: str) -> dict[str, Any] | None:
+    def pick_split_example(self, data: Any, split: str) -> dict[str, Any] | None:
         """Return inputs for `predict` from a split of a DataModule and, as "gold", what is right; None without any."""
         return None
 
@@ -168,19 +168,19 @@ class TaskCard(ABC):
     ) -> None:
         """Draw pictures into a folder, beside the learning curves: none, unless the problem has some."""
 
-    def info_lines(self, config: ZooConfig) -> Iterable[str]:
+    def describe_config(self, config: ZooConfig) -> Iterable[str]:
         """Return what `ctxzoo info` says of a checkpoint beside fields and parameters."""
         return ()
 
 
-def vocabulary_lines(config: ZooConfig) -> Iterable[str]:
-    """Say how many words and characters a model has rows for, as `info_lines` of problems that read texts."""
+def describe_vocabulary(config: ZooConfig) -> Iterable[str]:
+    """Say how many words and characters a model has rows for, as `describe_config` of problems that read texts."""
     for name, what in (("vocab_size", "words"), ("char_vocab_size", "characters")):
         if hasattr(config, name):
             yield f"{what}: {getattr(config, name):,} rows, the special ones included"
 
 
-def loading_lines(checkpoint: Path, card: TaskCard) -> list[str]:
+def format_loading_snippet(checkpoint: Path, card: TaskCard) -> list[str]:
     """Return the lines of a program that loads a checkpoint folder as a pipeline and calls it; none without one."""
     if card.pipeline_tag is None:
         return []

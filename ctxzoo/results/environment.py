@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from ctxzoo.results.process_memory import machine_bytes, peak_resident_bytes
-from ctxzoo.version import git, version
+from ctxzoo.version import read_git_output, version
 
 LIBRARIES: tuple[str, ...] = (
     *("torch", "transformers", "lightning", "datasets", "tokenizers", "torchmetrics", "scikit-learn"),
@@ -32,11 +32,11 @@ def git_commit() -> str:
         what this run computes.
     """
     folder = _script().parent
-    sha = git(folder, "rev-parse", "HEAD")
+    sha = read_git_output(folder, "rev-parse", "HEAD")
     if not sha:
         return "unknown"
     counted = (":(top)", ":(top,exclude)results", ":(top,exclude)benchmarks/results")
-    changes = git(folder, "status", "--porcelain", "--untracked-files=no", "--", *counted)
+    changes = read_git_output(folder, "status", "--porcelain", "--untracked-files=no", "--", *counted)
     return sha if changes == "" else f"{sha}-dirty"
 
 
@@ -78,7 +78,7 @@ def command_line() -> str:
     """
     script = _script()
     if script.suffix == ".py":
-        root = git(script.parent, "rev-parse", "--show-toplevel")
+        root = read_git_output(script.parent, "rev-parse", "--show-toplevel")
         words = ["python", shlex.quote(os.path.relpath(script, root)) if root else _quote_part(str(script))]
     else:
         words = [shlex.quote(script.name)]  # an installed console script

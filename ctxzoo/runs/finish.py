@@ -10,11 +10,11 @@ import lightning
 from rich.console import Console
 from rich.table import Table
 
-from ctxzoo.hub.card import CardOptions, build_card, card_example
+from ctxzoo.hub.card import CardOptions, build_card, make_card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
-from ctxzoo.hub.eval_results import eval_results_files, run_place
+from ctxzoo.hub.eval_results import build_eval_results_files, describe_seed_and_fold
 from ctxzoo.hub.push import push_folder
-from ctxzoo.hub.task_card import TaskCard, loading_lines
+from ctxzoo.hub.task_card import TaskCard, format_loading_snippet
 from ctxzoo.results.figures import draw_if_possible
 from ctxzoo.results.learning_curve import losses_by_epoch, plot_learning_curves, scores_by_epoch
 from ctxzoo.results.printing import print_titled
@@ -105,14 +105,14 @@ def finish_run(
     task.model.eval()
     asked: dict[str, Any] = {"tokenizer": data.tokenizer, "data": data, "split": run.split}
     options = run.card_options or CardOptions()
-    example = card_example(card, result.dataset, model=task.model, **asked)
-    published = card_example(card, result.dataset, model=task.model, **asked, chosen=options.example)
+    example = make_card_example(card, result.dataset, model=task.model, **asked)
+    published = make_card_example(card, result.dataset, model=task.model, **asked, chosen=options.example)
     checkpoint = write_checkpoint_folder(
         run.checkpoint,
         model=task.model,
         tokenizer=data.tokenizer,
         card=build_card(result, task.model.config, task=card, example=published, options=options),
-        eval_results=eval_results_files(result, card),
+        eval_results=build_eval_results_files(result, card),
     )
     write_result_file(result, run.results_file)
     draw_if_possible(lambda: _draw_figures(task, data, card, example, run.folder))
@@ -144,16 +144,18 @@ def print_summary(result: RunResult, run: Run, example: Mapping[str, Any] | None
         values = [result.metrics.get(f"{split}/{name}") for split in splits]
         if any(value is not None for value in values):
             table.add_row(name.replace("_", " "), *("" if value is None else f"{value:.2f}" for value in values))
-    print_titled(f"{result.architecture} {result.variant} on {result.dataset}, {run_place(result)}", table, console)
+    print_titled(
+        f"{result.architecture} {result.variant} on {result.dataset}, {describe_seed_and_fold(result)}", table, console
+    )
     console.print(
         f"trained {result.wall_seconds / 60:.1f} min; {result.parameters['trainable']:,} trainable parameters"
     )
     checkpoint = run.checkpoint.absolute()
     places = f"results    {run.results_file}\nfigures    {run.folder}\ncheckpoint {checkpoint}\n"
     console.print(places, soft_wrap=True, highlight=False)
-    for line in loading_lines(checkpoint, card):
+    for line in format_loading_snippet(checkpoint, card):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     if example is not None:
         console.print()
-        for line in card.example_lines(example):
+        for line in card.format_example(example):
             console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from ctxzoo.data.files import is_there
-from ctxzoo.hub.task_card import TaskCard, loading_lines
+from ctxzoo.hub.task_card import TaskCard, format_loading_snippet
 from ctxzoo.results.comparison import are_comparable, difference_cell
 from ctxzoo.results.printing import print_titled
 from ctxzoo.results.result import RunResult
@@ -147,7 +147,7 @@ def _print_checkpoints(runs: Sequence[Run]) -> None:
     for run in there:
         print(f"checkpoint {run.checkpoint}")
     if there:
-        print("\n".join(loading_lines(there[0].checkpoint, there[0].card)))
+        print("\n".join(format_loading_snippet(there[0].checkpoint, there[0].card)))
 
 
 def _first_like(results: list[RunResult], outcomes: Outcomes) -> list[RunResult]:

@@ -38,7 +38,7 @@ from ctxzoo.data.files import (
     write_atomically,
 )
 from ctxzoo.data.sources import DatasetUnavailableError, load_splits, resolve_dataset
-from ctxzoo.hub.saved_model import load_saved_model, local_copy
+from ctxzoo.hub.saved_model import fetch_checkpoint_files, load_saved_model
 from ctxzoo.training.scoring import check_head
 from tests.support.subprocesses import REPOSITORY_ROOT
 
@@ -369,7 +369,7 @@ def test_a_folder_whose_replacement_was_killed_is_there_at_the_next_opening(
     if opening == "data":
         assert resolve_dataset(folder.name, str(tmp_path)) == str(folder)
     elif opening == "checkpoint":
-        assert local_copy(str(folder)) == folder
+        assert fetch_checkpoint_files(str(folder)) == folder
     else:
         with pytest.raises(ValueError, match="no"), atomic_folder(folder):
             raise ValueError("no")

@@ -12,7 +12,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from ctxzoo.hub.card import Surroundings, build_card
-from ctxzoo.hub.card_parts import with_repo_id
+from ctxzoo.hub.card_parts import set_repo_id
 from ctxzoo.hub.packing import WITHOUT_CODE
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.tasks import card_of
@@ -181,24 +181,24 @@ def test_bad_input() -> None:
 def test_example_survives_as_a_program(text: str) -> None:
     names: dict[str, str] = {}
     example = {"question": "What?", "context": text}
-    exec(QUESTION_ANSWERING.snippets(example, "someone/model").example, names)
+    exec(QUESTION_ANSWERING.build_snippets(example, "someone/model").example, names)
     assert (names["context"], names["question"], names["repo"]) == (text, "What?", "someone/model")
 
 
 def test_repository_is_named_in_the_snippets_only() -> None:
     card = reader_card(tiny_result(), tiny_config(), example=EXAMPLE)
-    named = with_repo_id(card, "someone/tiny")
+    named = set_repo_id(card, "someone/tiny")
     assert named != card
     assert [(a, b) for a, b in zip(card.splitlines(), named.splitlines(), strict=True) if a != b] == [
         ('repo = "path/to/this/folder"', 'repo = "someone/tiny"')
     ]
-    assert with_repo_id(named, "other/name") == with_repo_id(card, "other/name")
+    assert set_repo_id(named, "other/name") == set_repo_id(card, "other/name")
 
 
 @pytest.mark.slow
 def test_snippets_run_and_print_what_the_card_says(whole_checkpoint: Path, tmp_path: Path) -> None:
     card = (whole_checkpoint / "README.md").read_text()
-    example, with_package, without_package, as_pipeline = python_blocks(with_repo_id(card, str(whole_checkpoint)))
+    example, with_package, without_package, as_pipeline = python_blocks(set_repo_id(card, str(whole_checkpoint)))
     expected = ask(tiny_model(), tiny_tokenizer())
     environment = offline()
 

@@ -8,8 +8,8 @@ import pytest
 
 from ctxzoo.hub import card_parts
 from ctxzoo.hub.card import build_card
-from ctxzoo.hub.card_parts import describe_release, how_to_install, release_of
-from ctxzoo.hub.packing import card_with_code
+from ctxzoo.hub.card_parts import describe_installation, describe_release, parse_release
+from ctxzoo.hub.packing import add_code_section
 from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING
 from ctxzoo.version import version
 from tests.support.tiny_checkpoint import ask, tiny_model, tiny_result, tiny_tokenizer
@@ -29,7 +29,7 @@ URL = "https://git.example.org/someone/ctxzoo"
 def test_the_url_that_is_set_at_the_commit(monkeypatch: pytest.MonkeyPatch, release: str, install: str) -> None:
     monkeypatch.setenv("CTXZOO_URL", URL)
     monkeypatch.setattr(card_parts, "version", lambda: release)
-    assert how_to_install() == install
+    assert describe_installation() == install
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_the_url_that_is_set_at_the_commit(monkeypatch: pytest.MonkeyPatch, rele
 def test_other_urls_are_not_taken(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("CTXZOO_URL", url)
     with pytest.warns(UserWarning, match="CTXZOO_URL is not used") as caught:
-        assert how_to_install() == "`pip install .` in a checkout of its source"
+        assert describe_installation() == "`pip install .` in a checkout of its source"
     assert "secret" not in str(caught[0].message)
 
 
@@ -47,9 +47,9 @@ def test_a_card_names_release_and_source(monkeypatch: pytest.MonkeyPatch) -> Non
     example = ask(model, tokenizer)
     monkeypatch.delenv("CTXZOO_URL", raising=False)
     card = build_card(tiny_result(), model.config, task=QUESTION_ANSWERING, example=example)
-    assert release_of(card) is None
-    packed = card_with_code(card, {})
-    assert release_of(packed) == version()
+    assert parse_release(card) is None
+    packed = add_code_section(card, {})
+    assert parse_release(packed) == version()
     assert describe_release() in packed
     assert re.findall(r"pip install [^`]*", card) == ["pip install ."]
     monkeypatch.setenv("CTXZOO_URL", URL)
@@ -58,4 +58,4 @@ def test_a_card_names_release_and_source(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_card_of_somebody_else_names_none() -> None:
-    assert release_of("# A model\n\nSaved with care.\n") is None
+    assert parse_release("# A model\n\nSaved with care.\n") is None

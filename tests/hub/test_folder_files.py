@@ -11,7 +11,7 @@ import pytest
 
 from ctxzoo.cli.main import main
 from ctxzoo.hub.checkpoint_folder import CheckpointFolderError, check_checkpoint_folder
-from ctxzoo.hub.published import published
+from ctxzoo.hub.published import read_published_entries
 from tests.support.subprocesses import REPOSITORY_ROOT
 from tests.support.tiny_checkpoint import write_tiny
 
@@ -86,9 +86,9 @@ def test_a_link_to_a_whole_folder_is_whole(checkpoint: Path, tmp_path: Path) -> 
     assert check_checkpoint_folder(tmp_path / "latest") == check_checkpoint_folder(checkpoint)
 
 
-@pytest.mark.parametrize("folder", published(REPOSITORY_ROOT), ids=lambda path: path.name)
+@pytest.mark.parametrize("folder", read_published_entries(REPOSITORY_ROOT), ids=lambda path: path.name)
 def test_published_folders_hold_nothing_else(folder: Path) -> None:
     from ctxzoo.hub.folder_checks import read_architecture
-    from ctxzoo.hub.folder_files import check_names, plain_files
+    from ctxzoo.hub.folder_files import check_file_names, list_checkpoint_files
 
-    check_names(plain_files(folder), read_architecture(folder)[0], str(folder))
+    check_file_names(list_checkpoint_files(folder), read_architecture(folder)[0], str(folder))

@@ -16,8 +16,8 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 import ctxzoo
 from ctxzoo.cli.main import main
 from ctxzoo.hub.checkpoint_folder import CheckpointFolderError, check_checkpoint_folder, write_checkpoint_folder
-from ctxzoo.hub.folder_files import CODE_FILE, is_packed, sha256
-from ctxzoo.hub.packing import pack, remove_code
+from ctxzoo.hub.folder_files import CODE_FILE, compute_sha256, has_packed_code
+from ctxzoo.hub.packing import pack, remove_code_files
 from ctxzoo.hub.push import push_folder
 from tests.support.hub_server import HubServer
 from tests.support.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_model, tiny_tokenizer
@@ -32,7 +32,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.fixture
 def without_code(whole_checkpoint: Path, tmp_path: Path) -> Path:
     folder = Path(shutil.copytree(whole_checkpoint, tmp_path / "bidaf-tiny"))
-    remove_code(folder)
+    remove_code_files(folder)
     return folder
 
 
@@ -57,7 +57,7 @@ def test_the_card_of_a_packed_folder_tells_its_release_and_hashes(whole_checkpoi
     card = (whole_checkpoint / "README.md").read_text()
     assert f"\n## Code\n\nSaved with ctxzoo {ctxzoo.__version__}. These files are those" in card
     hashes = dict(re.findall(r"^\| (\w+\.py) \| `(\w{16})` \|$", card, flags=re.MULTILINE))
-    assert hashes == {path.name: sha256(path)[:16] for path in whole_checkpoint.glob("*.py")}
+    assert hashes == {path.name: compute_sha256(path)[:16] for path in whole_checkpoint.glob("*.py")}
     plain = (without_code / "README.md").read_text()
     assert "This folder holds no code" in plain
     assert ctxzoo.__version__ not in plain
@@ -68,7 +68,7 @@ def test_the_card_of_a_packed_folder_tells_its_release_and_hashes(whole_checkpoi
 def test_a_card_of_a_user_s_own_stays_as_it_is(tmp_path: Path) -> None:
     written = {"model": tiny_model(), "tokenizer": tiny_tokenizer(), "card": "# Mine\n\nNo code here.\n"}
     folder = write_checkpoint_folder(tmp_path / "c", **written, code=False)
-    assert not is_packed(folder)
+    assert not has_packed_code(folder)
     pack(folder, tmp_path / "out")
     assert (tmp_path / "out" / "README.md").read_text() == (folder / "README.md").read_text() == written["card"]
 
@@ -94,7 +94,7 @@ def test_without_code_it_loads_with_the_package(
     its_tokenizer.save_pretrained(tmp_path / "again")
     shutil.copy(without_code / "README.md", tmp_path / "again")
     (tmp_path / "again" / "generation_config.json").unlink(missing_ok=True)
-    assert is_packed(tmp_path / "again")
+    assert has_packed_code(tmp_path / "again")
     check_checkpoint_folder(tmp_path / "again")
 
 
@@ -186,5 +186,5 @@ def test_push_packs(here: HubServer, without_code: Path, whole_checkpoint: Path)
     assert f'repo = "{REPO}"' in card
     assert "This folder holds no code" in card
     check_checkpoint_folder(without_code)
-    assert not is_packed(without_code)
+    assert not has_packed_code(without_code)
     assert main(["verify", REPO]) == 0

@@ -13,9 +13,9 @@ import torch
 from huggingface_hub import ModelCard
 from markdown_it import MarkdownIt
 
-from ctxzoo.hub.card import OF_THE_DATA, CardOptions, build_card, card_example, with_licence
-from ctxzoo.hub.card_parts import code_block, code_span, escaped
-from ctxzoo.hub.push import private_parts
+from ctxzoo.hub.card import OF_THE_DATA, CardOptions, build_card, make_card_example, set_licence
+from ctxzoo.hub.card_parts import escape_markdown, format_code_block, format_code_span
+from ctxzoo.hub.push import describe_private_data
 from ctxzoo.models.configuration_kernel_encoder import KernelEncoderConfig
 from ctxzoo.models.modeling_kernel_encoder import KernelEncoderForRegression
 from ctxzoo.models.tokenization_word import build_word_tokenizer
@@ -76,15 +76,15 @@ def test_an_example_of_private_data_is_ours(task: Any, model: Any, tokenizer: An
     """These problems take their example from the data, where it is published; the others have one of ours for any."""
     built = model()
     options: Any = {"model": built, "tokenizer": tokenizer(), "data": NoData()}
-    example = card_example(task, PRIVATE, **options, chosen=None)
+    example = make_card_example(task, PRIVATE, **options, chosen=None)
     assert set(task.example_keys) <= set(example)
     with pytest.raises(AssertionError, match="looked at the data"):
-        card_example(task, PRIVATE, **options, chosen=OF_THE_DATA)
+        make_card_example(task, PRIVATE, **options, chosen=OF_THE_DATA)
 
 
 def test_a_text_for_the_example_is_the_users() -> None:
     options: Any = {"model": toy_model(), "tokenizer": toy_tokenizer(), "data": NoData()}
-    assert card_example(TEXT_CLASSIFICATION, PRIVATE, **options, chosen="w1 w2")["text"] == "w1 w2"
+    assert make_card_example(TEXT_CLASSIFICATION, PRIVATE, **options, chosen="w1 w2")["text"] == "w1 w2"
     asked = QUESTION_ANSWERING.parse_example("Who came? | Anna came.")
     assert asked == {"question": "Who came?", "context": "Anna came."}
     with pytest.raises(ValueError, match=r'expected a question and its context, as "Who came\? \| Anna came\."'):
@@ -116,11 +116,11 @@ def test_neither_licence_nor_language_is_guessed() -> None:
 
 
 def test_a_card_is_given_its_licence_later() -> None:
-    later = with_licence(card(), "cc-by-4.0", ["de"])
+    later = set_licence(card(), "cc-by-4.0", ["de"])
     now = card(licence="cc-by-4.0", language=("de",))
     assert ModelCard(later).data.to_dict() == ModelCard(now).data.to_dict()
     assert later.split("---", 2)[2] == now.split("---", 2)[2]
-    assert ModelCard(with_licence(now, None)).data.to_dict() == ModelCard(now).data.to_dict()
+    assert ModelCard(set_licence(now, None)).data.to_dict() == ModelCard(now).data.to_dict()
 
 
 def rendered(text: str) -> str:
@@ -145,29 +145,29 @@ def test_names_are_text_and_not_markup(name: str) -> None:
 @pytest.mark.parametrize("text", [*HOSTILE, "a\n```\nb", "````", "plain name_1.csv", "_private_", "a*b*c"])
 def test_code_and_escapes_render_as_they_are(text: str) -> None:
     line = " ".join(text.split())
-    assert MarkdownIt().render(code_span(text)) == f"<p><code>{html.escape(line)}</code></p>\n"
-    assert MarkdownIt().render(f"x {escaped(text)}") == f"<p>x {html.escape(line)}</p>\n"
-    block = MarkdownIt().render(code_block(text))
+    assert MarkdownIt().render(format_code_span(text)) == f"<p><code>{html.escape(line)}</code></p>\n"
+    assert MarkdownIt().render(f"x {escape_markdown(text)}") == f"<p>x {html.escape(line)}</p>\n"
+    block = MarkdownIt().render(format_code_block(text))
     assert block == f'<pre><code class="language-python">{html.escape(text)}\n</code></pre>\n'
 
 
 def test_plain_names_stay_as_they_are() -> None:
     for name in ("ctxzoo-data/squad_v2_mini", "sample", "stanfordnlp/imdb", "rows of 2024.csv"):
-        assert escaped(name) == name
+        assert escape_markdown(name) == name
 
 
 def test_what_a_checkpoint_of_private_data_holds_is_said(tmp_path: Path) -> None:
     folder = write_toy(tmp_path / "toy", toy_data(tmp_path))
     words = len(json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"])
-    (note,) = private_parts(folder, card())
+    (note,) = describe_private_data(folder, card())
     assert f"it holds {words:,} words of the training texts" in note
     assert "its card names no license and no language" in note
-    (note,) = private_parts(folder, card(licence="mit", language=("de",)))
+    (note,) = describe_private_data(folder, card(licence="mit", language=("de",)))
     assert "names no" not in note
-    assert private_parts(folder, card("sample")) == []
+    assert describe_private_data(folder, card("sample")) == []
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "item_names": ["a", "b"], "num_context_rows": 7}))
-    (note,) = private_parts(folder, card())
+    (note,) = describe_private_data(folder, card())
     assert "2 item names, 7 rows of the training as they are" in note
 
 
@@ -175,8 +175,8 @@ def test_the_linear_part_is_named() -> None:
     from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 
     without, with_it = (TextBaselineConfig(vocab_size=40, wide_buckets=wide) for wide in (0, 20))
-    rows = [dict(map(tuple, TEXT_CLASSIFICATION.identity(config))) for config in (without, with_it)]
+    rows = [dict(map(tuple, TEXT_CLASSIFICATION.list_identity_rows(config))) for config in (without, with_it)]
     assert ["linear part" in one for one in rows] == [False, True]
     assert rows[1]["linear part"].startswith("scores of 20 hashed n-grams")
-    assert any("linear classifier of TF-IDF" in line for line in TEXT_CLASSIFICATION.limits(with_it, {}))
-    assert not any("linear classifier" in line for line in TEXT_CLASSIFICATION.limits(without, {}))
+    assert any("linear classifier of TF-IDF" in line for line in TEXT_CLASSIFICATION.describe_limits(with_it, {}))
+    assert not any("linear classifier" in line for line in TEXT_CLASSIFICATION.describe_limits(without, {}))

@@ -15,11 +15,11 @@ from transformers import AutoTokenizer
 
 import ctxzoo
 from ctxzoo.cli.renew import build_published_card, main, publish, renew_card
-from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, is_in_half
-from ctxzoo.hub.eval_results import eval_results_files
-from ctxzoo.hub.folder_checks import head_class, read_architecture
-from ctxzoo.hub.folder_files import is_packed
-from ctxzoo.hub.published import Entry, published
+from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, has_half_precision_weights
+from ctxzoo.hub.eval_results import build_eval_results_files
+from ctxzoo.hub.folder_checks import find_head_class, read_architecture
+from ctxzoo.hub.folder_files import has_packed_code
+from ctxzoo.hub.published import Entry, read_published_entries
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
@@ -39,7 +39,7 @@ from tests.tasks.token_classification import test_three_doors as doors_taggers
 from tests.tasks.vote_prediction import test_three_doors as doors_votes
 from tests.tasks.word_embeddings import test_three_doors as test_three_doors_word_embedding
 
-PUBLISHED = published(REPOSITORY_ROOT)
+PUBLISHED = read_published_entries(REPOSITORY_ROOT)
 each_folder = pytest.mark.parametrize("folder", PUBLISHED, ids=lambda path: path.name)
 # Bytes; of the others:
 LARGEST = {
@@ -71,7 +71,7 @@ OWN_DOORS: dict[str, Any] = {  # of problems whose outputs are not one answer fo
 
 def head_in(folder: Path) -> type[ZooPreTrainedModel]:
     architecture, config = read_architecture(folder)
-    return head_class(architecture, config, folder)
+    return find_head_class(architecture, config, folder)
 
 
 def task_in(folder: Path) -> TaskCard:
@@ -103,16 +103,16 @@ def test_the_page_tells_its_parameters_and_size(folder: Path) -> None:
 @each_folder
 def test_whole_and_small_without_code_and_with_the_card_of_this_release(folder: Path) -> None:
     check_checkpoint_folder(folder)  # on failure: make docs
-    assert not is_packed(folder)
+    assert not has_packed_code(folder)
     assert sum(path.stat().st_size for path in folder.rglob("*")) < LARGEST.get(folder.name, USUAL)
     result, task = read_result(PUBLISHED[folder].result), task_in(folder)
     model = head_in(folder).from_pretrained(folder)
     assert sum(p.numel() for p in model.parameters() if p.requires_grad) == result.parameters["trainable"]
     tokenizer = AutoTokenizer.from_pretrained(folder) if (folder / "tokenizer.json").exists() else None
-    card = build_published_card(PUBLISHED[folder], result, model, tokenizer, half=is_in_half(folder))
+    card = build_published_card(PUBLISHED[folder], result, model, tokenizer, half=has_half_precision_weights(folder))
     assert without_scores((folder / "README.md").read_text(encoding="utf-8")) == without_scores(card)
     scores = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.glob(".eval_results/*")}
-    assert scores == eval_results_files(result, task)
+    assert scores == build_eval_results_files(result, task)
 
 
 def flat(predictions: list[Any]) -> list[dict[str, Any]]:
@@ -251,12 +251,12 @@ def test_an_entry_whose_baseline_or_mistake_is_none_is_refused(tmp_path: Path) -
     index = {"reader": {"result": "run.json", "baselines": {"a coin": "results/coin-*.json"}}}
     (tmp_path / "model_cards" / "published.json").write_text(json.dumps(index))
     with pytest.raises(ValueError, match=r"results/coin-\*\.json, and no such results file"):
-        published(tmp_path)
+        read_published_entries(tmp_path)
     folder = next(folder for folder in PUBLISHED if folder.name == "lama-imdb")
     model, tokenizer = load_saved_model(str(folder))
     right = replace(PUBLISHED[folder], failure={"inputs": {"text": "Awful."}, "answer": "label", "right": "neg"})
     with pytest.raises(ValueError, match="which is right about it"):
-        right.surroundings(model, tokenizer, task_in(folder))
+        right.collect_surroundings(model, tokenizer, task_in(folder))
 
 
 @pytest.mark.parametrize("name", ["contextualizer-mr", "contextualizer-mr-best", "lama-imdb"])

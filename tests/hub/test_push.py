@@ -79,14 +79,14 @@ def test_what_was_checked_is_sent_though_the_folder_changes(
 ) -> None:
     """The weights and the code of the folder are replaced behind the last check; the checked ones are sent."""
     checked = {name: (checkpoint / name).read_bytes() for name in check_checkpoint_folder(checkpoint)}
-    real = push_module.with_repo_id
+    real = push_module.set_repo_id
 
     def meanwhile(card: str, repo_id: str) -> str:
         for name in ("model.safetensors", "modeling_bidaf.py"):
             (checkpoint / name).write_bytes(b"something else")
         return real(card, repo_id)
 
-    monkeypatch.setattr(push_module, "with_repo_id", meanwhile)
+    monkeypatch.setattr(push_module, "set_repo_id", meanwhile)
     push_folder(checkpoint, REPO)
     for name in ("model.safetensors", "modeling_bidaf.py"):
         assert here.read_file(REPO, name) == checked[name]
@@ -176,13 +176,13 @@ def test_what_another_branch_holds_does_not_count(here: HubServer, checkpoint: P
 def test_what_came_between_look_and_upload_is_kept(
     here: HubServer, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = push_module.with_repo_id
+    real = push_module.set_repo_id
 
     def meanwhile(card: str, repo_id: str) -> str:
         put(REPO, {"thesis.txt": "years of work"})
         return real(card, repo_id)
 
-    monkeypatch.setattr(push_module, "with_repo_id", meanwhile)
+    monkeypatch.setattr(push_module, "set_repo_id", meanwhile)
     with pytest.raises(HubError, match="A commit has happened since"):
         push_folder(checkpoint, REPO)
     assert here.read_file(REPO, "thesis.txt") == b"years of work"

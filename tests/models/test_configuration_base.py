@@ -13,7 +13,7 @@ import torch
 from huggingface_hub.errors import StrictDataclassError
 from transformers import AutoModel, AutoModelForSequenceClassification, PreTrainedConfig
 
-from ctxzoo.hub.folder_checks import empty_model
+from ctxzoo.hub.folder_checks import build_meta_model
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.configuration_bidaf import BidafConfig
@@ -141,7 +141,7 @@ def test_a_model_without_memory_draws_no_table(monkeypatch: pytest.MonkeyPatch) 
         raise AssertionError("a table was drawn")
 
     monkeypatch.setattr("ctxzoo.models.layers_text_input.seeded_uniform", refuse)
-    model = empty_model(ContextualizerForSequenceClassification, TINY)
+    model = build_meta_model(ContextualizerForSequenceClassification, TINY)
     assert {x.device.type for x in model.parameters()} == {"meta"}
     with pytest.raises(AssertionError, match="a table was drawn"):
         ContextualizerForSequenceClassification(TINY)

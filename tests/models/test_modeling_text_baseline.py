@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from transformers.utils.generic import ModelOutput
 
-from ctxzoo.hub.folder_checks import check_shapes, read_shapes
+from ctxzoo.hub.folder_checks import check_tensor_shapes, read_tensor_shapes
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 from ctxzoo.models.layers_text_baseline import TransformerEncoder
@@ -264,9 +264,9 @@ def test_the_transformer_is_that_of_torch_from_its_start_to_its_dropout() -> Non
 def test_a_checkpoint_with_the_names_of_torch_is_read(tmp_path: Path) -> None:
     model = classifier_of("transformer").float()
     model.save_pretrained(tmp_path, state_dict=with_names_of_torch(model.state_dict()))
-    shapes = read_shapes(tmp_path / "model.safetensors")
+    shapes = read_tensor_shapes(tmp_path / "model.safetensors")
     assert "encoder.layers.layers.layers.0.self_attn.in_proj_weight" in shapes
-    check_shapes(shapes, tmp_path, TextBaselineForSequenceClassification, model.config)
+    check_tensor_shapes(shapes, tmp_path, TextBaselineForSequenceClassification, model.config)
     found = TextBaselineForSequenceClassification.from_pretrained(tmp_path).state_dict()
     assert all(torch.equal(found[name], x) for name, x in model.state_dict().items())
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoModelForQuestionAnswering
 
-from ctxzoo.hub.checkpoint_folder import is_in_half
+from ctxzoo.hub.checkpoint_folder import has_half_precision_weights
 from ctxzoo.results.result import RESULTS_DIR, read_results, write_result
 from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.question_answering.task import evaluate
@@ -39,7 +39,7 @@ def test_its_folder_and_results_tell_of_the_small_reader(whole: Settings, capsys
     assert result.settings["keep_words"] == 6
     assert result.command.startswith("python recipes/squad_bidaf.py --dataset ctxzoo-data/squad_v2_mini")
     folder = Path("runs/small_reader/learned_char3-sample-test-seed1-reader-words6/checkpoint")
-    assert is_in_half(folder)
+    assert has_half_precision_weights(folder)
     model = AutoModelForQuestionAnswering.from_pretrained(folder)
     assert model.config.vocab_size == 8
     assert result.parameters["total"] == sum(p.numel() for p in model.parameters())

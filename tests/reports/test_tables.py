@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.hub.published import read_published
+from ctxzoo.hub.published import list_published_checkpoints
 from ctxzoo.results.result import TRIALS, write_result
 from reports import tables_hcrnn
 from reports.tables import TABLES, as_csv, csv_files, disagreements, main, read_trials, registry, render, write_csv
@@ -21,7 +21,7 @@ DOCUMENT = "# Title\n\n<!-- table: bidaf-squad-v1-mini -->\n<!-- /table: bidaf-s
 def test_documents_agree_with_results() -> None:
     documents = [ROOT / "README.md", ROOT / "recipes" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     results = list(committed_results()) if (ROOT / "results").is_dir() else []
-    runs = results, read_trials(ROOT / "results"), read_published(ROOT)
+    runs = results, read_trials(ROOT / "results"), list_published_checkpoints(ROOT)
     stale = {
         str(path.relative_to(ROOT)): names
         for path in documents

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.hub.card_facts import DATASET_FACTS
-from ctxzoo.hub.published import Published, read_published
+from ctxzoo.hub.published import Published, list_published_checkpoints
 from ctxzoo.results.result import RunResult
 from reports.tables_published import beside, checkpoints, interval
 from tests.support.result_tables import make_run, rows
@@ -102,7 +102,7 @@ def test_intervals_need_texts_that_are_right_or_wrong() -> None:
     assert interval(lama(96.0, metrics={"test/total": 100.0}), "token-classification") == "–"
 
 
-@pytest.mark.parametrize("one", read_published(ROOT), ids=lambda one: one.folder.name)
+@pytest.mark.parametrize("one", list_published_checkpoints(ROOT), ids=lambda one: one.folder.name)
 def test_a_published_accuracy_is_a_share_of_as_many_texts(one: Published) -> None:
     """So the number of texts that the interval is of is right."""
     texts = DATASET_FACTS[one.result.dataset].test_rows
@@ -113,4 +113,4 @@ def test_a_published_accuracy_is_a_share_of_as_many_texts(one: Published) -> Non
 
 
 def test_a_folder_without_published_checkpoints_has_none(tmp_path: Path) -> None:
-    assert read_published(tmp_path) == []
+    assert list_published_checkpoints(tmp_path) == []

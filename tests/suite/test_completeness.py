@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.hub.card_facts import architecture_facts
+from ctxzoo.hub.card_facts import load_architecture_facts
 from ctxzoo.models import ARCHITECTURES, Architecture
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
@@ -102,7 +102,7 @@ def test_has_a_recipe(architecture: Architecture) -> None:
 
 @each_architecture
 def test_has_facts_for_its_cards(architecture: Architecture) -> None:
-    facts = architecture_facts(architecture)
+    facts = load_architecture_facts(architecture)
     assert all([facts.title, facts.summary, facts.limits, facts.citation]), "fill in ctxzoo/hub/architectures.yaml"
 
 

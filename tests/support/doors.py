@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from ctxzoo.hub.folder_files import is_packed
+from ctxzoo.hub.folder_files import has_packed_code
 from ctxzoo.hub.packing import pack
 from tests.support.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_model, tiny_tokenizer
 from tests.support.warm_python import WITHOUT_HUB, run_warm
@@ -74,7 +74,7 @@ def assert_same_as_here(found: dict[str, dict[str, Any]], seed: int = 2) -> None
 
 def packed_form(folder: Path, scratch: Path) -> Path:
     """Return a checkpoint folder that holds its code: the folder itself, or one that is packed below `scratch`."""
-    if is_packed(folder):
+    if has_packed_code(folder):
         return folder
     packed = scratch / "packed" / folder.name
     pack(folder, packed)

@@ -10,7 +10,7 @@ import torch
 
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
-from ctxzoo.hub.eval_results import eval_results_files
+from ctxzoo.hub.eval_results import build_eval_results_files
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
@@ -97,5 +97,9 @@ def write_tiny(folder: Path, *, seed: int = 2, result: RunResult | None = None, 
     result = result or tiny_result()
     card = build_card(result, model.config, task=QUESTION_ANSWERING, example=ask(model, tokenizer))
     return write_checkpoint_folder(
-        folder, model=model, tokenizer=tokenizer, card=card, eval_results=eval_results_files(result, QUESTION_ANSWERING)
+        folder,
+        model=model,
+        tokenizer=tokenizer,
+        card=card,
+        eval_results=build_eval_results_files(result, QUESTION_ANSWERING),
     )

@@ -9,7 +9,7 @@ import torch
 
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
-from ctxzoo.hub.eval_results import eval_results_files
+from ctxzoo.hub.eval_results import build_eval_results_files
 from ctxzoo.models.configuration_bilstm_tagger import BilstmTaggerConfig
 from ctxzoo.models.modeling_bilstm_tagger import BilstmTaggerForTokenClassification
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
@@ -62,5 +62,5 @@ def write_tagger(folder: Path, model: Any = None, tokenizer: Any = None, **chang
         model=model,
         tokenizer=tokenizer,
         card=card,
-        eval_results=eval_results_files(result, TOKEN_CLASSIFICATION),
+        eval_results=build_eval_results_files(result, TOKEN_CLASSIFICATION),
     )

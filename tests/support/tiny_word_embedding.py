@@ -10,7 +10,7 @@ import torch
 
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
-from ctxzoo.hub.eval_results import eval_results_files
+from ctxzoo.hub.eval_results import build_eval_results_files
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
@@ -52,5 +52,9 @@ def write_tiny(folder: Path) -> Path:
     model, result = tiny_model(), embedding_result()
     card = build_card(result, model.config, task=FILL_MASK, example=tiny_example())
     return write_checkpoint_folder(
-        folder, model=model, tokenizer=tiny_tokenizer(), card=card, eval_results=eval_results_files(result, FILL_MASK)
+        folder,
+        model=model,
+        tokenizer=tiny_tokenizer(),
+        card=card,
+        eval_results=build_eval_results_files(result, FILL_MASK),
     )

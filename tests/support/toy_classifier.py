@@ -20,7 +20,7 @@ import torch
 
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
-from ctxzoo.hub.eval_results import eval_results_files
+from ctxzoo.hub.eval_results import build_eval_results_files
 from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.results.result import RunResult
 from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
@@ -122,7 +122,7 @@ def write_toy(folder: Path, data: Any = None, seed: int = 0) -> Path:
         model=model,
         tokenizer=tokenizer,
         card=card,
-        eval_results=eval_results_files(toy_result(), TEXT_CLASSIFICATION),
+        eval_results=build_eval_results_files(toy_result(), TEXT_CLASSIFICATION),
     )
 
 

@@ -126,7 +126,7 @@ def test_published_protocol_leaves_them_out() -> None:
 def test_cards_tell_of_them() -> None:
     def sentences(**metrics: float) -> list[str]:
         result: Any = SimpleNamespace(settings={}, split="test", metrics={f"test/{n}": v for n, v in metrics.items()})
-        return list(SESSION_CARD.data_lines(result))
+        return list(SESSION_CARD.describe_data(result))
 
     counts = {"targets": 10, "unknown_targets": 5, "recall_at_20": 50.0}
     (told,) = sentences(**counts)

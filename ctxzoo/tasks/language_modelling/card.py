@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_parts import Snippets, repo_line, text_assignment
-from ctxzoo.hub.task_card import Metric, TaskCard, vocabulary_lines
+from ctxzoo.hub.card_facts import make_sample_facts
+from ctxzoo.hub.card_parts import Snippets, format_repo_id_line, format_text_assignment
+from ctxzoo.hub.task_card import Metric, TaskCard, describe_vocabulary
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.tasks.language_modelling.continuation import continue_text
 
@@ -57,26 +57,26 @@ class LanguageModellingCard(TaskCard):
     )
     curves = ("perplexity", "nll")
     drawn: ClassVar = {"nll": "nats of a token"}
-    sample = sample_facts(
+    sample = make_sample_facts(
         "short reports of people at work, in which a verb agrees with a noun that may stand several words before it",
         example={"prompt": "the old farmers from the village"},
     )
     own_example: ClassVar = {"prompt": "the"}
     example_keys = ("prompt", "continuation")
 
-    def identity(self, config: ZooConfig) -> list[list[str]]:
+    def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
         return [
             ["task", "which word comes next, from all words before it"],
             ["input", "`input_ids` (batch, words), an end mark behind each line"],
         ]
 
-    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+    def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         yield "It knows the words of its vocabulary alone; all others are one word for it."
         yield "What it gives reads like its training text. It is no source of facts."
 
-    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+    def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
         return Snippets(
-            example=f"{repo_line(repo_id)}\n{text_assignment('prompt', example['prompt'])}",
+            example=f"{format_repo_id_line(repo_id)}\n{format_text_assignment('prompt', example['prompt'])}",
             with_package=f"{WITH_PACKAGE}\n# {example['continuation']}",
             without_package=WITHOUT_PACKAGE,
         )
@@ -88,11 +88,11 @@ class LanguageModellingCard(TaskCard):
         """Return the likeliest words behind a prompt, `continuation`."""
         return {"continuation": continue_text(model, tokenizer, inputs["prompt"], WORDS, temperature=None)}
 
-    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+    def format_example(self, example: Mapping[str, Any]) -> list[str]:
         return [f"prompt:       {example['prompt']}", f"continuation: {example['continuation']}"]
 
-    def info_lines(self, config: ZooConfig) -> Iterable[str]:
-        return vocabulary_lines(config)
+    def describe_config(self, config: ZooConfig) -> Iterable[str]:
+        return describe_vocabulary(config)
 
 
 CARD = LanguageModellingCard()

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import torch
 
-from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_parts import Snippets, repo_line
+from ctxzoo.hub.card_facts import make_sample_facts
+from ctxzoo.hub.card_parts import Snippets, format_repo_id_line
 from ctxzoo.hub.task_card import Metric, TaskCard
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.results.result import RunResult
@@ -75,22 +75,22 @@ class PolyphonicMusicCard(TaskCard):
     )
     curves = ("nll", "frame_accuracy")
     drawn: ClassVar = {"nll": "nats of a step"}
-    sample = sample_facts("four voices over chords that follow each other as in many songs")
+    sample = make_sample_facts("four voices over chords that follow each other as in many songs")
     own_example: ClassVar = {"notes": EXAMPLE}
     example_keys = ("notes", "next")
 
-    def identity(self, config: ZooConfig) -> list[list[str]]:
+    def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
         return [
             ["task", "which of 88 keys sound at the next step, from all steps before it"],
             ["input", "`inputs_embeds` (batch, steps, 88): 1 for a key that sounds, 0 the A of MIDI note 21"],
         ]
 
-    def data_lines(self, result: RunResult) -> Iterable[str]:
+    def describe_data(self, result: RunResult) -> Iterable[str]:
         name = result.settings.get("config_name")
         if name:
             yield f"configuration: `{name}`."
 
-    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+    def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         yield "It knows which keys sound, not whether they were struck again, how loud, and on which instrument."
         yield (
             "Given the past it draws the keys of a step each by itself: chords that exclude each other may be mixed "
@@ -104,9 +104,10 @@ class PolyphonicMusicCard(TaskCard):
                 f"in place of {WITH_ITS_GATES:.4f}. It shows what noise in training does, not what gates learn."
             )
 
-    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+    def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        notes = f"notes = {example['notes']}  # of each step the keys that sound, 0 to 87"
         return Snippets(
-            example=f"{repo_line(repo_id)}\nnotes = {example['notes']}  # of each step the keys that sound, 0 to 87",
+            example=f"{format_repo_id_line(repo_id)}\n{notes}",
             with_package=f"{WITH_PACKAGE}\n# {example['next']}",
             without_package=WITHOUT_PACKAGE,
         )
@@ -118,7 +119,7 @@ class PolyphonicMusicCard(TaskCard):
             logits = model(inputs_embeds=roll.to(model.device, model.dtype)).logits[0, -1]
         return {"next": sorted(logits.topk(LIKELIEST).indices.tolist())}
 
-    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+    def format_example(self, example: Mapping[str, Any]) -> list[str]:
         return [f"steps: {example['notes']}", f"likeliest keys of the next: {example['next']}"]
 
     def draw_figures(self, task: Any, data: Any, example: Mapping[str, Any], folder: Path) -> None:
@@ -128,7 +129,7 @@ class PolyphonicMusicCard(TaskCard):
         continuation = continue_roll(task.model, prompt, PICTURE_STEPS, generator=torch.Generator().manual_seed(0))
         draw_roll(prompt, continuation, folder / "roll.png", title="a piece, and how the model goes on (drawn)")
 
-    def info_lines(self, config: ZooConfig) -> Iterable[str]:
+    def describe_config(self, config: ZooConfig) -> Iterable[str]:
         yield f"keys: reads {getattr(config, 'input_size', config.num_labels)}, predicts {config.num_labels}"
 
 

@@ -12,7 +12,7 @@ import lightning
 import torch
 from transformers import PreTrainedModel
 
-from ctxzoo.hub.folder_files import WEIGHTS, sha256
+from ctxzoo.hub.folder_files import WEIGHTS, compute_sha256
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.layers_beta_lstm_gates import GateStatistics
 from ctxzoo.models.ops_beta_lstm_gates import CELLS
@@ -221,7 +221,7 @@ class GatesRun(Run):
             variant=trained.model.variant,
             row=trained.model.row,
             samples=self.samples,
-            weights=sha256(self.weights)[:16],
+            weights=compute_sha256(self.weights)[:16],
         )
         places = trained.run.changed({"results_dir": self.results_dir})
         return replace(trained, recipe=self.recipe, commit=self.commit, model=model, run=places)

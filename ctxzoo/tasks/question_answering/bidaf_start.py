@@ -9,7 +9,7 @@ from transformers import AutoConfig
 from transformers.utils import cached_file
 
 from ctxzoo.data.files import refuse_missing_path
-from ctxzoo.hub.card_parts import card_settings
+from ctxzoo.hub.card_parts import parse_settings_table
 from ctxzoo.hub.folder_files import CARD
 from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
 
@@ -80,6 +80,6 @@ def _variant(config: BidafConfig, path: str) -> str:
 
 def _vectors_of_card(path: str) -> str:
     card = cached_file(path, CARD, _raise_exceptions_for_missing_entries=False)
-    settings = {} if card is None else card_settings(Path(card).read_text(encoding="utf-8"))
+    settings = {} if card is None else parse_settings_table(Path(card).read_text(encoding="utf-8"))
     name = settings.get("word_vectors", LEARNED)
     return UNKNOWN_VECTORS if name == LEARNED else name  # older cards call given vectors of a continued run learned

@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_parts import Snippets, card_table, format_prediction, repo_line, text_assignment
-from ctxzoo.hub.task_card import Metric, TaskCard, vocabulary_lines
+from ctxzoo.hub.card_facts import make_sample_facts
+from ctxzoo.hub.card_parts import (
+    Snippets,
+    format_card_table,
+    format_prediction,
+    format_repo_id_line,
+    format_text_assignment,
+)
+from ctxzoo.hub.task_card import Metric, TaskCard, describe_vocabulary
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 from ctxzoo.results.result import RunResult
@@ -122,19 +128,21 @@ class QuestionAnsweringCard(TaskCard):
     )
     curves = ("nll", "exact", "f1", "span_exact", "span_f1", "no_answer_auc")
     drawn: ClassVar = {"f1": "F1", "exact": "EM"}
-    sample = sample_facts("paragraphs of invented facts with questions about them, a third of them without an answer")
+    sample = make_sample_facts(
+        "paragraphs of invented facts with questions about them, a third of them without an answer"
+    )
     example_keys = ("question", "context", "answer", "score")
     pipeline_note = "It reads long texts in windows and gives character positions:"
     call = "question=..., context=..."
 
-    def identity(self, config: ZooConfig) -> list[list[str]]:
+    def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
         return [["task", "extractive question answering, SQuAD " + str(getattr(config, "squad_version", "2.0"))]]
 
-    def variant(self, result: RunResult) -> str:
+    def format_variant(self, result: RunResult) -> str:
         levers = ", ".join(result.settings.get("levers") or [])
-        return super().variant(result) + (f" with {levers}" if levers else "")
+        return super().format_variant(result) + (f" with {levers}" if levers else "")
 
-    def comparable(self, result: RunResult) -> str:
+    def describe_comparability(self, result: RunResult) -> str:
         if result.dataset not in PAPER_DATASETS or result.architecture != "bidaf":
             return ""
         rows = [
@@ -142,13 +150,13 @@ class QuestionAnsweringCard(TaskCard):
             for row in PAPER
         ]
         rows = [row for row in rows if row[0] == result.variant]
-        return card_table(["paper (Patel 2022)", "course split", "F1", "EM"], rows) if rows else ""
+        return format_card_table(["paper (Patel 2022)", "course split", "F1", "EM"], rows) if rows else ""
 
-    def data_lines(self, result: RunResult) -> Iterable[str]:
+    def describe_data(self, result: RunResult) -> Iterable[str]:
         if result.settings.get("finish_source"):
             yield f"the last part of the training saw rows of source `{result.settings['finish_source']}` only."
 
-    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+    def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         if getattr(config, "squad_version", "2.0") == "1.1":
             yield "It was trained on answerable questions only and always answers, also where the text holds no answer."
         elif "NoAns_f1" in metrics and "HasAns_f1" in metrics:
@@ -173,11 +181,11 @@ class QuestionAnsweringCard(TaskCard):
             first, last = untrained
             yield f"Position rows {first} to {last} were never trained: expect less from words beyond them."
 
-    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
-        context = text_assignment("context", example["context"])
+    def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        context = format_text_assignment("context", example["context"])
         shown = format_prediction(example, ("score", "start", "end", "answer", "no_answer_score"))
         return Snippets(
-            example=f"{repo_line(repo_id)}\nquestion = {example['question']!r}\n{context}",
+            example=f"{format_repo_id_line(repo_id)}\nquestion = {example['question']!r}\n{context}",
             with_package=WITH_PACKAGE,
             without_package=WITHOUT_PACKAGE,
             as_pipeline=f"{AS_PIPELINE}\n# {shown!r}",
@@ -194,23 +202,23 @@ class QuestionAnsweringCard(TaskCard):
             raise ValueError(f'--example {text!r}: expected a question and its context, as "Who came? | Anna came."')
         return {"question": question.strip(), "context": context.strip()}
 
-    def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+    def make_neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         return {"question": "Where is the lamp?", "context": "The lamp is on the table, beside the window."}
 
-    def split_example(self, data: SquadDataModule, split: str) -> dict[str, Any]:
+    def pick_split_example(self, data: SquadDataModule, split: str) -> dict[str, Any]:
         """Return the first answerable question of a split."""
         rows = data.texts(split)
         row = next((number for number, answers in enumerate(rows["answers"]) if answers["text"]), 0)
         question, context, answers = (rows[row][name] for name in ("question", "context", "answers"))
         return {"question": question, "context": context, "gold": answers["text"]}
 
-    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+    def format_example(self, example: Mapping[str, Any]) -> list[str]:
         answer = example["answer"] or "(no answer)"
         gold = f"   (gold: {' | '.join(example['gold'])})" if "gold" in example else ""
         return [f"question: {example['question']}", f"answer:   {answer}{gold}"]
 
-    def info_lines(self, config: ZooConfig) -> Iterable[str]:
-        yield from vocabulary_lines(config)
+    def describe_config(self, config: ZooConfig) -> Iterable[str]:
+        yield from describe_vocabulary(config)
         untrained = untrained_positions(config)
         if untrained is not None:
             first, last = untrained

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_parts import Snippets, repo_line
+from ctxzoo.hub.card_facts import make_sample_facts
+from ctxzoo.hub.card_parts import Snippets, format_repo_id_line
 from ctxzoo.hub.task_card import Metric, TaskCard
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.ops_execution import in_evaluation_mode
@@ -57,10 +57,10 @@ class RegressionCard(TaskCard):
     )
     curves = ("rmse",)
     drawn: ClassVar = {"rmse": "RMSE"}
-    sample = sample_facts("rows of three numbers, with a wave over one of them")
+    sample = make_sample_facts("rows of three numbers, with a wave over one of them")
     example_keys = ("rows", "predicted")
 
-    def identity(self, config: ZooConfig) -> list[list[str]]:
+    def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
         return [
             ["task", f"the number {config.target_name!r} of each row from {config.input_size} others"],
             [
@@ -69,28 +69,28 @@ class RegressionCard(TaskCard):
             ],
         ]
 
-    def data_lines(self, result: RunResult) -> Iterable[str]:
+    def describe_data(self, result: RunResult) -> Iterable[str]:
         if result.fold is not None:
             yield f"random split {result.fold} of all rows."
 
-    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+    def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         yield "What it predicts for a row depends on the rows beside it, and on those of the training, which it keeps."
         yield "It says one number, and not how sure it is."
         yield "Beyond the range of its training rows nothing holds it."
 
-    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+    def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
         return Snippets(
-            example=f"{repo_line(repo_id)}\nrows = {example['rows']}",
+            example=f"{format_repo_id_line(repo_id)}\nrows = {example['rows']}",
             with_package=f"{WITH_PACKAGE}\n# {example['predicted']}",
             without_package=WITHOUT_PACKAGE,
         )
 
-    def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+    def make_neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         """Return one row, the means of the features."""
         means = model.scaling.values[0, :-1].tolist()
         return {"rows": [[round(value, DIGITS) for value in means]]}
 
-    def split_example(self, data: Any, split: str) -> dict[str, Any]:
+    def pick_split_example(self, data: Any, split: str) -> dict[str, Any]:
         """Return the first two rows of a split."""
         return {"rows": data.features[data.rows(split)[:2]].tolist()}
 
@@ -103,7 +103,7 @@ class RegressionCard(TaskCard):
         predicted = [round(value, DIGITS) for value in found.tolist()]
         return {"predicted": predicted, "features": names, "target": model.config.target_name}
 
-    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+    def format_example(self, example: Mapping[str, Any]) -> list[str]:
         lines = []
         for row, value in zip(example["rows"], example["predicted"], strict=True):
             features = (f"{name}={number}" for name, number in zip(example["features"], row, strict=True))
@@ -126,7 +126,7 @@ class RegressionCard(TaskCard):
         axes.set_ylabel("predicted")
         save_figure(figure, folder / "predictions.png")
 
-    def info_lines(self, config: ZooConfig) -> Iterable[str]:
+    def describe_config(self, config: ZooConfig) -> Iterable[str]:
         yield f"features: {config.input_size}; training rows that it keeps: {config.num_context_rows:,}"
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_parts import Snippets, repo_line
+from ctxzoo.hub.card_facts import make_sample_facts
+from ctxzoo.hub.card_parts import Snippets, format_repo_id_line
 from ctxzoo.hub.task_card import Metric, TaskCard
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.results.result import RunResult
@@ -51,7 +51,7 @@ class SequenceCard(TaskCard):
     package: ClassVar[str]
     head: ClassVar[str]
 
-    def data_lines(self, result: RunResult) -> Iterable[str]:
+    def describe_data(self, result: RunResult) -> Iterable[str]:
         longest = result.settings.get("max_length")
         if longest:
             yield f"a prediction sees the last {longest} {self.kind.things} of its {self.kind.one} at most."
@@ -65,7 +65,7 @@ class SequenceCard(TaskCard):
                 f"{'are misses' if are_misses else 'are left out of the scores'}."
             )
 
-    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+    def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
         *given, found = self.example_keys
         first, *others = (f"{name} = {example[name]}" for name in given)
         named = f"{first}  # names of {self.kind.things}, as in the training data"
@@ -73,7 +73,7 @@ class SequenceCard(TaskCard):
         with_package = shown.format(f"{self.function}(repo, {arguments})")
         without_package = shown.format(f"model.{self.function}({arguments})")
         return Snippets(
-            example="\n".join((repo_line(repo_id), named, *others)),
+            example="\n".join((format_repo_id_line(repo_id), named, *others)),
             with_package=f"from {self.package} import {self.function}\n\n{with_package}\n# {example[found]}",
             without_package=f"{LOADED_WITHOUT_PACKAGE.format(head=self.head)}\n{without_package}",
         )
@@ -87,11 +87,11 @@ class SequenceCard(TaskCard):
         found = getattr(model, self.function)(*given)[:LISTED]
         return dict(zip(self.example_keys, (*given, [name for name, _ in found]), strict=True))
 
-    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+    def format_example(self, example: Mapping[str, Any]) -> list[str]:
         found = ", ".join(example[self.example_keys[-1]])
         return [f"after the {self.kind.things} {example['history']}: {found}"]
 
-    def info_lines(self, config: Any) -> Iterable[str]:
+    def describe_config(self, config: Any) -> Iterable[str]:
         named = "" if getattr(config, self.kind.names_argument, None) is None else ", with their names"
         yield f"{self.kind.things}: {len(config.names()):,}{named}"
 
@@ -132,17 +132,17 @@ class SessionRecommendationCard(SequenceCard):
     )
     curves = ("recall_at_20", "mrr_at_20", "nll")
     drawn: ClassVar = {"recall_at_20": "recall@20 (%)", "mrr_at_20": "MRR@20 (%)"}
-    sample = sample_facts("people who look through shelves of things, mostly in one order")
+    sample = make_sample_facts("people who look through shelves of things, mostly in one order")
     own_example: ClassVar = {"history": [1, 2, 3]}
     example_keys = ("history", "recommended")
 
-    def identity(self, config: ZooConfig) -> list[list[str]]:
+    def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
         return [
             ["task", "which item comes next in a session"],
             ["input", "`input_ids` (batch, steps), items from 1 in the order of time; names by `recommend`"],
         ]
 
-    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+    def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         yield "It knows the items of its training data by their names, and no others; a new item needs a new training."
         yield "It knows a person by one session alone, and neither the time between items nor what they are about."
         yield (
@@ -184,15 +184,15 @@ class NextEventCard(SequenceCard):
     )
     curves = ("recall_at_1", "mrr_at_20", "nll")
     drawn: ClassVar = {"recall_at_1": "recall@1 (%)", "mrr_at_20": "MRR@20 (%)"}
-    sample = sample_facts("people who care for plants, whose pauses say what comes next")
+    sample = make_sample_facts("people who care for plants, whose pauses say what comes next")
     own_example: ClassVar = {"history": [1, 2, 1]}
     example_keys = ("history", TIMES, "next")
 
-    def identity(self, config: ZooConfig) -> list[list[str]]:
+    def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
         read = "`input_ids` (batch, steps), events from 1; `timestamps` (batch, steps) float64, which do not fall"
         return [["task", "which event comes next in a history of events at times"], ["input", read]]
 
-    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+    def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         yield "It knows the kinds of events of its training data by their names, and no others."
         yield "It says which event comes next, not when."
         yield "Times must be in the unit of the training data: a clock that runs otherwise means something else to it."

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_parts import Snippets, code_span, format_prediction, repo_line, text_assignment
-from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, calibration_limits, label_names
-from ctxzoo.hub.task_card import TaskCard, vocabulary_lines
+from ctxzoo.hub.card_facts import make_sample_facts
+from ctxzoo.hub.card_parts import (
+    Snippets,
+    format_code_span,
+    format_prediction,
+    format_repo_id_line,
+    format_text_assignment,
+)
+from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, describe_calibration, get_label_names
+from ctxzoo.hub.task_card import TaskCard, describe_vocabulary
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.tasks.text_classification.contributions import explain_text
 from ctxzoo.tasks.text_classification.explanation import Explanation
@@ -82,17 +88,17 @@ class TextClassificationCard(TaskCard):
     )
     curves = CURVES
     drawn = DRAWN
-    sample = sample_facts(
+    sample = make_sample_facts(
         "short reviews of invented things, negative or positive, half of which need the order of their words"
     )
     example_keys = ("text", "label", "score")
     pipeline_note = "It gives the most probable label and its probability:"
     call = '"..."'
 
-    def identity(self, config: ZooConfig) -> list[list[str]]:
+    def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
         return [
             ["task", "text classification, one label for each text"],
-            ["labels", ", ".join(map(code_span, label_names(config)))],
+            ["labels", ", ".join(map(format_code_span, get_label_names(config)))],
             *(
                 [["linear part", f"scores of {config.wide_buckets:,} hashed n-grams, added to those of the network"]]
                 if getattr(config, "wide_buckets", 0)
@@ -100,12 +106,12 @@ class TextClassificationCard(TaskCard):
             ),
         ]
 
-    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+    def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         yield (
             f"It always gives one of its {config.num_labels} labels, also to a text that none of them fits, or that is "
             "in another language than it was trained on."
         )
-        yield from calibration_limits(metrics, "label")
+        yield from describe_calibration(metrics, "label")
         if set((config.id2label or {}).values()) == SENTIMENTS:
             texts = " and ".join(f'"{text}"' for text in TURNED)
             yield (
@@ -118,9 +124,9 @@ class TextClassificationCard(TaskCard):
                 "scores on validation are those from before, when it was fitted to train alone."
             )
 
-    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+    def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
         return Snippets(
-            example=f"{repo_line(repo_id)}\n{text_assignment('text', example['text'])}",
+            example=f"{format_repo_id_line(repo_id)}\n{format_text_assignment('text', example['text'])}",
             with_package=WITH_PACKAGE,
             without_package=WITHOUT_PACKAGE,
             as_pipeline=f"{AS_PIPELINE}\n# {[format_prediction(example, ('label', 'score'))]!r}",
@@ -136,15 +142,15 @@ class TextClassificationCard(TaskCard):
     def parse_example(self, text: str) -> dict[str, Any]:
         return {"text": text}
 
-    def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+    def make_neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         return {"text": "This is a text of your own."}
 
-    def split_example(self, data: TextClassificationDataModule, split: str) -> dict[str, Any]:
+    def pick_split_example(self, data: TextClassificationDataModule, split: str) -> dict[str, Any]:
         """Return the first text of a split."""
         row, label = int(data.rows(split)[0]), int(data.labels(split)[0])
         return {"text": data.texts(split)[row]["text"], "gold": data.label_names[label]}
 
-    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+    def format_example(self, example: Mapping[str, Any]) -> list[str]:
         label = f"{example['label']}, score {example['score']:.4f}"
         return [f"text:  {example['text']}", f"label: {label}{_what_is_right(example, '   (gold: {})')}"]
 
@@ -171,8 +177,8 @@ class TextClassificationCard(TaskCard):
             title += f"; {DRAWN_WORDS} of {len(every)} words"
         draw_token_weights(weights, words, folder / "token_weights.png", title)
 
-    def info_lines(self, config: ZooConfig) -> Iterable[str]:
-        return vocabulary_lines(config)
+    def describe_config(self, config: ZooConfig) -> Iterable[str]:
+        return describe_vocabulary(config)
 
 
 CARD = TextClassificationCard()

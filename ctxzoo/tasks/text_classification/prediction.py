@@ -11,9 +11,9 @@ from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.notices import count_of
 from ctxzoo.data.row_stream import LINES, Row, RowStream
 from ctxzoo.data.text_columns import ColumnNames, TextsOfRows
-from ctxzoo.hub.classification_facts import label_names
+from ctxzoo.hub.classification_facts import get_label_names
 from ctxzoo.hub.folder_files import TOKENIZER_FILES, read_json_object
-from ctxzoo.hub.saved_model import local_copy
+from ctxzoo.hub.saved_model import fetch_checkpoint_files
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.tasks.text_classification.known_words import NO_KNOWN_WORD, count_words, no_known_word_note
 
@@ -99,7 +99,7 @@ def classify_texts(
     `words_left_out`, the number of known words behind it. Those without a known word have `no_known_word`.
     """
     limited = tokenizer.word_limit is not None
-    names = label_names(model.config)
+    names = get_label_names(model.config)
     found: list[dict[str, Any]] = [{}] * len(texts)
     # Texts of nearly the same length share a batch, so that little is padded.
     order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
@@ -141,7 +141,7 @@ def read_text_columns(checkpoint: str) -> list[str] | None:
         OSError, ValueError: There is no such checkpoint, or it is damaged.
     """
     name = TOKENIZER_FILES[1]
-    return read_json_object(local_copy(checkpoint, name) / name).get(RECORDED)
+    return read_json_object(fetch_checkpoint_files(checkpoint, name) / name).get(RECORDED)
 
 
 def _answer(found: dict[str, Any]) -> Answer:

@@ -13,7 +13,7 @@ from torchmetrics.classification import MulticlassAccuracy
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
 from ctxzoo.data.own_splits import group_numbers, text_key
-from ctxzoo.hub.classification_facts import label_names
+from ctxzoo.hub.classification_facts import get_label_names
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.reader import note_contradictions
 from ctxzoo.training.classification import ClassificationScores, ClassificationTask
@@ -114,7 +114,7 @@ def evaluate(
         dataset,
         eval_batch_size=batch_size,
         tokenizer=tokenizer_of(checkpoint, tokenizer),
-        known_labels=label_names(task.model.config),
+        known_labels=get_label_names(task.model.config),
         **{"divide": False, **data_options},
     )
     data.setup()
@@ -158,11 +158,11 @@ def evaluate_ensemble(
     names: list[str] = []
     for member in checkpoints:
         task = SequenceClassificationTask(pretrained=member)
-        names = names or label_names(task.model.config)
-        if label_names(task.model.config) != names:
+        names = names or get_label_names(task.model.config)
+        labels = get_label_names(task.model.config)
+        if labels != names:
             raise ValueError(
-                f"{member!r} has the labels {label_names(task.model.config)}, {checkpoints[0]!r} {names}; expected the "
-                "same in the same order"
+                f"{member!r} has the labels {labels}, {checkpoints[0]!r} {names}; expected the same in the same order"
             )
         data = TextClassificationDataModule.from_options(
             dataset,

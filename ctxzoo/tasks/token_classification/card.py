@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from transformers import TokenClassificationPipeline
 
-from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_parts import Snippets, code_span, repo_line, text_assignment
-from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, calibration_limits, label_names
-from ctxzoo.hub.task_card import TaskCard, vocabulary_lines
+from ctxzoo.hub.card_facts import make_sample_facts
+from ctxzoo.hub.card_parts import Snippets, format_code_span, format_repo_id_line, format_text_assignment
+from ctxzoo.hub.classification_facts import CURVES, DRAWN, METRICS, describe_calibration, get_label_names
+from ctxzoo.hub.task_card import TaskCard, describe_vocabulary
 from ctxzoo.models.configuration_base import ZooConfig
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class TokenClassificationCard(TaskCard):
     )
     curves = CURVES
     drawn = DRAWN
-    sample = sample_facts(
+    sample = make_sample_facts(
         "short sentences with parts of speech, in which many words are a noun or a verb by the words before them"
     )
     example_keys = ("text", "tags")
@@ -69,23 +69,23 @@ class TokenClassificationCard(TaskCard):
     call = '"..."'
     trains_word_vectors = True
 
-    def identity(self, config: ZooConfig) -> list[list[str]]:
+    def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
         return [
             ["task", "token classification, one tag for each word"],
-            ["tags", ", ".join(map(code_span, label_names(config)))],
+            ["tags", ", ".join(map(format_code_span, get_label_names(config)))],
         ]
 
-    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+    def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         yield (
             "It reads words that white space sets apart, signs too, as treebanks have them: in `It stopped.` the last "
             "word would be `stopped.`, which it hardly knows."
         )
         yield f"It always gives one of its {config.num_labels} tags, also to words of another language."
-        yield from calibration_limits(metrics, "tag")
+        yield from describe_calibration(metrics, "tag")
 
-    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+    def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
         return Snippets(
-            example=f"{repo_line(repo_id)}\n{text_assignment('text', example['text'])}",
+            example=f"{format_repo_id_line(repo_id)}\n{format_text_assignment('text', example['text'])}",
             with_package=WITH_PACKAGE,
             without_package=WITHOUT_PACKAGE,
             as_pipeline=f"{AS_PIPELINE}\n# {example['tags']}",
@@ -98,21 +98,21 @@ class TokenClassificationCard(TaskCard):
     def parse_example(self, text: str) -> dict[str, Any]:
         return {"text": text}
 
-    def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+    def make_neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         return {"text": "These are words of your own ."}
 
-    def split_example(self, data: TokenClassificationDataModule, split: str) -> dict[str, Any]:
+    def pick_split_example(self, data: TokenClassificationDataModule, split: str) -> dict[str, Any]:
         """Return the first sentence of a split."""
         sentence = data.texts(split)[int(data.rows(split)[0])]
         gold = " ".join(data.label_names[label] for label in sentence["labels"])
         return {"text": " ".join(sentence["tokens"]), "gold": gold}
 
-    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+    def format_example(self, example: Mapping[str, Any]) -> list[str]:
         lines = [f"text: {example['text']}", f"tags: {example['tags']}"]
         return [*lines, f"gold: {example['gold']}"] if "gold" in example else lines
 
-    def info_lines(self, config: ZooConfig) -> Iterable[str]:
-        return vocabulary_lines(config)
+    def describe_config(self, config: ZooConfig) -> Iterable[str]:
+        return describe_vocabulary(config)
 
 
 def tag_texts(

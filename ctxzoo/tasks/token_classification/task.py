@@ -14,7 +14,7 @@ from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import leave_out
 from ctxzoo.data.row_stream import LINES, Row, RowStream, stream_of
 from ctxzoo.data.text_columns import TextsOfRows
-from ctxzoo.hub.classification_facts import label_names
+from ctxzoo.hub.classification_facts import get_label_names
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.models.tokenization_word import WordTokenizer
@@ -81,7 +81,7 @@ def evaluate(
         tag_column=tag_column,
         eval_batch_size=batch_size,
         tokenizer=tokenizer_of(checkpoint, tokenizer),
-        known_labels=label_names(task.model.config),
+        known_labels=get_label_names(task.model.config),
         divide=False,
     )
     data.setup()
@@ -143,7 +143,7 @@ def tag_sentences(
     model: Any, tokenizer: WordTokenizer, sentences: Sequence[list[str]], *, batch_size: int = 32
 ) -> list[list[dict[str, Any]]]:
     """Return of each word of each sentence `word`, its most probable `tag`, the `score`, and all `probabilities`."""
-    names = label_names(model.config)
+    names = get_label_names(model.config)
     found: list[list[dict[str, Any]]] = [[]] * len(sentences)
     order = sorted(range(len(sentences)), key=lambda row: len(sentences[row]))
     with in_evaluation_mode(model):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_parts import Snippets, repo_line, text_assignment
+from ctxzoo.hub.card_facts import make_sample_facts
+from ctxzoo.hub.card_parts import Snippets, format_repo_id_line, format_text_assignment
 from ctxzoo.hub.task_card import Metric, TaskCard
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.ops_vote import NEW_BILL
@@ -55,34 +55,34 @@ class VotePredictionCard(TaskCard):
     )
     curves = ("accuracy", "log_likelihood")
     drawn: ClassVar = {"accuracy": "accuracy (%)", "log_likelihood": "log-likelihood (nats)"}
-    sample = sample_facts("a chamber of two parties that votes on bills, whose texts say to whom they lean")
+    sample = make_sample_facts("a chamber of two parties that votes on bills, whose texts say to whom they lean")
     own_example: ClassVar = {"text": TEXT}
     example_keys = ("text", "bill", "votes")
 
-    def identity(self, config: ZooConfig) -> list[list[str]]:
+    def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
         return [
             ["task", "how each legislator votes on a bill"],
             ["input", "`bag_of_words` (bills, words) counts; `bill_ids`, or -1 for a new one; `votes` that are known"],
         ]
 
-    def data_lines(self, result: RunResult) -> Iterable[str]:
+    def describe_data(self, result: RunResult) -> Iterable[str]:
         yield (
             "texts are read as bags of words, without stop words and without words that tell how a vote ended; no "
             "count of "
             "votes, no result and no score that others computed from votes is an input."
         )
 
-    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+    def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         yield "It knows the legislators of its training by their names, and no others."
         yield "Votes follow parties and leaders; a legislator who changes sides is predicted by the votes before."
         yield "It was trained on roll calls that took place, and says nothing of bills that never came to a vote."
 
-    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+    def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
         bill = example["bill"]
         of = "a new one, on which no vote is known" if bill == NEW_BILL else "of the training, by its name"
-        text = text_assignment("text", example["text"])
+        text = format_text_assignment("text", example["text"])
         return Snippets(
-            example=f"{repo_line(repo_id)}\n{text}\nbill = {bill!r}  # {of}",
+            example=f"{format_repo_id_line(repo_id)}\n{text}\nbill = {bill!r}  # {of}",
             with_package=f"{WITH_PACKAGE}\n# {_format_votes(example['votes'])}",
             without_package=WITHOUT_PACKAGE,
         )
@@ -99,12 +99,12 @@ class VotePredictionCard(TaskCard):
         votes = model.predict_votes(inputs["text"], bill)[:LISTED]
         return {"votes": [[name, round(yea, 4)] for name, yea in votes], "bill": bill}
 
-    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+    def format_example(self, example: Mapping[str, Any]) -> list[str]:
         votes = ", ".join(f"{name} {yea:.2f}" for name, yea in example["votes"])
         what = repr(example["text"]) if example["bill"] == NEW_BILL else f"bill {example['bill']}"
         return [f"how likely is a yea to {what}: {votes}"]
 
-    def info_lines(self, config: ZooConfig) -> Iterable[str]:
+    def describe_config(self, config: ZooConfig) -> Iterable[str]:
         yield (
             f"legislators: {getattr(config, 'num_legislators', 0):,}; bills of the training: "
             f"{getattr(config, 'num_bills', 0):,}; words: {getattr(config, 'vocab_size', 0):,}"

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from transformers import FillMaskPipeline
 
-from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_parts import Snippets, format_prediction, repo_line, text_assignment
-from ctxzoo.hub.task_card import Metric, TaskCard, vocabulary_lines
+from ctxzoo.hub.card_facts import make_sample_facts
+from ctxzoo.hub.card_parts import Snippets, format_prediction, format_repo_id_line, format_text_assignment
+from ctxzoo.hub.task_card import Metric, TaskCard, describe_vocabulary
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.tokenization_word import MASK_TOKEN
 
@@ -61,22 +61,22 @@ class FillMaskCard(TaskCard):
     results_note = "Over all known words of the split, each predicted from those around it, with the whole vocabulary."
     curves = ("nll",)
     drawn: ClassVar = {"perplexity": "perplexity"}
-    sample = sample_facts("sentences of a small grammar", example={"text": "the old [MASK] often eats bread ."})
+    sample = make_sample_facts("sentences of a small grammar", example={"text": "the old [MASK] often eats bread ."})
     example_keys = ("text", "score", "token_str")
     pipeline_note = "It gives the most probable words at the place of [MASK], and their probabilities:"
     call = '"... [MASK] ..."'
 
-    def identity(self, config: ZooConfig) -> list[list[str]]:
+    def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
         return [["task", "the word in a place, from the words around it; a vector for each word"]]
 
-    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+    def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         yield "Words outside its vocabulary are left out of a text before it is read, and are never predicted."
         yield "It prefers what stood in its training texts, with their prejudices and errors."
 
-    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+    def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
         shown = format_prediction(example, ("score", "token", "token_str", "sequence"))
         return Snippets(
-            example=f"{repo_line(repo_id)}\n{text_assignment('text', example['text'])}",
+            example=f"{format_repo_id_line(repo_id)}\n{format_text_assignment('text', example['text'])}",
             with_package=WITH_PACKAGE,
             without_package=WITHOUT_PACKAGE,
             as_pipeline=f"{AS_PIPELINE}\n# {[shown]!r}",
@@ -89,19 +89,19 @@ class FillMaskCard(TaskCard):
     def parse_example(self, text: str) -> dict[str, Any]:
         return {"text": text}
 
-    def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+    def make_neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         return {"text": f"this is a {tokenizer.mask_token} of your own"}
 
-    def split_example(self, data: Any, split: str) -> dict[str, Any]:
+    def pick_split_example(self, data: Any, split: str) -> dict[str, Any]:
         """Return a text of frequent words: one of the corpus itself would be somebody's."""
         before, after = data.words[:3], data.words[3:6]
         return {"text": " ".join([*before, MASK_TOKEN, *after])}
 
-    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+    def format_example(self, example: Mapping[str, Any]) -> list[str]:
         return [f"text: {example['text']}", f"word: {example['token_str']}, score {example['score']:.4f}"]
 
-    def info_lines(self, config: ZooConfig) -> Iterable[str]:
-        return vocabulary_lines(config)
+    def describe_config(self, config: ZooConfig) -> Iterable[str]:
+        return describe_vocabulary(config)
 
 
 CARD = FillMaskCard()

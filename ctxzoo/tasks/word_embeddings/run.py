@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from transformers import AutoTokenizer
 
-from ctxzoo.hub.card import CardOptions, build_card, card_example
+from ctxzoo.hub.card import CardOptions, build_card, make_card_example
 from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
-from ctxzoo.hub.eval_results import eval_results_files
+from ctxzoo.hub.eval_results import build_eval_results_files
 from ctxzoo.hub.push import push_folder
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
@@ -162,13 +162,15 @@ def _finish(
     }
     options = run.card_options or CardOptions()
     result = _result(run, corpus, model, reached, scores)
-    example = card_example(CARD, result.dataset, model=model, tokenizer=tokenizer, data=corpus, chosen=options.example)
+    example = make_card_example(
+        CARD, result.dataset, model=model, tokenizer=tokenizer, data=corpus, chosen=options.example
+    )
     checkpoint = write_checkpoint_folder(
         run.checkpoint,
         model=model,
         tokenizer=tokenizer,
         card=build_card(result, model.config, task=CARD, example=example, options=options),
-        eval_results=eval_results_files(result, CARD),
+        eval_results=build_eval_results_files(result, CARD),
     )
     write_result_file(result, run.results_file)
     if scores:

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import torch
 
-from ctxzoo.hub.card_facts import sample_facts
-from ctxzoo.hub.card_parts import Snippets, repo_line
+from ctxzoo.hub.card_facts import make_sample_facts
+from ctxzoo.hub.card_parts import Snippets, format_repo_id_line
 from ctxzoo.hub.task_card import Metric, TaskCard
 from ctxzoo.models.configuration_base import ZooConfig
 
@@ -32,26 +32,26 @@ class RatingCard(TaskCard):
     results_note = "Over all ratings of the split."
     curves = ("rmse",)
     drawn: ClassVar = {"rmse": "error"}
-    sample = sample_facts("people with a taste and things with a worth")
+    sample = make_sample_facts("people with a taste and things with a worth")
     example_keys = ("user", "item", "rating")
 
-    def identity(self, config: ZooConfig) -> list[list[str]]:
+    def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
         return [["task", "how a person rates a thing"]]
 
-    def limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+    def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
         yield "It knows the people and things that it was trained on, and no others."
 
-    def snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+    def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
         return Snippets(
-            example=f"{repo_line(repo_id)}\nuser, item = {example['user']}, {example['item']}",
+            example=f"{format_repo_id_line(repo_id)}\nuser, item = {example['user']}, {example['item']}",
             with_package=f"{WITH_PACKAGE}\n# {example['rating']}",
             without_package="# the classes of this toy are in no folder",
         )
 
-    def neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+    def make_neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         return {"user": 0, "item": 0}
 
-    def split_example(self, data: Any, split: str) -> dict[str, Any]:
+    def pick_split_example(self, data: Any, split: str) -> dict[str, Any]:
         rows = data.rows(split)
         return {"user": int(rows["users"][0]), "item": int(rows["items"][0]), "gold": float(rows["labels"][0])}
 
@@ -61,10 +61,10 @@ class RatingCard(TaskCard):
             ratings = model(torch.tensor([inputs["user"]]), torch.tensor([inputs["item"]])).ratings
         return {"rating": round(ratings.item(), 4)}
 
-    def example_lines(self, example: Mapping[str, Any]) -> list[str]:
+    def format_example(self, example: Mapping[str, Any]) -> list[str]:
         return [f"user {example['user']} rates item {example['item']}: {example['rating']}"]
 
-    def info_lines(self, config: ZooConfig) -> Iterable[str]:
+    def describe_config(self, config: ZooConfig) -> Iterable[str]:
         yield f"people: {config.num_users}"
 
 

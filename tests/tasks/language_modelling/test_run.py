@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from ctxzoo.cli.main import main
-from ctxzoo.hub.folder_checks import check_checkpoint_folder, empty_model
+from ctxzoo.hub.folder_checks import build_meta_model, check_checkpoint_folder
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.models.modeling_beta_lstm import BetaLstmForCausalLM
 from ctxzoo.results.result import RunResult
@@ -183,7 +183,7 @@ def test_all_cells_have_as_many_parameters_on_the_penn_treebank() -> None:
     counts = {}
     for cell in CELLS:
         config = BetaLstmConfig(**config_of(of_cell(paper(), cell)), vocab_size=10_001)
-        counts[cell] = sum(weight.numel() for weight in empty_model(BetaLstmForCausalLM, config).parameters())
+        counts[cell] = sum(weight.numel() for weight in build_meta_model(BetaLstmForCausalLM, config).parameters())
     assert counts["lstm"] == 4_652_001
     assert all(abs(count / counts["lstm"] - 1) < 0.002 for count in counts.values())
 

@@ -9,7 +9,7 @@ import lightning
 import pytest
 import torch
 
-from ctxzoo.hub.published import published
+from ctxzoo.hub.published import read_published_entries
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.models.modeling_beta_lstm import BetaLstmForTokenClassification
 from ctxzoo.results.result import read_result
@@ -84,12 +84,12 @@ def test_cards_tell_what_the_gates_of_the_published_model_are_worth() -> None:
     committed = REPOSITORY_ROOT / "results" / "music_gates"
     result = read_result(committed / "bibeta5_prior-polyphonic_music-test-seed0-jsb_chorales.json")
     folder = REPOSITORY_ROOT / "model_cards" / "beta-lstm-chorales"
-    trained = read_result(published(REPOSITORY_ROOT)[folder].result)
+    trained = read_result(read_published_entries(REPOSITORY_ROOT)[folder].result)
     assert result.metrics["test/nll"] == pytest.approx(trained.metrics["test/nll"], abs=1e-4)
     even, own = (f"{result.metrics[name]:.4f}" for name in ("test/even_gates/nll", "test/nll"))
     told = f"give {even} nats of a step in place of {own}"
     assert told in (folder / "README.md").read_text(encoding="utf-8")
-    told_of = [" ".join(CARD.limits(BetaLstmConfig(kl_lambda=weight), {})) for weight in (1.0, 0.1)]
+    told_of = [" ".join(CARD.describe_limits(BetaLstmConfig(kl_lambda=weight), {})) for weight in (1.0, 0.1)]
     assert [told in text for text in told_of] == [True, False]
 
 

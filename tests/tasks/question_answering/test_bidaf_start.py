@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxzoo.hub.card_parts import card_settings
+from ctxzoo.hub.card_parts import parse_settings_table
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.tasks.question_answering.bidaf_start import bidaf_checkpoint
 from tests.support.tiny_checkpoint import tiny_result, write_tiny
@@ -44,6 +44,6 @@ def test_a_card_tells_its_settings_again(tmp_path):
     folder = write_tiny(
         tmp_path / "a", result=tiny_result(settings={"word_vectors": "a|b", "epochs": 3, "tiny": False})
     )
-    found = card_settings((folder / "README.md").read_text(encoding="utf-8"))
+    found = parse_settings_table((folder / "README.md").read_text(encoding="utf-8"))
     assert found == {"epochs": "3", "tiny": "False", "word_vectors": "a|b"}
-    assert card_settings("no table") == {}
+    assert parse_settings_table("no table") == {}

@@ -12,7 +12,7 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from ctxzoo.cli.renew import publish
 from ctxzoo.hub.card import build_card
-from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, is_in_half, write_checkpoint_folder
+from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, has_half_precision_weights, write_checkpoint_folder
 from ctxzoo.hub.published import Entry
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer
@@ -97,7 +97,7 @@ def test_it_opens_in_three_ways(tmp_path: Path) -> None:
 def test_a_folder_in_half_precision_is_published_in_it(tmp_path: Path) -> None:
     folder = write_half(tmp_path / "small")
     weights = (folder / "model.safetensors").read_bytes()
-    assert is_in_half(folder)
+    assert has_half_precision_weights(folder)
     publish(folder, folder, Entry(result=write_result(tiny_result(dataset="ctxzoo-data/squad_v1_mini"), tmp_path)))
     assert (folder / "model.safetensors").read_bytes() == weights
 

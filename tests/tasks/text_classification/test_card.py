@@ -14,9 +14,9 @@ import yaml
 from huggingface_hub import ModelCard
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
-from ctxzoo.hub.card import Surroundings, build_card, card_example
+from ctxzoo.hub.card import Surroundings, build_card, make_card_example
 from ctxzoo.hub.card_facts import DATASET_FACTS
-from ctxzoo.hub.card_parts import with_repo_id
+from ctxzoo.hub.card_parts import set_repo_id
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.tasks import card_of
@@ -120,7 +120,7 @@ def test_folder_holds_the_scores_and_the_names_of_the_labels(checkpoint: Path) -
 def test_programs_of_the_card_give_what_the_pipeline_gives(
     checkpoint: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    readme = with_repo_id((checkpoint / "README.md").read_text(), str(checkpoint))
+    readme = set_repo_id((checkpoint / "README.md").read_text(), str(checkpoint))
     example, with_package, without_package, as_pipeline = python_blocks(readme)
     expected = pipeline(
         "text-classification",
@@ -151,18 +151,18 @@ def test_a_card_holds_no_text_of_a_known_dataset(tmp_path: Path, monkeypatch: py
     data.prepare_data()
     data.setup()
     asked = {"model": toy_model(), "tokenizer": data.tokenizer}
-    example = card_example(TEXT_CLASSIFICATION, "someone/reviews", **asked, data=data)
+    example = make_card_example(TEXT_CLASSIFICATION, "someone/reviews", **asked, data=data)
     assert example["text"] == data.texts("test")[int(data.rows("test")[0])]["text"]
     assert example["gold"] in LABELS
-    assert "gold" in "\n".join(TEXT_CLASSIFICATION.example_lines(example))
-    chosen = card_example(TEXT_CLASSIFICATION, "someone/reviews", **asked, data=data, split="validation")
+    assert "gold" in "\n".join(TEXT_CLASSIFICATION.format_example(example))
+    chosen = make_card_example(TEXT_CLASSIFICATION, "someone/reviews", **asked, data=data, split="validation")
     assert chosen["text"] == data.texts("validation")[int(data.rows("validation")[0])]["text"]
     with pytest.raises(ValueError, match="no example for 'someone/reviews'; add one"):
-        card_example(TEXT_CLASSIFICATION, "someone/reviews", **asked)
+        make_card_example(TEXT_CLASSIFICATION, "someone/reviews", **asked)
 
     ours = replace(DATASET_FACTS["SetFit/CR"], example={"text": f"{TEXT} !"})
     monkeypatch.setitem(DATASET_FACTS, "someone/reviews", ours)
-    example = card_example(TEXT_CLASSIFICATION, "someone/reviews", **asked, data=data)
+    example = make_card_example(TEXT_CLASSIFICATION, "someone/reviews", **asked, data=data)
     assert example["text"] == f"{TEXT} !"
     assert set(example) == {"text", "label", "score"}
-    assert "gold" not in "\n".join(TEXT_CLASSIFICATION.example_lines(example))
+    assert "gold" not in "\n".join(TEXT_CLASSIFICATION.format_example(example))

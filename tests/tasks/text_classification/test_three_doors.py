@@ -11,7 +11,7 @@ import torch
 
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, write_checkpoint_folder
-from ctxzoo.hub.eval_results import eval_results_files
+from ctxzoo.hub.eval_results import build_eval_results_files
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClassification
 from ctxzoo.models.tokenization_word import build_word_tokenizer
@@ -66,7 +66,7 @@ def classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
         model=model,
         tokenizer=tokenizer,
         card=card,
-        eval_results=eval_results_files(result, TEXT_CLASSIFICATION),
+        eval_results=build_eval_results_files(result, TEXT_CLASSIFICATION),
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from huggingface_hub import ModelCard
 
-from ctxzoo.hub.card import card_example
+from ctxzoo.hub.card import make_card_example
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.tasks.token_classification.card import CARD as TOKEN_CLASSIFICATION
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
@@ -103,13 +103,13 @@ def test_examples_are_ours_for_known_corpora_and_of_the_reported_split_for_other
     data = TokenClassificationDataModule("sample")
     data.setup()
     asked: dict[str, Any] = {"model": tiny_tagger(), "tokenizer": tiny_tokenizer(), "data": data}
-    example = card_example(TOKEN_CLASSIFICATION, "someone/tags", **asked)
+    example = make_card_example(TOKEN_CLASSIFICATION, "someone/tags", **asked)
     sentence = data.texts("test")[0]
     assert example["text"] == " ".join(sentence["tokens"])
     assert example["gold"].split() == [data.label_names[tag] for tag in sentence["labels"]]
-    assert [line.split(":")[0] for line in TOKEN_CLASSIFICATION.example_lines(example)] == ["text", "tags", "gold"]
-    chosen = card_example(TOKEN_CLASSIFICATION, "someone/tags", **asked, split="validation")
+    assert [line.split(":")[0] for line in TOKEN_CLASSIFICATION.format_example(example)] == ["text", "tags", "gold"]
+    chosen = make_card_example(TOKEN_CLASSIFICATION, "someone/tags", **asked, split="validation")
     assert chosen["text"] == " ".join(data.texts("validation")[int(data.rows("validation")[0])]["tokens"])
-    known = card_example(TOKEN_CLASSIFICATION, "ctxzoo-data/ptb_sample", **asked)
+    known = make_card_example(TOKEN_CLASSIFICATION, "ctxzoo-data/ptb_sample", **asked)
     assert set(known) == {"text", "tags"}
     assert known["text"] != example["text"]

@@ -11,8 +11,8 @@ import torch
 from huggingface_hub import ModelCard
 from transformers import FillMaskPipeline
 
-from ctxzoo.hub.card import build_card, card_example
-from ctxzoo.hub.card_parts import with_repo_id
+from ctxzoo.hub.card import build_card, make_card_example
+from ctxzoo.hub.card_parts import set_repo_id
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.tasks.word_embeddings.card import CARD as FILL_MASK
 from tests.hub.test_card import SECTIONS, python_blocks, sections
@@ -110,7 +110,7 @@ def test_card() -> None:
 def test_programs_of_the_card_give_what_the_pipeline_gives(
     checkpoint: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    readme = with_repo_id((checkpoint / "README.md").read_text(), str(checkpoint))
+    readme = set_repo_id((checkpoint / "README.md").read_text(), str(checkpoint))
     example, with_package, without_package, as_pipeline = python_blocks(readme)
     expected = tiny_example()
     names: dict[str, Any] = {}
@@ -132,10 +132,10 @@ def test_programs_of_the_card_give_what_the_pipeline_gives(
 def test_without_an_example_of_ours_frequent_words_stand_around_the_mask() -> None:
     asked = {"model": tiny_model(), "tokenizer": tiny_tokenizer()}
     corpus = SimpleNamespace(words=["the", "mill", "of", "a", "by", "old", "rarely"])
-    example = card_example(FILL_MASK, "someone/texts", **asked, data=corpus)
+    example = make_card_example(FILL_MASK, "someone/texts", **asked, data=corpus)
     assert example["text"] == "the mill of [MASK] a by old"
     with pytest.raises(ValueError, match="no example for 'someone/texts'; add one"):
-        card_example(FILL_MASK, "someone/texts", **asked)
-    lines = FILL_MASK.example_lines(tiny_example())
+        make_card_example(FILL_MASK, "someone/texts", **asked)
+    lines = FILL_MASK.format_example(tiny_example())
     assert lines[0] == f"text: {TEXT}"
     assert tiny_example()["token_str"] in lines[1]
