@@ -187,7 +187,7 @@ def draw_gate_densities(draws: Mapping[str, NDArray[np.float32]], out: str | Pat
     """
     if not draws or not all(len(values) > 1 for values in draws.values()):
         raise ValueError(f"nothing to draw: expected two draws or more of each of {list(draws)}")
-    figure = new_figure(0.8 + 3.2 * len(draws), 4.3)
+    figure = new_figure(0.8 + 2.8 * len(draws), 3.4)
     panels = figure.subplots(1, len(draws), sharey=True, squeeze=False)[0]
     for axes, (name, values) in zip(panels, draws.items(), strict=True):
         density, edges, _ = np.histogram2d(values[:, 0], values[:, 1], bins=BINS, range=((0, 1), (0, 1)), density=True)
