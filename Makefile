@@ -32,7 +32,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $(INSTALLED)
 
 demo: $(INSTALLED)
-	$(BIN)/python recipes/squad_bidaf.py --dataset sample --levers word_features --optimizer adamw \
+	$(BIN)/python recipes/squad_bidaf.py --dataset sample --extensions word_features --optimizer adamw \
 		--learning_rate 0.002 --warmup_steps 100 --ema_decay 0.99 --batch_size 32 --epochs 2
 
 check: $(INSTALLED)

@@ -6,7 +6,7 @@
     python recipes/squad_bidaf.py --resume             go on where an interrupted run stopped
 
 Settings are the paper's (those of the CS224N starter where the paper is silent). A YAML file of settings may come
-first. docs/models/bidaf.md describes the variants, and the options of --levers.
+first. docs/models/bidaf.md describes the variants, and the options of --extensions.
 """
 
 from __future__ import annotations

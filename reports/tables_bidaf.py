@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
+from ctxzoo.models.configuration_bidaf import EXTENSIONS, BidafConfig
 from ctxzoo.results.result import VECTORS_CONTENT, RunResult
 from ctxzoo.results.table_parts import (
     NOT_RUN,
@@ -33,7 +33,7 @@ V1_MINI, V2_MINI = "ctxzoo-data/squad_v1_mini", "ctxzoo-data/squad_v2_mini"
 # On squad_v2_mini F1 with "no answer" allowed may fall while reading improves (its README).
 MORE = {V1_MINI: "--epochs 8", V2_MINI: "--epochs 4 --monitor span_f1"}
 CONTINUED = ("finish_source", "init_from")  # settings of runs that go on from a checkpoint
-LEVER_VARIANT = "learned_char7"
+EXTENDED_VARIANT = "learned_char7"
 CONTROLS = ("second_dropout", "learned_attention_residual")  # variants that stand in a table of their own
 SEVERAL_SEEDS = ("baseline", "sinusoidal", "learned", "learned_char7", "char7")
 NEEDED_SEEDS = (1, 2, 3)
@@ -61,7 +61,7 @@ def bidaf_runs(results: Iterable[RunResult], dataset: str, split: str = "test") 
 
 def options_of(run: RunResult) -> list[str]:
     """Return the names of the changes to the architecture or training that this run was made with."""
-    return [str(name) for name in run.settings.get("levers") or []]
+    return [str(name) for name in run.settings.get("extensions") or []]
 
 
 def is_plain(run: RunResult) -> bool:
@@ -116,7 +116,7 @@ def group_runs(runs: Iterable[RunResult]) -> list[tuple[str, list[RunResult]]]:
         differing = [
             f"{key} {json.dumps(run.settings.get(key))}"
             for key in sorted({key for other in alike[name] for key in other.settings})
-            if key not in ("epochs", "levers", VECTORS_CONTENT, *CONTINUED)
+            if key not in ("epochs", "extensions", VECTORS_CONTENT, *CONTINUED)
             and any(other.settings.get(key) != run.settings.get(key) for other in alike[name])
         ]
         if any(other.data["fingerprint"] != run.data["fingerprint"] for other in alike[name]):
@@ -180,7 +180,7 @@ TABLES["bidaf-squad-v1-mini"] = Table(
 def _v2_mini(results: Runs) -> Iterable[Line]:
     """Return the rows of whole trainings; shorter runs are those of the first epochs."""
     runs = [run for run in bidaf_runs(results, V2_MINI) if run.settings["epochs"] >= 4]
-    return _of_variants(runs, ("baseline", LEVER_VARIANT), V2_MINI)
+    return _of_variants(runs, ("baseline", EXTENDED_VARIANT), V2_MINI)
 
 
 # SQuAD 2.0 mode, beside the score of a model that never answers.
@@ -291,7 +291,7 @@ def _pairs(ours: Runs, plain: Runs) -> list[tuple[RunResult, RunResult]]:
     """Return runs beside the plain ones that differ in nothing but the options."""
 
     def rest(run: RunResult) -> tuple[Any, ...]:
-        left_out = ("levers", VECTORS_CONTENT, *CONTINUED)
+        left_out = ("extensions", VECTORS_CONTENT, *CONTINUED)
         settings = {key: value for key, value in run.settings.items() if key not in left_out}
         return run.seed, run.fold, run.data["fingerprint"], settings
 
@@ -307,19 +307,20 @@ def _difference_column(heading: str, key: str) -> Column:
     return Column(heading, minus=minus)
 
 
-def _levers(results: Runs) -> Iterable[Line]:
-    runs = [run for run in bidaf_runs(results, V1_MINI) if run.variant == LEVER_VARIANT and trained_as_published(run)]
+def _extensions(results: Runs) -> Iterable[Line]:
+    of_variant = [run for run in bidaf_runs(results, V1_MINI) if run.variant == EXTENDED_VARIANT]
+    runs = [run for run in of_variant if trained_as_published(run)]
     plain = [run for run in runs if is_plain(run)]
     for label, members in sorted(group_runs(runs), key=lambda group: not is_plain(group[1][0])):
         yield Row(label, members, base=None if is_plain(members[0]) else plain)
     done = {tuple(options_of(run)) for run in runs}
-    for name in LEVERS:
+    for name in EXTENSIONS:
         if (name,) not in done:
-            yield Row(f"{LEVER_VARIANT} + {name}", [], given={"trainable parameters": ""})
+            yield Row(f"{EXTENDED_VARIANT} + {name}", [], given={"trainable parameters": ""})
 
 
 # Each option against the plain variant, as differences between runs that are alike in all else.
-TABLES["bidaf-levers"] = Table(
+TABLES["bidaf-extensions"] = Table(
     (
         *("trainable parameters", EM, F1),
         _difference_column("difference EM", "test/exact"),
@@ -327,7 +328,7 @@ TABLES["bidaf-levers"] = Table(
         Column("pairs", minus=lambda ours, plain: str(len(_pairs(ours, plain)))),
         *RUN_COLUMNS,
     ),
-    _levers,
+    _extensions,
 )
 
 
@@ -388,7 +389,7 @@ TABLES["bidaf-controls"] = Table(
 )
 
 READER = (
-    f"--dataset {V1_MINI} --variant char7 --levers context_self_attention word_features --word_vectors FILE "
+    f"--dataset {V1_MINI} --variant char7 --extensions context_self_attention word_features --word_vectors FILE "
     "--optimizer adamw --learning_rate 0.003 --warmup_steps 200 --decay --precision bf16-mixed --threads 1"
 )
 SMALL = "reader_small"  # name of the runs that made the reader small

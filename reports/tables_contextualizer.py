@@ -232,7 +232,7 @@ def _climb(results: Runs) -> Iterable[Line]:
         plain = {"tag": ""}
         yield Row(name, {"tag": name}, base=plain, beside=plain, absent=NOTHING)
     if not names:
-        yield Row("each lever", [], command="--dropout 0.5 --name dropout --resume")
+        yield Row("each option", [], command="--dropout 0.5 --name dropout --resume")
 
 
 TABLES["contextualizer-climb"] = Table(

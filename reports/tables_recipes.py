@@ -31,7 +31,7 @@ class Score:
 # parts the default one.
 DEFAULTS = ("", "start", "airline")
 # Settings of runs that the defaults do not make: on from the checkpoint of another run, or with options switched on.
-FURTHER = ("init_from", "finish_source", "levers")
+FURTHER = ("init_from", "finish_source", "extensions")
 ACCURACY = Score("test/accuracy", "accuracy")
 SCORES = {name: Score(**score) for name, score in read_labels("recipes").items()}
 

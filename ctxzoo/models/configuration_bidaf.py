@@ -170,4 +170,4 @@ class BidafConfig(ZooConfig):
 
 
 # The options beyond the paper that gained, each of them an ablation of its own against learned_char7.
-LEVERS = ("context_self_attention", "word_features")
+EXTENSIONS = ("context_self_attention", "word_features")

@@ -134,7 +134,7 @@ ENCODER_FIELDS = frozenset().union(
     *KEPT.values(), *(set(only) for only in ONLY.values()), ONLY_IN_ALL, ONLY_WHERE, _FURTHER
 )
 # Settings of results files, options of commands and arguments of LightningModules.
-SETTINGS: Mapping[str, str] = MappingProxyType({"optimiser": "optimizer"})
+SETTINGS: Mapping[str, str] = MappingProxyType({"optimiser": "optimizer", "levers": "extensions"})
 # Settings of results files that are constants now, with the value that they have in all of them.
 CONSTANT_SETTINGS: Mapping[str, Any] = MappingProxyType({"freeze_embeddings": False, "embedding_bound": 0.1})
 

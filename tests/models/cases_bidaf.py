@@ -27,7 +27,7 @@ class BidafCase(ModelCase):
         "attention_mask": ("input_ids", "char_ids", "word_features"),
         "question_attention_mask": ("question_input_ids", "question_char_ids", "question_word_features"),
     }
-    representative = "all_levers"
+    representative = "all_extensions"
     trained_head = QUESTION_ANSWERING
     overfit = OverfitGoal(steps=150, learning_rate=0.02, bound=0.1)
     # Its recurrent layers are those of the taggers and of LAMA.
@@ -51,7 +51,7 @@ class BidafCase(ModelCase):
                 query_to_context="max",
                 squad_version="1.1",
             ),
-            "all_levers": BidafConfig(
+            "all_extensions": BidafConfig(
                 **SIZES,
                 **CHARACTERS,
                 position_embedding="learned",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from ctxzoo.models.configuration_bidaf import LEVERS, WORD_FEATURES, BidafConfig
+from ctxzoo.models.configuration_bidaf import EXTENSIONS, WORD_FEATURES, BidafConfig
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering, BidafModel
 from ctxzoo.models.ops_answer import decode_answers, span_log_probabilities
 from tests.references.bidaf import Text, log_softmax, numpy_state, reference_bidaf, reference_loss
@@ -28,8 +28,8 @@ CASES: dict[str, dict[str, Any]] = {
     "max": {"variant": "baseline", "query_to_context": "max"},
     "scaled": {"variant": "sinusoidal", "position_scale": 0.3},
     "no_highway": {"variant": "learned_char7", "num_highway_layers": 0},
-    **{name: {"variant": "learned_char7", name: True} for name in LEVERS},
-    "all_levers": {"variant": "learned_char7", **dict.fromkeys(LEVERS, True)},
+    **{name: {"variant": "learned_char7", name: True} for name in EXTENSIONS},
+    "all_extensions": {"variant": "learned_char7", **dict.fromkeys(EXTENSIONS, True)},
 }
 
 
@@ -130,7 +130,7 @@ def test_equals_the_reference(case: dict[str, Any], dtype: torch.dtype, toleranc
 
 def test_scores_depend_on_every_parameter() -> None:
     """The comparison above would miss a parameter that does not show in the scores: all do but those that cannot."""
-    model = tiny_model(CASES["all_levers"], self_attention=True, train_word_embeddings=True)
+    model = tiny_model(CASES["all_extensions"], self_attention=True, train_word_embeddings=True)
     model(**collate(examples(LENGTHS), model.config), **labels()).loss.backward()
     # A value added to all logits of one softmax leaves it as it is.
     added = {"bidaf.attention_flow.similarity.bias"}
@@ -150,7 +150,7 @@ def loss_gradients(model: BidafForQuestionAnswering, batch: dict[str, torch.Tens
 
 
 @pytest.mark.parametrize(
-    "name", ["baseline", "max", "learned_attention", "learned_attention_residual", "learned_char9", "all_levers"]
+    "name", ["baseline", "max", "learned_attention", "learned_attention_residual", "learned_char9", "all_extensions"]
 )
 def test_padding_and_companions_change_neither_outputs_nor_gradients(name: str) -> None:
     model = tiny_model(CASES[name], train_word_embeddings=True)
@@ -172,7 +172,7 @@ def test_padding_and_companions_change_neither_outputs_nor_gradients(name: str) 
 
 
 def test_batch_order_only_permutes_the_rows() -> None:
-    model = tiny_model(CASES["all_levers"])
+    model = tiny_model(CASES["all_extensions"])
     pairs = examples(LENGTHS)
     order = [2, 0, 3, 1]
     straight = model(**collate(pairs, model.config))
@@ -181,7 +181,7 @@ def test_batch_order_only_permutes_the_rows() -> None:
     torch.testing.assert_close(permuted.end_logits, straight.end_logits[order], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["baseline", "all_levers"])
+@pytest.mark.parametrize("name", ["baseline", "all_extensions"])
 def test_batch_of_one_and_texts_of_one_word(name: str) -> None:
     """Only the extra token: an empty context and an empty question."""
     model = tiny_model(CASES[name])
@@ -191,7 +191,7 @@ def test_batch_of_one_and_texts_of_one_word(name: str) -> None:
     assert outputs.loss.item() == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["baseline", "all_levers"])
+@pytest.mark.parametrize("name", ["baseline", "all_extensions"])
 def test_an_empty_context_in_a_batch_has_finite_gradients(name: str) -> None:
     model = tiny_model(CASES[name], torch.float32)
     batch = {**collate(examples([(1, 3), (8, 3)]), model.config, torch.float32), **labels([0, 2], [0, 4])}
@@ -279,7 +279,7 @@ def test_characters_padded_to_the_full_length_or_trimmed_give_the_same_scores() 
 
 
 def test_attention_maps_on_request() -> None:
-    model = tiny_model(CASES["all_levers"], self_attention=True)
+    model = tiny_model(CASES["all_extensions"], self_attention=True)
     batch = collate(examples(LENGTHS), model.config)
     to_question, to_context, words, context_map = model(**batch, output_attentions=True).attentions
     real, real_question = batch["attention_mask"].bool(), batch["question_attention_mask"].bool()
@@ -292,7 +292,7 @@ def test_attention_maps_on_request() -> None:
 
 
 def test_without_dropout_training_mode_equals_evaluation_mode() -> None:
-    for name in ("learned_attention", "all_levers"):
+    for name in ("learned_attention", "all_extensions"):
         model = tiny_model(CASES[name], dropout=0.0)
         batch = collate(examples(LENGTHS), model.config)
         evaluation = model(**batch).end_logits
@@ -409,7 +409,7 @@ def predictions(outputs: Any, mask: torch.Tensor) -> list[tuple[int, int]]:
 
 
 @pytest.mark.slow  # four examples are overfitted in the shared suite
-@pytest.mark.parametrize("name", ["learned_char3", "all_levers"])
+@pytest.mark.parametrize("name", ["learned_char3", "all_extensions"])
 def test_overfits_32_questions(name: str) -> None:
     torch.manual_seed(0)
     settings = {**TINY, **CASES[name], "hidden_size": 16, "dropout": 0.0}
@@ -463,7 +463,7 @@ def test_autocast_gives_a_float32_loss(name: str) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.parametrize("name", ["baseline", "all_levers"])
+@pytest.mark.parametrize("name", ["baseline", "all_extensions"])
 def test_cuda_equals_the_cpu(name: str) -> None:
     model = tiny_model(CASES[name])
     batch = {**collate(examples(LENGTHS), model.config, extra=(3, 3), junk=True), **labels()}
@@ -484,7 +484,7 @@ def changed(batch: dict[str, torch.Tensor], **changes: torch.Tensor | None) -> d
 
 
 def test_bad_input_is_named() -> None:
-    model = tiny_model(CASES["all_levers"])
+    model = tiny_model(CASES["all_extensions"])
     batch = collate(examples([(5, 3)]), model.config)
     outside = batch["input_ids"].clone()
     outside[0, 2] = VOCABULARY

@@ -94,7 +94,7 @@ def test_readers_that_went_on_have_the_word_vectors_of_the_run_they_went_on_from
         variant, tag, dataset, seed = start.split("-")
         file = f"{variant}-{dataset}-test-{seed}-{tag}.json"
         first = read_result(ROOT / "results" / squad_bidaf.BASE.recipe / file)
-        for name in ("word_vectors", "levers", "query_to_context", "squad_version"):
+        for name in ("word_vectors", "extensions", "query_to_context", "squad_version"):
             assert one.settings[name] == first.settings[name], name
         assert one.parameters == first.parameters
 

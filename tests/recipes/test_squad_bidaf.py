@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
+from ctxzoo.models.configuration_bidaf import EXTENSIONS, BidafConfig
 from ctxzoo.models.layers_bidaf import product_bound
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, read_results
 from ctxzoo.runs.experiment import Experiment
@@ -180,7 +180,7 @@ def test_a_training_that_goes_on_is_named_after_its_checkpoint(finished: tuple[P
     assert more.returncode == 0, more.stdout + more.stderr
     assert json.loads((only_run(tmp_path) / "checkpoint" / "config.json").read_text())["trained_positions"] == 400
     (result,) = read_results(tmp_path / RESULTS_DIR)
-    assert (result.variant, result.settings["levers"]) == ("learned_char7", [])
+    assert (result.variant, result.settings["extensions"]) == ("learned_char7", [])
     assert (result.settings["init_from"], result.settings["word_vectors"]) == (run.name, "learned")
     assert result.settings["query_to_context"] == "coattention"
     assert result.settings["hidden_size"] == content["hidden_size"]
@@ -197,7 +197,7 @@ def test_what_a_checkpoint_has_is_told(tmp_path: Path) -> None:
     experiment = found_out("--init_from", checkpoint, "--train_source", "v2")
     told = experiment.settings()
     assert (told["hidden_size"], told["dropout"]) == (8, 0.3) != (paper().values()["hidden_size"], 0.2)
-    assert (experiment.model.variant, told["levers"], told["query_to_context"]) == (
+    assert (experiment.model.variant, told["extensions"], told["query_to_context"]) == (
         "learned_char3",
         ["context_self_attention"],
         "max",
@@ -212,7 +212,7 @@ def test_what_a_checkpoint_has_is_told(tmp_path: Path) -> None:
     ("option", "message"),
     [
         ("--variant baseline", "variant='baseline' beside init_from="),
-        ("--levers word_features", r"levers=\['word_features'\] beside init_from="),
+        ("--extensions word_features", r"extensions=\['word_features'\] beside init_from="),
         ("--query_to_context max", "query_to_context='max' beside init_from="),
         ("--hidden_size 128", "hidden_size=128 beside init_from="),
         ("--dropout 0.3", r"dropout=0\.3 beside init_from="),
@@ -270,9 +270,10 @@ def test_the_checkpoint_to_go_on_from_is_read_once(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--levers foo", "levers='foo': expected one of context_self_attention"),
+        ("--extensions foo", "extensions='foo': expected one of context_self_attention"),
+        ("--levers foo", "extensions='foo': expected one of context_self_attention"),
         (
-            "--levers no_answer_head",
+            "--extensions no_answer_head",
             "no_answer_head=True: BidafConfig has no such field any more, .* ctxzoo 0.1.0",
         ),
         ("--variant foo", "variant='foo': expected one of baseline"),
@@ -287,7 +288,7 @@ def test_unknown_names_are_refused_at_once(option: str, message: str) -> None:
 def test_recorded_commands_would_repeat_no_run_but_of_the_earlier_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that lie beside the repository are as the results tell them.
 
-    Results without `product_start`, or with that of then, are of another code, and so are those of levers that are
+    Results without `product_start`, or with that of then, are of another code, and so are those of extensions that are
     gone; two name word vectors beside a checkpoint, which is refused today.
     """
     now: RunResult
@@ -295,7 +296,7 @@ def test_recorded_commands_would_repeat_no_run_but_of_the_earlier_start(monkeypa
     def begun(path: str, **_: Any) -> BidafCheckpoint:
         told = {name: now.settings[name] for name in ("query_to_context", "squad_version", "word_vectors")}
         return BidafCheckpoint(
-            variant=now.variant, levers=tuple(now.settings["levers"]), hidden_size=100, dropout=0.3, **told
+            variant=now.variant, extensions=tuple(now.settings["extensions"]), hidden_size=100, dropout=0.3, **told
         )
 
     monkeypatch.setattr(bidaf_start, "bidaf_checkpoint", begun)
@@ -376,13 +377,15 @@ def test_every_variant_runs(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_all_levers_run_for_two_seeds_and_training_goes_on_from_the_checkpoint(tmp_path: Path) -> None:
-    run = recipe(tmp_path, *TINY, "--levers", *LEVERS, "--seeds", "1", "2", "--query_to_context", "max")
+    run = recipe(tmp_path, *TINY, "--extensions", *EXTENSIONS, "--seeds", "1", "2", "--query_to_context", "max")
     assert run.returncode == 0, run.stdout + run.stderr
     assert [result.seed for result in read_results(tmp_path / RESULTS_DIR)] == [1, 2]
     checkpoint = next((tmp_path / "runs" / "squad_bidaf").iterdir()) / "checkpoint"
     schedule = ("--optimizer", "adamw", "--learning_rate", "0.01", "--warmup_steps", "2", "--decay")
     schedule += ("--monitor", "no_answer_auc")
-    more = recipe(tmp_path, *TINY, "--levers", *LEVERS, "--init_from", str(checkpoint), "--seeds", "1", *schedule)
+    more = recipe(
+        tmp_path, *TINY, "--extensions", *EXTENSIONS, "--init_from", str(checkpoint), "--seeds", "1", *schedule
+    )
     assert more.returncode == 0, more.stdout + more.stderr
     # Neither the folder nor the results file of the run it goes on from is replaced.
     results = read_results(tmp_path / RESULTS_DIR)

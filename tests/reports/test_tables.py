@@ -75,7 +75,7 @@ def test_rows_without_a_result_and_commands_are_left_out_on_request() -> None:
 
 
 def test_every_table_renders_with_and_without_results() -> None:
-    results = [make_run(), make_run("learned_char7", settings={"levers": ["ema"]})]
+    results = [make_run(), make_run("learned_char7", settings={"extensions": ["ema"]})]
     for name in TABLES:
         text = f"<!-- table: {name} -->\nold\n<!-- /table: {name} -->\n"
         for given in ([], results):
@@ -126,8 +126,8 @@ def test_a_table_as_csv_has_its_cells_without_signs_of_markdown_or_commands() ->
         ("<!-- table: other -->\n<!-- /table: other -->\n", "unknown table 'other'"),
         ("<!-- table: bidaf-paper -->\n", "not closed"),
         ("<!-- /table: bidaf-paper -->\n", "does not follow its opening"),
-        ("<!-- table: bidaf-paper -->\n<!-- table: bidaf-levers -->\n", "does not follow a closed"),
-        ("<!-- table: bidaf-paper -->\n<!-- /table: bidaf-levers -->\n", "does not follow its opening"),
+        ("<!-- table: bidaf-paper -->\n<!-- table: bidaf-extensions -->\n", "does not follow a closed"),
+        ("<!-- table: bidaf-paper -->\n<!-- /table: bidaf-extensions -->\n", "does not follow its opening"),
         ("<!-- table: bidaf-paper -->\n<!-- /table: bidaf-paper -->\n" * 2, "occurs twice"),
     ],
 )
@@ -186,14 +186,14 @@ def test_command_writes_the_csv(workplace: Path) -> None:
 
 def test_csv(tmp_path: Path) -> None:
     results = [
-        make_run(settings={"levers": ["gru", "ema"], "optimizer": {"lr": 0.5}}),
+        make_run(settings={"extensions": ["gru", "ema"], "optimizer": {"lr": 0.5}}),
         make_run(seed=2, fold=0, metrics={"test/nll": 7.0}),
     ]
     write_csv(results, tmp_path / "runs.csv")
     with (tmp_path / "runs.csv").open(newline="") as file:
         first, second = csv.DictReader(file)
     assert list(first)[:7] == ["schema", "recipe", "architecture", "variant", "dataset", "split", "fold"]
-    assert first["settings.levers"] == '["gru", "ema"]'
+    assert first["settings.extensions"] == '["gru", "ema"]'
     assert (first["settings.optimizer.lr"], second["settings.optimizer.lr"]) == ("0.5", "")
     assert (first["fold"], second["fold"]) == ("", "0")
     assert (first["metrics.test/nll"], second["metrics.test/nll"]) == ("", "7.0")

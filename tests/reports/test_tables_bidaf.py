@@ -19,7 +19,7 @@ def test_main_table() -> None:
         make_run("learned_char7", seed=2, f1=53.0, wall_seconds=1200.0),
         make_run(wall_seconds=90.0),
         make_run(f1=1.0, dataset="ctxzoo-data/squad_v2_mini"),
-        make_run(f1=2.0, settings={"levers": ["ema"]}),
+        make_run(f1=2.0, settings={"extensions": ["ema"]}),
         make_run(f1=3.0, settings={"finish_source": "v2"}),
         make_run(f1=4.0, architecture="qanet"),
     ]
@@ -97,7 +97,7 @@ def test_two_point_zero_table() -> None:
     }
     changes: dict[str, Any] = {"dataset": "ctxzoo-data/squad_v2_mini", "metrics": metrics}
     finished = make_run(
-        "learned_char7", settings={"epochs": 4, "levers": ["gru", "ema"], "finish_source": "v2"}, **changes
+        "learned_char7", settings={"epochs": 4, "extensions": ["gru", "ema"], "finish_source": "v2"}, **changes
     )
     plain = make_run(settings={"epochs": 4}, **changes)
     table = TABLES["bidaf-squad-v2-mini"]([plain, finished, make_run("learned")])
@@ -175,7 +175,7 @@ def test_runs_before_the_start_was_told_are_those_of_the_wider_start() -> None:
     plain = make_run("learned_char7")
     same = make_run("learned_char7", seed=2, settings={"pool_batches": 50, "product_start": 0.172774})
     other = make_run("learned_char7", seed=3, settings={"pool_batches": 50, "product_start": 0.122474})
-    labels = [line.split(" | ")[0] for line in TABLES["bidaf-levers"]([plain, same, other]).splitlines()]
+    labels = [line.split(" | ")[0] for line in TABLES["bidaf-extensions"]([plain, same, other]).splitlines()]
     assert [label for label in labels if label.startswith("| learned_char7 (")] == [
         "| learned_char7 (product_start 0.122474)",
         "| learned_char7 (product_start 0.172774)",
@@ -206,14 +206,14 @@ def test_levers_are_compared_at_equal_seed_and_epochs() -> None:
         make_run("learned_char7", seed=1, f1=50.0),
         make_run("learned_char7", seed=2, f1=60.0),
         make_run("learned_char7", seed=1, f1=90.0, settings={"epochs": 9}),
-        make_run("learned_char7", seed=1, f1=51.0, settings={"levers": ["gru"]}),
-        make_run("learned_char7", seed=2, f1=63.0, settings={"levers": ["gru"]}),
-        make_run("learned_char7", seed=3, f1=99.0, settings={"levers": ["gru"]}),
-        make_run("learned_char7", seed=2, f1=57.0, settings={"levers": ["ema"], "batch_size": 32}),
-        make_run("learned_char7", seed=7, f1=70.0, settings={"levers": ["qanet"]}),
-        make_run("baseline", seed=1, settings={"levers": ["gru"]}),
+        make_run("learned_char7", seed=1, f1=51.0, settings={"extensions": ["gru"]}),
+        make_run("learned_char7", seed=2, f1=63.0, settings={"extensions": ["gru"]}),
+        make_run("learned_char7", seed=3, f1=99.0, settings={"extensions": ["gru"]}),
+        make_run("learned_char7", seed=2, f1=57.0, settings={"extensions": ["ema"], "batch_size": 32}),
+        make_run("learned_char7", seed=7, f1=70.0, settings={"extensions": ["qanet"]}),
+        make_run("baseline", seed=1, settings={"extensions": ["gru"]}),
     ]
-    table = TABLES["bidaf-levers"](results)
+    table = TABLES["bidaf-extensions"](results)
     lines = [line for line in table.splitlines()[2:] if line.startswith("| learned_char7 |")]
     assert [line.split(" | ")[3] for line in lines] == ["55.00 ± 7.07", "90.00"]
     found = rows("\n".join(line for line in table.splitlines() if line not in lines))
@@ -232,16 +232,16 @@ def test_the_plain_run_with_the_same_settings_is_the_one_to_compare_with() -> No
         make_run("learned_char7", f1=50.0),
         make_run("learned_char7", f1=55.0, settings={"batch_size": 32}),
     ]
-    levered = make_run("learned_char7", f1=56.0, settings={"batch_size": 32, "levers": ["gru"]})
-    found = rows(TABLES["bidaf-levers"]([*plain, levered]))
+    extended = make_run("learned_char7", f1=56.0, settings={"batch_size": 32, "extensions": ["gru"]})
+    found = rows(TABLES["bidaf-extensions"]([*plain, extended]))
     assert found["learned_char7 + gru"]["difference F1"] == "+1.00"
-    other = make_run("learned_char7", f1=56.0, settings={"batch_size": 16, "levers": ["gru"]})
-    assert rows(TABLES["bidaf-levers"]([*plain, other]))["learned_char7 + gru"]["difference F1"] == "–"
+    other = make_run("learned_char7", f1=56.0, settings={"batch_size": 16, "extensions": ["gru"]})
+    assert rows(TABLES["bidaf-extensions"]([*plain, other]))["learned_char7 + gru"]["difference F1"] == "–"
 
 
 def test_levers_without_runs() -> None:
-    levered = make_run("learned_char7", settings={"levers": ["word_features"]})
-    found = rows(TABLES["bidaf-levers"]([make_run("learned_char7"), levered]))
+    extended = make_run("learned_char7", settings={"extensions": ["word_features"]})
+    found = rows(TABLES["bidaf-extensions"]([make_run("learned_char7"), extended]))
     assert found["learned_char7"]["test F1"] == "40.00"
     not_run = [name for name, row in found.items() if row["test EM"] == "not run yet"]
     assert not_run == ["learned_char7 + context_self_attention"]
@@ -276,7 +276,7 @@ def test_rows_are_compared_at_equal_seeds() -> None:
         control("baseline", 2, 62.0),
         control("baseline", 3, 10.0, product_start=0.172774),
         control("baseline", 3, 10.0, word_vectors="learned"),
-        control("baseline", 3, 10.0, levers=["word_features"]),
+        control("baseline", 3, 10.0, extensions=["word_features"]),
         control("baseline", 3, 10.0, left_out_source="reddit"),
         control("second_dropout", 1, 63.0),
         control("second_dropout", 2, 64.0),
@@ -312,7 +312,7 @@ def test_what_was_not_made_alike_is_no_row() -> None:
         TABLES["bidaf-controls"]([control("baseline", 1, 60.0), control("baseline", 1, 61.0)])
 
 
-OF_READER = {"optimizer": "adamw", "learning_rate": 0.0015, "levers": ["word_features"]}
+OF_READER = {"optimizer": "adamw", "learning_rate": 0.0015, "extensions": ["word_features"]}
 
 
 def reader(tag: str, seed: int, f1: float, left_out: float | None = None, **settings: Any) -> RunResult:

@@ -290,7 +290,7 @@ def test_the_climb_shows_validation_only() -> None:
 
 def test_the_climb_without_levers() -> None:
     table = TABLES["contextualizer-climb"](everywhere(THEIRS))
-    assert rows(table)["each lever"]["MR"] == "not run yet"
+    assert rows(table)["each option"]["MR"] == "not run yet"
     assert table.count("python recipes/sentence_contextualizer.py") == 1
     assert TABLES["contextualizer-climb"]([]).count("python recipes/sentence_contextualizer.py") == 2
 

@@ -32,7 +32,7 @@ def test_every_recipe_and_its_data_has_a_row() -> None:
 
 def test_the_row_of_the_defaults_with_the_most_runs_is_shown() -> None:
     few = [run("cnn", 1, 99.0)]
-    named = [run("lama", seed, 98.0, tag="levers") for seed in (1, 2, 3)]
+    named = [run("lama", seed, 98.0, tag="extensions") for seed in (1, 2, 3)]
     worse = [run("avg", seed, 80.0) for seed in (1, 2)]
     shown = [run("lama", 1, 90.0, wall_seconds=60.0), run("lama", 2, 92.0, wall_seconds=120.0, peak_memory_mb=2048.4)]
     cells = rows_of([*few, *named, *worse, *shown])[REUTERS]
@@ -68,7 +68,9 @@ def test_the_settings_of_the_defaults_may_have_a_name() -> None:
     assert rows_of(runs)["recipes/squad_bidaf.py", "ctxzoo-data/squad_v1_mini"][1] == "char7, start"
 
 
-@pytest.mark.parametrize("further", [{"init_from": "run-seed1", "finish_source": "v2"}, {"levers": ["word_features"]}])
+@pytest.mark.parametrize(
+    "further", [{"init_from": "run-seed1", "finish_source": "v2"}, {"extensions": ["word_features"]}]
+)
 def test_runs_that_go_on_from_a_checkpoint_or_have_options_are_no_row_of_the_defaults(further: dict[str, Any]) -> None:
     cells = rows_of([run("lama", 1, 99.0, settings=further), run("cnn", 1, 90.0)])[REUTERS]
     assert cells[1] == "cnn"

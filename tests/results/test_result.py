@@ -25,7 +25,7 @@ def make_result(**changes: Any) -> RunResult:
         fold=None,
         seed=1,
         metrics={"test/f1": 40.5, "epochs": 3},
-        settings={"epochs": 3, "levers": [], "finish_source": None, "betas": [0.9, 0.999], "ema": {"decay": 0.999}},
+        settings={"epochs": 3, "extensions": [], "finish_source": None, "betas": [0.9, 0.999], "ema": {"decay": 0.999}},
         parameters={"trainable": 1_439_405, "total": 2_000_000},
         command="python recipes/squad_bidaf.py --vectors $CTXZOO_DATA/glove.txt --out '<...>/run'",
         commit="0123abc-dirty",

@@ -10,7 +10,7 @@ from ctxzoo.results.result import RunResult
 
 
 def make_run(variant: str = "baseline", seed: int = 1, f1: float = 40.0, **changes: Any) -> RunResult:
-    settings = {"epochs": 3, "levers": [], "finish_source": None, "batch_size": 64} | changes.pop("settings", {})
+    settings = {"epochs": 3, "extensions": [], "finish_source": None, "batch_size": 64} | changes.pop("settings", {})
     metrics = {"test/exact": f1 - 10, "test/f1": f1, "validation/f1": f1 + 1, "epochs": settings["epochs"]}
     run = RunResult(
         recipe="squad_bidaf",

@@ -72,7 +72,7 @@ def tiny_result(**changes: Any) -> RunResult:
             "validation/f1": 43.0,
             "epochs": 3,
         },
-        settings={"epochs": 3, "levers": [], "finish_source": None, "word_vectors": "learned", "tiny": False},
+        settings={"epochs": 3, "extensions": [], "finish_source": None, "word_vectors": "learned", "tiny": False},
         parameters={"trainable": 1234, "total": 5678},
         command="python recipes/squad_bidaf.py --dataset ctxzoo-data/squad_v2_mini --data_dir $CTXZOO_DATA",
         commit="0123abc",

@@ -11,7 +11,7 @@ from transformers.utils import cached_file
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.hub.card_parts import parse_settings_table
 from ctxzoo.hub.folder_files import CARD
-from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
+from ctxzoo.models.configuration_bidaf import EXTENSIONS, BidafConfig
 
 LEARNED = "learned"
 UNKNOWN_VECTORS = "of the checkpoint"
@@ -25,7 +25,7 @@ class BidafCheckpoint:
 
     Attributes:
         variant: Name of the variant in `BidafConfig.variants`; empty: the settings match none, and none was required.
-        levers: Names of the extensions beyond the paper that are switched on, keys of `LEVERS`, sorted.
+        extensions: Names of the options beyond the paper that are switched on, keys of `EXTENSIONS`, sorted.
         query_to_context, squad_version, hidden_size, dropout: Fields of the checkpoint's `BidafConfig`: kind of
             attention, version of SQuAD, width, dropout rate.
         word_vectors: Name of the pretrained word vectors that it keeps unchanged, "of the checkpoint" where the model
@@ -33,7 +33,7 @@ class BidafCheckpoint:
     """
 
     variant: str
-    levers: tuple[str, ...]
+    extensions: tuple[str, ...]
     query_to_context: str
     squad_version: str
     hidden_size: int
@@ -60,7 +60,7 @@ def bidaf_checkpoint(path: str, *, named: bool = True) -> BidafCheckpoint:
         )
     return BidafCheckpoint(
         variant=_variant(config, path) if named else "",
-        levers=tuple(sorted(name for name in LEVERS if getattr(config, name))),
+        extensions=tuple(sorted(name for name in EXTENSIONS if getattr(config, name))),
         query_to_context=config.query_to_context,
         squad_version=config.squad_version,
         hidden_size=config.hidden_size,

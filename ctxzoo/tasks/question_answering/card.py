@@ -139,8 +139,8 @@ class QuestionAnsweringCard(TaskCard):
         return [["task", "extractive question answering, SQuAD " + str(getattr(config, "squad_version", "2.0"))]]
 
     def format_variant(self, result: RunResult) -> str:
-        levers = ", ".join(result.settings.get("levers") or [])
-        return super().format_variant(result) + (f" with {levers}" if levers else "")
+        extensions = ", ".join(result.settings.get("extensions") or [])
+        return super().format_variant(result) + (f" with {extensions}" if extensions else "")
 
     def describe_comparability(self, result: RunResult) -> str:
         if result.dataset not in PAPER_DATASETS or result.architecture != "bidaf":

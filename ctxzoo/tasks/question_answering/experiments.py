@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ctxzoo.data.bucketing import POOL_BATCHES
-from ctxzoo.models.configuration_bidaf import LEVERS, BidafConfig
+from ctxzoo.models.configuration_bidaf import EXTENSIONS, BidafConfig
 from ctxzoo.runs.experiment import (
     DataArgs,
     Experiment,
@@ -65,7 +65,7 @@ class ReaderModel(ModelArgs):
 
     Args:
         variant: Name of the variant; empty: that of the checkpoint, else learned_char7.
-        levers: Extensions beyond the paper to switch on: context_self_attention, word_features; none: those of the
+        extensions: Options beyond the paper to switch on: context_self_attention, word_features; empty: those of the
             checkpoint.
         query_to_context: Attention from question to context: coattention, or max as in BiDAF; null: that of the
             checkpoint, else coattention.
@@ -74,12 +74,12 @@ class ReaderModel(ModelArgs):
         char_channels: Number of filters of the convolution over characters; null: 100.
 
     Raises:
-        ValueError: an unknown lever, or one that is gone.
+        ValueError: an unknown extension, or one that is no longer there.
     """
 
     architecture: str = ARCHITECTURE
     variant: str = ""
-    levers: tuple[str, ...] = ()
+    extensions: tuple[str, ...] = ()
     query_to_context: Literal["coattention", "max"] | None = None
     hidden_size: int = number(100, SIZE)
     dropout: float = number(0.2, FRACTION)
@@ -87,14 +87,14 @@ class ReaderModel(ModelArgs):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for lever in self.levers:
-            BidafConfig.check_former(lever, True)
-            if lever not in LEVERS:
-                raise ValueError(f"levers={lever!r}: expected one of {', '.join(LEVERS)}")
+        for extension in self.extensions:
+            BidafConfig.check_former(extension, True)
+            if extension not in EXTENSIONS:
+                raise ValueError(f"extensions={extension!r}: expected one of {', '.join(EXTENSIONS)}")
 
     def config(self) -> dict[str, Any]:
-        others = {name: value for name, value in super().config().items() if name != "levers"}
-        return {**others, **dict.fromkeys(self.levers, True)}
+        others = {name: value for name, value in super().config().items() if name != "extensions"}
+        return {**others, **dict.fromkeys(self.extensions, True)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +173,7 @@ def default(architecture: str, variant: str) -> Experiment:
         problem=PROBLEM,
         recipe="",
         data=QuestionData(batch_size=32, word_embedding_size=100, min_word_count=2),
-        model=ReaderModel(architecture=architecture, variant=variant, levers=LEVERS),
+        model=ReaderModel(architecture=architecture, variant=variant, extensions=EXTENSIONS),
         optimizer=OptimizerArgs(optimizer="adamw", learning_rate=3e-3, weight_decay=0.01, warmup=0.05, decay=True),
         trainer=ReaderTrainer(epochs=8, patience=3, ema_decay=0.999),
         start=ReaderStart(),
@@ -198,7 +198,7 @@ def what_differs(experiment: Experiment) -> str:
     model: Any = experiment.model
     is_new = experiment.start.init_from is None
     usual = paper().values()
-    parts = list(model.levers)
+    parts = list(model.extensions)
     if model.query_to_context != QUERY_TO_CONTEXT:
         parts.append(model.query_to_context)
     if experiment.values()["optimizer"] != usual["optimizer"]:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # What a checkpoint to go on from has decided: name to the value that leaves it open.
 OF_A_CHECKPOINT = {
     "variant": "",
-    "levers": (),
+    "extensions": (),
     "query_to_context": None,
     **{name: getattr(ReaderModel, name) for name in OF_NEW_MODELS},
 }
@@ -112,8 +112,8 @@ class QuestionAnswering(Problem, TaskCommands):
     def resolve(self, experiment: Experiment) -> Experiment:
         """Return it with what follows from its checkpoint, its word vectors and its data.
 
-        These are variant, levers, query-to-context, width and dropout, name and content of the vectors, the version of
-        SQuAD, and where the similarity's product begins.
+        These are variant, extensions, query-to-context, width and dropout, name and content of the vectors, the version
+        of SQuAD, and where the similarity's product begins.
 
         Raises:
             OSError: there is no such checkpoint, file of word vectors or data.
@@ -149,7 +149,7 @@ class QuestionAnswering(Problem, TaskCommands):
         begun = bidaf_checkpoint(path, named=experiment.model.variant != CONTINUED)
         for name, usual in OF_A_CHECKPOINT.items():
             value, found = values[name], getattr(begun, name)
-            if name == "levers":
+            if name == "extensions":
                 value = tuple(sorted(value))
             if value not in (usual, found, CONTINUED):
                 value, found = (list(one) if isinstance(one, tuple) else one for one in (value, found))
@@ -196,7 +196,7 @@ class QuestionAnswering(Problem, TaskCommands):
             word_vectors=start.word_vectors,
             **words,
             characters="char" in model.variant,
-            word_features="word_features" in model.levers,
+            word_features="word_features" in model.extensions,
             batch_size=data.batch_size,
             train_source=data.train_source,
             left_out_source=data.left_out_source,
@@ -312,7 +312,7 @@ def _of_files(experiment: Experiment, begun: BidafCheckpoint | None) -> dict[str
     vectors = start.word_vectors
     return {
         "variant": model.variant or PAPERS_BEST,
-        "levers": tuple(sorted(model.levers)),
+        "extensions": tuple(sorted(model.extensions)),
         "query_to_context": model.query_to_context or QUERY_TO_CONTEXT,
         "vectors_name": LEARNED if vectors is None else word_vectors_name(vectors),
         "vectors_fingerprint": None if vectors is None else word_vectors_fingerprint(vectors),

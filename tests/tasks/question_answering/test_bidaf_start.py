@@ -14,10 +14,10 @@ SIZES = {"vocab_size": 9, "word_embedding_size": 6, "char_vocab_size": 5}
 
 @pytest.mark.parametrize("variant", BidafConfig.variants)
 def test_every_variant_is_known_again(tmp_path, variant):
-    levers = {"word_features": True, "context_self_attention": True}
-    BidafConfig.of_variant(variant, **SIZES, **levers, query_to_context="max").save_pretrained(tmp_path)
+    extensions = {"word_features": True, "context_self_attention": True}
+    BidafConfig.of_variant(variant, **SIZES, **extensions, query_to_context="max").save_pretrained(tmp_path)
     found = bidaf_checkpoint(str(tmp_path))
-    assert (found.variant, found.levers) == (variant, ("context_self_attention", "word_features"))
+    assert (found.variant, found.extensions) == (variant, ("context_self_attention", "word_features"))
     assert found.query_to_context == "max"
 
 
