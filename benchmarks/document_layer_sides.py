@@ -29,7 +29,8 @@ class Side:
         model: Layer that is timed: LAMA, with and without the map W_w; SAN, `AdditiveScores`; self-attention,
             `nn.MultiheadAttention`; GRU, bidirectional, as wide as its input.
         heads: Number of heads m of the attention.
-        way: Implementation of the GRU: that of `MaskedBiRNN`, or `nn.GRU` with or without packed sequences.
+        way: Implementation of the GRU: "ours", `MaskedBiRNN`; "packed" or "unpacked", `nn.GRU` with or without packed
+            sequences.
     """
 
     label: str

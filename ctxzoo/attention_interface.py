@@ -36,7 +36,7 @@ class _Kind(NamedTuple):
     Attributes:
         config_class: Configuration class of the encoder whose attention it is.
         build: Function from a configuration and the index of a layer to the attention module of that layer.
-        defaults: Default values of fields of that configuration, by name.
+        defaults: Default values of fields of the encoder's configuration, by name.
         allowed: Values that the field `attention` may take; for kinds with a single one, its name in earlier versions.
     """
 

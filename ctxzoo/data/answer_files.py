@@ -28,7 +28,7 @@ class Answer:
     Attributes:
         fields: Fields of the answer, name to value; in a JSON line they follow the columns of the row.
         cells: Lines of a CSV file for this row, one or more, each from column name to number or text.
-        alone: Value that a .json file holds for this row, without its columns.
+        alone: Value, text, number or list, that a .json file holds for the row in place of its columns.
         key: Key of this row in a .json file that is an object; None: the file is a list.
         replaced: Columns of the row that are left out of a CSV file because the cells repeat them.
     """
@@ -47,7 +47,7 @@ def rank_answer(found: Sequence[tuple[str, float]], what: str, left_out: int, al
         found: Names and probabilities, the most probable first; empty where the model knows nothing of the row.
         what: Noun in the singular for what is ranked, such as "item".
         left_out: Number of entries of the row that the model does not know.
-        alone: Value that a .json file holds for this row, as in `Answer`.
+        alone: Value, text, number or list, that a .json file holds for the row in place of its columns.
     """
     keys = (f"predicted_{what}", "probability")
     ranked = [dict(zip(keys, pair, strict=True)) for pair in found]

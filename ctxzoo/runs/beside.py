@@ -40,7 +40,7 @@ def beside(kind: type[AnyCounted], problem: Problem, experiment: Experiment, var
     So its settings and those of the trained model do not concern each other, and other rows have one of their own.
 
     Args:
-        kind: What counts.
+        kind: Class of the simple model's run.
         problem: Problem of the experiment.
         experiment: Experiment that describes the model's training.
         variant: Name of the baseline's variant.

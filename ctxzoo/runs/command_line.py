@@ -244,7 +244,7 @@ class GroupParser:
 
     def _print_help(self, *, everything: bool) -> NoReturn:
         text = _GROUP_FILE.sub("", _GROUPED.sub(r"--\1", self.parser.format_help()))
-        text = text.replace("(required, type: ", "(type: ")  # they have defaults here
+        text = re.sub(r"\(required,\s+type: ", "(type: ", text)  # they have defaults here
         text = f"usage: {self.usage}\n\n{self.description.strip()}\n\n{text[text.index('options:') :]}"
         if self.shown is not None and not everything:
             text = _without_options(text, {*self.shown, "help", "config", "print_config"})

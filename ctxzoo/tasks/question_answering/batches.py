@@ -49,7 +49,8 @@ class TypeTables:
         """Compute the word features of a batch, as `word_features` of the tokenizer does one text at a time.
 
         Args:
-            types: (B, n) word types of B texts at n positions, with the extra token in front and padding behind.
+            types: (B, n) numbers of the distinct words of B texts at n positions, with the extra token in front and
+                padding behind.
             lengths: (B,) number of words of each of B texts, without the extra token.
             other: (B, m) word types of the m words of each other text (question or context) in which matches are
                 searched.
