@@ -21,7 +21,7 @@ from ctxzoo.results.result import read_results
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.training.arguments import Args
 from reports.recipe_figures import TableRows, check_figures, draw_figures
-from reports.tables_encoders import LENGTHS, LOOKUP_PROBES, LOOKUPS, runs_of
+from reports.tables_encoders import LENGTHS, LOOKUP_PROBES, LOOKUPS, select_probe_runs
 
 MARKERS = "os^d"  # of the attentions, in their order
 TITLES = {"copy": "copying", "recall": "associative recall"}
@@ -61,7 +61,7 @@ def lengths(settings: Settings, folder: Path) -> TableRows:
     for variant in LOOKUPS:
         for probe in LOOKUP_PROBES:
             for length in LENGTHS:
-                if runs := runs_of(results, variant, probe, length):
+                if runs := select_probe_runs(results, variant, probe, length):
                     accuracy = statistics.fmean(run.metrics["test/accuracy"] for run in runs)
                     rows.append([variant, probe, length, round(accuracy, 2)])
     if not rows:

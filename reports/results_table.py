@@ -1,9 +1,9 @@
 """Tables of results as they are declared: which runs a row has, what a column shows of them, and what is compared.
 
 A table is a `Table` of rows and columns. The runs of a cell are those of the table, its row and its column together,
-see `runs_of`; a `Difference` is a row of tests between two rows. Rows may be made from the results, where those say
-which there are. `Trials` is a table with a row for each run. Both are called with all results and return Markdown,
-below it the commands that run what is missing. A column of `STANDARD_COLUMNS` is declared by its heading.
+see `select_alike_runs`; a `Difference` is a row of tests between two rows. Rows may be made from the results, where
+those say which there are. `Trials` is a table with a row for each run. Both are called with all results and return
+Markdown, below it the commands that run what is missing. A column of `STANDARD_COLUMNS` is declared by its heading.
 """
 
 from __future__ import annotations
@@ -11,16 +11,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import Any, TypeAlias
 
-import yaml
-
 from ctxzoo.results import table_parts
-from ctxzoo.results.comparison import difference_cell, score_cell
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.seed_comparison import seeds_cell
 from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
@@ -28,71 +22,11 @@ from ctxzoo.results.table_parts import (
     commands_not_run,
     format_changes,
     markdown_table,
-    mean_and_deviation,
-    refuse_mixtures,
-    refuse_repeats,
     seconds_column,
     trial_rows,
     with_commands,
 )
-
-Runs: TypeAlias = Sequence[RunResult]
-Where: TypeAlias = Mapping[str, Any]
-
-
-@cache
-def _read_declared() -> dict[str, Any]:
-    declared: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text(encoding="utf-8"))
-    return declared
-
-
-def read_labels(section: str) -> dict[str, Any]:
-    """Return what a section of `tables.yaml` says of the tables of a module: labels of rows, numbers of papers."""
-    return dict(_read_declared()[section])
-
-
-def select(results: Iterable[RunResult], where: Where) -> Runs:
-    """Return the runs with some values, without trials of a few batches.
-
-    Args:
-        results: Results of the runs of all recipes.
-        where: Values that the runs must have, by field name, as ``variant``, or entry, as ``settings.window``; ``part``
-            and ``name`` together stand for the tag ``part-name``.
-    """
-    wanted = {name: value for name, value in where.items() if name not in ("part", "name")}
-    if len(wanted) < len(where):
-        wanted["tag"] = "-".join(part for part in (where.get("part", ""), where.get("name", "")) if part)
-    items = tuple(wanted.items())
-    return [
-        run
-        for run in results
-        if all(_value(run, name) == value for name, value in items) and not run.settings.get("tiny")
-    ]
-
-
-def _value(run: RunResult, name: str) -> Any:
-    place, _, entry = name.partition(".")
-    value = getattr(run, place)
-    return value.get(entry) if entry else value
-
-
-def runs_of(results: Iterable[RunResult], where: Where) -> Runs:
-    """Return the runs of one mean, see `select`.
-
-    Raises:
-        ValueError: A seed and fold is there twice, or runs were not made alike.
-    """
-    found = select(results, where)
-    refuse_repeats(found)
-    refuse_mixtures(found)
-    return found
-
-
-def names_of(results: Iterable[RunResult], where: Where, part: str = "") -> list[str]:
-    """Return the names in the tags of runs, sorted: what stands behind ``part-``, or all of the tag without a part."""
-    start = f"{part}-" if part else ""
-    tags = {run.tag for run in select(results, where) if run.tag.startswith(start)}
-    return sorted(tag.removeprefix(start) for tag in tags if tag)
+from reports.run_selection import Runs, Where, list_run_names, select_alike_runs, select_runs
 
 
 @dataclass(frozen=True)
@@ -135,7 +69,7 @@ def find_column(column: AnyColumn) -> Column:
 Source: TypeAlias = Where | Runs | Callable[[Column], Where | Runs]
 
 
-def by_heading(found: Mapping[str, Runs]) -> Callable[[Column], Runs]:
+def pick_by_heading(found: Mapping[str, Runs]) -> Callable[[Column], Runs]:
     """Return the source of a row that has these runs in the columns with these headings, and none in others."""
     return lambda column: found.get(column.heading, [])
 
@@ -197,7 +131,7 @@ class Difference:
     optional: bool = False
 
 
-def rows_of(
+def make_rows(
     labels: Mapping[str, str], where: Where | None = None, *, needed: Collection[str] | None = None, **more: Any
 ) -> list[Row]:
     """Return a row for each variant.
@@ -215,7 +149,7 @@ def rows_of(
     ]
 
 
-def differences(
+def make_difference_rows(
     labels: Mapping[str, str],
     pairs: Iterable[tuple[str, str]],
     where: Where | None = None,
@@ -239,18 +173,18 @@ def differences(
     return rows
 
 
-def rows_of_names(results: Iterable[RunResult], where: Where, labels: Mapping[str, str], part: str = "") -> list[Row]:
+def make_named_rows(results: Iterable[RunResult], where: Where, labels: Mapping[str, str], part: str = "") -> list[Row]:
     """Return rows of runs under a name, that is with other settings than the default ones, which the label tells.
 
     Args:
         results: Results of the runs of all recipes.
-        where: Values that the runs must have, as in `select`.
+        where: Values that the runs must have, as in `select_runs`.
         labels: Label of the row, by variant.
         part: Prefix of the runs' tags, before the name; empty: none.
     """
     return [
         Row(f"{label}, {name}", {"variant": variant, "name": name}, beside={"name": ""}, optional=True)
-        for name in names_of(results, where, part)
+        for name in list_run_names(results, where, part)
         for variant, label in labels.items()
     ]
 
@@ -283,7 +217,7 @@ class Table:
     further: Callable[[Runs], Sequence[str]] = lambda results: ()
 
     def __call__(self, results: Sequence[RunResult]) -> str:
-        """Return the table and the commands of what is missing; raises ValueError as `runs_of` does."""
+        """Return the table and the commands of what is missing; raises ValueError as `select_alike_runs` does."""
         results = [self.prepare(run) for run in results if not self.having or self.having in run.metrics]
         rows = self.rows(results) if callable(self.rows) else self.rows
         cells = _Cells(self, results)
@@ -335,7 +269,7 @@ class _Cells:
         if not isinstance(found, Mapping):
             return found
         where = {**self.table.where, **found, **column.where, **(instead or {})}
-        return runs_of(self.by_recipe[where["recipe"]], where)
+        return select_alike_runs(self.by_recipe[where["recipe"]], where)
 
     def _row(self, row: Row) -> list[str] | None:
         columns = self.columns
@@ -430,7 +364,7 @@ class Trials:
         labels: list[tuple[str, ...]] = []
         found: list[Runs] = []
         for label, where in self.groups.items():
-            runs = sorted(select(results, where), key=lambda run: run.metrics[self.by], reverse=True)
+            runs = sorted(select_runs(results, where), key=lambda run: run.metrics[self.by], reverse=True)
             labels += [label] * len(runs)
             found.append(runs)
         groups = found if self.apart else [[run for runs in found for run in runs]]
@@ -438,41 +372,6 @@ class Trials:
         headings = [*self.headings, "settings", *(column.heading for column in shown)]
         rows = [[*label, *row] for label, row in zip(labels, cells, strict=True)]
         return markdown_table(headings, rows, left=len(self.headings) + 1)
-
-
-def score(heading: str, key: str, decimals: int = 2, *, tested: bool = False, **more: Any) -> Column:
-    """Return the column of a score, as mean ± sample standard deviation over the runs of a row.
-
-    Args:
-        heading: Text in the head of the column.
-        key: Name of the score, such as ``test/accuracy``.
-        decimals: Number of decimal places.
-        tested: Whether differences of rows are shown with their test over seeds.
-        more: Further attributes of `Column`, by name.
-    """
-    if tested:
-        more["minus"] = seeds_test(key, decimals)
-    return Column(heading, lambda runs: mean_of(runs, key, decimals), **more)
-
-
-def mean_of(runs: Iterable[RunResult], key: str, decimals: int = 2) -> str:
-    """Write a score over runs, see `mean_and_deviation`."""
-    return mean_and_deviation([run.metrics.get(key) for run in runs], decimals)
-
-
-def seeds_test(key: str, digits: int = 2) -> Callable[[Runs, Runs], str]:
-    """Return what writes the difference of a score with its test over seeds, see `seeds_cell`."""
-    return lambda ours, base: seeds_cell(ours, base, key, digits)
-
-
-def folds_test(key: str) -> Callable[[Runs, Runs], str]:
-    """Return what writes the difference of a score with its test over folds, see `difference_cell`."""
-    return lambda ours, base: difference_cell(ours, base, key)
-
-
-def folds_score(heading: str, key: str, **more: Any) -> Column:
-    """Return the column of a score over folds, which says where some are missing, with its test over folds."""
-    return Column(heading, lambda runs: score_cell(runs, key), folds_test(key), **more)
 
 
 _SEEDS, *_OTHERS = (*table_parts.RUN_COLUMNS, PARAMETERS_COLUMN, seconds_column())

@@ -15,21 +15,10 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import best_epoch_column, refuse_repeats
 from ctxzoo.tasks.language_modelling.experiments import CELLS as PTB_CELLS
 from ctxzoo.tasks.polyphonic_music.experiments import CELLS, PRIOR
-from reports.results_table import (
-    Column,
-    Line,
-    Row,
-    Runs,
-    Table,
-    differences,
-    mean_of,
-    read_labels,
-    rows_of,
-    rows_of_names,
-    score,
-    seeds_test,
-    select,
-)
+from reports.labels import read_labels
+from reports.results_table import Column, Line, Row, Table, make_difference_rows, make_named_rows, make_rows
+from reports.run_selection import Runs, select_runs
+from reports.score_columns import compare_over_seeds, format_mean, score_column
 from reports.tables_contextualizer import sentence_table
 
 NLL = "test/nll"
@@ -61,24 +50,24 @@ def _chorales(results: Runs) -> Iterable[Line]:
     for cell, label in LABELS.items():
         given = {} if cell in WITH_DROPOUT else {TO_DROPOUT: ""}
         yield Row(label, {"variant": cell}, need=3, command=command, given=given)
-    for row in rows_of_names(results, {"recipe": MUSIC["recipe"], "dataset": DATASET}, LABELS, JSB):
+    for row in make_named_rows(results, {"recipe": MUSIC["recipe"], "dataset": DATASET}, LABELS, JSB):
         yield replace(row, given={TO_DROPOUT: ""})
-    yield from rows_of(COUNT_LABELS, COUNTS, only=("test", "frame accuracy (%)"))
+    yield from make_rows(COUNT_LABELS, COUNTS, only=("test", "frame accuracy (%)"))
 
 
 TABLES: dict[str, Callable[..., str]] = {}
 TABLES["beta-lstm-chorales"] = Table(
     (
         "seeds",
-        score("validation", "validation/nll", 3),
-        score("test", NLL, 3),
-        score("frame accuracy (%)", "test/frame_accuracy"),
+        score_column("validation", "validation/nll", 3),
+        score_column("test", NLL, 3),
+        score_column("frame accuracy (%)", "test/frame_accuracy"),
         "epochs",
         best_epoch_column("nll", higher=False),
         "trainable parameters",
         "seconds an epoch",
-        Column(TO_BASE, minus=seeds_test(NLL, 3), base=OF_BASE),
-        Column(TO_DROPOUT, minus=seeds_test(NLL, 3), base={**OF_BASE, "name": AS_MUCH_DROPOUT}),
+        Column(TO_BASE, minus=compare_over_seeds(NLL, 3), base=OF_BASE),
+        Column(TO_DROPOUT, minus=compare_over_seeds(NLL, 3), base={**OF_BASE, "name": AS_MUCH_DROPOUT}),
     ),
     _chorales,
     where={**MUSIC, "part": JSB},
@@ -87,7 +76,7 @@ TABLES["beta-lstm-chorales"] = Table(
 
 
 def _score_and_seeds(runs: Runs) -> str:
-    return mean_of(runs, NLL, 3) + (f" ({len(runs)} seeds)" if len(runs) > 1 else "")
+    return format_mean(runs, NLL, 3) + (f" ({len(runs)} seeds)" if len(runs) > 1 else "")
 
 
 TABLES["beta-lstm-music"] = Table(
@@ -95,16 +84,16 @@ TABLES["beta-lstm-music"] = Table(
         Column(
             heading,
             _score_and_seeds,
-            seeds_test(NLL, 3),
+            compare_over_seeds(NLL, 3),
             where={"part": name},
             fill={"set": OPTIONS[name]} if name in OPTIONS else {},
         )
         for heading, name in SETS.items()
     ],
     [
-        *rows_of(COUNT_LABELS, COUNTS),
-        *rows_of(LABELS, needed=COMPARED, command="--dataset {set} --cells {missing} --resume"),
-        *differences(LABELS, product(COMPARED[1:], [BASE])),
+        *make_rows(COUNT_LABELS, COUNTS),
+        *make_rows(LABELS, needed=COMPARED, command="--dataset {set} --cells {missing} --resume"),
+        *make_difference_rows(LABELS, product(COMPARED[1:], [BASE])),
     ],
     where=MUSIC,
     headings=("cell",),
@@ -116,7 +105,7 @@ GATE_CELLS = ("bibeta5", "bibeta5_prior", "bibeta3")  # whose gates may be corre
 def _gates(results: Runs) -> Iterable[Line]:
     """Return a row for each set, cell and layer, whose runs have the scores of the layer alone."""
     for (heading, part), cell in product(SETS.items(), GATE_CELLS):
-        runs = select(results, {"recipe": "music_gates", "dataset": DATASET, "variant": cell, "part": part})
+        runs = select_runs(results, {"recipe": "music_gates", "dataset": DATASET, "variant": cell, "part": part})
         refuse_repeats(runs)  # settings tell the weights, others for each seed
         label = f"{heading}, {cell_name(cell)}"
         if not runs and cell in GATE_CELLS[:2]:
@@ -131,7 +120,7 @@ def _of_layer(run: RunResult, layer: int) -> dict[str, float]:
 
 def _before_and_after(name: str, runs: Runs) -> str:
     decimals = 1 if name == "positive_units" else 3
-    return " → ".join(mean_of(runs, f"{start}{name}", decimals) for start in ("start/", ""))
+    return " → ".join(format_mean(runs, f"{start}{name}", decimals) for start in ("start/", ""))
 
 
 # What the gates are per set, cell and layer, before training and after.
@@ -147,22 +136,22 @@ PTB_COMPARED = (BASE, "coupled", "g2", "beta", "bibeta5")  # that the table need
 
 
 def _penn_treebank(results: Runs) -> Iterable[Line]:
-    yield from rows_of(DECLARED["ptb_counts"], {"recipe": "ptb_floors"}, only=("test",), command="--resume")
-    yield from rows_of(PTB_LABELS, needed=PTB_COMPARED, command="--cells {missing} --resume")
-    yield from rows_of_names(results, PTB, PTB_LABELS)
+    yield from make_rows(DECLARED["ptb_counts"], {"recipe": "ptb_floors"}, only=("test",), command="--resume")
+    yield from make_rows(PTB_LABELS, needed=PTB_COMPARED, command="--cells {missing} --resume")
+    yield from make_named_rows(results, PTB, PTB_LABELS)
 
 
 TABLES["beta-lstm-ptb"] = Table(
     (
         "seeds",
-        score("validation", "validation/perplexity"),
-        score("test", "test/perplexity"),
+        score_column("validation", "validation/perplexity"),
+        score_column("test", "test/perplexity"),
         "epochs",
         best_epoch_column("nll", higher=False),
         Column("units", lambda runs: str(runs[0].settings["hidden_size"])),
         "trainable parameters",
         "minutes",
-        Column(f"nats of a token − `{BASE}` (p over seeds)", minus=seeds_test(NLL, 3), base=OF_BASE),
+        Column(f"nats of a token − `{BASE}` (p over seeds)", minus=compare_over_seeds(NLL, 3), base=OF_BASE),
     ),
     _penn_treebank,
     where={**PTB, "name": ""},

@@ -11,20 +11,16 @@ from typing import Any
 
 from ctxzoo.models.configuration_bidaf import EXTENSIONS, BidafConfig
 from ctxzoo.results.result import VECTORS_CONTENT, RunResult
-from ctxzoo.results.table_parts import (
-    NOT_RUN,
-    NOTHING,
-    TO_PUBLISH,
-    mean_and_deviation,
-    refuse_mixtures,
-    refuse_repeats,
-    signed,
-)
+from ctxzoo.results.table_parts import NOT_RUN, NOTHING, TO_PUBLISH, mean_and_deviation, refuse_repeats, signed
 from ctxzoo.tasks.question_answering.card import PAPER
 from ctxzoo.tasks.question_answering.data import LEFT_OUT
 from ctxzoo.tasks.question_answering.experiments import paper as reader_paper
-from reports.results_table import Column, Line, Row, Runs, Table, score
+from reports.labels import read_labels
+from reports.results_table import Column, Line, Row, Table
+from reports.run_selection import Runs, select_alike_runs
+from reports.score_columns import score_column
 
+LABELS = read_labels("bidaf")
 RECIPE = {"recipe": "squad_bidaf"}
 COMMAND = (
     "--dataset {dataset} --variant {variant} --word_vectors FILE --seeds {seeds} --precision bf16-mixed {more}".format
@@ -46,8 +42,8 @@ NOT_KNOWN = ("optimizer", VECTORS_CONTENT)
 DEFAULTS = {name: value for name, value in reader_paper().class_defaults().items() if name not in NOT_KNOWN} | UNTOLD
 
 RUN_COLUMNS = ("seeds", "epochs", "minutes")
-EM, F1 = score("test EM", "test/exact"), score("test F1", "test/f1")
-VALIDATION_F1 = score("validation F1", "validation/f1")
+EM, F1 = score_column("test EM", "test/exact"), score_column("test F1", "test/f1")
+VALIDATION_F1 = score_column("validation F1", "validation/f1")
 
 
 def bidaf_runs(results: Iterable[RunResult], dataset: str, split: str = "test") -> list[RunResult]:
@@ -69,11 +65,6 @@ def is_plain(run: RunResult) -> bool:
     return not options_of(run) and not any(run.settings.get(name) for name in CONTINUED)
 
 
-def trained_as_published(run: RunResult) -> bool:
-    """Return whether the run has the paper's optimizer and all training rows."""
-    return run.settings.get("optimizer", ADADELTA) == ADADELTA and on_all_rows(run)
-
-
 def on_all_rows(run: RunResult) -> bool:
     """Return whether the run was trained on the rows of every source."""
     return not any(run.settings.get(name) for name in ("left_out_source", "train_source"))
@@ -81,32 +72,33 @@ def on_all_rows(run: RunResult) -> bool:
 
 def without_earlier_start(runs: Sequence[RunResult]) -> list[RunResult]:
     """Return runs but those that began with the wider w_cq, where there are runs of their row with the present one."""
+    present = {_identify(run, "product_start") for run in runs if run.settings["product_start"] == PRESENT_START}
+    return [
+        run
+        for run in runs
+        if run.settings["product_start"] == PRESENT_START or _identify(run, "product_start") not in present
+    ]
 
-    def row(run: RunResult) -> str:
-        settings = {
-            name: value for name, value in run.settings.items() if name not in ("product_start", VECTORS_CONTENT)
-        }
-        return json.dumps([run.variant, settings, run.data["fingerprint"]], sort_keys=True)
 
-    present = {row(run) for run in runs if run.settings["product_start"] == PRESENT_START}
-    return [run for run in runs if run.settings["product_start"] == PRESENT_START or row(run) not in present]
+def _identify(run: RunResult, *left_out: str) -> str:
+    """Return variant, settings and data of a run as text; of word vectors the name, which all results have."""
+    settings = {name: value for name, value in run.settings.items() if name not in (VECTORS_CONTENT, *left_out)}
+    return json.dumps([run.variant, settings, run.data["fingerprint"]], sort_keys=True)
 
 
 def group_runs(runs: Iterable[RunResult]) -> list[tuple[str, list[RunResult]]]:
     """Return labels and runs of rows: one for each variant, settings, data and number of parameters.
 
     Rows of one variant that would look alike are distinguished by the settings in which they differ, but for epochs,
-    which have a column. Of word vectors the name tells them apart, which all results have, not the content.
+    which have a column.
 
     Raises:
         ValueError: two runs agree in everything, seed and fold included, so that a mean would count one twice.
     """
-    rows: dict[str, list[RunResult]] = defaultdict(list)
+    rows: dict[tuple[str, int], list[RunResult]] = defaultdict(list)
     alike: dict[str, list[RunResult]] = defaultdict(list)  # the first run of each row by its name
     for run in runs:
-        settings = {name: value for name, value in run.settings.items() if name != VECTORS_CONTENT}
-        identity = [run.variant, settings, run.data["fingerprint"], run.parameters["trainable"]]
-        rows[json.dumps(identity, sort_keys=True)].append(run)
+        rows[_identify(run), run.parameters["trainable"]].append(run)
     for members in rows.values():
         refuse_repeats(members)
         alike[_name(members[0])].append(members[0])
@@ -133,14 +125,6 @@ def _name(run: RunResult) -> str:
     return f"{name}, continued" if run.settings.get("init_from") else name
 
 
-def _of_one_mean(runs: Iterable[RunResult]) -> list[RunResult]:
-    """Return the runs of one mean; raises ValueError where one is there twice or they were not made alike."""
-    found = list(runs)
-    refuse_repeats(found)
-    refuse_mixtures(found)
-    return found
-
-
 def _of_variants(runs: Iterable[RunResult], variants: Sequence[str], dataset: str) -> Iterable[Line]:
     """Return a row for each group of runs, in the order of ``variants`` (others after them)."""
     by_variant: dict[str, list[tuple[str, list[RunResult]]]] = {variant: [] for variant in variants}
@@ -154,9 +138,14 @@ def _of_variants(runs: Iterable[RunResult], variants: Sequence[str], dataset: st
             yield Row(variant, [], given={"trainable parameters": ""}, command=command)
 
 
+def _runs_as_published(results: Runs) -> list[RunResult]:
+    """Return runs with the paper's optimizer and all training rows."""
+    runs = bidaf_runs(results, V1_MINI)
+    return [run for run in runs if run.settings.get("optimizer", ADADELTA) == ADADELTA and on_all_rows(run)]
+
+
 def _v1_mini(results: Runs) -> Iterable[Line]:
-    runs = [run for run in bidaf_runs(results, V1_MINI) if run.variant not in CONTROLS]
-    runs = [run for run in runs if is_plain(run) and trained_as_published(run)]
+    runs = [run for run in _runs_as_published(results) if run.variant not in CONTROLS and is_plain(run)]
     variants = [name for name in BidafConfig.variants if name not in CONTROLS]
     yield from _of_variants(without_earlier_start(runs), variants, V1_MINI)
     for variant in SEVERAL_SEEDS:  # rows that are not shown, which ask for what no run with the present start has
@@ -186,13 +175,13 @@ def _v2_mini(results: Runs) -> Iterable[Line]:
 # SQuAD 2.0 mode, beside the score of a model that never answers.
 TABLES["bidaf-squad-v2-mini"] = Table(
     (
-        score("span EM", "test/span_exact"),
-        score("span F1", "test/span_f1"),
-        score("no-answer AUC", "test/no_answer_auc", decimals=3),
-        score("F1 at tuned threshold", "test/f1_at_threshold"),
-        score("always no answer", "test/always_no_answer"),
-        score("AvNA", "test/AvNA"),
-        score("NLL", "test/nll"),
+        score_column("span EM", "test/span_exact"),
+        score_column("span F1", "test/span_f1"),
+        score_column("no-answer AUC", "test/no_answer_auc", decimals=3),
+        score_column("F1 at tuned threshold", "test/f1_at_threshold"),
+        score_column("always no answer", "test/always_no_answer"),
+        score_column("AvNA", "test/AvNA"),
+        score_column("NLL", "test/nll"),
         *RUN_COLUMNS,
     ),
     _v2_mini,
@@ -264,7 +253,7 @@ def _first_epoch(results: Runs) -> Iterable[Line]:
     runs = [run for run in runs if run.settings.get("precision") == "bf16-mixed"]
     base: Runs = []
     for name, asked in CONDITIONS.items():
-        members = _of_one_mean(run for run in runs if asked.items() <= run.settings.items())
+        members = select_alike_runs(runs, {f"settings.{setting}": value for setting, value in asked.items()})
         base = base or members
         order, more = ("random", " --pool_batches 1") if asked["pool_batches"] == 1 else ("of similar length", "")
         command = FIRST_EPOCH.format(name=f"{name}{more}")
@@ -277,10 +266,10 @@ def _first_epoch(results: Runs) -> Iterable[Line]:
 # Reading after one epoch by the order of batches and the start of w_cq, each compared at equal seeds.
 TABLES["bidaf-first-epoch"] = Table(
     (
-        score("span EM", "validation/epoch1/span_exact"),
-        score("span F1", FIRST_F1),
+        score_column("span EM", "validation/epoch1/span_exact"),
+        score_column("span F1", FIRST_F1),
         _gain("difference F1", FIRST_F1, " seed"),
-        Column("seeds", lambda runs: str(len(runs))),
+        "seeds",
     ),
     _first_epoch,
     headings=("rows of a batch", "start of w_cq"),
@@ -291,12 +280,10 @@ def _pairs(ours: Runs, plain: Runs) -> list[tuple[RunResult, RunResult]]:
     """Return runs beside the plain ones that differ in nothing but the options."""
 
     def rest(run: RunResult) -> tuple[Any, ...]:
-        left_out = ("extensions", VECTORS_CONTENT, *CONTINUED)
-        settings = {key: value for key, value in run.settings.items() if key not in left_out}
-        return run.seed, run.fold, run.data["fingerprint"], settings
+        return run.seed, run.fold, _identify(run, "extensions", *CONTINUED)
 
-    found = [(run, next((other for other in plain if rest(other) == rest(run)), None)) for run in ours]
-    return [(run, other) for run, other in found if other is not None]
+    by_rest = {rest(run): run for run in reversed(plain)}  # the first of several
+    return [(run, by_rest[rest(run)]) for run in ours if rest(run) in by_rest]
 
 
 def _difference_column(heading: str, key: str) -> Column:
@@ -308,8 +295,7 @@ def _difference_column(heading: str, key: str) -> Column:
 
 
 def _extensions(results: Runs) -> Iterable[Line]:
-    of_variant = [run for run in bidaf_runs(results, V1_MINI) if run.variant == EXTENDED_VARIANT]
-    runs = [run for run in of_variant if trained_as_published(run)]
+    runs = [run for run in _runs_as_published(results) if run.variant == EXTENDED_VARIANT]
     plain = [run for run in runs if is_plain(run)]
     for label, members in sorted(group_runs(runs), key=lambda group: not is_plain(group[1][0])):
         yield Row(label, members, base=None if is_plain(members[0]) else plain)
@@ -339,50 +325,31 @@ def _paper_number(value: float | None) -> str:
 # The paper's own numbers. Ours stay empty: no run here had its training data, so no result is looked up.
 TABLES["bidaf-paper"] = Table(
     [Column(heading) for heading in ("course split", "paper F1", "paper EM", "our F1", "our EM")],
-    [[row.variant, row.split, _paper_number(row.f1), _paper_number(row.exact), *["not run here"] * 2] for row in PAPER],
+    [[row.variant, row.split, *map(_paper_number, (row.f1, row.exact)), *["not run here"] * 2] for row in PAPER],
 )
 
 ADADELTA, ADAMW = "adadelta", "adamw"
 VECTORS = "wiki2015_cbow.100d"
 OF_ADAMW = "--epochs 4 --optimizer adamw --learning_rate 0.0015 --warmup_steps 200 --decay --threads 1"
-# Variant, optimizer, and the variant that the runs are compared with at equal seeds.
-COMPARED = (
-    ("baseline", ADADELTA, ""),
-    ("second_dropout", ADADELTA, "baseline"),
-    ("sinusoidal", ADADELTA, "second_dropout"),
-    ("learned", ADADELTA, "second_dropout"),
-    ("learned_char7", ADADELTA, "baseline"),
-    ("learned_attention_residual", ADADELTA, "learned"),
-    ("learned", ADAMW, ""),
-    ("learned_attention", ADAMW, "learned"),
-)
 
 
 def _controls(results: Runs) -> Iterable[Line]:
     """Return each control with its differences at equal seeds; all of one start of w_cq and one file of vectors."""
-    start = {"product_start": PRESENT_START, "word_vectors": VECTORS}
     runs = [run for run in bidaf_runs(results, V1_MINI) if is_plain(run) and on_all_rows(run)]
-    runs = [run for run in runs if start.items() <= run.settings.items()]
-
-    def of(*place: str) -> list[RunResult]:
-        return _of_one_mean(run for run in runs if (run.variant, run.settings.get("optimizer")) == place)
-
-    for variant, optimizer, base in COMPARED:
+    start = {"settings.product_start": PRESENT_START, "settings.word_vectors": VECTORS}
+    for variant, optimizer, base in LABELS["compared"]:
+        where = {**start, "settings.optimizer": optimizer}
         more = OF_SEEDS if variant in SEVERAL_SEEDS else f"{MORE[V1_MINI]} --threads 1"
         more = OF_ADAMW if optimizer == ADAMW else more
         command = COMMAND(dataset=V1_MINI, variant=variant, seeds="{seeds}", more=more)
-        label = variant, optimizer, base or NOTHING
-        plain = of(base, optimizer) if base else None
-        yield Row(label, of(variant, optimizer), plain, seeds=NEEDED_SEEDS, command=command)
+        plain = select_alike_runs(runs, {**where, "variant": base}) if base else None
+        ours = select_alike_runs(runs, {**where, "variant": variant})
+        yield Row((variant, optimizer, base or NOTHING), ours, plain, seeds=NEEDED_SEEDS, command=command)
 
 
 # What positions, their dropout and the literal self-attention do, each against the run that differs in it.
 TABLES["bidaf-controls"] = Table(
-    (
-        *(EM, F1, VALIDATION_F1),
-        _gain("difference F1", "test/f1"),
-        Column("seeds", lambda runs: str(len(runs))),
-    ),
+    (EM, F1, VALIDATION_F1, _gain("difference F1", "test/f1"), "seeds"),
     _controls,
     RECIPE,
     headings=("variant", "optimizer", "compared with"),
@@ -393,27 +360,13 @@ READER = (
     "--optimizer adamw --learning_rate 0.003 --warmup_steps 200 --decay --precision bf16-mixed --threads 1"
 )
 SMALL = "reader_small"  # name of the runs that made the reader small
-# Name of runs -> label, what its trainings have beside `READER`, and their seeds. SQuADShifts' new_wiki and reddit are
-# sources of the training rows.
-READERS = {
-    "reader": ("all training rows", "--epochs 6", NEEDED_SEEDS),
-    SMALL: ("the first seed of these, half precision", "", ()),
-    "reader_wide": (
-        "all training rows, width 128, dropout 0.3",
-        "--epochs 8 --hidden_size 128 --dropout 0.3",
-        NEEDED_SEEDS[:1],
-    ),
-}
-for _source in ("reddit", "new_wiki"):
-    _options = f"--epochs 6 --left_out_source {_source}"
-    READERS[f"reader_without_{_source}"] = f"without the rows of `{_source}`", _options, NEEDED_SEEDS
 
 
 def _readers(results: Runs) -> Iterable[Line]:
     window = {"recipe": "squad_sliding_window", "dataset": V1_MINI, "split": "test"}
     yield Row("sliding window over words, no network", window, command=f"python recipes/{window['recipe']}.py")
-    for tag, (label, options, seeds) in READERS.items():
-        runs = _of_one_mean(run for run in bidaf_runs(results, V1_MINI) if run.tag == tag)
+    for tag, (label, options, seeds) in LABELS["readers"].items():
+        runs = select_alike_runs(bidaf_runs(results, V1_MINI), {"tag": tag})
         command = f"{READER} {options} --seeds {{seeds}} --name {tag}"
         if tag == SMALL:
             label += f", {runs[0].settings['keep_words']:,} words" if runs else ""
@@ -430,8 +383,8 @@ def _drop(run: RunResult) -> float | None:
 TABLES["bidaf-reader"] = Table(
     (
         *("trainable parameters", VALIDATION_F1, EM, F1),
-        score("left out EM", f"{LEFT_OUT}/exact"),
-        score("left out F1", f"{LEFT_OUT}/f1"),
+        score_column("left out EM", f"{LEFT_OUT}/exact"),
+        score_column("left out F1", f"{LEFT_OUT}/f1"),
         Column("left out − test, F1", lambda runs: signed(mean_and_deviation(map(_drop, runs)))),
         *RUN_COLUMNS,
     ),
@@ -467,7 +420,7 @@ TRIAL_TABLES: dict[str, Callable[..., str]] = {
             _setting("begins as", "init_from"),
             _setting("words kept", "keep_words", "all"),
             "trainable parameters",
-            score("validation EM", "validation/exact"),
+            score_column("validation EM", "validation/exact"),
             VALIDATION_F1,
             *RUN_COLUMNS,
         ),

@@ -17,23 +17,10 @@ from ctxzoo.results.table_parts import NOT_RUN, NOTHING, TO_PUBLISH
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS as DATASETS
 from ctxzoo.tasks.text_classification.linear import MAJORITY_CLASS
 from reports.choice import best_row
-from reports.results_table import (
-    Column,
-    Difference,
-    Line,
-    Row,
-    Runs,
-    Table,
-    by_heading,
-    differences,
-    folds_score,
-    folds_test,
-    names_of,
-    read_labels,
-    rows_of,
-    runs_of,
-    select,
-)
+from reports.labels import read_labels
+from reports.results_table import Column, Difference, Line, Row, Table, make_difference_rows, make_rows, pick_by_heading
+from reports.run_selection import Runs, list_run_names, select_alike_runs, select_runs
+from reports.score_columns import add_difference_columns, compare_over_folds, folds_score_column
 
 STEPS = {"recipe": "mr_contextualizer", "dataset": DATASETS["MR"]}
 SENTENCES = {"recipe": "sentence_contextualizer", "variant": "learned_embeddings"}
@@ -55,7 +42,7 @@ def _by_steps(heading: str, paper: Mapping[str, tuple[str, Mapping[int, float]]]
     for name, (variant, numbers) in paper.items():
         ours = Row(f"{name}, ours", {"variant": variant}, command=f"--table {number} --resume")
         rows += [_numbers(f"{name}, the paper", numbers.values()), ours]
-    columns = [folds_score(f"K = {k}", ACCURACY, where={"tag": f"k{k}"}) for k in steps]
+    columns = [folds_score_column(f"K = {k}", ACCURACY, where={"tag": f"k{k}"}) for k in steps]
     return Table(columns, rows, STEPS, headings=(heading,), complete=is_complete)
 
 
@@ -76,13 +63,13 @@ def _deviations(results: Runs) -> Iterable[Line]:
     yield _numbers("the paper", (number for _, _, number in CELLS.values()))
     yield Row("ours", {"name": ""}, absent=NOTHING)
     parts = {f"k{k}" for _, k, _ in CELLS.values()}
-    for name in sorted({name for part in parts for name in names_of(results, {"recipe": STEPS["recipe"]}, part)}):
+    for name in sorted({name for part in parts for name in list_run_names(results, {"recipe": STEPS["recipe"]}, part)}):
         yield Row(name, {"name": name}, beside={"name": ""}, absent=NOTHING)
 
 
 TABLES["contextualizer-deviations"] = Table(
     [
-        folds_score(heading, ACCURACY, where={"variant": variant, "part": f"k{k}"})
+        folds_score_column(heading, ACCURACY, where={"variant": variant, "part": f"k{k}"})
         for heading, (variant, k, _) in CELLS.items()
     ],
     _deviations,
@@ -109,18 +96,17 @@ OF_STRONGEST = (
     (FIXED_STARTS, f" --eval_context fixed --eval_context_samples 8 --name {BEST}_fixed"),
 )
 MAJORITY_CLASS_ROW = Row("majority class", {**LINEAR, "variant": MAJORITY_CLASS}, command="--resume")
-LINEAR_ROWS = rows_of(LABELS["linear"], LINEAR, command="--resume")
+LINEAR_ROWS = make_rows(LABELS["linear"], LINEAR, command="--resume")
 AHEAD = ("mean", "bigru")  # of the paper's settings on every set
 NARROW_LABELS = {variant: f"{label}, dropout 0.5, U(−0.1, 0.1)" for variant, label in NEURAL.items()}
 NEURAL_ROWS, NARROW_ROWS = (
-    rows_of(labels, {"recipe": "sentence_text_baseline", "tag": tag}, command=command)
+    make_rows(labels, {"recipe": "sentence_text_baseline", "tag": tag}, command=command)
     for labels, tag, command in (
         (NEURAL, "", "--resume"),
         # what the runs of DROPOUT have
         (NARROW_LABELS, "dropout", "--dropout 0.5 --pooled_dropout 0.5 --embedding_bound 0.1 --name dropout --resume"),
     )
 )
-BY_FOLD = "Contextualizer, settings chosen for each fold on its own validation part"
 WEIGHTS = "weights, at most"
 
 
@@ -130,7 +116,7 @@ def _weights(cells: Iterable[Runs]) -> str:
 
 
 def _on_sets(key: str) -> list[Column]:
-    return [folds_score(heading, key, where={"dataset": dataset}) for heading, dataset in DATASETS.items()]
+    return [folds_score_column(heading, key, where={"dataset": dataset}) for heading, dataset in DATASETS.items()]
 
 
 def _sentences(key: str, results: Runs) -> Iterable[Line]:
@@ -150,9 +136,10 @@ def _sentences(key: str, results: Runs) -> Iterable[Line]:
     if with_strongest:
         yield STRONGEST
         best = {heading: _best_linear(results, key, dataset) for heading, dataset in DATASETS.items()}
-        yield Difference("strongest settings − best linear baseline", STRONGEST.source, by_heading(best))
+        yield Difference("strongest settings − best linear baseline", STRONGEST.source, pick_by_heading(best))
         chosen = {heading: _chosen_by_fold(results, dataset) for heading, dataset in DATASETS.items()}
-        yield Row(BY_FOLD, by_heading(chosen), given={WEIGHTS: ""}, absent=NOTHING)
+        label = "Contextualizer, settings chosen for each fold on its own validation part"
+        yield Row(label, pick_by_heading(chosen), given={WEIGHTS: ""}, absent=NOTHING)
         made = dict.fromkeys(run.command.replace(TO_PUBLISH, "") for run in chain(*found[STRONGEST.label]))
         for row, options in OF_STRONGEST:
             commands = [command.replace(f" --name {BEST}", options) for command in made]
@@ -175,7 +162,7 @@ def _sentences(key: str, results: Runs) -> Iterable[Line]:
 def _on(results: Runs, row: Row, dataset: str) -> Runs:
     """Return the folds of a row on one dataset."""
     assert isinstance(row.source, Mapping)
-    return runs_of(results, {**row.source, "dataset": dataset})
+    return select_alike_runs(results, {**row.source, "dataset": dataset})
 
 
 def _best_linear(results: Runs, key: str, dataset: str) -> Runs:
@@ -189,9 +176,9 @@ def _chosen_by_fold(results: Runs, dataset: str) -> Runs:
 
     That part shares no row with the fold's test part. Settings that start from vectors of other texts have no part.
     """
-    found = select(results, {**SENTENCES, "dataset": dataset})
+    found = select_runs(results, {**SENTENCES, "dataset": dataset})
     ours = [run for run in found if DEV_ACCURACY in run.metrics and "word_vectors" not in run.settings]
-    tried = [runs_of(ours, {"tag": tag}) for tag in sorted({run.tag for run in ours})]
+    tried = [select_alike_runs(ours, {"tag": tag}) for tag in sorted({run.tag for run in ours})]
     whole = [runs for runs in tried if is_complete(runs)]
     by_fold: dict[tuple[int, int], list[RunResult]] = {}
     for run in chain(*whole):
@@ -207,9 +194,9 @@ for _name, _key in (("contextualizer-sentences", ACCURACY), ("contextualizer-sen
 # MPQA over all phrases and over those with a known word, which are all that the paper's softmax is defined for.
 TABLES["contextualizer-known"] = Table(
     (
-        folds_score("all phrases", ACCURACY),
-        folds_score("phrases with a known word", "test/known_accuracy"),
-        folds_score("share of these", "test/known_share"),
+        folds_score_column("all phrases", ACCURACY),
+        folds_score_column("phrases with a known word", "test/known_accuracy"),
+        folds_score_column("share of these", "test/known_share"),
     ),
     (
         _numbers("Contextualizer, the paper", LABELS["sentences"][-1:]),
@@ -227,7 +214,7 @@ def _climb(results: Runs) -> Iterable[Line]:
     Runs that held nothing out for validation chose nothing and are not here.
     """
     yield OURS
-    names = names_of((run for run in results if run.dataset in DATASETS.values()), SENTENCES)
+    names = list_run_names((run for run in results if run.dataset in DATASETS.values()), SENTENCES)
     for name in names:
         plain = {"tag": ""}
         yield Row(name, {"tag": name}, base=plain, beside=plain, absent=NOTHING)
@@ -236,14 +223,7 @@ def _climb(results: Runs) -> Iterable[Line]:
 
 
 TABLES["contextualizer-climb"] = Table(
-    [
-        column
-        for score in _on_sets(DEV_ACCURACY)
-        for column in (
-            score,
-            Column(f"{score.heading}, difference", minus=folds_test(DEV_ACCURACY), where=score.where),
-        )
-    ],
+    add_difference_columns(_on_sets(DEV_ACCURACY), compare_over_folds(DEV_ACCURACY)),
     _climb,
     SENTENCES,
     headings=("settings",),
@@ -267,23 +247,24 @@ def sentence_table(
         size: Name of the setting that gives variants equal numbers of weights, and heading of its column.
     """
 
+    names = {variant: f"`{variant}`" for variant in known}
+
     def sizes(cells: Iterable[Runs]) -> str:
         return ", ".join(sorted({str(run.settings[size[0]]) for run in chain.from_iterable(cells)}))
 
     def rows(results: Runs) -> Iterable[Line]:
         ours = [run for run in results if run.recipe == recipe and run.dataset in DATASETS.values()]
-        for name in ("", *names_of(ours, {})):
-            there = {run.variant for run in select(ours, {"tag": name})}.union(() if name else compared)
-            labels = {variant: f"`{variant}`" for variant in known if variant in there}
+        for name in ("", *list_run_names(ours, {})):
+            there = {run.variant for run in select_runs(ours, {"tag": name})}.union(() if name else compared)
+            labels = {variant: names[variant] for variant in known if variant in there}
             if name:
                 named = {variant: f"{label}, {name}" for variant, label in labels.items()}
-                yield from rows_of(named, {"tag": name}, beside={"tag": ""})
+                yield from make_rows(named, {"tag": name}, beside={"tag": ""})
             else:
                 command = f"--{option} {{missing}} --resume"
-                yield from rows_of(labels, needed=compared, command=command, absent=NOT_RUN)
+                yield from make_rows(labels, needed=compared, command=command, absent=NOT_RUN)
             pairs = [(variant, compared[0]) for variant in labels if variant != compared[0]]
-            note = f", {name}" if name else ""
-            yield from differences({compared[0]: f"`{compared[0]}`", **labels}, pairs, {"tag": name}, note=note)
+            yield from make_difference_rows(names, pairs, {"tag": name}, note=f", {name}" if name else "")
             if not name:
                 yield from (replace(row, command="", given={size[1]: ""}) for row in BESIDE)
 

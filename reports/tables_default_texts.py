@@ -14,7 +14,10 @@ from ctxzoo.results.comparison import are_comparable
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOT_RUN, NOTHING
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS
-from reports.results_table import Column, Difference, Line, Row, Runs, Table, by_heading, folds_test, mean_of, select
+from reports.labels import read_labels
+from reports.results_table import Column, Difference, Line, Row, Table, pick_by_heading
+from reports.run_selection import Runs, select_runs
+from reports.score_columns import compare_over_folds, format_mean
 from reports.tables_lama import data_of
 
 RECIPE = "default_text_classifier"
@@ -24,20 +27,7 @@ FOLDS = 5
 TEST_ROWS = {"Reuters": 2_189, "IMDB": 25_000, "News headlines": 1_918}
 DATASETS = {**SENTENCE_DATASETS, **{heading: data_of(heading)["dataset"] for heading in TEST_ROWS}}
 NORMAL_95 = 1.96
-# Of the rows: recipe and variant on sentences, and on documents.
-LINEAR = ("sentence_linear", "document_linear")
-MODELS = {
-    "**default**: network and linear classifier": ((RECIPE, RECIPE), ("both", "both")),
-    "TF-IDF and linear SVM, C chosen": (LINEAR, ("words_characters_svm_tuned", "words_svm_tuned")),
-    "the default's linear classifier alone": ((RECIPE, RECIPE), ("wide", "wide")),
-    "the default's network alone": ((RECIPE, RECIPE), ("deep", "deep")),
-    "fastText, its defaults": (LINEAR, ("fasttext", "fasttext")),
-    "fastText, tuned by itself for a minute": (LINEAR, ("fasttext_autotuned", "fasttext_autotuned")),
-    "Contextualizer (sentences) and LAMA, the papers' settings": (
-        ("sentence_contextualizer", "document_lama"),
-        ("learned_embeddings", "lama"),
-    ),
-}
+MODELS = read_labels("default_texts")
 DEFAULT, SVM, *_ = MODELS
 
 
@@ -46,7 +36,7 @@ def _is_whole(runs: Runs) -> bool:
 
 
 def _minus(ours: Runs, base: Runs) -> str:
-    return folds_test(ACCURACY)(ours, base) if are_comparable(ours, base) else NOTHING
+    return compare_over_folds(ACCURACY)(ours, base) if are_comparable(ours, base) else NOTHING
 
 
 def _interval(rows: int, ours: Runs, base: Runs) -> str:
@@ -65,7 +55,7 @@ def _columns(key: str) -> list[Column]:
     return [
         Column(
             heading,
-            lambda runs: mean_of(runs, key) if _is_whole(runs) else NOT_RUN,
+            lambda runs: format_mean(runs, key) if _is_whole(runs) else NOT_RUN,
             partial(_interval, TEST_ROWS[heading]) if heading in TEST_ROWS else _minus,
             where={"dataset": dataset},
         )
@@ -101,11 +91,11 @@ def _network_weight(run: RunResult) -> float:
 
 def _trials(results: Runs) -> Iterable[Line]:
     """Return accuracy on the validation parts by the weight of the network's scores; 0 is the linear classifier."""
-    found = select(results, {"recipe": RECIPE})
+    found = select_runs(results, {"recipe": RECIPE})
     for weight in sorted({_network_weight(run) for run in found}):
         ours = [run for run in found if _network_weight(run) == weight]
-        runs = {heading: select(ours, {"dataset": dataset}) for heading, dataset in DATASETS.items()}
-        yield Row(f"{weight:g}", by_heading(runs))
+        runs = {heading: select_runs(ours, {"dataset": dataset}) for heading, dataset in DATASETS.items()}
+        yield Row(f"{weight:g}", pick_by_heading(runs))
 
 
 TRIAL_TABLES: dict[str, Callable[..., str]] = {

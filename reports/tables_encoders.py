@@ -12,25 +12,14 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from ctxzoo.results.comparison import paired_test
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOTHING, best_epoch_column
 from ctxzoo.tasks.regression.experiments import BEST_TEST, SETS, VALIDATION
 from ctxzoo.tasks.sequences.data import HISTORY_DATASETS
-from reports import results_table
-from reports.results_table import (
-    Column,
-    Line,
-    Row,
-    Runs,
-    Table,
-    Trials,
-    differences,
-    read_labels,
-    rows_of,
-    score,
-    select,
-)
+from reports.labels import read_labels
+from reports.results_table import Column, Line, Row, Table, Trials, make_difference_rows, make_rows
+from reports.run_selection import Runs, select_alike_runs, select_runs
+from reports.score_columns import compare_over_splits, score_column
 from reports.tables_contextualizer import sentence_table
 
 TABLES: dict[str, Callable[..., str]] = {}
@@ -57,29 +46,19 @@ OF_PERSONS = {model: label for model, label in REGRESSORS.items() if model != "g
 
 
 def _error(heading: str, **more: Any) -> Column:
-    return score(heading, "test/rmse", partly=" ({have} of {need})", **more)
+    return score_column(heading, "test/rmse", partly=" ({have} of {need})", **more)
 
 
 def _regression(protocol: str, models: Iterable[str]) -> Table:
-    """Return the table of all sets by how the epoch was chosen."""
-
-    def minus(ours: Runs, base: Runs) -> str:
-        """Write the mean difference to dot products, with its p over the splits that both have."""
-        first, second = ({(run.seed, run.fold): run.metrics["test/rmse"] for run in runs} for runs in (ours, base))
-        common = first.keys() & second.keys()
-        if len(common) < 2:
-            return NOTHING
-        first, second = ({split: errors[split] for split in common} for errors in (first, second))
-        return paired_test(first, second, TEST_TO_TRAIN[protocol]).cell()
-
+    """Return the table of all sets by how the epoch was chosen; differences to dot products."""
     name, option = ("", "") if protocol == VALIDATION else (protocol, f" --protocol {protocol}")
-    columns = []
+    columns, minus = [], compare_over_splits("test/rmse", TEST_TO_TRAIN[protocol])
     for data in SETS:
         fill = {"set": data, "options": option + PARTS.get(data, "")}
         columns.append(_error(data, minus=minus, where={"part": data, "name": name}, fill=fill))
     rows: list[Line] = [
-        *rows_of({model: REGRESSORS[model] for model in models}, need=SPLITS, command=OF_SET),
-        *differences(REGRESSORS, product(LEARNED[1:], LEARNED[:1]), note=""),
+        *make_rows({model: REGRESSORS[model] for model in models}, need=SPLITS, command=OF_SET),
+        *make_difference_rows(REGRESSORS, product(LEARNED[1:], LEARNED[:1]), note=""),
     ]
     return Table(columns, rows, REGRESSION)
 
@@ -97,7 +76,7 @@ TABLES["regression-persons"] = Table(
         ),
     ),
     [
-        *rows_of(OF_PERSONS, need=SPLITS, command=OF_SET),
+        *make_rows(OF_PERSONS, need=SPLITS, command=OF_SET),
         Row(
             f"{REGRESSORS['gp_rbf']}, of person and time alone",
             {"variant": "gp_rbf", "name": "person_and_time"},
@@ -121,34 +100,34 @@ def _of_any_seed(run: RunResult) -> RunResult:
     return replace(run, data={**run.data, "fingerprint": drawn})
 
 
-def runs_of(results: Sequence[RunResult], variant: str, probe: str, length: int) -> Runs:
-    """Return the seeds of an attention on a probe; raises ValueError as `results_table.runs_of` does."""
+def select_probe_runs(results: Sequence[RunResult], variant: str, probe: str, length: int) -> Runs:
+    """Return the seeds of an attention on a probe; raises ValueError as `select_alike_runs` does."""
     where = {**PROBES, "variant": variant, "tag": f"{probe}-n{length}"}
-    return results_table.runs_of(map(_of_any_seed, results), where)
+    return select_alike_runs(map(_of_any_seed, results), where)
 
 
 TABLES["long-context-lookups"] = Table(
     [
-        score(f"{label}, n = {length}", "test/accuracy", 1, where={"tag": f"{probe}-n{length}"})
+        score_column(f"{label}, n = {length}", "test/accuracy", 1, where={"tag": f"{probe}-n{length}"})
         for probe, label in LOOKUP_PROBES.items()
         for length in LENGTHS
     ],
-    rows_of(LOOKUPS, command=f"--probes {' '.join(LOOKUP_PROBES)} --attentions {{missing}} --resume"),
+    make_rows(LOOKUPS, command=f"--probes {' '.join(LOOKUP_PROBES)} --attentions {{missing}} --resume"),
     where=PROBES,
     headings=("attention",),
     prepare=_of_any_seed,
 )
 TABLES["higher-order-pairs"] = Table(
-    ("seeds", score("test accuracy", "test/accuracy", 1), "minutes"),
-    rows_of(LABELS["pairs"], command="--probes marked_product --attentions {missing} --resume"),
+    ("seeds", score_column("test accuracy", "test/accuracy", 1), "minutes"),
+    make_rows(LABELS["pairs"], command="--probes marked_product --attentions {missing} --resume"),
     where={**PROBES, "tag": "marked_product-n17"},
     headings=("one head",),
     prepare=_of_any_seed,
 )
-SCORES = (score("validation accuracy", "validation/accuracy"), score("test accuracy", "test/accuracy"))
+SCORES = (score_column("validation accuracy", "validation/accuracy"), score_column("test accuracy", "test/accuracy"))
 TABLES["long-context-documents"] = Table(
     ("seeds", *SCORES, best_epoch_column("accuracy", higher=True), "trainable parameters"),
-    rows_of(LOOKUPS, command="--attentions {missing} --resume"),
+    make_rows(LOOKUPS, command="--attentions {missing} --resume"),
     where={"recipe": "document_context_encoder", "dataset": "stanfordnlp/imdb", "tag": "blocks"},
     headings=("attention",),
 )
@@ -168,16 +147,16 @@ BADGES_COMMAND = (
 TABLES["time-encodings-badges"] = Table(
     (
         "seeds",
-        score("validation recall@1", "validation/recall_at_1"),
-        score("test recall@1", "test/recall_at_1", tested=True),
-        score("test MRR@20", "test/mrr_at_20", tested=True),
+        score_column("validation recall@1", "validation/recall_at_1"),
+        score_column("test recall@1", "test/recall_at_1", tested=True),
+        score_column("test MRR@20", "test/mrr_at_20", tested=True),
         "epochs",
         "trainable parameters",
     ),
     [
-        *rows_of(LABELS["event_counts"], only=("test recall@1", "test MRR@20")),
-        *rows_of(ENCODINGS, need=3, command=BADGES_COMMAND),
-        *differences(ENCODINGS, COMPARISONS, optional=True),
+        *make_rows(LABELS["event_counts"], only=("test recall@1", "test MRR@20")),
+        *make_rows(ENCODINGS, need=3, command=BADGES_COMMAND),
+        *make_difference_rows(ENCODINGS, COMPARISONS, optional=True),
     ],
     where={**BADGES, "tag": ""},
 )
@@ -188,7 +167,7 @@ VECTORS = {"random_vectors": "drawn"}  # of the variants; the others are named a
 
 
 def _taggers(results: Runs) -> Iterable[Line]:
-    rows = {(run.dataset, run.tag, run.variant) for run in select(results, TAGGER)}
+    rows = {(run.dataset, run.tag, run.variant) for run in select_runs(results, TAGGER)}
     for dataset, tag, variant in sorted(rows, key=lambda row: (*row[:2], VECTORS.get(row[2], row[2]))):
         label = f"`{dataset}`", tag, VECTORS.get(variant, variant)
         yield Row(label, {"dataset": dataset, "tag": tag, "variant": variant})
@@ -198,7 +177,7 @@ def _taggers(results: Runs) -> Iterable[Line]:
 
 
 TABLES["bilstm-tagger"] = Table(
-    ("seeds", *SCORES, score("test macro F1", "test/macro_f1"), "epochs", "trainable parameters", "minutes"),
+    ("seeds", *SCORES, score_column("test macro F1", "test/macro_f1"), "epochs", "trainable parameters", "minutes"),
     _taggers,
     where=TAGGER,
     headings=("corpus", "tags", "word vectors"),
@@ -208,9 +187,9 @@ TRIAL_TABLES: dict[str, Callable[..., str]] = {
     "time-encodings-trials": Trials(
         ("model",),
         (
-            score("recall@1", "validation/recall_at_1"),
-            score("MRR@20", "validation/mrr_at_20"),
-            score("nats", "validation/nll", 3),
+            score_column("recall@1", "validation/recall_at_1"),
+            score_column("MRR@20", "validation/mrr_at_20"),
+            score_column("nats", "validation/nll", 3),
             best_epoch_column("recall_at_1", higher=True),
         ),
         {(label,): {**BADGES, "variant": name} for name, label in ENCODINGS.items()},

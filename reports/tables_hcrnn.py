@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable
 from ctxzoo.results.table_parts import best_epoch_column
 from ctxzoo.tasks.sequences.data import SESSION_DATASETS
 from ctxzoo.tasks.sequences.experiments import SESSION_VARIANTS
-from reports.results_table import Column, Difference, Line, Row, Table, Trials, mean_of, read_labels, rows_of, score
+from reports.labels import read_labels
+from reports.results_table import Column, Difference, Line, Row, Table, Trials, make_rows
+from reports.score_columns import format_mean, score_column
 
 CITEULIKE = {"dataset": SESSION_DATASETS["citeulike"], "tag": ""}
 FOREMOST = "hcrnn3_bi"  # which is compared with the models beside it
@@ -27,9 +29,9 @@ WIDE = {"name": "wide"}
 WIDE_OPTIONS = " --embedding_size 200 --hidden_size 200 --embedding_dropout 0.5 --ema_decay 0.998 --name wide"
 WIDE_MODELS = (*BASELINES, FOREMOST)
 
-VALIDATION = score("validation Recall@20", "validation/recall_at_20")
+VALIDATION = score_column("validation Recall@20", "validation/recall_at_20")
 TRAINING = ("epochs", best_epoch_column("recall_at_20", higher=True), "trainable parameters", "seconds an epoch")
-SCORES = (score("test Recall@20", RECALL, tested=True), score("test MRR@20", RANK, tested=True))
+SCORES = (score_column("test Recall@20", RECALL, tested=True), score_column("test MRR@20", RANK, tested=True))
 COLUMNS = ("seeds", VALIDATION, *SCORES, *TRAINING)
 
 
@@ -51,7 +53,7 @@ TABLES: dict[str, Callable[..., str]] = {}
 TABLES["hcrnn-citeulike"] = Table(
     COLUMNS,
     [
-        *rows_of(COUNT_LABELS, COUNTS, only=[column.heading for column in SCORES], command="--resume"),
+        *make_rows(COUNT_LABELS, COUNTS, only=[column.heading for column in SCORES], command="--resume"),
         *_models(MODELS, {}),
     ],
     where=CITEULIKE,
@@ -71,14 +73,14 @@ TABLES["hcrnn-sets"] = Table(
     [
         Column(
             heading,
-            lambda runs: " / ".join(mean_of(runs, key) for key in (RECALL, RANK)),
+            lambda runs: " / ".join(format_mean(runs, key) for key in (RECALL, RANK)),
             where={"dataset": SESSION_DATASETS[name]},
             fill={} if heading == "CiteULike" else {"dataset": name},
         )
         for heading, name in SETS.items()
     ],
     [
-        *rows_of(COUNT_LABELS, COUNTS),
+        *make_rows(COUNT_LABELS, COUNTS),
         *(
             Row(label, MODELS[name], command="--dataset {dataset} --models {missing} --resume")
             for name, label in LABELS.items()
@@ -89,7 +91,7 @@ TABLES["hcrnn-sets"] = Table(
 TRIAL_TABLES: dict[str, Callable[..., str]] = {
     "hcrnn-trials": Trials(
         ("model",),
-        (VALIDATION, score("validation MRR@20", "validation/mrr_at_20"), *TRAINING),
+        (VALIDATION, score_column("validation MRR@20", "validation/mrr_at_20"), *TRAINING),
         {(LABELS[name],): {**where, "dataset": CITEULIKE["dataset"]} for name, where in MODELS.items()},
         by="validation/recall_at_20",
     )

@@ -8,28 +8,16 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable
 
-from ctxzoo.results.table_parts import NOTHING, mean_difference, refuse_repeats, signed
-from reports.results_table import (
-    Column,
-    Line,
-    Row,
-    Runs,
-    Table,
-    Where,
-    by_heading,
-    differences,
-    names_of,
-    read_labels,
-    rows_of,
-    runs_of,
-    score,
-    select,
-)
+from ctxzoo.results.table_parts import NOTHING, refuse_repeats, signed
+from reports.choice import best_row
+from reports.labels import read_labels
+from reports.results_table import Column, Line, Row, Table, make_difference_rows, make_rows, pick_by_heading
+from reports.run_selection import Runs, Where, list_run_names, select_alike_runs, select_runs
+from reports.score_columns import add_difference_columns, compare_means, score_column
 
 RECIPE = "document_lama"
 ACCURACY, DEV_ACCURACY = "test/accuracy", "validation/accuracy"
 SEEDS, PARTLY = 3, " ({have} of {need} seeds)"  # that a row needs
-PAPERS = "the paper's"  # settings
 OF_PAPER = ("Reuters", "IMDB")
 OTHERS = ("Yelp, our sample", "Yelp-L, our sample", "News headlines")
 CHOSEN_BY = {"Reuters": "Reuters", "IMDB": "IMDB, blocks"}
@@ -60,12 +48,12 @@ def _documents(results: Runs) -> Iterable[Line]:
         if name in CLIMB_MODELS:
             best = {column: _strongest(results, name, data) for column, data in CHOSEN_BY.items()}
             label = f"{label}, strongest settings of each set"
-            yield Row(label, by_heading(best), absent=NOTHING, optional=True)
-    yield from differences(MODELS, [(FOREMOST, name) for name in MODELS if name != FOREMOST], optional=True)
+            yield Row(label, pick_by_heading(best), absent=NOTHING, optional=True)
+    yield from make_difference_rows(MODELS, [(FOREMOST, name) for name in MODELS if name != FOREMOST], optional=True)
     # Its weights come from the Hub: where there are no runs, none are requested.
     bert = {"recipe": "document_bert", "variant": "bert-base-uncased"}
     yield Row("BERT", bert, given=_paper(PAPER["bert"]), absent=NOTHING)
-    yield from rows_of(LABELS["linear"], {"recipe": "document_linear"}, command="--resume")
+    yield from make_rows(LABELS["linear"], {"recipe": "document_linear"}, command="--resume")
 
 
 # The paper's Table 3: its numbers beside ours where the data are the same.
@@ -73,7 +61,7 @@ COLUMNS: list[Column] = []
 for _heading in (*OF_PAPER, *OTHERS):
     COLUMNS += [Column(f"{_heading}, the paper")] if _heading in OF_PAPER else []
     fill = {"data": DATA[_heading][1]}
-    COLUMNS.append(score(_heading, ACCURACY, tested=True, partly=PARTLY, where=data_of(_heading), fill=fill))
+    COLUMNS.append(score_column(_heading, ACCURACY, tested=True, partly=PARTLY, where=data_of(_heading), fill=fill))
 TABLES: dict[str, Callable[..., str]] = {}
 TABLES["lama-documents"] = Table(COLUMNS, _documents, where={"recipe": RECIPE, "name": ""})
 
@@ -82,7 +70,7 @@ def _names(results: Runs, model: str, heading: str) -> list[str]:
     """Return the names of the runs of a model with settings other than the paper's."""
     where = data_of(heading)
     others = {part for dataset, _, part in DATA.values() if dataset == where["dataset"]} - {where["part"]}
-    found = names_of(results, {"recipe": RECIPE, "variant": model, "dataset": where["dataset"]}, where["part"])
+    found = list_run_names(results, {"recipe": RECIPE, "variant": model, "dataset": where["dataset"]}, where["part"])
     return [name for name in found if name.partition("-")[0] not in others]
 
 
@@ -95,12 +83,10 @@ def _strongest(results: Runs, model: str, heading: str) -> Runs:
     """
     results = [run for run in results if DEV_ACCURACY in run.metrics]
     where: Where = {"recipe": RECIPE, "variant": model, **data_of(heading)}
-    found = [runs_of(results, {**where, "name": name}) for name in ("", *_names(results, model, heading))]
-    whole = [runs for runs in found if len(runs) >= SEEDS and "word_vectors" not in runs[0].settings]
-    if not whole or whole[0] is not found[0]:
-        return []
-    best = max(whole, key=lambda runs: statistics.fmean(run.metrics[DEV_ACCURACY] for run in runs))
-    return [] if best is found[0] else best
+    names = ("", *_names(results, model, heading))
+    rows = {name: select_alike_runs(results, {**where, "name": name}) for name in names}
+    rows = {name: runs for name, runs in rows.items() if len(runs) >= SEEDS and "word_vectors" not in runs[0].settings}
+    return rows[name] if "" in rows and (name := best_row(rows, ACCURACY)) else []
 
 
 def _climb(results: Runs) -> Iterable[Line]:
@@ -113,41 +99,34 @@ def _climb(results: Runs) -> Iterable[Line]:
         names = {name for heading in CLIMB_DATA for name in _names(results, model, heading)}
         for name in ("", *sorted(names)):
             source, plain = {"variant": model, "name": name}, {"name": ""}
+            label = start + (name or "the paper's")
             if name:
-                yield Row(f"{start}{name}", source, base=plain, beside=plain, absent=NOTHING, need=SEEDS)
+                yield Row(label, source, base=plain, beside=plain, absent=NOTHING, need=SEEDS)
             else:
-                yield Row(f"{start}{PAPERS}", source, need=SEEDS)
+                yield Row(label, source, need=SEEDS)
             cells = [cell for heading in CLIMB_DATA for cell in _together(results, source, heading)]
             if set(cells) != {NOTHING}:
-                yield [f"{start}{name or PAPERS}: the mean of the seeds' probabilities", *cells]
+                yield [f"{label}: the mean of the seeds' probabilities", *cells]
 
 
 def _together(results: Runs, source: Where, heading: str) -> list[str]:
     """Return the cells of several seeds as one, compared with the mean of the same seeds of the paper's settings."""
-    found = select(results, {**source, **data_of(heading), "recipe": "document_ensemble"})
+    found = select_runs(results, {**source, **data_of(heading), "recipe": "document_ensemble"})
     refuse_repeats(found)
     if not found:
         return [NOTHING, NOTHING]
     run = max(found, key=lambda run: len(run.settings["seeds"]))
-    base = runs_of(results, {"recipe": RECIPE, **source, **data_of(heading), "name": ""})
+    base = select_alike_runs(results, {"recipe": RECIPE, **source, **data_of(heading), "name": ""})
     plain = [one.metrics[DEV_ACCURACY] for one in base if one.seed in run.settings["seeds"]]
     accuracy = run.metrics[DEV_ACCURACY]
     return [f"{accuracy:.2f}", signed(f"{accuracy - statistics.fmean(plain):.2f}") if plain else NOTHING]
 
 
-def _gain(ours: Runs, base: Runs) -> str:
-    return mean_difference(ours, base, DEV_ACCURACY)
-
-
 TABLES["lama-climb"] = Table(
-    [
-        column
-        for heading in CLIMB_DATA
-        for column in (
-            score(heading, DEV_ACCURACY, partly=PARTLY, where=data_of(heading)),
-            Column(f"{heading}, difference", minus=_gain, where=data_of(heading)),
-        )
-    ],
+    add_difference_columns(
+        (score_column(heading, DEV_ACCURACY, partly=PARTLY, where=data_of(heading)) for heading in CLIMB_DATA),
+        compare_means(DEV_ACCURACY),
+    ),
     _climb,
     where={"recipe": RECIPE},
     headings=("settings",),

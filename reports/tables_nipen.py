@@ -11,13 +11,15 @@ from ctxzoo.models.configuration_nipen import NipenConfig
 from ctxzoo.models.configuration_vote_baseline import VoteBaselineConfig
 from ctxzoo.results.table_parts import seconds_column
 from ctxzoo.tasks.vote_prediction.experiments import VOTE_DATASETS
-from reports.results_table import Difference, Line, Runs, Table, Trials, read_labels, rows_of, rows_of_names, score
+from reports.labels import read_labels
+from reports.results_table import Difference, Line, Table, Trials, make_named_rows, make_rows
+from reports.run_selection import Runs
+from reports.score_columns import score_column
 
 RECIPE = "roll_call_nipen"
 ALONE = "_alone"
 COUNTS, LABELS = (read_labels("nipen")[name] for name in ("counts", "models"))
 FOREMOST = "pgm_sdae"  # which is compared with the models of other papers
-TEN_DIMENSIONS = "ten_dimensions"  # name of ideal points that are compared with NIPEN without network
 READS_TEXTS = ("cdl", "pgm_sdae", "pgm_vae", "tensor")  # of new bills
 MODELS = {name: LABELS[name] for name in VoteBaselineConfig.variants}  # in the order of the tables
 for _name in NipenConfig.variants:
@@ -26,13 +28,13 @@ for _name in NipenConfig.variants:
         MODELS[f"{_name}{ALONE}"] = f"{LABELS[_name]}, alone"
 
 SCORES = (
-    score("test accuracy", "test/accuracy", tested=True),
-    score("test log-likelihood", "test/log_likelihood", 4, tested=True),
-    score("RMSE", "test/rmse", 4),
-    score("MAE", "test/mae", 4),
-    score("calibration error", "test/calibration_error", 4),
+    score_column("test accuracy", "test/accuracy", tested=True),
+    score_column("test log-likelihood", "test/log_likelihood", 4, tested=True),
+    score_column("RMSE", "test/rmse", 4),
+    score_column("MAE", "test/mae", 4),
+    score_column("calibration error", "test/calibration_error", 4),
 )
-LIKELIHOOD = score("validation log-likelihood", "validation/log_likelihood", 4)
+LIKELIHOOD = score_column("validation log-likelihood", "validation/log_likelihood", 4)
 COLUMNS = ("seeds", LIKELIHOOD, *SCORES, "epochs", "trainable parameters", seconds_column(1))
 
 
@@ -43,16 +45,14 @@ def _table(dataset: str, counts: Iterable[str], models: Mapping[str, str]) -> Ta
         labels = {name: COUNTS[name] for name in counts}
         scores = [column.heading for column in SCORES]
         command = f"--dataset {dataset} --resume"
-        yield from rows_of(labels, {"recipe": "roll_call_floors"}, only=scores, command=command)
+        yield from make_rows(labels, {"recipe": "roll_call_floors"}, only=scores, command=command)
         for model, label in models.items():
-            yield from rows_of({model: label}, command=f"--dataset {dataset} --models {{missing}} --resume")
+            yield from make_rows({model: label}, command=f"--dataset {dataset} --models {{missing}} --resume")
             where = {"recipe": RECIPE, "variant": model, "dataset": source["dataset"]}
-            yield from rows_of_names(results, where, {model: label}, source["configuration"])
+            yield from make_named_rows(results, where, {model: label}, source["configuration"])
         pairs = [(FOREMOST, model, "") for model in VoteBaselineConfig.variants]
-        for ours, base, name in (
-            *pairs,
-            *((f"{FOREMOST}{alone}", "ideal_point", TEN_DIMENSIONS) for alone in ("", ALONE)),
-        ):
+        pairs += [(f"{FOREMOST}{alone}", "ideal_point", "ten_dimensions") for alone in ("", ALONE)]
+        for ours, base, name in pairs:
             label = f"{MODELS[ours]} − {MODELS[base]}{f', {name}' if name else ''} (p over seeds)"
             yield Difference(label, {"variant": ours}, {"variant": base, "name": name}, optional=True)
 
@@ -71,7 +71,7 @@ TABLES: dict[str, Callable[..., str]] = {
 TRIAL_TABLES: dict[str, Callable[..., str]] = {
     "nipen-trials": Trials(
         ("set", "model"),
-        (score("validation accuracy", "validation/accuracy"), LIKELIHOOD),
+        (score_column("validation accuracy", "validation/accuracy"), LIKELIHOOD),
         {
             (dataset, label): {
                 **{"recipe": RECIPE, "variant": model, "dataset": source["dataset"]},

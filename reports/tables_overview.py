@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOT_RUN, markdown_table, mean_and_deviation, refuse_repeats
 from reports.choice import best_row
-from reports.results_table import Runs, read_labels, select
+from reports.labels import read_labels
+from reports.run_selection import Runs, select_runs
 
 HEADINGS = ("model", "what for", "score", "best simple baseline", "best other network", "paper")
 
@@ -87,7 +88,7 @@ class System:
 
     def _runs(self, results: Sequence[RunResult], model: Model) -> Runs:
         where = {"recipe": model.recipe, "variant": model.variant, "dataset": self.dataset, "tag": model.tag}
-        runs = [run for run in select(results, where) if self.key in run.metrics]
+        runs = [run for run in select_runs(results, where) if self.key in run.metrics]
         refuse_repeats(runs)
         return runs
 

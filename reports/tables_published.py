@@ -12,7 +12,7 @@ from ctxzoo.results.intervals import score_interval
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOTHING, markdown_table, mean_and_deviation
 from reports.choice import best_row
-from reports.results_table import read_labels
+from reports.labels import read_labels
 
 HEADINGS = ("checkpoint", "task", "data", "score", "95 % interval", "beside the tables' rows", "MB", "load")
 SCORES, NAMES, LOADED_BY = (read_labels("published")[name] for name in ("scores", "metrics", "load"))

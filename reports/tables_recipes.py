@@ -12,7 +12,7 @@ from ctxzoo.catalogue.entries import ENTRIES
 from ctxzoo.results.result import VECTORS_CONTENT, RunResult
 from ctxzoo.results.table_parts import NOTHING, markdown_table, mean_and_deviation, minutes
 from reports.choice import best_row, chosen_by
-from reports.results_table import read_labels
+from reports.labels import read_labels
 
 HEADINGS = ("recipe", "data", "get it", "row", "runs", "minutes", "MB of memory", "score")
 
@@ -32,7 +32,6 @@ class Score:
 DEFAULTS = ("", "start", "airline")
 # Settings of runs that the defaults do not make: on from the checkpoint of another run, or with options switched on.
 FURTHER = ("init_from", "finish_source", "extensions")
-ACCURACY = Score("test/accuracy", "accuracy")
 SCORES = {name: Score(**score) for name, score in read_labels("recipes").items()}
 
 
@@ -44,7 +43,7 @@ def recipes(results: Sequence[RunResult]) -> str:
 
 
 def _row(recipe: str, dataset: str, results: Sequence[RunResult]) -> list[str]:
-    score = SCORES.get(f"{recipe} {dataset}", SCORES.get(recipe, ACCURACY))
+    score = SCORES.get(f"{recipe} {dataset}", SCORES.get(recipe, Score("test/accuracy", "accuracy")))
     start = [f"`recipes/{recipe}.py`", f"`{dataset}`", f"`ctxzoo data get {dataset.rpartition('/')[2]}`"]
     rows = _shown_rows([run for run in results if (run.recipe, run.dataset) == (recipe, dataset)], score)
     if not rows:
@@ -67,25 +66,21 @@ def _shown_rows(runs: Sequence[RunResult], score: Score) -> list[list[RunResult]
     rows: dict[tuple[str, ...], list[RunResult]] = defaultdict(list)
     for run in runs:
         if score.metric in run.metrics:
-            rows[run.tag, run.variant, _settings(run), run.data["fingerprint"]].append(run)
-    rows = {key: found for key, found in rows.items() if _of_defaults(found[0])} or rows
+            # Earlier results lack the vectors' content; the vectors' name bears the seed of their own training.
+            settings = {name: value for name, value in run.settings.items() if name != VECTORS_CONTENT}
+            text = json.dumps(settings, sort_keys=True).replace(f"-seed{run.seed}-", "-seed-")
+            rows[run.tag, run.variant, text, run.data["fingerprint"]].append(run)
+    rows = {
+        key: found
+        for key, found in rows.items()
+        if found[0].tag in DEFAULTS and not any(found[0].settings.get(name) for name in FURTHER)
+    } or rows
     sizes = {key: (found[0].settings.get("epochs") or 0, len(found)) for key, found in rows.items()}
     largest = {key: rows[key] for key in sorted(rows) if sizes[key] == max(sizes.values())}
     tested = score.metric.startswith("test/")  # and not on all rows
     if not largest or (tested and chosen_by(largest.values(), score.metric) == score.metric):
         return list(largest.values())
     return [largest[best_row(largest, score.metric, lower=not score.higher)]]
-
-
-def _of_defaults(run: RunResult) -> bool:
-    return run.tag in DEFAULTS and not any(run.settings.get(name) for name in FURTHER)
-
-
-def _settings(run: RunResult) -> str:
-    """Return the settings as text; runs that differ in them are of different rows, even where they have one tag."""
-    named = {name: value for name, value in run.settings.items() if name != VECTORS_CONTENT}  # earlier results lack it
-    # Word vectors that a run was given bear the seed of their own training in their name.
-    return json.dumps(named, sort_keys=True).replace(f"-seed{run.seed}-", "-seed-")
 
 
 TABLES = {"recipes": recipes}

@@ -12,18 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from ctxzoo.results.result import VECTORS_CONTENT, RunResult
-from ctxzoo.results.seed_comparison import seeds_cell
-from ctxzoo.results.table_parts import (
-    NOT_RUN,
-    NOTHING,
-    commands_not_run,
-    markdown_table,
-    mean_difference,
-    with_commands,
-)
+from ctxzoo.results.table_parts import NOT_RUN, NOTHING, commands_not_run, markdown_table, with_commands
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS
-from reports import results_table
-from reports.results_table import Column, Difference, Line, Row, Runs, Table, mean_of, read_labels, score, select
+from reports.labels import read_labels
+from reports.results_table import Column, Difference, Line, Row, Table
+from reports.run_selection import Runs, select_alike_runs, select_runs
+from reports.score_columns import compare_means, format_mean, score_column
 
 RECIPE = "embedding_evaluation"
 WINDOW, WINDOWS = 20, (2, 5, 10, 20)
@@ -50,10 +44,10 @@ def trainings_of(architecture: str, name: str = "", window: int = WINDOW) -> dic
     return {"settings.architecture": architecture, "settings.name": name, "settings.window": window}
 
 
-def runs_of(results: Iterable[RunResult], architecture: str, task: str, window: int = WINDOW) -> Runs:
-    """Return the trainings of one cell; raises ValueError as `results_table.runs_of` does."""
+def select_training_runs(results: Iterable[RunResult], architecture: str, task: str, window: int = WINDOW) -> Runs:
+    """Return the trainings of one cell; raises ValueError as `select_alike_runs` does."""
     where = {"recipe": RECIPE, "settings.task": task, **trainings_of(architecture, window=window)}
-    return results_table.runs_of(map(_without_vectors, results), where)
+    return select_alike_runs(map(_without_vectors, results), where)
 
 
 def _without_vectors(run: RunResult) -> RunResult:
@@ -64,12 +58,8 @@ def _without_vectors(run: RunResult) -> RunResult:
 
 
 def _score(heading: str, task: str, key: str, *, tested: bool = True) -> Column:
-    """Return the column of a score, which is compared where all trainings have it."""
-
-    def minus(ours: Runs, base: Runs) -> str:
-        return seeds_cell(ours, base, key) if all(key in run.metrics for run in (*ours, *base)) else NOTHING
-
-    return score(heading, key, minus=minus if tested else None, where={"settings.task": task})
+    """Return the column of a score of a task."""
+    return score_column(heading, key, tested=tested, where={"settings.task": task})
 
 
 def _spread(heading: str, tags: str) -> Column:
@@ -89,7 +79,7 @@ def _coverage(heading: str, task: str, part: str, key: str) -> Column:
     """Return the column of a score with the share of a set that all vectors have."""
 
     def show(runs: Runs) -> str:
-        shown = mean_of(runs, f"{part}/{key}")
+        shown = format_mean(runs, f"{part}/{key}")
         if shown == NOTHING:
             return shown
         return f"{shown} (of {min(run.metrics[f'{part}/coverage'] for run in runs):.0f} %)"
@@ -155,7 +145,7 @@ TABLES["word-embedding-intrinsic"] = _table(
 
 def _studies(results: Runs) -> Iterable[Line]:
     """Return a row for each of `STUDIES`, and for every other name that has results."""
-    named = [run.settings for run in select(results, {"recipe": RECIPE, "settings.window": WINDOW})]
+    named = [run.settings for run in select_runs(results, {"recipe": RECIPE, "settings.window": WINDOW})]
     found = {(settings["architecture"], settings["name"]) for settings in named if settings.get("name")}
     others = {(name, study): f"{MODELS.get(name, name)}, {study}" for name, study in sorted(found - STUDIES.keys())}
     for place, label in {**STUDIES, **others}.items():
@@ -180,8 +170,8 @@ def windows(results: Runs) -> str:
     rows, missing = [], False
     for tags, shown in ((TREEBANK_TAGS, "the treebank's tags"), (UNIVERSAL_TAGS, "12 tags")):
         for name in ("attention_cbow", "cbow"):
-            cells = [runs_of(results, name, "pos_induction", window) for window in WINDOWS]
-            medians = [mean_of(runs, f"{tags}/v_measure_median") if runs else NOT_RUN for runs in cells]
+            cells = [select_training_runs(results, name, "pos_induction", window) for window in WINDOWS]
+            medians = [format_mean(runs, f"{tags}/v_measure_median") if runs else NOT_RUN for runs in cells]
             rows.append([f"{MODELS[name]}, {shown}", *medians])
             missing |= not all(cells)
     table = markdown_table(["model", *(f"b = {window}" for window in WINDOWS)], rows)
@@ -204,9 +194,9 @@ def uses(results: Runs) -> str:
     rows, missing = [], []
     for use, where in USES:
         key, tag = use["key"], use["options"].rpartition(" ")[2]
-        others, ours = (results_table.runs_of(results, place) for place in (where, {**where, "tag": tag}))
-        scores = [mean_of(runs, key) if runs else NOT_RUN for runs in (others, ours)]
-        rows.append([use["label"], use["otherwise"], *scores, mean_difference(ours, others, key), str(len(ours))])
+        others, ours = (select_alike_runs(results, place) for place in (where, {**where, "tag": tag}))
+        scores = [format_mean(runs, key) if runs else NOT_RUN for runs in (others, ours)]
+        rows.append([use["label"], use["otherwise"], *scores, compare_means(key)(ours, others), str(len(ours))])
         if not ours:
             missing.append(f"python recipes/{where['recipe']}.py {use['options']} --resume")
     return with_commands(markdown_table(headings, rows, left=2), commands_not_run(list(dict.fromkeys(missing))))

@@ -36,7 +36,7 @@ from ctxzoo.tasks.word_embeddings import (
 from ctxzoo.training.arguments import Args
 from ctxzoo.word_vectors.safetensors_files import find_checkpoint
 from reports.recipe_figures import TableRows, check_figures, draw_figures
-from reports.tables_word_embedding import MODELS, RECIPE, TREEBANK_TAGS, WINDOWS, runs_of
+from reports.tables_word_embedding import MODELS, RECIPE, TREEBANK_TAGS, WINDOWS, select_training_runs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +109,7 @@ def windows(settings: Settings, folder: Path) -> TableRows:
     points: dict[str, dict[int, list[float]]] = {}
     for architecture, label in MODELS.items():
         for window in WINDOWS:
-            runs = runs_of(results, architecture, "pos_induction", window)
+            runs = select_training_runs(results, architecture, "pos_induction", window)
             medians = [run.metrics[f"{TREEBANK_TAGS}/v_measure_median"] for run in runs]
             if medians:
                 points.setdefault(label, {})[window] = medians

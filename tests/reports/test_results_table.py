@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from ctxzoo.results.result import RunResult
-from reports.results_table import Column, Difference, Row, Table, names_of, runs_of, score, seeds_test, select
+from reports.results_table import Column, Difference, Row, Table
+from reports.run_selection import list_run_names, select_alike_runs, select_runs
+from reports.score_columns import compare_over_seeds, score_column
 from tests.support.result_tables import make_run, rows
 
 
@@ -16,7 +18,7 @@ def run(variant: str, f1: float = 40.0, seed: int = 1, **changes: Any) -> RunRes
     return make_run(variant, seed, f1, **changes)
 
 
-F1 = score("F1", "test/f1", minus=seeds_test("test/f1"))
+F1 = score_column("F1", "test/f1", minus=compare_over_seeds("test/f1"))
 PLACE = {"recipe": "squad_bidaf", "tag": ""}
 
 
@@ -28,18 +30,18 @@ def test_runs_are_selected_by_fields_entries_and_the_parts_of_a_tag() -> None:
         run("b", tag="set-slow", settings={"window": 5}),
         run("a", tag="set-slow", settings={"window": 5, "tiny": True}),
     ]
-    assert select(runs, {"variant": "a", "settings.window": 5, "part": "set", "name": "slow"}) == [runs[0]]
-    assert select(runs, {"variant": "a", "part": "set", "name": ""}) == [runs[1]]
-    assert select(runs, {"variant": "a", "name": "slow"}) == [runs[2]]
-    assert names_of(runs, {"variant": "a"}, "set") == ["slow"]
-    assert names_of([*runs, run("a")], {"variant": "a"}) == ["set", "set-slow", "slow"]
+    assert select_runs(runs, {"variant": "a", "settings.window": 5, "part": "set", "name": "slow"}) == [runs[0]]
+    assert select_runs(runs, {"variant": "a", "part": "set", "name": ""}) == [runs[1]]
+    assert select_runs(runs, {"variant": "a", "name": "slow"}) == [runs[2]]
+    assert list_run_names(runs, {"variant": "a"}, "set") == ["slow"]
+    assert list_run_names([*runs, run("a")], {"variant": "a"}) == ["set", "set-slow", "slow"]
 
 
 def test_runs_of_one_mean_are_there_once_and_alike() -> None:
     with pytest.raises(ValueError, match="two results for a"):
-        runs_of([run("a"), run("a", 50.0)], {"variant": "a"})
+        select_alike_runs([run("a"), run("a", 50.0)], {"variant": "a"})
     with pytest.raises(ValueError, match="were not made alike"):
-        runs_of([run("a"), run("a", seed=2, settings={"epochs": 9})], {"variant": "a"})
+        select_alike_runs([run("a"), run("a", seed=2, settings={"epochs": 9})], {"variant": "a"})
 
 
 def test_a_row_without_runs_says_so_once_and_its_command_names_all_that_are_missing() -> None:
@@ -54,8 +56,8 @@ def test_a_row_without_runs_says_so_once_and_its_command_names_all_that_are_miss
 
 
 def test_columns_with_runs_of_their_own_ask_for_these_alone() -> None:
-    columns = [score(name, "test/f1", where={"part": name}, fill={"set": name}) for name in ("one", "two")]
-    columns.append(score("other", "test/f1", where={"part": "other"}))  # asks for nothing
+    columns = [score_column(name, "test/f1", where={"part": name}, fill={"set": name}) for name in ("one", "two")]
+    columns.append(score_column("other", "test/f1", where={"part": "other"}))  # asks for nothing
     command = "python recipes/x.py --set {set} --models {missing}"
     made = [Row(name, {"variant": name}, command=command) for name in "ab"]
     text = Table(columns, made, where=PLACE)([run("a", tag="two")])
@@ -75,7 +77,7 @@ def test_differences_stand_in_columns_that_have_a_test() -> None:
         Difference("a − c", ours, none),
         Difference("left out", none, base, optional=True),
     ]
-    columns = (score("EM", "test/exact"), F1, score("validation", "validation/f1"))
+    columns = (score_column("EM", "test/exact"), F1, score_column("validation", "validation/f1"))
     assert rows(Table(columns, made, where=PLACE)(both)) == {
         "a − b": {"EM": "–", "F1": "+4.00 (p = 0.030)", "validation": ""},
         "a − c": {"EM": "–", "F1": "–", "validation": ""},
@@ -83,7 +85,7 @@ def test_differences_stand_in_columns_that_have_a_test() -> None:
 
 
 def test_a_column_of_differences_compares_a_row_with_its_base() -> None:
-    gain = Column("gain", minus=seeds_test("test/f1"))
+    gain = Column("gain", minus=compare_over_seeds("test/f1"))
     named = replace(run("a", 43.0), tag="slow", settings={**run("a").settings, "epochs": 9})
     made = [Row("plain", {}), Row("slow", {"name": "slow"}, base={"name": ""}, beside={"name": ""})]
     table = Table((F1, gain), made, where={**PLACE, "variant": "a"}, headings=("settings",))
@@ -95,8 +97,8 @@ def test_a_column_of_differences_compares_a_row_with_its_base() -> None:
 
 def test_given_cells_columns_that_a_row_has_and_totals() -> None:
     columns = (
-        score("one", "test/f1", where={"part": "one"}),
-        score("two", "test/f1", where={"part": "two"}),
+        score_column("one", "test/f1", where={"part": "one"}),
+        score_column("two", "test/f1", where={"part": "two"}),
         Column("paper"),
         Column("runs", total=lambda cells: str(max(map(len, cells)))),
     )

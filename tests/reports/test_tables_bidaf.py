@@ -155,10 +155,10 @@ def test_the_first_epoch_by_order_of_batches_and_start() -> None:
     table = TABLES["bidaf-first-epoch"](results)
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:6]]
     assert cells == [
-        ["of similar length", "±0.173", "8.00 ± 1.41", "14.00 ± 1.41", "–", "2"],
+        ["of similar length", "±0.173", "8.00 ± 1.41", "14.00 ± 1.41", "–", "2 of 3"],
         ["of similar length", "±0.122", "9.00 ± 1.00", "15.00 ± 1.00", "+0.50 ± 0.71 (2 seeds)", "3"],
         ["random", "±0.173", "not run yet", "", "", ""],
-        ["random", "±0.122", "12.00", "18.00", "+3.00 (1 seed)", "1"],
+        ["random", "±0.122", "12.00", "18.00", "+3.00 (1 seed)", "1 of 3"],
     ]
     commands = table.splitlines()[8:-1]
     assert [line.partition("first_epoch-")[2].removesuffix(" --results_dir results") for line in commands] == [
@@ -286,10 +286,10 @@ def test_rows_are_compared_at_equal_seeds() -> None:
     ]
     table = TABLES["bidaf-controls"](results)
     found = cells(table)
-    assert found["baseline", "adadelta"] == ["–", "51.00 ± 1.41", "61.00 ± 1.41", "62.00 ± 1.41", "–", "2"]
+    assert found["baseline", "adadelta"] == ["–", "51.00 ± 1.41", "61.00 ± 1.41", "62.00 ± 1.41", "–", "2 of 3"]
     assert found["second_dropout", "adadelta"][0] == "baseline"
     assert found["second_dropout", "adadelta"][-2:] == ["+2.50 ± 0.71 (2)", "3"]
-    assert found["learned_attention", "adamw"] == ["learned", "10.00", "20.00", "21.00", "-30.00 (1)", "1"]
+    assert found["learned_attention", "adamw"] == ["learned", "10.00", "20.00", "21.00", "-30.00 (1)", "1 of 3"]
     assert found["sinusoidal", "adadelta"][1] == found["learned", "adadelta"][1] == "not run yet"
     commands = [line.partition("--variant ")[2] for line in table.splitlines() if line.startswith("python")]
     seeds = [(line.split()[0], line.partition("--seeds ")[2].partition(" --precision")[0]) for line in commands]

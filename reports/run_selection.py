@@ -1,0 +1,56 @@
+"""Which runs stand in a table: those with some values, those of one mean, and the names that runs have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from ctxzoo.results.result import RunResult
+from ctxzoo.results.table_parts import refuse_mixtures, refuse_repeats
+
+Runs: TypeAlias = Sequence[RunResult]
+Where: TypeAlias = Mapping[str, Any]
+
+
+def select_runs(results: Iterable[RunResult], where: Where) -> Runs:
+    """Return the runs with some values, without trials of a few batches.
+
+    Args:
+        results: Results of the runs of all recipes.
+        where: Values that the runs must have, by field name, as ``variant``, or entry, as ``settings.window``; ``part``
+            and ``name`` together stand for the tag ``part-name``.
+    """
+    wanted = {name: value for name, value in where.items() if name not in ("part", "name")}
+    if len(wanted) < len(where):
+        wanted["tag"] = "-".join(part for part in (where.get("part", ""), where.get("name", "")) if part)
+    items = tuple(wanted.items())
+    return [
+        run
+        for run in results
+        if all(_value(run, name) == value for name, value in items) and not run.settings.get("tiny")
+    ]
+
+
+def _value(run: RunResult, name: str) -> Any:
+    place, _, entry = name.partition(".")
+    value = getattr(run, place)
+    return value.get(entry) if entry else value
+
+
+def select_alike_runs(results: Iterable[RunResult], where: Where) -> Runs:
+    """Return the runs of one mean, see `select_runs`.
+
+    Raises:
+        ValueError: A seed and fold is there twice, or runs were not made alike.
+    """
+    found = select_runs(results, where)
+    refuse_repeats(found)
+    refuse_mixtures(found)
+    return found
+
+
+def list_run_names(results: Iterable[RunResult], where: Where, part: str = "") -> list[str]:
+    """Return the names in the tags of runs, sorted: what stands behind ``part-``, or all of the tag without a part."""
+    start = f"{part}-" if part else ""
+    tags = {run.tag for run in select_runs(results, where) if run.tag.startswith(start)}
+    return sorted(tag.removeprefix(start) for tag in tags if tag)

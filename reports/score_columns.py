@@ -1,0 +1,90 @@
+"""Columns of scores over seeds or folds, and what writes their means and differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ctxzoo.results.comparison import difference_cell, paired_test, score_cell
+from ctxzoo.results.result import RunResult
+from ctxzoo.results.seed_comparison import seeds_cell
+from ctxzoo.results.table_parts import NOTHING, mean_and_deviation, mean_difference
+from reports.results_table import Column
+from reports.run_selection import Runs
+
+
+def score_column(heading: str, key: str, decimals: int = 2, *, tested: bool = False, **more: Any) -> Column:
+    """Return the column of a score, as mean ± sample standard deviation over the runs of a row.
+
+    Args:
+        heading: Text in the head of the column.
+        key: Name of the score, such as ``test/accuracy``.
+        decimals: Number of decimal places.
+        tested: Whether differences of rows are shown with their test over seeds.
+        more: Further attributes of `Column`, by name.
+    """
+    if tested:
+        more["minus"] = compare_over_seeds(key, decimals)
+    return Column(heading, lambda runs: format_mean(runs, key, decimals), **more)
+
+
+def format_mean(runs: Iterable[RunResult], key: str, decimals: int = 2) -> str:
+    """Write a score over runs, see `mean_and_deviation`."""
+    return mean_and_deviation([run.metrics.get(key) for run in runs], decimals)
+
+
+def compare_over_seeds(key: str, digits: int = 2) -> Callable[[Runs, Runs], str]:
+    """Return what writes the difference of a score with its test over seeds, see `seeds_cell`."""
+
+    def write_difference(ours: Runs, base: Runs) -> str:
+        return seeds_cell(ours, base, key, digits) if all(key in run.metrics for run in (*ours, *base)) else NOTHING
+
+    return write_difference
+
+
+def compare_over_splits(key: str, test_to_train: float) -> Callable[[Runs, Runs], str]:
+    """Return what writes the mean difference of a score over random splits that both have, see `paired_test`.
+
+    Args:
+        key: Name of the score, such as ``test/rmse``.
+        test_to_train: Number of test rows per training row.
+    """
+
+    def write_difference(ours: Runs, base: Runs) -> str:
+        first, second = ({(run.seed, run.fold): run.metrics[key] for run in runs} for runs in (ours, base))
+        common = first.keys() & second.keys()
+        if len(common) < 2:
+            return NOTHING
+        first, second = ({split: scores[split] for split in common} for scores in (first, second))
+        return paired_test(first, second, test_to_train).cell()
+
+    return write_difference
+
+
+def compare_means(key: str) -> Callable[[Runs, Runs], str]:
+    """Return what writes the mean difference of a score, without a test, see `mean_difference`."""
+    return lambda ours, base: mean_difference(ours, base, key)
+
+
+def add_difference_columns(columns: Iterable[Column], minus: Callable[[Runs, Runs], str]) -> list[Column]:
+    """Return columns, each followed by one of the differences of rows to their bases.
+
+    Args:
+        columns: Columns of scores.
+        minus: Function that writes the difference of two rows' runs.
+    """
+    return [
+        shown
+        for column in columns
+        for shown in (column, Column(f"{column.heading}, difference", minus=minus, where=column.where))
+    ]
+
+
+def compare_over_folds(key: str) -> Callable[[Runs, Runs], str]:
+    """Return what writes the difference of a score with its test over folds, see `difference_cell`."""
+    return lambda ours, base: difference_cell(ours, base, key)
+
+
+def folds_score_column(heading: str, key: str, **more: Any) -> Column:
+    """Return the column of a score over folds, which says where some are missing, with its test over folds."""
+    return Column(heading, lambda runs: score_cell(runs, key), compare_over_folds(key), **more)
