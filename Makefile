@@ -2,6 +2,7 @@
 # `make test`: environment, install, ruff, mypy, and the tests that are neither slow nor need data (docs/testing.md).
 # `make test-all`: the same and the slow tests; those of real data too, from the folder that CTXZOO_DATA names.
 # `make slow`: the slow tests alone. `make data`: those of real data alone.
+# `make notebooks`: run every notebook in a kernel of its own, and store what it prints and draws.
 # `make house`: files and lines of the parts, and how often a training is described in the older ways.
 # `make resolve`: whether the versions of constraints.txt can be installed with every supported Python.
 # `make constraints`: write constraints.txt anew, with the versions that it has wherever they still fit.
@@ -21,7 +22,7 @@ ifndef OMP_WAIT_POLICY
 export GOMP_SPINCOUNT ?= 1000
 endif
 
-.PHONY: help demo check test test-all slow data lint docs house resolve constraints clean
+.PHONY: help demo check test test-all slow data lint docs notebooks house resolve constraints clean
 
 help:
 	@grep -E '^# `' Makefile | sed 's/^# //'
@@ -61,6 +62,9 @@ lint: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/python -m reports.tables README.md recipes/README.md docs/*.md docs/*/*.md
 	$(BIN)/python -m ctxzoo.cli.renew
+
+notebooks: $(INSTALLED)
+	$(BIN)/python -m reports.notebooks
 
 house: $(INSTALLED)
 	@$(BIN)/python -m reports.house

@@ -68,7 +68,7 @@ def is_midi(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
-def read_midi(path: Path, grid: Grid) -> list[list[int]]:
+def read_midi(path: str | Path, grid: Grid) -> list[list[int]]:
     """Return for each step of a MIDI file the keys that sound, ascending, 0 the lowest of a piano.
 
     Notes are those that `pretty_midi` reads: a note-off ends all notes of its key in its channel and track, and what is
@@ -91,7 +91,7 @@ def read_midi(path: Path, grid: Grid) -> list[list[int]]:
             more than 4,096 beats.
         ImportError: mido is missing; the message names the package.
     """
-    mido = _import_mido()
+    mido, path = _import_mido(), Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"no file {str(path)!r}; expected a MIDI file")
     try:
@@ -114,7 +114,7 @@ def read_midi(path: Path, grid: Grid) -> list[list[int]]:
     return _steps(notes, _Clock(file, grid, path), path)
 
 
-def write_midi(notes: Sequence[Sequence[int]], path: Path, grid: Grid) -> None:
+def write_midi(notes: Sequence[Sequence[int]], path: str | Path, grid: Grid) -> None:
     """Write a piece as a MIDI file of one track, 120 beats a minute, atomically.
 
     A key that sounds at several steps in a row is one long note: a roll does not tell whether it was struck again.
@@ -144,7 +144,7 @@ def write_midi(notes: Sequence[Sequence[int]], path: Path, grid: Grid) -> None:
         last = tick
     track.append(mido.MetaMessage("end_of_track", time=round(len(notes) * grid.ticks()) - last))
     file = mido.MidiFile(type=0, ticks_per_beat=TICKS, tracks=[track])
-    with atomic_file(path) as out:
+    with atomic_file(Path(path)) as out:
         file.save(file=out)
 
 

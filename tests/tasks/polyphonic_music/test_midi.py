@@ -27,8 +27,9 @@ def midi(path: Path, *tracks: list, ticks: int = 100, kind: int = 1) -> Path:
 def test_a_piece_is_the_same_when_it_is_read_again(tmp_path: Path) -> None:
     notes = [[3, 40], [3, 40, 87], [], [0], [0, 40], [5]]
     for grid in (QUARTERS, Grid(), Grid(steps_per_beat=7), Grid(step_seconds=0.13)):
-        write_midi(notes, tmp_path / "a.mid", grid)
-        assert read_midi(tmp_path / "a.mid", grid) == notes
+        for path in (tmp_path / "a.mid", str(tmp_path / "b.mid")):
+            write_midi(notes, path, grid)
+            assert read_midi(path, grid) == notes
 
 
 def test_steps_are_parts_of_a_beat(tmp_path: Path) -> None:
