@@ -40,7 +40,7 @@ from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.sequences.data import SESSION_DATASETS, SessionDataModule
-from ctxzoo.tasks.sequences.experiments import session_paper
+from ctxzoo.tasks.sequences.experiments import build_session_paper_experiment
 from ctxzoo.tasks.sequences.problem import SESSION_RECOMMENDATION
 from ctxzoo.training.allocator import keep_freed_memory
 
@@ -224,7 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     data = SessionDataModule(source, data_dir=options.data_dir)
     data.setup()
     with tempfile.TemporaryDirectory() as work:
-        settings = session_paper("session_baseline", next(iter(MODELS))).changed(
+        settings = build_session_paper_experiment("session_baseline", next(iter(MODELS))).changed(
             **{"data_dir": options.data_dir, "output_dir": work, "results_dir": f"{work}/results"},
             **{"progress": False, "tensorboard": False, **({"epochs": QUICK_EPOCHS} if options.quick else {})},
         )

@@ -28,7 +28,7 @@ from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
 from ctxzoo.models.modeling_hcrnn import HcrnnForNextItem
 from ctxzoo.models.modeling_session_baseline import SessionBaselineForNextItem
 from ctxzoo.results.environment import git_commit
-from ctxzoo.tasks.sequences.data import SESSION_DATASETS, Session, SessionDataModule, session_inputs
+from ctxzoo.tasks.sequences.data import SESSION_DATASETS, Session, SessionDataModule, collate_sessions
 from ctxzoo.training.allocator import keep_freed_memory
 
 NAME = "session_positions"
@@ -44,7 +44,7 @@ def batches_of(side: str, sessions: Sequence[Session], seed: int = 0) -> list[Ca
     if side == ONE_PASS:
         sampler = BucketSampler([len(session) for session in sessions], SESSIONS, shuffle=True, seed=seed)
         return [
-            lambda rows=rows: {**session_inputs([sessions[row] for row in rows]), "every_position": True}
+            lambda rows=rows: {**collate_sessions([sessions[row] for row in rows]), "every_position": True}
             for rows in sampler
         ]
     prefixes = [(session, step) for session in sessions for step in range(1, len(session))]

@@ -25,11 +25,11 @@ from ctxzoo.runs.run import Run
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.sequences.baselines import EVENT_BASELINES, CountedEvents
 from ctxzoo.tasks.sequences.data import HISTORY_DATASETS
-from ctxzoo.tasks.sequences.experiments import event_paper
+from ctxzoo.tasks.sequences.experiments import build_event_paper_experiment
 from ctxzoo.tasks.sequences.problem import NEXT_EVENT
 
 COMPARED = ("none", "positional", "bochner", "mercer", "time2vec", "lste", "lste_behaviour")
-BASE = event_paper("time_encoder", "lste").changed(recipe="badges_lste")
+BASE = build_event_paper_experiment("time_encoder", "lste").changed(recipe="badges_lste")
 
 
 def main(

@@ -27,11 +27,11 @@ from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.sequences.data import SESSION_DATASETS
-from ctxzoo.tasks.sequences.experiments import SESSION_VARIANTS, session_paper
+from ctxzoo.tasks.sequences.experiments import SESSION_VARIANTS, build_session_paper_experiment
 from ctxzoo.tasks.sequences.problem import SESSION_RECOMMENDATION
 
 MODELS = tuple(SESSION_VARIANTS["hcrnn"])
-BASE = session_paper("hcrnn", "hcrnn3_bi").changed(recipe="citeulike_hcrnn")
+BASE = build_session_paper_experiment("hcrnn", "hcrnn3_bi").changed(recipe="citeulike_hcrnn")
 
 
 def main(

@@ -28,7 +28,7 @@ from ctxzoo.data.files import atomic_folder, check_writable
 from ctxzoo.data.sources import column_of, load_splits
 from ctxzoo.results.environment import command_line
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.tasks.question_answering.cloze import Article, cloze_questions, without_shared_text
+from ctxzoo.tasks.question_answering.cloze import Article, drop_overlapping_articles, generate_cloze_questions
 from ctxzoo.tasks.question_answering.reader import read_squad
 from ctxzoo.training.arguments import COUNT, SEED, Args, number
 
@@ -66,8 +66,8 @@ def main(settings: Settings) -> None:
     texts = load_splits(settings.dataset, settings.data_dir)
     with atomic_folder(folder) as fresh:
         for split, rows in texts.items():
-            articles, left_out = without_shared_text(articles_of(rows, split, settings.dataset), contexts)
-            found = list(cloze_questions(articles, min_overlap=settings.min_overlap, seed=settings.seed))
+            articles, left_out = drop_overlapping_articles(articles_of(rows, split, settings.dataset), contexts)
+            found = list(generate_cloze_questions(articles, min_overlap=settings.min_overlap, seed=settings.seed))
             if not found:
                 raise ValueError(
                     f"dataset {settings.dataset!r}, split {split!r} gives no question: expected articles of several "

@@ -27,13 +27,13 @@ from ctxzoo.tasks.text_classification.experiments import (
     DOCUMENT_DATASETS,
     SENTENCE_DATASETS,
     VARIANT,
-    default,
+    build_default_experiment,
 )
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
 OWN_SPLITS = ("reuters8", "imdb", "news_aggregator")
 PARTS = ("both", "wide", "deep")
-BASE = default(ARCHITECTURE, VARIANT).changed(recipe="default_text_classifier", folds=5)
+BASE = build_default_experiment(ARCHITECTURE, VARIANT).changed(recipe="default_text_classifier", folds=5)
 
 
 def main(

@@ -23,13 +23,17 @@ from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.tasks.text_classification.experiments import documents, on_documents, with_word2vec
+from ctxzoo.tasks.text_classification.experiments import (
+    build_document_experiment,
+    set_document_dataset,
+    set_word2vec_size,
+)
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
 DOT = "dot"
 KNOWN = (DOT, *FEATURE_MAPS)  # softmax attention, and the feature maps of linear attention
 LONGEST = 10_000  # words: more than any document of these sets has
-BASE = documents(
+BASE = build_document_experiment(
     "linear_encoder",
     "favor",
     **{"hidden_size": 64, "num_heads": 4, "num_layers": 1, "inner_size": 128, "position": "sinusoidal"},
@@ -57,7 +61,7 @@ def main(
         seeds: Seeds of all random draws; each gives a run of its own.
         word2vec: Whether word embeddings start from word2vec trained on the training documents.
     """
-    on_data = {name: with_word2vec(on_documents(experiment, name), word2vec=word2vec) for name in dataset}
+    on_data = {name: set_word2vec_size(set_document_dataset(experiment, name), word2vec=word2vec) for name in dataset}
     rows = [(f"{name}, {one}", of_attention(on_data[name], one)) for name in dataset for one in attentions]
     title = f"documents: {experiment.score} accuracy, mean ± sd over seeds"
     run_rows(partial(ExperimentRun, TEXT_CLASSIFICATION), rows, seeds, title)

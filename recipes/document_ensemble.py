@@ -27,7 +27,7 @@ from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, RunArgs, Sco
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import Run, execute
 from ctxzoo.tasks.text_classification.card import CARD
-from ctxzoo.tasks.text_classification.experiments import DEV_SEED, PROBLEM, document_dataset, tag_of
+from ctxzoo.tasks.text_classification.experiments import DEV_SEED, PROBLEM, build_result_tag, get_document_dataset
 from ctxzoo.tasks.text_classification.task import evaluate_ensemble
 from ctxzoo.training.arguments import SEED, SIZE, Args, number
 
@@ -91,10 +91,10 @@ def finished_run(settings: Settings, dataset: str, model: str, seed: int) -> tup
         settings.results_dir,
         recipe=MEMBERS,
         variant=model,
-        dataset=document_dataset(dataset)["dataset"],
+        dataset=get_document_dataset(dataset)["dataset"],
         split=settings.score,
         seed=seed,
-        tag=tag_of(dataset, settings.name),
+        tag=build_result_tag(dataset, settings.name),
     )
     checkpoint = Path(settings.runs_dir) / MEMBERS / results_file.stem / "checkpoint"
     for needed in (results_file, checkpoint / "config.json"):
@@ -146,7 +146,7 @@ class EnsembleRun(Run):
 
     def work(self, *, resume: bool) -> None:
         runs = [run for run, _ in self.members]
-        first, arguments = runs[0], document_dataset(self.documents)
+        first, arguments = runs[0], get_document_dataset(self.documents)
         started = time.perf_counter()
         scores = evaluate_ensemble(
             [str(checkpoint) for _, checkpoint in self.members],

@@ -25,7 +25,12 @@ from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.tasks.text_classification.experiments import as_baseline, documents, on_documents, with_word2vec
+from ctxzoo.tasks.text_classification.experiments import (
+    build_document_experiment,
+    replace_with_text_baseline,
+    set_document_dataset,
+    set_word2vec_size,
+)
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
 # The names in the paper's table, and ours.
@@ -39,7 +44,7 @@ ROWS = {
 }
 MODELS = (*LamaConfig.variants, *ROWS)
 RATES = {"san": 0.01, "cnn": 0.01, "te": 0.01}  # 0.05 is too high: docs/models/lama.md
-BASE = documents(
+BASE = build_document_experiment(
     "lama",
     "lama",
     **{"recurrent_size": 50, "num_heads": 15, "rank": 1, "classifier_size": 512, "classifier_dropout": 0.4},
@@ -66,7 +71,7 @@ def main(
         learning_rate: Peak learning rate of the optimizer; null: the one chosen for the model.
         word2vec: Whether word embeddings start from word2vec trained on the training documents.
     """
-    on_data = {name: with_word2vec(on_documents(experiment, name), word2vec=word2vec) for name in dataset}
+    on_data = {name: set_word2vec_size(set_document_dataset(experiment, name), word2vec=word2vec) for name in dataset}
     rows = [(f"{name}, {one}", of_model(on_data[name], one, learning_rate)) for name in dataset for one in models]
     title = f"documents: {experiment.score} accuracy, mean ± sd over seeds"
     run_rows(partial(ExperimentRun, TEXT_CLASSIFICATION), rows, seeds, title)
@@ -87,7 +92,7 @@ def of_model(experiment: Experiment, model: str, learning_rate: float | None) ->
         values["dropout"] = shared.embedding_dropout
     one = experiment.changed(learning_rate=rate, ngram_order=1, ngram_buckets=0, naive_bayes=0.0)
     # Dropout on the vector of a text is in the classifier.
-    return as_baseline(one, ROWS[model], model, values, pooled_dropout=0.0)
+    return replace_with_text_baseline(one, ROWS[model], model, values, pooled_dropout=0.0)
 
 
 SHORT = {"variant": "models", "model": "models", "heads": "num_heads", "vectors": "word_vectors"}

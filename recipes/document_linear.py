@@ -22,20 +22,20 @@ from functools import partial
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
-from ctxzoo.tasks.text_classification.experiments import DOCUMENT_DATASETS, on_documents
+from ctxzoo.tasks.text_classification.experiments import DOCUMENT_DATASETS, set_document_dataset
 from ctxzoo.tasks.text_classification.linear import (
     DOCUMENT_BASELINES,
     FASTTEXT,
     TUNED_DOCUMENT,
     LinearRun,
-    linear_base,
+    build_linear_experiment,
 )
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
 MODELS = (*DOCUMENT_BASELINES, *TUNED_DOCUMENT)
 # imdb_blocks differs from imdb in its validation alone, on which the baselines train too.
 DATASETS = tuple(name for name in DOCUMENT_DATASETS if name not in ("sample", "imdb_blocks"))
-BASE = linear_base("document_linear")
+BASE = build_linear_experiment("document_linear")
 
 
 def main(
@@ -53,7 +53,7 @@ def main(
         seeds: Numbers that name the results files as seeds; the models draw nothing at random.
     """
     rows = [
-        (f"{name}, {model}", LinearRun.of(on_documents(experiment, name), model))
+        (f"{name}, {model}", LinearRun.of(set_document_dataset(experiment, name), model))
         for name in dataset
         for model in models
     ]

@@ -29,7 +29,7 @@ from ctxzoo.runs.experiment import RunArgs
 from ctxzoo.runs.many import run_all
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import execute
-from ctxzoo.tasks.token_classification.experiments import paper
+from ctxzoo.tasks.token_classification.experiments import build_paper_experiment
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 from ctxzoo.tasks.word_embeddings.evaluation_run import (
     TAGGING,
@@ -166,7 +166,9 @@ def run_of(source: EmbeddingSource, task: str, settings: Settings, commit: str) 
 
 def tagger_of(source: EmbeddingSource, settings: Settings, commit: str) -> EmbeddingTaggerRun:
     places = {name: getattr(settings, name) for name in ("data_dir", "output_dir", "results_dir")}
-    experiment = paper().changed(recipe=RECIPE, commit=commit, tensorboard=False, progress=False, **places)
+    experiment = build_paper_experiment().changed(
+        recipe=RECIPE, commit=commit, tensorboard=False, progress=False, **places
+    )
     return embedding_tagging_run(source, TOKEN_CLASSIFICATION.tiny(experiment) if settings.tiny else experiment)
 
 

@@ -23,7 +23,7 @@ from ctxzoo.results.plots import plot_scores_by
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import Outcomes
 from ctxzoo.runs.recipe import Study, run_study
-from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, sentences
+from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, build_sentence_experiment
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION, cross_validate
 
 # Each table has rows, by name the variant and what it changes, and as columns the numbers of steps.
@@ -39,7 +39,7 @@ TABLES: Mapping[int, tuple[Mapping[str, tuple[str, dict[str, Any]]], tuple[int, 
     ),
 }
 # As in training, the paper draws a context for each document at test as well.
-BASE = sentences("contextualizer", "recurrent", eval_context="redraw").changed(
+BASE = build_sentence_experiment("contextualizer", "recurrent", eval_context="redraw").changed(
     recipe="mr_contextualizer", dataset=SENTENCE_DATASETS["MR"]
 )
 

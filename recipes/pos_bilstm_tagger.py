@@ -23,10 +23,10 @@ from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.tasks.token_classification.experiments import on_corpus, paper
+from ctxzoo.tasks.token_classification.experiments import build_paper_experiment, set_corpus
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 
-BASE = paper().changed(recipe="pos_bilstm_tagger")
+BASE = build_paper_experiment().changed(recipe="pos_bilstm_tagger")
 NONE = "none"
 
 
@@ -46,7 +46,7 @@ def main(
         seeds: Seeds of all random draws; each gives a run of its own.
     """
     rows = [
-        (f"{name}, {file}", on_corpus(experiment, name, None if file == NONE else file))
+        (f"{name}, {file}", set_corpus(experiment, name, None if file == NONE else file))
         for name in dataset
         for file in vectors
     ]

@@ -24,12 +24,12 @@ from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.models.ops_beta_lstm_gates import CELLS
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.recipe import Study, run_study
-from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, sentences
+from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, build_sentence_experiment
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION, cross_validate
 
 KNOWN = tuple(BetaLstmConfig.variants)
 REFERENCE = "lstm"  # whose size is given
-BASE = sentences(
+BASE = build_sentence_experiment(
     "beta_lstm",
     REFERENCE,
     **{"hidden_size": 100, "num_layers": 1, "bidirectional": False, "word_dim": 250, "position_dim": 20},

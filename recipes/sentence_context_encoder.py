@@ -27,7 +27,7 @@ import torch
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.recipe import Study, run_study
-from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, TextModel, sentences
+from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, TextModel, build_sentence_experiment
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION, cross_validate
 
 # Attention -> the architecture and its variant.
@@ -39,7 +39,7 @@ KNOWN: Mapping[str, tuple[str, str]] = {
 }
 COMPARED = ("dot", "ika", "ikan", "mikan", "esa", "hsa")
 REFERENCE = "dot"  # whose inner size is given
-BASE = sentences(
+BASE = build_sentence_experiment(
     *KNOWN[REFERENCE],
     **{"word_dim": 128, "hidden_size": 128, "num_heads": 4, "num_layers": 1, "inner_size": 256},
     **{"position": "sinusoidal", "dropout": 0.3, "hidden_dropout": 0.1, "attention_dropout": 0.1},

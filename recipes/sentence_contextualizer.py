@@ -19,11 +19,11 @@ from typing import Any
 
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.recipe import Study, run_study
-from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, sentences
+from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, build_sentence_experiment
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION, cross_validate
 
 W = "contextualizer.steps.feature_factors"
-BASE = sentences(
+BASE = build_sentence_experiment(
     "contextualizer",
     "learned_embeddings",
     **{"num_steps": 5, "recurrent": True, "rank": 100, "word_dim": 250, "position_dim": 20},

@@ -30,12 +30,12 @@ from ctxzoo.tasks.text_classification.linear import (
     MAJORITY_CLASS,
     TUNED_LINEAR,
     LinearRun,
-    linear_base,
+    build_linear_experiment,
 )
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
 MODELS = (*LINEAR_BASELINES, *TUNED_LINEAR, MAJORITY_CLASS)
-BASE = linear_base("sentence_linear").changed(folds=5)
+BASE = build_linear_experiment("sentence_linear").changed(folds=5)
 
 
 def main(

@@ -19,10 +19,14 @@ from pathlib import Path
 from ctxzoo.models.configuration_text_baseline import SENTENCE_VARIANTS
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.recipe import Study, run_study
-from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS, as_baseline, sentences
+from ctxzoo.tasks.text_classification.experiments import (
+    SENTENCE_DATASETS,
+    build_sentence_experiment,
+    replace_with_text_baseline,
+)
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION, cross_validate
 
-BASE = sentences(
+BASE = build_sentence_experiment(
     "text_baseline",
     "mean",
     **{"word_dim": 250, "position_dim": 20, "freeze_embeddings": False, "embedding_bound": 1.0},
@@ -47,7 +51,10 @@ def main(
     shared = experiment.model.config()
     typed = {name: shared.pop(name) for name in ("dropout", "pooled_dropout") if name in shared}
     rows = [
-        (f"{Path(name).name}, {model}", as_baseline(experiment.changed(dataset=name), model, model, shared, **typed))
+        (
+            f"{Path(name).name}, {model}",
+            replace_with_text_baseline(experiment.changed(dataset=name), model, model, shared, **typed),
+        )
         for name in datasets
         for model in models
     ]

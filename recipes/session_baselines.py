@@ -23,11 +23,11 @@ from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.sequences.data import SESSION_DATASETS
-from ctxzoo.tasks.sequences.experiments import SESSION_VARIANTS, session_paper
+from ctxzoo.tasks.sequences.experiments import SESSION_VARIANTS, build_session_paper_experiment
 from ctxzoo.tasks.sequences.problem import SESSION_RECOMMENDATION
 
 MODELS = tuple(SESSION_VARIANTS["session_baseline"])
-BASE = session_paper("session_baseline", MODELS[0]).changed(recipe="session_baselines")
+BASE = build_session_paper_experiment("session_baseline", MODELS[0]).changed(recipe="session_baselines")
 
 
 def main(

@@ -34,7 +34,7 @@ from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING
 from ctxzoo.tasks.question_answering.cut_vocabulary import cut_vocabulary
 from ctxzoo.tasks.question_answering.data import SquadDataModule
-from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask, article_scores, evaluate
+from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask, evaluate, score_articles
 from ctxzoo.training.arguments import SIZE, Args, number
 from ctxzoo.training.scoring import task_of
 
@@ -120,7 +120,7 @@ def main(settings: Settings) -> None:
         },
         settings={**whole.settings, "keep_words": settings.keep_words, "weights": "float16"},
         parameters={**whole.parameters, "total": sum(p.numel() for p in rounded.parameters())},
-        per_example=article_scores(task, small_data, settings.score, progress=settings.progress),
+        per_example=score_articles(task, small_data, settings.score, progress=settings.progress),
         command=f"{whole.command} && {command_line()}",
         created=utc_now(),
         tag=tag,
@@ -162,7 +162,7 @@ def data_of(settings: Settings, whole: RunResult, tokenizer: WordCharTokenizer) 
 
 def unknown_words(data: SquadDataModule, split: str) -> float:
     """Return the percentage of a split's words that have the row of unknown words."""
-    counts = data.row_counts(split)
+    counts = data.count_word_id_occurrences(split)
     return float(100 * counts[data.tokenizer.unk_token_id] / counts.sum())
 
 

@@ -22,11 +22,11 @@ from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.tasks.question_answering.experiments import paper, what_differs
+from ctxzoo.tasks.question_answering.experiments import build_paper_experiment, describe_differences
 from ctxzoo.tasks.question_answering.problem import QUESTION_ANSWERING
 from ctxzoo.training.trainer import LAST
 
-BASE = paper().changed(recipe="squad_bidaf", dataset="rajpurkar/squad_v2", threads=None)
+BASE = build_paper_experiment().changed(recipe="squad_bidaf", dataset="rajpurkar/squad_v2", threads=None)
 
 
 def main(experiment: Experiment, seeds: Sequence[int] = (224,)) -> None:
@@ -42,7 +42,7 @@ def main(experiment: Experiment, seeds: Sequence[int] = (224,)) -> None:
         torch.set_num_threads(experiment.run.threads)
     QUESTION_ANSWERING.check(experiment)
     experiment = QUESTION_ANSWERING.resolve(experiment)
-    experiment = experiment.changed(tag=experiment.tag or what_differs(experiment))
+    experiment = experiment.changed(tag=experiment.tag or describe_differences(experiment))
     for seed in seeds:
         run = ExperimentRun(QUESTION_ANSWERING, experiment.changed(seed=seed))
         resume = experiment.run.resume

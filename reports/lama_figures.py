@@ -30,7 +30,7 @@ from ctxzoo.results.plots import COLOURS, label_axes, lighten, plot_scores_by
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_results
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.tasks.text_classification.experiments import document_dataset
+from ctxzoo.tasks.text_classification.experiments import get_document_dataset
 from ctxzoo.training.arguments import SIZE, Args, number
 from reports.attended_words import Occurrences, read_occurrences, top_words
 from reports.recipe_figures import TableRows, check_figures, draw_figures
@@ -157,7 +157,7 @@ FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {
 
 def occurrences(settings: Settings, name: str, requested: str) -> tuple[Occurrences, TextClassificationDataModule]:
     """The test split of a dataset as a checkpoint reads it."""
-    arguments = document_dataset(name)
+    arguments = get_document_dataset(name)
     dataset = arguments["dataset"].rsplit("/", 1)[-1]
     checkpoint = Path(requested or f"{settings.runs_dir}/{RECIPE}/lama-{dataset}-test-seed0/checkpoint")
     if not (checkpoint / "config.json").is_file():
@@ -175,7 +175,7 @@ def occurrences(settings: Settings, name: str, requested: str) -> tuple[Occurren
 
 def runs_of(settings: Settings) -> Sequence[RunResult]:
     """Finished runs of the recipe on one dataset."""
-    dataset = document_dataset(settings.run_dataset)["dataset"]
+    dataset = get_document_dataset(settings.run_dataset)["dataset"]
     found = [
         run
         for run in read_results(settings.results_dir)

@@ -14,7 +14,7 @@ from ctxzoo.results.result import VECTORS_CONTENT, RunResult
 from ctxzoo.results.table_parts import NOT_RUN, NOTHING, TO_PUBLISH, mean_and_deviation, refuse_repeats, signed
 from ctxzoo.tasks.question_answering.card import PAPER
 from ctxzoo.tasks.question_answering.data import LEFT_OUT
-from ctxzoo.tasks.question_answering.experiments import paper as reader_paper
+from ctxzoo.tasks.question_answering.experiments import build_paper_experiment
 from reports.labels import read_labels
 from reports.results_table import Column, Line, Row, Table
 from reports.run_selection import Runs, select_alike_runs
@@ -39,7 +39,9 @@ PRESENT_START = 0.122474  # `product_start` of a reader 100 wide
 UNTOLD = {"pool_batches": 50, "product_start": 0.172774}
 # The optimizer and the vectors that a file does not tell are not known.
 NOT_KNOWN = ("optimizer", VECTORS_CONTENT)
-DEFAULTS = {name: value for name, value in reader_paper().class_defaults().items() if name not in NOT_KNOWN} | UNTOLD
+DEFAULTS = {
+    name: value for name, value in build_paper_experiment().class_defaults().items() if name not in NOT_KNOWN
+} | UNTOLD
 
 RUN_COLUMNS = ("seeds", "epochs", "minutes")
 EM, F1 = score_column("test EM", "test/exact"), score_column("test F1", "test/f1")

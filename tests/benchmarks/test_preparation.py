@@ -11,7 +11,7 @@ from benchmarks import preparation
 from benchmarks.preparation import COLD, SECOND, Size, first_questions, repeated, size_of
 from benchmarks.reporting import read_rows
 from ctxzoo.tasks.question_answering.reader import check_squad
-from ctxzoo.tasks.question_answering.sample import squad_features
+from ctxzoo.tasks.question_answering.sample import build_squad_features
 
 
 def corpus() -> dict[str, datasets.Dataset]:
@@ -24,7 +24,7 @@ def corpus() -> dict[str, datasets.Dataset]:
             places = {"text": [answer], "answer_start": [context.index(answer)]}
             rows.append({"id": f"{context[0]}{number}", "title": "", "context": context, "question": "What?"})
             rows[-1]["answers"] = places  # type: ignore[assignment]
-    return {"train": datasets.Dataset.from_list(rows, features=squad_features())}
+    return {"train": datasets.Dataset.from_list(rows, features=build_squad_features())}
 
 
 def test_repeated_corpus_has_the_size_and_is_valid() -> None:

@@ -10,7 +10,7 @@ from benchmarks.recbole_sessions import OURS, PEER, inside, main, peer_settings,
 from benchmarks.recbole_sessions_tables import recbole_sessions
 from benchmarks.reporting import read_rows
 from ctxzoo.tasks.sequences.data import SessionDataModule
-from ctxzoo.tasks.sequences.experiments import session_paper
+from ctxzoo.tasks.sequences.experiments import build_session_paper_experiment
 
 
 def test_its_files_hold_every_prediction_of_ours(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_what_it_leaves_beside_it_lies_in_the_folder_of_the_run(tmp_path: Path) 
 
 def test_its_settings_follow_ours(tmp_path: Path) -> None:
     changes = {"learning_rate": 0.02, "embedding_dropout": 0.1, "pooled_dropout": 0.4, "patience": 3}
-    settings = session_paper("session_baseline", "narm").changed(**changes)
+    settings = build_session_paper_experiment("session_baseline", "narm").changed(**changes)
     found = peer_settings(settings, "narm", tmp_path / "sessions")
     assert (found["learning_rate"], found["dropout_probs"], found["stopping_step"]) == (0.02, [0.1, 0.4], 3)
     assert peer_settings(settings, "gru4rec", tmp_path / "sessions")["dropout_prob"] == 0.1

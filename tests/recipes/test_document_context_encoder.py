@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from ctxzoo.tasks.text_classification.experiments import with_word2vec
+from ctxzoo.tasks.text_classification.experiments import set_word2vec_size
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 from recipes.document_context_encoder import BASE, LONGEST, of_attention
 from tests.support.recipe_here import recipe_here
@@ -40,7 +40,7 @@ def test_every_attention_trains_and_is_told_apart(tmp_path: Path, attentions: tu
 
 def test_given_vectors_take_the_place_of_word2vec() -> None:
     for attention in ("dot", "elu"):
-        one = of_attention(with_word2vec(BASE.changed(word_vectors="model_cards/v")), attention)
+        one = of_attention(set_word2vec_size(BASE.changed(word_vectors="model_cards/v")), attention)
         TEXT_CLASSIFICATION.check(one)
         assert (one.start.values()["word2vec_dim"], one.model.values()["freeze_embeddings"]) == (0, None)
 

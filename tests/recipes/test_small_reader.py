@@ -62,7 +62,7 @@ def test_words_are_chosen_without_the_test_split(whole: Settings) -> None:
     # Nothing is left out.
     data = SquadDataModule("sample", tokenizer=tiny_tokenizer())
     data.setup()
-    counts = data.row_counts("validation")
+    counts = data.count_word_id_occurrences("validation")
     assert result.metrics["validation/unknown_words"] == pytest.approx(100 * counts[1] / counts.sum(), rel=1e-4)
 
 

@@ -17,9 +17,9 @@ from ctxzoo.models.layers_bidaf import product_bound
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, read_results
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.tasks.question_answering import bidaf_start
-from ctxzoo.tasks.question_answering.bidaf_start import BidafCheckpoint, bidaf_checkpoint
+from ctxzoo.tasks.question_answering.bidaf_start import BidafCheckpoint, read_bidaf_checkpoint
 from ctxzoo.tasks.question_answering.data import SquadDataModule
-from ctxzoo.tasks.question_answering.experiments import paper, what_differs
+from ctxzoo.tasks.question_answering.experiments import build_paper_experiment, describe_differences
 from ctxzoo.tasks.question_answering.problem import QUESTION_ANSWERING
 from ctxzoo.tasks.question_answering.sample import sample_squad
 from ctxzoo.tasks.question_answering.task import evaluate
@@ -196,7 +196,7 @@ def test_what_a_checkpoint_has_is_told(tmp_path: Path) -> None:
     checkpoint = str(write_tiny(tmp_path / "tiny", dropout=0.3, context_self_attention=True, query_to_context="max"))
     experiment = found_out("--init_from", checkpoint, "--train_source", "v2")
     told = experiment.settings()
-    assert (told["hidden_size"], told["dropout"]) == (8, 0.3) != (paper().values()["hidden_size"], 0.2)
+    assert (told["hidden_size"], told["dropout"]) == (8, 0.3) != (build_paper_experiment().values()["hidden_size"], 0.2)
     assert (experiment.model.variant, told["extensions"], told["query_to_context"]) == (
         "learned_char3",
         ["context_self_attention"],
@@ -204,7 +204,7 @@ def test_what_a_checkpoint_has_is_told(tmp_path: Path) -> None:
     )
     assert (told["finish_source"], told["train_source"], told["product_start"]) == ("v2", None, None)
     assert (told["squad_version"], told["word_vectors"]) == ("2.0", "of the checkpoint")
-    assert what_differs(experiment) == "context_self_attention-max-finish_v2"
+    assert describe_differences(experiment) == "context_self_attention-max-finish_v2"
     assert QUESTION_ANSWERING.resolve(experiment) == experiment
 
 
@@ -258,7 +258,9 @@ def test_the_checkpoint_to_go_on_from_is_read_once(tmp_path: Path, monkeypatch: 
     (write_tiny(folder, train_word_embeddings=True) / "README.md").unlink()
     read = []
     monkeypatch.setattr(
-        bidaf_start, "bidaf_checkpoint", lambda path, **how: read.append(path) or bidaf_checkpoint(path, **how)
+        bidaf_start,
+        "read_bidaf_checkpoint",
+        lambda path, **how: read.append(path) or read_bidaf_checkpoint(path, **how),
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "cache"))
@@ -299,7 +301,7 @@ def test_recorded_commands_would_repeat_no_run_but_of_the_earlier_start(monkeypa
             variant=now.variant, extensions=tuple(now.settings["extensions"]), hidden_size=100, dropout=0.3, **told
         )
 
-    monkeypatch.setattr(bidaf_start, "bidaf_checkpoint", begun)
+    monkeypatch.setattr(bidaf_start, "read_bidaf_checkpoint", begun)
     vectors = "ctxzoo.word_vectors.vectors.word_vectors_"
     monkeypatch.setattr(f"{vectors}name", lambda _: now.settings["word_vectors"])
     monkeypatch.setattr(f"{vectors}fingerprint", lambda _: now.settings.get("vectors_fingerprint"))

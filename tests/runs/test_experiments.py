@@ -21,7 +21,7 @@ from ctxzoo.runs.experiment import GROUPS, Experiment, describe_values
 from ctxzoo.runs.own_data import parse_own
 from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.train import SETTINGS_FILE, ExperimentRun
-from ctxzoo.tasks.sequences.experiments import session_paper
+from ctxzoo.tasks.sequences.experiments import build_session_paper_experiment
 from ctxzoo.tasks.sequences.problem import SESSION_RECOMMENDATION
 from recipes.citeulike_hcrnn import STUDY
 from tests.support.own_trainings import each_problem
@@ -315,7 +315,7 @@ def test_a_checkpoint_goes_on_with_its_own_fields(tmp_path: Path, monkeypatch: p
 
 
 def test_numbers_of_processes_tell_runs_apart(tmp_path: Path) -> None:
-    experiment = session_paper("hcrnn", "hcrnn1").changed(
+    experiment = build_session_paper_experiment("hcrnn", "hcrnn1").changed(
         recipe="trial", accelerator="cpu", results_dir=str(tmp_path), output_dir=str(tmp_path)
     )
     one, two = (ExperimentRun(SESSION_RECOMMENDATION, experiment.changed(devices=number)) for number in ("1", "2"))

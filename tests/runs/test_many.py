@@ -10,7 +10,7 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, RunArgs
 from ctxzoo.runs.many import print_outcomes, run_folds, run_rows
 from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
-from ctxzoo.tasks.text_classification.linear import linear_base
+from ctxzoo.tasks.text_classification.linear import build_linear_experiment
 from tests.support.plain_run import PlainRun
 from tests.support.result_tables import make_folds
 
@@ -46,7 +46,7 @@ def test_two_rows_with_the_same_files_are_refused() -> None:
 
 
 def test_two_rows_of_one_name_are_refused() -> None:
-    one = linear_base("r")
+    one = build_linear_experiment("r")
     with pytest.raises(ValueError, match=r"rows must have names of their own, got \['CR', 'CR'\]"):
         run_rows(lambda _: pytest.fail("it began"), [("CR", one), ("CR", one)], (), "title")
 

@@ -16,7 +16,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.tasks.text_classification.linear import LinearRun, linear_base
+from ctxzoo.tasks.text_classification.linear import LinearRun, build_linear_experiment
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 from ctxzoo.training.callbacks import SameSettings, StepSeed
@@ -102,7 +102,7 @@ def test_no_validation_rows_to_score_are_told_before_the_training(tmp_path, monk
 
 def test_a_second_linear_run_of_one_name_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    of_sample = LinearRun.of(linear_base("r").changed(results_dir=str(tmp_path)), "bigram_nbsvm")
+    of_sample = LinearRun.of(build_linear_experiment("r").changed(results_dir=str(tmp_path)), "bigram_nbsvm")
     run = LinearRun(TEXT_CLASSIFICATION, of_sample)
     run.folder.mkdir(parents=True)
     with lock_run(run.folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):

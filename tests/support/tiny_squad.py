@@ -11,7 +11,7 @@ import datasets
 
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.tasks.question_answering.data import SquadDataModule
-from ctxzoo.tasks.question_answering.sample import sample_squad, squad_features
+from ctxzoo.tasks.question_answering.sample import build_squad_features, sample_squad
 
 
 def question(
@@ -27,7 +27,7 @@ def question(
 
 def rows(*items: Mapping[str, Any]) -> datasets.Dataset:
     """Return rows as a split."""
-    return datasets.Dataset.from_list([dict(item) for item in items], features=squad_features())
+    return datasets.Dataset.from_list([dict(item) for item in items], features=build_squad_features())
 
 
 def write_squad(folder: Path, splits: Mapping[str, Iterable[Mapping[str, Any]]], version: str = "v2.0") -> Path:

@@ -25,7 +25,7 @@ from ctxzoo.cli.main import main
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import reading_notes
 from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, EventColumns
-from ctxzoo.tasks.sequences.reader import read_sequences, seconds_of
+from ctxzoo.tasks.sequences.reader import convert_to_seconds, read_sequences
 from tests.tasks.test_unknown_targets import PROBLEMS
 
 Row = tuple[str, str, int]  # user, item, seconds since 1970
@@ -181,12 +181,17 @@ def test_times_are_read_in_every_form() -> None:
     at = datetime.datetime(2024, 1, 31, 18, 5)
     number = at.replace(tzinfo=datetime.timezone.utc).timestamp()
     for times in ([at], [np.datetime64(at)], [str(at)], ["2024-01-31T18:05:00Z"], np.array([at], "datetime64[ns]")):
-        assert seconds_of(times) == [number]
-    assert seconds_of([datetime.date(1970, 1, 2), datetime.date(1970, 1, 1)]) == [86400.0, 0.0]
-    assert seconds_of(["5", "1e3"]) == seconds_of([5, 1000.0]) == seconds_of(np.array([5, 1000])) == [5.0, 1000.0]
+        assert convert_to_seconds(times) == [number]
+    assert convert_to_seconds([datetime.date(1970, 1, 2), datetime.date(1970, 1, 1)]) == [86400.0, 0.0]
+    assert (
+        convert_to_seconds(["5", "1e3"])
+        == convert_to_seconds([5, 1000.0])
+        == convert_to_seconds(np.array([5, 1000]))
+        == [5.0, 1000.0]
+    )
     for odd in ([], ["soon"], [None], [float("nan")], ["5", "2024-01-31"], [""]):
         with pytest.raises(TextFormatError, match="timestamps"):
-            seconds_of(odd)
+            convert_to_seconds(odd)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)

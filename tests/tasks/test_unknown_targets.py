@@ -22,7 +22,7 @@ from ctxzoo.models.modeling_session_baseline import SessionBaselineForNextItem
 from ctxzoo.models.modeling_time_encoder import TimeEncoderForNextEvent
 from ctxzoo.tasks import next_event, session_recommendation
 from ctxzoo.tasks.sequences.card import SESSION_CARD
-from ctxzoo.tasks.sequences.task import with_unknown_targets
+from ctxzoo.tasks.sequences.task import add_unknown_targets
 from tests.support.baselines import result_of
 
 NAMES = [str(number) for number in range(1, 31)]
@@ -113,13 +113,13 @@ def test_predict_counts_what_it_leaves_out(problem: str, tmp_path: Path, capsys:
 
 
 def test_published_protocol_leaves_them_out() -> None:
-    assert with_unknown_targets({"recall_at_20": 50.0, "nll": 2.0}, 10, 5, are_misses=False) == {
+    assert add_unknown_targets({"recall_at_20": 50.0, "nll": 2.0}, 10, 5, are_misses=False) == {
         "recall_at_20": 50.0,
         "nll": 2.0,
         "targets": 10,
         "unknown_targets": 5,
     }
-    counted = with_unknown_targets({"recall_at_20": 50.0, "nll": 2.0}, 10, 5)
+    counted = add_unknown_targets({"recall_at_20": 50.0, "nll": 2.0}, 10, 5)
     assert (counted["recall_at_20"], counted["recall_at_20_known"], counted["nll"]) == (25.0, 50.0, 2.0)
 
 

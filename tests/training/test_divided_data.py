@@ -21,7 +21,7 @@ from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.regression.data import RegressionDataModule
 from ctxzoo.tasks.regression.reader import RegressionRows
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.tasks.token_classification.experiments import on_corpus, paper
+from ctxzoo.tasks.token_classification.experiments import build_paper_experiment, set_corpus
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 from tests.support.own_data import write_reviews, write_tags
 from tests.support.own_trainings import own_experiment
@@ -292,7 +292,10 @@ def test_a_rare_label_is_told(tmp_path: Path) -> None:
 
 
 def test_the_brown_corpus_is_cut_by_file_as_its_page_says() -> None:
-    corpora = [TOKEN_CLASSIFICATION.data_module(on_corpus(paper(), name)) for name in ("brown_pos", "ptb_sample")]
+    corpora = [
+        TOKEN_CLASSIFICATION.data_module(set_corpus(build_paper_experiment(), name))
+        for name in ("brown_pos", "ptb_sample")
+    ]
     assert [one.divide for one in corpora] == [False, True]
 
 

@@ -90,11 +90,11 @@ def test_a_data_module_starts_from_it(tmp_path: Path) -> None:
         str(tmp_path / "texts.csv"), folds=2, dev_share=0, word_vectors=str(folder)
     )
     data.setup()
-    table = data.vector_table()
+    table = data.build_vector_table()
     assert table is not None
     ids = data.tokenizer.convert_tokens_to_ids(["film", "good", "7"])
     assert torch.equal(table[ids], vectors.vectors)
-    assert (data.model_sizes()["word_dim"], data.vectors_name()) == (6, "v")
+    assert (data.model_sizes()["word_dim"], data.get_vectors_name()) == (6, "v")
 
 
 @pytest.mark.slow

@@ -99,8 +99,8 @@ def test_the_data_module_trains_on_the_training_rows_alone(
         write(tmp_path / folder, "test", corpus(test_seed))
         data = TextClassificationDataModule.from_options(str(tmp_path / folder), word2vec_dim=6, **options)
         data.setup()
-        assert (data.model_sizes()["word_dim"], data.vectors_name()) == (6, "word2vec.6d")
-        found = data.vector_table()
+        assert (data.model_sizes()["word_dim"], data.get_vectors_name()) == (6, "word2vec.6d")
+        found = data.build_vector_table()
         assert found is not None
         assert found.shape == (data.model_sizes()["vocab_size"], 6)
         return found

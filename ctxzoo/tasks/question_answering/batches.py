@@ -16,7 +16,7 @@ from ctxzoo.tasks.question_answering.preparation import PreparedSplit, PreparedT
 
 @dataclass(frozen=True)
 class TypeTables:
-    """Rows 0..types-1 belong to the types; row `extra` to the extra token, the last row `padding` to padding.
+    """Rows 0..types-1 belong to the types; row `extra_row` to the extra token, the last row `padding_row` to padding.
 
     Attributes:
         word_ids: (types + 2,) row in the word embedding table of each word type, the extra token and padding.
@@ -34,17 +34,17 @@ class TypeTables:
     shapes: npt.NDArray[np.int64] | None
 
     @property
-    def extra(self) -> int:
+    def extra_row(self) -> int:
         """The row of the extra token in front of every sequence."""
         return len(self.word_ids) - 2
 
     @property
-    def padding(self) -> int:
+    def padding_row(self) -> int:
         """The row of padding."""
         return len(self.word_ids) - 1
 
-    def features(
-        self, types: npt.NDArray[np.int32], lengths: npt.NDArray[np.int64], other: npt.NDArray[np.int32]
+    def compute_word_features(
+        self, types: npt.NDArray[np.int32], lengths: npt.NDArray[np.int64], other_types: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.float32]:
         """Compute the word features of a batch, as `word_features` of the tokenizer does one text at a time.
 
@@ -52,7 +52,7 @@ class TypeTables:
             types: (B, n) numbers of the distinct words of B texts at n positions, with the extra token in front and
                 padding behind.
             lengths: (B,) number of words of each of B texts, without the extra token.
-            other: (B, m) word types of the m words of each other text (question or context) in which matches are
+            other_types: (B, m) word types of the m words of each other text (question or context) in which matches are
                 searched.
 
         Returns:
@@ -60,9 +60,9 @@ class TypeTables:
         """
         assert self.forms is not None
         assert self.shapes is not None
-        words = (types != self.extra) & (types != self.padding)
+        words = (types != self.extra_row) & (types != self.padding_row)
         features = np.zeros((*types.shape, 4 + NUM_WORD_SHAPES), np.float32)
-        keys = [(types, other), *((self.forms[types, kind], self.forms[other, kind]) for kind in range(2))]
+        keys = [(types, other_types), *((self.forms[types, kind], self.forms[other_types, kind]) for kind in range(2))]
         for index, (mine, theirs) in enumerate(keys):
             features[..., index] = (mine[:, :, None] == theirs[:, None, :]).any(axis=2)
         lower = self.forms[types, 0]
@@ -115,7 +115,7 @@ TRAINING_LIMITS = LengthLimits(context=400, question=50, answer=30)
 EVALUATION_LIMITS = LengthLimits(context=1000, question=100)
 
 
-def rows_within(split: PreparedSplit, limits: LengthLimits) -> npt.NDArray[np.int64]:
+def select_rows_within(split: PreparedSplit, limits: LengthLimits) -> npt.NDArray[np.int64]:
     """Return the rows that training keeps: nothing in them is longer than the limits."""
     keep = (split.contexts.lengths()[split.context_of] <= limits.context) & (
         split.questions.lengths() <= limits.question
@@ -154,35 +154,35 @@ class SquadBatches(Dataset[dict[str, torch.Tensor]]):
 
     def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
         rows = self.rows[np.asarray(numbers)]
-        context, context_lengths = self._pad(self.split.contexts, self.split.context_of[rows], self.limits.context)
-        question, question_lengths = self._pad(self.split.questions, rows, self.limits.question)
-        tables = self.tables
+        split, limits, tables = self.split, self.limits, self.tables
+        context, context_lengths = self._pad_texts(split.contexts, split.context_of[rows], limits.context)
+        question, question_lengths = self._pad_texts(split.questions, rows, limits.question)
         batch = {
             "input_ids": tables.word_ids[context],
-            "attention_mask": context != tables.padding,
+            "attention_mask": context != tables.padding_row,
             "question_input_ids": tables.word_ids[question],
-            "question_attention_mask": question != tables.padding,
+            "question_attention_mask": question != tables.padding_row,
         }
         if tables.char_ids is not None:
             batch["char_ids"] = tables.char_ids[context]
             batch["question_char_ids"] = tables.char_ids[question]
         if tables.forms is not None:
-            batch["word_features"] = tables.features(context, context_lengths, question)
-            batch["question_word_features"] = tables.features(question, question_lengths, context)
+            batch["word_features"] = tables.compute_word_features(context, context_lengths, question)
+            batch["question_word_features"] = tables.compute_word_features(question, question_lengths, context)
         # One is added for the extra token; "no answer", -1, becomes its position 0.
         spans = self.split.spans[rows].astype(np.int64) + 1
         spans[spans[:, 1] > self.limits.context] = 0
         batch |= {"start_positions": spans[:, 0], "end_positions": spans[:, 1], "row": rows}
         return {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in batch.items()}
 
-    def _pad(
-        self, texts: PreparedTexts, which: npt.NDArray[np.integer], limit: int
+    def _pad_texts(
+        self, texts: PreparedTexts, indices: npt.NDArray[np.integer], limit: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        begins = texts.pointers[which]
-        lengths = np.minimum(texts.pointers[which + 1] - begins, limit)
+        begins = texts.pointers[indices]
+        lengths = np.minimum(texts.pointers[indices + 1] - begins, limit)
         longest = -(-(1 + int(lengths.max())) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
-        types = np.full((len(which), longest), self.tables.padding, np.int32)
-        types[:, 0] = self.tables.extra
+        types = np.full((len(indices), longest), self.tables.padding_row, np.int32)
+        types[:, 0] = self.tables.extra_row
         for row, (begin, length) in enumerate(zip(begins, lengths, strict=True)):
             types[row, 1 : length + 1] = texts.types[begin : begin + length]
         return types, lengths

@@ -41,12 +41,12 @@ class BidafCheckpoint:
     word_vectors: str
 
 
-def bidaf_checkpoint(path: str, *, named: bool = True) -> BidafCheckpoint:
+def read_bidaf_checkpoint(path: str, *, needs_variant: bool = True) -> BidafCheckpoint:
     """Read the config, and the card for the name of the word vectors, of a checkpoint folder or Hub id.
 
     Args:
         path: Checkpoint folder or Hub id.
-        named: Whether settings that match no named variant are an error.
+        needs_variant: Whether settings that match no named variant are an error.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -59,17 +59,17 @@ def bidaf_checkpoint(path: str, *, named: bool = True) -> BidafCheckpoint:
             f"{path} is a checkpoint of model type {config.model_type!r}; expected {BidafConfig.model_type!r}"
         )
     return BidafCheckpoint(
-        variant=_variant(config, path) if named else "",
+        variant=_find_variant(config, path) if needs_variant else "",
         extensions=tuple(sorted(name for name in EXTENSIONS if getattr(config, name))),
         query_to_context=config.query_to_context,
         squad_version=config.squad_version,
         hidden_size=config.hidden_size,
         dropout=config.dropout,
-        word_vectors=LEARNED if config.train_word_embeddings else _vectors_of_card(path),
+        word_vectors=LEARNED if config.train_word_embeddings else _read_vectors_name(path),
     )
 
 
-def _variant(config: BidafConfig, path: str) -> str:
+def _find_variant(config: BidafConfig, path: str) -> str:
     for name, fields in BidafConfig.variants.items():
         plain = BidafConfig(**fields)
         same = all(getattr(config, key) == getattr(plain, key) for key in _OF_VARIANTS)
@@ -78,7 +78,7 @@ def _variant(config: BidafConfig, path: str) -> str:
     raise ValueError(f"the settings of {path} are those of no named variant ({', '.join(BidafConfig.variants)})")
 
 
-def _vectors_of_card(path: str) -> str:
+def _read_vectors_name(path: str) -> str:
     card = cached_file(path, CARD, _raise_exceptions_for_missing_entries=False)
     settings = {} if card is None else parse_settings_table(Path(card).read_text(encoding="utf-8"))
     name = settings.get("word_vectors", LEARNED)

@@ -101,7 +101,7 @@ reader = pipeline("question-answering", model=repo, trust_remote_code=True)
 print(reader(question=question, context=context))"""
 
 
-def untrained_positions(config: ZooConfig) -> tuple[int, int] | None:
+def find_untrained_positions(config: ZooConfig) -> tuple[int, int] | None:
     """Return the first and last row of a table of learned positions that no training example reached.
 
     It is None if there is no such row, or if the checkpoint does not say what training reached (`trained_positions`).
@@ -176,7 +176,7 @@ class QuestionAnsweringCard(TaskCard):
         positions = getattr(config, "trained_positions", None)
         trained = "" if positions is None else f"trained on texts of up to {positions - 1} words and "
         yield f"It was {trained}scored on up to {EVALUATION_LIMITS.context}; the pipeline reads longer ones in windows."
-        untrained = untrained_positions(config)
+        untrained = find_untrained_positions(config)
         if untrained is not None:
             first, last = untrained
             yield f"Position rows {first} to {last} were never trained: expect less from words beyond them."
@@ -219,7 +219,7 @@ class QuestionAnsweringCard(TaskCard):
 
     def describe_config(self, config: ZooConfig) -> Iterable[str]:
         yield from describe_vocabulary(config)
-        untrained = untrained_positions(config)
+        untrained = find_untrained_positions(config)
         if untrained is not None:
             first, last = untrained
             yield f"position rows {first} to {last} were never trained (training contexts end before them)"

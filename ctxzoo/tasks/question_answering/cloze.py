@@ -40,7 +40,7 @@ class Article:
 
 
 @dataclass(frozen=True)
-class _Words:
+class _TokenizedText:
     """A text cut into words: as written, in lower case, and their offsets (first character, one after the last)."""
 
     written: list[str]
@@ -62,16 +62,16 @@ class _Cloze:
     overlap: float
 
 
-def _cut(texts: Iterable[str]) -> list[_Words]:
+def _tokenize_texts(texts: Iterable[str]) -> list[_TokenizedText]:
     cut = []
     for text in texts:
         pieces = _PRE_TOKENIZER.pre_tokenize_str(text)
         written = [word for word, _ in pieces]
-        cut.append(_Words(written, [word.lower() for word in written], [offsets for _, offsets in pieces]))
+        cut.append(_TokenizedText(written, [word.lower() for word in written], [offsets for _, offsets in pieces]))
     return cut
 
 
-def without_shared_text(articles: Iterable[Article], texts: Iterable[str]) -> tuple[list[Article], int]:
+def drop_overlapping_articles(articles: Iterable[Article], texts: Iterable[str]) -> tuple[list[Article], int]:
     """Leave out articles that have eight words in a row of any of `texts`, in lower case.
 
     Args:
@@ -81,25 +81,26 @@ def without_shared_text(articles: Iterable[Article], texts: Iterable[str]) -> tu
     Returns:
         The articles that are left, and how many are not.
     """
-    known = {shingle for words in _cut(texts) for shingle in _shingles(words)}
-    kept, left_out = [], 0
+    known = {shingle for words in _tokenize_texts(texts) for shingle in _generate_shingles(words)}
+    distinct, left_out = [], 0
     for article in articles:
-        if any(shingle in known for words in _cut(article.paragraphs) for shingle in _shingles(words)):
+        shingles = (shingle for words in _tokenize_texts(article.paragraphs) for shingle in _generate_shingles(words))
+        if any(shingle in known for shingle in shingles):
             left_out += 1
         else:
-            kept.append(article)
-    return kept, left_out
+            distinct.append(article)
+    return distinct, left_out
 
 
-def cloze_questions(
+def generate_cloze_questions(
     articles: Sequence[Article], *, min_overlap: float = 15.0, seed: int = 0
 ) -> Iterator[dict[str, Any]]:
     """Make at most one question of each sentence.
 
     A name, a number or a phrase of rare words is taken out of the sentence, and "what", "what year" or "how many" put
     in its place. The context is the paragraph of the same article, another one than the sentence's, that has the phrase
-    and shares most with the rest of the sentence, measured by the information of the shared rare words, −Σ log(share of
-    the paragraphs that have the word). Of several phrases that can be asked for, one is drawn: n words n² times as
+    and shares most with the rest of the sentence, measured by the information of the shared rare words, −Σ log(fraction
+    of the paragraphs that have the word). Of several phrases that can be asked for, one is drawn: n words n² times as
     often as one word, and names and numbers three times as often as others, so that fewer answers are one plain word.
 
     Args:
@@ -110,20 +111,20 @@ def cloze_questions(
     Yields:
         SQuAD's columns: id, title, context, question, answers.
     """
-    read = [(article.title, _paragraphs(article)) for article in articles]
+    read = [(article.title, _tokenize_paragraphs(article)) for article in articles]
     counts = Counter(word for _, paragraphs in read for _, words in paragraphs for word in set(words.lower))
     total = sum(len(paragraphs) for _, paragraphs in read)
     information = {word: math.log(total / count) for word, count in counts.items()}
     draw = random.Random(seed)
     number = 0
     for title, paragraphs in read:
-        index = _Index([words for _, words in paragraphs], information)
+        index = _ArticleIndex([words for _, words in paragraphs], information)
         for source, (text, _) in enumerate(paragraphs):
-            for sentence in _cut(_SENTENCE_END.split(text)):
-                found = [cloze for cloze in index.clozes(sentence, source) if cloze.overlap >= min_overlap]
-                if not found:
+            for sentence in _tokenize_texts(_SENTENCE_END.split(text)):
+                clozes = [cloze for cloze in index.find_clozes(sentence, source) if cloze.overlap >= min_overlap]
+                if not clozes:
                     continue
-                cloze = draw.choices(found, [_weight(sentence, cloze) for cloze in found])[0]
+                cloze = draw.choices(clozes, [_compute_sampling_weight(sentence, cloze) for cloze in clozes])[0]
                 context, words = paragraphs[cloze.paragraph]
                 begin = words.offsets[cloze.place][0]
                 end = words.offsets[cloze.place + cloze.last - cloze.first - 1][1]
@@ -131,16 +132,16 @@ def cloze_questions(
                     "id": f"cloze{number}",
                     "title": title,
                     "context": context,
-                    "question": _question(sentence, cloze),
+                    "question": _write_question(sentence, cloze),
                     "answers": {"text": [context[begin:end]], "answer_start": [begin]},
                 }
                 number += 1
 
 
-class _Index:
+class _ArticleIndex:
     """The paragraphs of one article, and which of them have a word."""
 
-    def __init__(self, paragraphs: list[_Words], information: dict[str, float]) -> None:
+    def __init__(self, paragraphs: list[_TokenizedText], information: dict[str, float]) -> None:
         self._paragraphs = paragraphs
         self._information = information
         self._with_word: defaultdict[str, set[int]] = defaultdict(set)
@@ -148,20 +149,22 @@ class _Index:
             for word in words.lower:
                 self._with_word[word].add(number)
 
-    def clozes(self, sentence: _Words, source: int) -> Iterator[_Cloze]:
-        """Yield the best clozes of a sentence of paragraph `source`: of phrases that begin alike, the longest's."""
+    def find_clozes(self, sentence: _TokenizedText, source_paragraph: int) -> Iterator[_Cloze]:
+        """Yield the best clozes of a sentence of a paragraph: of phrases that begin alike, the longest's."""
         if len(sentence) not in SENTENCE_WORDS:
             return
-        for first, lasts in self._phrases(sentence):
+        for first, lasts in self._find_phrases(sentence):
             for last in lasts:
-                found = list(self._of_phrase(sentence, first, last, source))
+                found = list(self._find_clozes_of_phrase(sentence, first, last, source_paragraph))
                 if found:
                     yield max(found, key=lambda cloze: (cloze.overlap, -cloze.paragraph))
                     break
 
-    def _of_phrase(self, sentence: _Words, first: int, last: int, source: int) -> Iterator[_Cloze]:
+    def _find_clozes_of_phrase(
+        self, sentence: _TokenizedText, first: int, last: int, source_paragraph: int
+    ) -> Iterator[_Cloze]:
         answer = sentence.lower[first:last]
-        candidates = set.intersection(*(self._with_word[word] for word in answer)) - {source}
+        candidates = set.intersection(*(self._with_word[word] for word in answer)) - {source_paragraph}
         if not candidates:
             return
         rest = {
@@ -171,12 +174,14 @@ class _Index:
         }
         for paragraph in candidates:
             shared = {word for word in rest if paragraph in self._with_word[word]}
-            places = self._places(sentence.written[first:last], paragraph) if len(shared) >= SHARED_WORDS else []
+            if len(shared) < SHARED_WORDS:
+                continue
+            places = self._find_occurrences(sentence.written[first:last], paragraph)
             if places:
                 overlap = math.fsum(self._information[word] for word in shared)  # the same in any order of a set
-                yield _Cloze(first, last, paragraph, self._nearest(places, paragraph, shared), overlap)
+                yield _Cloze(first, last, paragraph, self._choose_occurrence(places, paragraph, shared), overlap)
 
-    def _phrases(self, sentence: _Words) -> Iterator[tuple[int, list[int]]]:
+    def _find_phrases(self, sentence: _TokenizedText) -> Iterator[tuple[int, list[int]]]:
         """Yield where phrases begin, and where they can end, the longest first.
 
         They begin and end with a capitalised word, a number or a rare word, and hold no sign. None is a part of a name
@@ -184,22 +189,23 @@ class _Index:
         """
         words = sentence.written
         for first in range(1, len(words)):
-            if not self._is_edge(words[first]) or _is_joined(words[first - 1], words[first]):
+            starts_inside_name = _are_parts_of_one_name(words[first - 1], words[first])
+            if starts_inside_name or not self._can_begin_or_end_phrase(words[first]):
                 continue
             lasts = []
             for last in range(first + 1, min(len(words), first + LONGEST_PHRASE) + 1):
                 if not words[last - 1][0].isalnum():
                     break
-                if self._is_edge(words[last - 1]) and not (
-                    last < len(words) and _is_joined(words[last - 1], words[last])
+                if self._can_begin_or_end_phrase(words[last - 1]) and not (
+                    last < len(words) and _are_parts_of_one_name(words[last - 1], words[last])
                 ):
                     lasts.append(last)
             yield first, lasts[::-1]
 
-    def _is_edge(self, word: str) -> bool:
-        return _is_name(word) or self._information.get(word, 0.0) > RARE_EDGE
+    def _can_begin_or_end_phrase(self, word: str) -> bool:
+        return _is_name_or_number(word) or self._information.get(word, 0.0) > RARE_EDGE
 
-    def _places(self, phrase: list[str], paragraph: int) -> list[int]:
+    def _find_occurrences(self, phrase: list[str], paragraph: int) -> list[int]:
         """Return where in a paragraph the phrase begins, written as it is in the sentence."""
         written = self._paragraphs[paragraph].written
         return [
@@ -208,42 +214,42 @@ class _Index:
             if written[place] == phrase[0] and written[place : place + len(phrase)] == phrase
         ]
 
-    def _nearest(self, places: list[int], paragraph: int, shared: set[str]) -> int:
+    def _choose_occurrence(self, positions: list[int], paragraph: int, shared_words: set[str]) -> int:
         """Return the place with most of the shared words about it, each counted by 1 / (1 + its distance)."""
-        others = [place for place, word in enumerate(self._paragraphs[paragraph].lower) if word in shared]
-        return max(places, key=lambda place: sum(1 / (1 + abs(other - place)) for other in others))
+        others = [place for place, word in enumerate(self._paragraphs[paragraph].lower) if word in shared_words]
+        return max(positions, key=lambda place: sum(1 / (1 + abs(other - place)) for other in others))
 
 
-def _is_name(word: str) -> bool:
+def _is_name_or_number(word: str) -> bool:
     return word[0].isupper() or word[0].isdigit()
 
 
-def _is_joined(left: str, right: str) -> bool:
+def _are_parts_of_one_name(left: str, right: str) -> bool:
     """Return whether two words that follow each other are parts of one name, date or compound."""
-    return "-" in (left, right) or (_is_name(left) and _is_name(right))
+    return "-" in (left, right) or (_is_name_or_number(left) and _is_name_or_number(right))
 
 
-def _paragraphs(article: Article) -> list[tuple[str, _Words]]:
-    cut_ones = zip(article.paragraphs, _cut(article.paragraphs), strict=True)
+def _tokenize_paragraphs(article: Article) -> list[tuple[str, _TokenizedText]]:
+    cut_ones = zip(article.paragraphs, _tokenize_texts(article.paragraphs), strict=True)
     return [(text, words) for text, words in cut_ones if len(words) in PARAGRAPH_WORDS]
 
 
-def _weight(sentence: _Words, cloze: _Cloze) -> int:
-    return (cloze.last - cloze.first) ** 2 * (NAME_WEIGHT if _is_name(sentence.written[cloze.first]) else 1)
+def _compute_sampling_weight(sentence: _TokenizedText, cloze: _Cloze) -> int:
+    return (cloze.last - cloze.first) ** 2 * (NAME_WEIGHT if _is_name_or_number(sentence.written[cloze.first]) else 1)
 
 
-def _question(sentence: _Words, cloze: _Cloze) -> str:
+def _write_question(sentence: _TokenizedText, cloze: _Cloze) -> str:
     answer = sentence.written[cloze.first : cloze.last]
     if len(answer) == 1 and _YEAR.fullmatch(answer[0]):
-        asked = "what year"
+        question_word = "what year"
     else:
-        asked = "how many" if answer[0][0].isdigit() else "what"
-    words = [*sentence.written[: cloze.first], asked, *sentence.written[cloze.last :]]
+        question_word = "how many" if answer[0][0].isdigit() else "what"
+    words = [*sentence.written[: cloze.first], question_word, *sentence.written[cloze.last :]]
     while len(words) > 1 and not words[-1][0].isalnum():
         words.pop()
     return " ".join(words) + "?"
 
 
-def _shingles(words: _Words) -> Iterator[str]:
+def _generate_shingles(words: _TokenizedText) -> Iterator[str]:
     for first in range(len(words) - SHINGLE + 1):
         yield " ".join(words.lower[first : first + SHINGLE])

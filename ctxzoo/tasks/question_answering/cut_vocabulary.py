@@ -34,7 +34,7 @@ def cut_vocabulary(
     config = copy.deepcopy(model.config)
     config.vocab_size = size  # type: ignore[attr-defined, unused-ignore]
     weights = dict(model.state_dict())
-    table = _table_name(model)
+    table = _find_word_table_name(model)
     weights[table] = weights[table][:size]
     smaller = type(model)(config)
     smaller.load_state_dict(weights)
@@ -49,7 +49,7 @@ def cut_vocabulary(
     )
 
 
-def _table_name(model: ZooPreTrainedModel) -> str:
+def _find_word_table_name(model: ZooPreTrainedModel) -> str:
     """Return the name of the word table among the weights."""
     table = model.get_input_embeddings().weight
     names: list[str] = [name for name, parameter in model.named_parameters() if parameter is table]

@@ -25,15 +25,15 @@ from ctxzoo.tasks.question_answering.batches import (
     SquadBatches,
     TypeTables,
     build_type_tables,
-    rows_within,
+    select_rows_within,
 )
 from ctxzoo.tasks.question_answering.preparation import PreparedSplit, PreparedSquad, prepare_squad
-from ctxzoo.tasks.question_answering.reader import SquadSplits, question_groups, read_squad
+from ctxzoo.tasks.question_answering.reader import SquadSplits, group_questions, read_squad
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
 from ctxzoo.word_vectors.vocabulary import SPECIAL_ROWS, frequent_characters, frequent_words, table_with_special_rows
 
 LEFT_OUT = "left_out"  # the name of the split of `left_out_source`
-HELD_OUT_SHARE = 0.05  # of the training contexts, where a dataset has no test split of its own
+HELD_OUT_FRACTION = 0.05  # of the training contexts, where a dataset has no test split of its own
 
 
 class SquadDataModule(BucketedDataModule[SquadSplits]):
@@ -147,7 +147,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
     def model_sizes(self) -> dict[str, int | bool]:
         """The fields of a model's config that follow from the data."""
         vectors, char_vocab = self._vectors, self.tokenizer.char_vocab
-        sizes = {"trained_positions": self.trained_positions()} if "train" in self._rows else {}
+        sizes = {"trained_positions": self.count_trained_positions()} if "train" in self._rows else {}
         return {
             **sizes,
             "vocab_size": len(self.tokenizer),
@@ -156,34 +156,34 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
             "char_vocab_size": SPECIAL_ROWS + len(char_vocab) if char_vocab is not None else 0,
         }
 
-    def trained_positions(self) -> int:
+    def count_trained_positions(self) -> int:
         """The number of positions that training reads: words of its longest context or question and the extra token."""
-        split, rows = self.prepared("train"), self.rows("train")
+        split, rows = self.get_prepared_split("train"), self.rows("train")
         contexts, questions = split.contexts.lengths()[split.context_of[rows]], split.questions.lengths()[rows]
         return 1 + int(max(contexts.max(), questions.max()))
 
-    def vector_table(self) -> torch.Tensor | None:
+    def build_vector_table(self) -> torch.Tensor | None:
         """Return the pretrained vectors (vocab_size, dim), or None when they are learned."""
         return table_with_special_rows(self._vectors) if self._vectors else None
 
-    def vectors_name(self) -> str:
+    def get_vectors_name(self) -> str:
         """The name of the word vectors' file, or "learned"."""
         return self._vectors.name if self._vectors else "learned"
 
     def texts(self, split: str) -> datasets.Dataset:
         """Return the rows of a split with their texts, to which `row` of a batch refers."""
-        return self.loaded().splits[self._source(split)]
+        return self.loaded().splits[self._find_source_split(split)]
 
-    def prepared(self, split: str) -> PreparedSplit:
+    def get_prepared_split(self, split: str) -> PreparedSplit:
         """Return the words of a split, to whose rows `row` of a batch refers."""
         assert self._prepared is not None, "call setup() first"
-        return self._prepared.splits[self._source(split)]
+        return self._prepared.splits[self._find_source_split(split)]
 
-    def row_counts(self, split: str) -> npt.NDArray[np.int64]:
+    def count_word_id_occurrences(self, split: str) -> npt.NDArray[np.int64]:
         """Count (rows of the word table,) how often the questions and distinct contexts of a split read each row."""
         assert self._prepared is not None, "call setup() first"
         assert self._tables is not None, "call setup() first"
-        counts = self._prepared.counts[self._source(split)]
+        counts = self._prepared.counts[self._find_source_split(split)]
         words = self._tables.word_ids[: len(counts)]
         return np.bincount(words, weights=counts, minlength=len(self.tokenizer)).astype(np.int64)
 
@@ -196,7 +196,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         """Return the rows that a split reads, after the training filter."""
         return self._rows[split]
 
-    def answers(
+    def format_answers(
         self, split: str, rows: torch.Tensor, spans: AnswerSpans, may_refuse: bool
     ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Return decoded spans as the predictions and references that `SquadV2` takes.
@@ -210,7 +210,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
             spans: Predicted answer spans of the batch, as positions that count the extra token in front.
             may_refuse: Whether the model may answer that there is no answer, as in SQuAD 2.0.
         """
-        prepared, texts = self.prepared(split), self.texts(split)
+        prepared, texts = self.get_prepared_split(split), self.texts(split)
         scores = no_answer_score(spans).tolist() if may_refuse else [0.0] * len(rows)
         predictions, references = [], []
         for row, start, end, score in zip(
@@ -228,13 +228,13 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
 
     def prepare_data(self) -> None:
         """Read, check and cut into words, once on each machine."""
-        self._prepare()
+        self._prepare_splits()
 
     def setup(self, stage: str | None = None) -> None:
         """Open the prepared data and build the vocabulary, on every process."""
         if self._tables is not None:
             return
-        self._prepare()
+        self._prepare_splits()
         assert self._prepared is not None
         if self._tokenizer is None:
             self._tokenizer = self._build_tokenizer(self._prepared)
@@ -244,7 +244,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
     def split_dataloader(self, split: str) -> ResumableLoader:
         """Return a loader of any split in evaluation order with evaluation limits, whatever the dataset calls it."""
         if split not in self._rows:
-            self._rows[split] = np.arange(len(self.prepared(split)))
+            self._rows[split] = np.arange(len(self.get_prepared_split(split)))
         return super().split_dataloader(split)
 
     def batches(self, split: str, *, training: bool) -> SquadBatches:
@@ -252,7 +252,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         if split not in self._rows:
             raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it has {sorted(self.loaded().splits)}")
         limits = TRAINING_LIMITS if training else EVALUATION_LIMITS
-        return SquadBatches(self.prepared(split), self._tables, self._rows[split], limits)
+        return SquadBatches(self.get_prepared_split(split), self._tables, self._rows[split], limits)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
@@ -265,9 +265,9 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         )
 
     def row_groups(self, checked: SquadSplits) -> RowGroups:
-        return question_groups(checked)
+        return group_questions(checked)
 
-    def _prepare(self) -> None:
+    def _prepare_splits(self) -> None:
         if self._prepared is None:
             data = self.loaded()
             prints = data.fingerprint
@@ -275,7 +275,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
                 prints = {name: dataset_fingerprint(split) for name, split in data.splits.items()}
             self._prepared = prepare_squad(data.splits, prints, self.cache_dir)
 
-    def _source(self, split: str) -> str:
+    def _find_source_split(self, split: str) -> str:
         """Return the name of the dataset's own split that `split` reads."""
         names = self.loaded().splits
         if split == LEFT_OUT and self.left_out_source is not None:
@@ -292,7 +292,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         if "train" not in prepared.splits:
             return {}
         train = prepared.splits["train"]
-        rows = rows_within(train, TRAINING_LIMITS)
+        rows = select_rows_within(train, TRAINING_LIMITS)
         chosen = {"train": rows}
         if "test" in prepared.splits:
             chosen["test"] = np.arange(len(prepared.splits["test"]))
@@ -301,36 +301,37 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         elif "validation" in prepared.splits:
             contexts = len(train.contexts.pointers) - 1
             held_out = np.random.default_rng(self.seed).permutation(contexts)[
-                : max(1, round(contexts * HELD_OUT_SHARE))
+                : max(1, round(contexts * HELD_OUT_FRACTION))
             ]
             is_held_out = np.isin(train.context_of, held_out)
             chosen["train"] = rows[~is_held_out[rows]]
             chosen["validation"] = np.flatnonzero(is_held_out)
             chosen["test"] = np.arange(len(prepared.splits["validation"]))
         if self.train_source is not None:
-            chosen["train"] = chosen["train"][self._is_of_source("train_source", self.train_source)[chosen["train"]]]
+            is_of_source = self._mark_rows_of_source("train_source", self.train_source)
+            chosen["train"] = chosen["train"][is_of_source[chosen["train"]]]
         if self.left_out_source is not None:
-            is_left_out = self._is_of_source("left_out_source", self.left_out_source)
-            chosen = {name: self._without(rows, name, is_left_out) for name, rows in chosen.items()}
+            is_left_out = self._mark_rows_of_source("left_out_source", self.left_out_source)
+            chosen = {name: self._drop_left_out_rows(rows, name, is_left_out) for name, rows in chosen.items()}
             chosen[LEFT_OUT] = np.flatnonzero(is_left_out)
         if not len(chosen["train"]):
             raise ValueError(f"no training question of {self.dataset!r} is within the limits {TRAINING_LIMITS}")
         return chosen
 
-    def _is_of_source(self, option: str, source: str) -> npt.NDArray[np.bool_]:
+    def _mark_rows_of_source(self, option: str, source: str) -> npt.NDArray[np.bool_]:
         """Return (rows,) whether the column `source` of each row of the dataset's training split holds this value."""
         texts = self.texts("train")
         if "source" not in texts.column_names:
             raise ValueError(f"{option}={source!r}: {self.dataset!r} has no column 'source'")
         sources = np.array(texts["source"])
-        found: npt.NDArray[np.bool_] = sources == source
-        if not found.any():
+        is_of_source: npt.NDArray[np.bool_] = sources == source
+        if not is_of_source.any():
             raise ValueError(f"{option}={source!r} is none of {sorted(set(sources.tolist()))}")
-        return found
+        return is_of_source
 
-    def _without(self, rows: Rows, split: str, is_left_out: npt.NDArray[np.bool_]) -> Rows:
+    def _drop_left_out_rows(self, rows: Rows, split: str, is_left_out: npt.NDArray[np.bool_]) -> Rows:
         """Return the rows of a split without those left out, where it reads the dataset's training split."""
-        return rows[~is_left_out[rows]] if self._source(split) == "train" else rows
+        return rows[~is_left_out[rows]] if self._find_source_split(split) == "train" else rows
 
     def _build_tokenizer(self, prepared: PreparedSquad) -> WordCharTokenizer:
         if "train" not in prepared.counts:

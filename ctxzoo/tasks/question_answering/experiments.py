@@ -143,7 +143,7 @@ class ReaderRunArgs(RunArgs):
     num_workers: int = number(0, COUNT)
 
 
-def paper(architecture: str = ARCHITECTURE, variant: str = "") -> Experiment:
+def build_paper_experiment(architecture: str = ARCHITECTURE, variant: str = "") -> Experiment:
     """Return the settings of Patel (2022), or those of the CS224N starter where it is silent.
 
     Args:
@@ -162,7 +162,7 @@ def paper(architecture: str = ARCHITECTURE, variant: str = "") -> Experiment:
     )
 
 
-def default(architecture: str, variant: str) -> Experiment:
+def build_default_experiment(architecture: str, variant: str) -> Experiment:
     """Return the settings of `ctxzoo train`.
 
     Reader, optimizer and rate are those with the best validation F1 among the trials of docs/results/bidaf.md:
@@ -192,12 +192,12 @@ SEARCH_SPACE: Space = {
 }
 
 
-def what_differs(experiment: Experiment) -> str:
+def describe_differences(experiment: Experiment) -> str:
     """Return what names of folders and results files say beside variant, data and seed, of a resolved experiment."""
     data: Any = experiment.data
     model: Any = experiment.model
     is_new = experiment.start.init_from is None
-    usual = paper().values()
+    usual = build_paper_experiment().values()
     parts = list(model.extensions)
     if model.query_to_context != QUERY_TO_CONTEXT:
         parts.append(model.query_to_context)
@@ -220,7 +220,7 @@ def what_differs(experiment: Experiment) -> str:
     return "-".join(parts)
 
 
-def folder_name(experiment: Experiment) -> str:
+def build_folder_name(experiment: Experiment) -> str:
     """Return the name of the folder of a reader's checkpoint, which those that go on from it are known by."""
     parts = (experiment.model.variant, experiment.tag, Path(experiment.data.dataset).name, f"seed{experiment.seed}")
     return "-".join(part for part in parts if part)

@@ -47,7 +47,7 @@ def plot_similarity(
         raise ValueError(f"highlight {highlight} is no (first, last) within {len(context_words)} context words")
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     weights /= weights.sum(axis=1, keepdims=True)
-    first, stop = _window(len(context_words), highlight)
+    first, stop = _choose_window(len(context_words), highlight)
 
     figure = new_figure(1.9 + 0.27 * max(stop - first, 12), 1.9 + 0.27 * len(question_words))
     axes = figure.subplots()
@@ -89,25 +89,26 @@ def _mark_answer(axes: Axes, first: int, last: int, rows: int) -> None:
         label.set_fontweight("bold")
 
 
-def _check_scores(similarity: NDArray[Any], context: int, question: int) -> NDArray[np.float64]:
+def _check_scores(similarity: NDArray[Any], num_context_words: int, num_question_words: int) -> NDArray[np.float64]:
     scores = np.asarray(similarity, dtype=np.float64)
-    if not context or not question or scores.shape != (context, question):
+    expected = (num_context_words, num_question_words)
+    if not all(expected) or scores.shape != expected:
         raise ValueError(
-            f"similarity has shape {scores.shape}; expected (context words, question words) = ({context}, {question}),"
-            " both at least 1: cut the padding off"
+            f"similarity has shape {scores.shape}; expected (context words, question words) = {expected}, both at "
+            "least 1: cut the padding off"
         )
     if np.isnan(scores).any() or np.isposinf(scores).any() or np.isneginf(scores).all(axis=1).any():
         raise ValueError("similarity holds NaN, +inf or a context word without any question word; mask pads with -inf")
-    if question > 1 and (scores >= 0).all() and np.allclose(scores.sum(axis=1), 1.0, atol=1e-4):
+    if num_question_words > 1 and (scores >= 0).all() and np.allclose(scores.sum(axis=1), 1.0, atol=1e-4):
         raise ValueError("similarity is already a softmax (rows sum to 1); pass the values before it")
     return scores
 
 
-def _window(length: int, highlight: tuple[int, int] | None) -> tuple[int, int]:
+def _choose_window(num_words: int, highlight: tuple[int, int] | None) -> tuple[int, int]:
     """Return the first context word shown, and the one after the last."""
-    if length <= MOST_WORDS or highlight is None:
-        return 0, min(length, MOST_WORDS)
+    if num_words <= MOST_WORDS or highlight is None:
+        return 0, min(num_words, MOST_WORDS)
     answer = highlight[1] - highlight[0] + 1
     first = highlight[0] - max(MOST_WORDS - answer, 0) // 2
-    first = max(0, min(first, length - MOST_WORDS))
+    first = max(0, min(first, num_words - MOST_WORDS))
     return first, first + MOST_WORDS

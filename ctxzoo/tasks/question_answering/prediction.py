@@ -51,45 +51,45 @@ class QuestionAnswers:
         """
         missing = [name for name in COLUMNS if name not in rows[0]]
         if missing:
-            told = f"no column {', '.join(map(repr, missing))}; there are {list(rows[0])}, expected {list(COLUMNS)}"
-            raise SquadFormatError(f"{stream.name}: {told}")
-        identifiers = [self._check_row(row, stream.name) for row in rows]
-        asked = [
+            problem = f"no column {', '.join(map(repr, missing))}; there are {list(rows[0])}, expected {list(COLUMNS)}"
+            raise SquadFormatError(f"{stream.name}: {problem}")
+        identifiers = [self._check_row_and_get_id(row, stream.name) for row in rows]
+        questions = [
             {name: row[name] for name in COLUMNS}
             for row, identifier in zip(rows, identifiers, strict=True)
             if identifier is not None
         ]
-        found = iter(self.reader(asked, batch_size=self.batch_size, **self.options))
-        return [None if identifier is None else self._answer(identifier, next(found)) for identifier in identifiers]
+        predictions = iter(self.reader(questions, batch_size=self.batch_size, **self.options))
+        return [None if name is None else self._build_answer(name, next(predictions)) for name in identifiers]
 
-    def _check_row(self, row: Row, name: str) -> str | None:
-        where = f"{name}, row {self.rows}"
+    def _check_row_and_get_id(self, row: Row, source_name: str) -> str | None:
+        location = f"{source_name}, row {self.rows}"
         identifier = str(row.get(ID, self.rows))
         self.rows += 1
         blank = next((one for one in COLUMNS if not isinstance(row.get(one), str) or not row[one].strip()), None)
-        told = None if blank is None else f"the {blank} of id {identifier!r} is empty; leave it out"
+        problem = None if blank is None else f"the {blank} of id {identifier!r} is empty; leave it out"
         if identifier in self.no_answer_scores:
-            told = f"two questions have the id {identifier!r}; ids must differ"
-        if told is not None:
-            leave_out(where, SquadFormatError(f"{where}: {told}"))
+            problem = f"two questions have the id {identifier!r}; ids must differ"
+        if problem is not None:
+            leave_out(location, SquadFormatError(f"{location}: {problem}"))
             return None
         self.no_answer_scores[identifier] = 0.0
         return identifier
 
-    def _answer(self, identifier: str, found: dict[str, str | float]) -> Answer:
-        self.empty += not found["answer"]
-        self.no_answer_scores[identifier] = float(found["no_answer_score"])
-        told = {
-            "predicted_answer": found["answer"],
-            "predicted_probability": found["score"],
-            "answer_start": found["start"],
-            "answer_end": found["end"],
-            "no_answer_score": found["no_answer_score"],
+    def _build_answer(self, identifier: str, prediction: dict[str, str | float]) -> Answer:
+        self.empty += not prediction["answer"]
+        self.no_answer_scores[identifier] = float(prediction["no_answer_score"])
+        fields = {
+            "predicted_answer": prediction["answer"],
+            "predicted_probability": prediction["score"],
+            "answer_start": prediction["start"],
+            "answer_end": prediction["end"],
+            "no_answer_score": prediction["no_answer_score"],
         }
-        return Answer(fields=told, cells=[told], alone=found["answer"], key=identifier)
+        return Answer(fields=fields, cells=[fields], alone=prediction["answer"], key=identifier)
 
 
-def question_rows(source: Path) -> RowStream | None:
+def stream_questions(source: Path) -> RowStream | None:
     """Return the questions of a SQuAD JSON file, or of those in a folder; None where there is no such file.
 
     Raises:

@@ -103,11 +103,11 @@ def prepare_squad(
         [PREPARATION_VERSION, WORD_PATTERN, *(f"{name}={fingerprints[name]}" for name in sorted(splits))]
     )
     folder = (cache or default_cache_folder()) / f"squad-{key}"
-    return _read(cached_folder(folder, lambda temporary: _build(splits, temporary)))
+    return _read_preparation(cached_folder(folder, lambda temporary: _write_preparation(splits, temporary)))
 
 
-def _build(splits: Mapping[str, datasets.Dataset], folder: Path) -> None:
-    columns = {name: _columns(rows) for name, rows in splits.items()}
+def _write_preparation(splits: Mapping[str, datasets.Dataset], folder: Path) -> None:
+    columns = {name: _collect_columns(rows) for name, rows in splits.items()}
     trainer = WordLevelTrainer(vocab_size=2**31 - 1, min_frequency=0, special_tokens=[], show_progress=False)
     tokenizer = Tokenizer(WordLevel())
     tokenizer.pre_tokenizer = word_pre_tokenizer()
@@ -117,10 +117,10 @@ def _build(splits: Mapping[str, datasets.Dataset], folder: Path) -> None:
     words = sorted(vocabulary, key=vocabulary.__getitem__)
     (folder / "words.json").write_text(json.dumps(words), encoding="utf-8")
     for name, split in columns.items():
-        contexts = _cut(tokenizer, split.contexts)
-        questions = _cut(tokenizer, split.questions)
-        _refuse_empty(name, split, contexts, questions)
-        spans, exact = _answer_words(split, contexts)
+        contexts = _tokenize_texts(tokenizer, split.contexts)
+        questions = _tokenize_texts(tokenizer, split.questions)
+        _refuse_texts_without_words(name, split, contexts, questions)
+        spans, exact = _find_answer_spans(split, contexts)
         counts = np.bincount(contexts.types, minlength=len(words)) + np.bincount(questions.types, minlength=len(words))
         arrays = {
             **{f"contexts-{field}": getattr(contexts, field) for field in ("types", "offsets", "pointers")},
@@ -136,7 +136,7 @@ def _build(splits: Mapping[str, datasets.Dataset], folder: Path) -> None:
             np.save(target / f"{field}.npy", array, allow_pickle=False)
 
 
-def _read(folder: Path) -> PreparedSquad:
+def _read_preparation(folder: Path) -> PreparedSquad:
     words = json.loads((folder / "words.json").read_text(encoding="utf-8"))
     counts: dict[str, IntArray] = {}
     splits: dict[str, PreparedSplit] = {}
@@ -163,17 +163,17 @@ class _Columns:
     answers: list[dict[str, Any]]
 
 
-def _columns(rows: datasets.Dataset) -> _Columns:
+def _collect_columns(rows: datasets.Dataset) -> _Columns:
     index: dict[str, int] = {}
     context_of = np.fromiter((index.setdefault(text, len(index)) for text in rows["context"]), np.int32, len(rows))
     return _Columns(list(rows["id"]), list(index), list(rows["question"]), context_of, list(rows["answers"]))
 
 
-def _cut(tokenizer: Tokenizer, texts: Sequence[str]) -> PreparedTexts:
+def _tokenize_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> PreparedTexts:
     types: list[IntArray] = []
     offsets: list[IntArray] = []
     lengths: list[int] = []
-    for chunk in _chunks(texts):
+    for chunk in _split_into_chunks(texts):
         for encoding in tokenizer.encode_batch(chunk, add_special_tokens=False):
             lengths.append(len(encoding))
             types.append(np.array(encoding.ids, np.int32))
@@ -184,12 +184,12 @@ def _cut(tokenizer: Tokenizer, texts: Sequence[str]) -> PreparedTexts:
     return PreparedTexts(np.concatenate(types), np.concatenate(offsets), pointers)
 
 
-def _chunks(texts: Sequence[str]) -> Iterator[list[str]]:
+def _split_into_chunks(texts: Sequence[str]) -> Iterator[list[str]]:
     for start in range(0, len(texts), TEXTS_AT_ONCE):
         yield list(texts[start : start + TEXTS_AT_ONCE])
 
 
-def _refuse_empty(name: str, split: _Columns, contexts: PreparedTexts, questions: PreparedTexts) -> None:
+def _refuse_texts_without_words(name: str, split: _Columns, contexts: PreparedTexts, questions: PreparedTexts) -> None:
     no_words = (questions.lengths() == 0) | (contexts.lengths()[split.context_of] == 0)
     if no_words.any():
         row = int(np.argmax(no_words))
@@ -197,7 +197,7 @@ def _refuse_empty(name: str, split: _Columns, contexts: PreparedTexts, questions
         raise ValueError(f"split {name!r}, row {row}, id {split.ids[row]!r}: the {what} has no words; remove the row")
 
 
-def _answer_words(split: _Columns, contexts: PreparedTexts) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+def _find_answer_spans(split: _Columns, contexts: PreparedTexts) -> tuple[IntArray, npt.NDArray[np.bool_]]:
     spans = np.full((len(split.ids), 2), NO_ANSWER, np.int32)
     exact = np.ones(len(split.ids), np.bool_)
     for row, (text, answers) in enumerate(zip(split.context_of, split.answers, strict=True)):

@@ -82,7 +82,7 @@ class QuestionAnswering(Problem, TaskCommands):
         return found
 
     def settings(self, name: str, architecture: str, variant: str) -> Experiment:
-        make = experiments.paper if name == "paper" else experiments.default
+        make = experiments.build_paper_experiment if name == "paper" else experiments.build_default_experiment
         return make(architecture, variant)
 
     def tiny(self, experiment: Experiment) -> Experiment:
@@ -107,7 +107,7 @@ class QuestionAnswering(Problem, TaskCommands):
         values = experiment.values()
         is_read = start is None or values["vectors_name"] is not None
         if not is_read and any(values[name] != usual for name, usual in OF_A_CHECKPOINT.items()):
-            self._checkpoint(experiment)
+            self._read_checkpoint(experiment)
 
     def resolve(self, experiment: Experiment) -> Experiment:
         """Return it with what follows from its checkpoint, its word vectors and its data.
@@ -123,8 +123,8 @@ class QuestionAnswering(Problem, TaskCommands):
 
         begun: BidafCheckpoint | None = None
         if experiment.values()["vectors_name"] is None:  # nothing was found out yet
-            begun = None if experiment.start.init_from is None else self._checkpoint(experiment)
-            experiment = experiment.changed(**_of_files(experiment, begun))
+            begun = None if experiment.start.init_from is None else self._read_checkpoint(experiment)
+            experiment = experiment.changed(**_infer_model_values(experiment, begun))
         model: Any = experiment.model
         data: Any = experiment.data
         version = data.squad_version
@@ -141,44 +141,44 @@ class QuestionAnswering(Problem, TaskCommands):
         bound = float(f"{product_bound(2 * model.hidden_size):.6g}") if experiment.start.init_from is None else None
         return experiment.changed(squad_version=version, product_start=bound)
 
-    def _checkpoint(self, experiment: Experiment) -> BidafCheckpoint:
+    def _read_checkpoint(self, experiment: Experiment) -> BidafCheckpoint:
         """Return what is known of the checkpoint that a training goes on from; it raises as `resolve` does."""
-        from ctxzoo.tasks.question_answering.bidaf_start import bidaf_checkpoint
+        from ctxzoo.tasks.question_answering.bidaf_start import read_bidaf_checkpoint
 
         values, path = experiment.values(), str(experiment.start.init_from)
-        begun = bidaf_checkpoint(path, named=experiment.model.variant != CONTINUED)
+        begun = read_bidaf_checkpoint(path, needs_variant=experiment.model.variant != CONTINUED)
         for name, usual in OF_A_CHECKPOINT.items():
-            value, found = values[name], getattr(begun, name)
+            value, own_value = values[name], getattr(begun, name)
             if name == "extensions":
                 value = tuple(sorted(value))
-            if value not in (usual, found, CONTINUED):
-                value, found = (list(one) if isinstance(one, tuple) else one for one in (value, found))
+            if value not in (usual, own_value, CONTINUED):
+                value, own_value = (list(item) if isinstance(item, tuple) else item for item in (value, own_value))
                 raise ValueError(
-                    f"{name}={value!r} beside init_from={path!r}: that checkpoint has {found!r}; leave one of the two "
-                    "out"
+                    f"{name}={value!r} beside init_from={path!r}: that checkpoint has {own_value!r}; leave one of the "
+                    "two out"
                 )
         return begun
 
     def folder_name(self, experiment: Experiment) -> str | None:
-        return None if experiment.data.rows else experiments.folder_name(experiment)
+        return None if experiment.data.rows else experiments.build_folder_name(experiment)
 
     def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits
-        from ctxzoo.tasks.question_answering.reader import COLUMNS, check_squad, load_squad, question_groups
+        from ctxzoo.tasks.question_answering.reader import COLUMNS, check_squad, group_questions, load_squad
 
         data: Any = experiment.data
 
-        def load(source: str) -> Loaded:
+        def load_splits(source: str) -> Loaded:
             splits, origin, _ = load_squad(source, data_dir=experiment.run.data_dir)
             if len(splits) == 1:  # a file may have any name
                 splits, origin = ({"train": next(iter(one.values()))} for one in (splits, origin))
             return splits, origin
 
-        splits, origin = gather_splits(data.dataset, files, load)
+        splits, origin = gather_splits(data.dataset, files, load_splits)
         checked = check_squad(splits, origin=origin, fix_answer_start=data.fix_answer_start)
-        _refuse_other_version(experiment, checked.squad_version)
+        _refuse_other_squad_version(experiment, checked.squad_version)
         splits = {name: split.select_columns(list(COLUMNS)) for name, split in checked.splits.items()}
-        return OwnRows(splits=splits, **vars(question_groups(checked)))
+        return OwnRows(splits=splits, **vars(group_questions(checked)))
 
     def data_module(self, experiment: Experiment) -> Any:
         from ctxzoo.tasks.question_answering.data import SquadDataModule
@@ -215,11 +215,11 @@ class QuestionAnswering(Problem, TaskCommands):
         data.split_dataloader("validation")  # it picks epoch and threshold: where there is none, an error now
         task = super().module(experiment, data, processes)
         if experiment.start.init_from is None:
-            set_word_vectors(task.model, data.vector_table())
+            set_word_vectors(task.model, data.build_vector_table())
             return task
         config = task.model.config
         if config.trained_positions is not None:  # what the checkpoint itself was trained on counts as well
-            config.trained_positions = max(config.trained_positions, data.trained_positions())
+            config.trained_positions = max(config.trained_positions, data.count_trained_positions())
         return task
 
     def score(
@@ -233,16 +233,16 @@ class QuestionAnswering(Problem, TaskCommands):
         scores = score_splits(task, data, ("validation",), progress=progress)
         task.tune_threshold(scores["validation"])
         # With a threshold, validation has a score at it as well.
-        left = [split for split in splits if split != "validation" or task.no_answer_threshold is not None]
+        later_splits = [split for split in splits if split != "validation" or task.no_answer_threshold is not None]
         if data.left_out_source is not None and "test" in splits:
-            left.append(LEFT_OUT)
-        return scores | score_splits(task, data, tuple(left), progress=progress)
+            later_splits.append(LEFT_OUT)
+        return scores | score_splits(task, data, tuple(later_splits), progress=progress)
 
     def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
-        """Return what `article_scores` gives of the split that results are of."""
-        from ctxzoo.tasks.question_answering.task import article_scores
+        """Return what `score_articles` gives of the split that results are of."""
+        from ctxzoo.tasks.question_answering.task import score_articles
 
-        return article_scores(task, data, "test" if "test" in splits else "validation")
+        return score_articles(task, data, "test" if "test" in splits else "validation")
 
     def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
         from ctxzoo.runs.beside import Baseline, beside
@@ -273,20 +273,20 @@ class QuestionAnswering(Problem, TaskCommands):
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         question, context, na_prob, threshold = (own[option.name] for option in self.predict_options)
-        one = question is not None or context is not None
-        if one == (options.file is not None):
+        is_typed = question is not None or context is not None
+        if is_typed == (options.file is not None):
             raise ValueError("give either --question with --context, or --file")
-        if one and (question is None or context is None):
+        if is_typed and (question is None or context is None):
             raise ValueError("--question and --context belong together; only one of them was given")
-        if one and (options.output is not None or na_prob is not None):
+        if is_typed and (options.output is not None or na_prob is not None):
             raise ValueError("--output and --na_prob belong to --file")
 
         from ctxzoo.tasks.question_answering.card import CARD
-        from ctxzoo.tasks.question_answering.prediction import COLUMNS, QuestionAnswers, question_rows
+        from ctxzoo.tasks.question_answering.prediction import COLUMNS, QuestionAnswers, stream_questions
 
-        rows = None if one else question_rows(options.file)
+        rows = None if is_typed else stream_questions(options.file)
         reader = CARD.load_pipeline(options.saved, device=device_of(options))
-        if one:
+        if is_typed:
             parameters = {} if threshold is None else {"no_answer_threshold": threshold}
             _print_answer(reader(question=question, context=context, **parameters))
             return
@@ -297,7 +297,7 @@ class QuestionAnswering(Problem, TaskCommands):
         say_written(options, f"{count_of(number, 'answers')}, {answers.empty} of them empty", na_prob)
 
 
-def _of_files(experiment: Experiment, begun: BidafCheckpoint | None) -> dict[str, Any]:
+def _infer_model_values(experiment: Experiment, checkpoint: BidafCheckpoint | None) -> dict[str, Any]:
     """Return name to value of what follows from a checkpoint, or from files of word vectors."""
     from ctxzoo.tasks.question_answering.bidaf_start import LEARNED
     from ctxzoo.word_vectors.vectors import word_vectors_fingerprint, word_vectors_name
@@ -305,10 +305,11 @@ def _of_files(experiment: Experiment, begun: BidafCheckpoint | None) -> dict[str
     model: Any = experiment.model
     data: Any = experiment.data
     start: Any = experiment.start
-    if begun is not None:
-        decided = {name: getattr(begun, name) for name in OF_A_CHECKPOINT}
-        variant = CONTINUED if model.variant == CONTINUED else begun.variant
-        return {**decided, "variant": variant, "vectors_name": begun.word_vectors, "finish_source": data.train_source}
+    if checkpoint is not None:
+        decided = {name: getattr(checkpoint, name) for name in OF_A_CHECKPOINT}
+        variant = CONTINUED if model.variant == CONTINUED else checkpoint.variant
+        inferred = {"variant": variant, "vectors_name": checkpoint.word_vectors, "finish_source": data.train_source}
+        return {**decided, **inferred}
     vectors = start.word_vectors
     return {
         "variant": model.variant or PAPERS_BEST,
@@ -319,7 +320,7 @@ def _of_files(experiment: Experiment, begun: BidafCheckpoint | None) -> dict[str
     }
 
 
-def _refuse_other_version(experiment: Experiment, version: str) -> None:
+def _refuse_other_squad_version(experiment: Experiment, version: str) -> None:
     """Refuse to go on from a checkpoint that may refuse to answer with data that always has an answer, and the reverse.
 
     Raises:

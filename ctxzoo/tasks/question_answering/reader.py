@@ -25,7 +25,7 @@ from ctxzoo.data.sources import (
     resolve_dataset,
 )
 from ctxzoo.data.text_files import file_kind
-from ctxzoo.tasks.question_answering.sample import sample_squad, squad_features
+from ctxzoo.tasks.question_answering.sample import build_squad_features, sample_squad
 from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, SquadVersion, read_squad_json
 
 STRING_COLUMNS = ("id", "title", "context", "question")
@@ -104,7 +104,7 @@ def load_squad(
         generated = sample_squad()
         return dict(generated), {name: f"split {name!r}" for name in generated}, None
     path = Path(resolve_dataset(source, data_dir))
-    files = _json_files(path)
+    files = _list_json_files(path)
     if not files:
         loaded = load_splits(source, data_dir, config, sample=True)
         return dict(loaded), {name: f"split {name!r}" for name in loaded}, None
@@ -112,10 +112,10 @@ def load_squad(
     origin: dict[str, str] = {}
     declared: set[SquadVersion] = set()
     for file in files:
-        split = _split_name(file)
+        split = _infer_split_name(file)
         if split in splits:
             raise SquadFormatError(f"{origin[split]} and {file} are both the split {split!r}; leave one of them out")
-        splits[split], version = _read_json(file)
+        splits[split], version = _read_squad_file(file)
         origin[split] = str(file)
         if version is not None:
             declared.add(version)
@@ -151,22 +151,22 @@ def check_squad(
     fixed: dict[str, int] = {}
     unanswerable: str | None = None
     for name, dataset in splits.items():
-        where = (origin or {}).get(name, f"split {name!r}")
-        rows = _Rows(where, _normalize_columns(where, dataset))
-        rows.check()
-        rows = rows.kept()
+        location = (origin or {}).get(name, f"split {name!r}")
+        rows = _CheckedRows(location, _normalize_columns(location, dataset))
+        rows.check_columns()
+        rows = rows.drop_bad_rows()
         rows.check_answers()
-        rows = rows.kept()
-        fixed[name] = rows.check_offsets(fix_answer_start)
-        rows = rows.kept()
+        rows = rows.drop_bad_rows()
+        fixed[name] = rows.check_answer_offsets(fix_answer_start)
+        rows = rows.drop_bad_rows()
         checked[name] = rows.dataset
-        note(where, "offsets of answers, moved to the nearest occurrence", fixed[name])
-        unanswerable = unanswerable or rows.first_unanswerable()
-    version = _version(squad_version, declared_version, unanswerable)
+        note(location, "offsets of answers, moved to the nearest occurrence", fixed[name])
+        unanswerable = unanswerable or rows.find_unanswerable()
+    version = _decide_version(squad_version, declared_version, unanswerable)
     return SquadSplits(checked, version, {name: dataset_fingerprint(split) for name, split in checked.items()}, fixed)
 
 
-def question_groups(checked: SquadSplits) -> RowGroups:
+def group_questions(checked: SquadSplits) -> RowGroups:
     """Say that questions on one context or, where there are enough of them, on one article stay on one side."""
     splits = checked.splits
     contexts = group_numbers({name: map(text_key, split["context"]) for name, split in splits.items()})
@@ -184,60 +184,60 @@ def question_groups(checked: SquadSplits) -> RowGroups:
     return RowGroups(groups=groups, unit="questions", together="questions on one article")
 
 
-def _version(
-    requested: Literal["1.1", "2.0", "auto"], declared: SquadVersion | None, unanswerable: str | None
+def _decide_version(
+    requested: Literal["1.1", "2.0", "auto"], declared: SquadVersion | None, unanswerable_question: str | None
 ) -> SquadVersion:
     version = declared if requested == "auto" else requested
-    if version == "1.1" and unanswerable is not None:
+    if version == "1.1" and unanswerable_question is not None:
         raise SquadFormatError(
-            f"{unanswerable}: no answers, but SQuAD 1.1 has answerable questions only; leave it out "
+            f"{unanswerable_question}: no answers, but SQuAD 1.1 has answerable questions only; leave it out "
             "(or set `squad_version` to 2.0)"
         )
-    if requested == "2.0" and unanswerable is None and declared != "2.0":
+    if requested == "2.0" and unanswerable_question is None and declared != "2.0":
         raise SquadFormatError(
             "squad_version='2.0', but every question of every split has an answer; add some without "
             "(or set `squad_version` to auto)"
         )
-    return version or ("1.1" if unanswerable is None else "2.0")
+    return version or ("1.1" if unanswerable_question is None else "2.0")
 
 
-def _normalize_columns(where: str, dataset: datasets.Dataset) -> datasets.Dataset:
+def _normalize_columns(location: str, dataset: datasets.Dataset) -> datasets.Dataset:
     """Return the dataset with the five columns in order and in their types; a copy only where a type differs."""
     missing = [column for column in COLUMNS if column not in dataset.column_names]
     if missing:
         raise SquadFormatError(
-            f"{where}: no column {', '.join(missing)}; found {', '.join(dataset.column_names)}, "
+            f"{location}: no column {', '.join(missing)}; found {', '.join(dataset.column_names)}, "
             f"expected {', '.join(COLUMNS)}"
         )
     if len(dataset) == 0:
-        raise SquadFormatError(f"{where}: no rows")
+        raise SquadFormatError(f"{location}: no rows")
     extra = [column for column in dataset.column_names if column not in COLUMNS]
     dataset = dataset.select_columns([*COLUMNS, *extra])
-    expected = squad_features()
+    expected = build_squad_features()
     if all(dataset.features[column] == expected[column] for column in COLUMNS):
         return dataset
     table: pa.Table = dataset.with_format("arrow")[:]
     schema = expected.arrow_schema
     for index, column in enumerate(COLUMNS):
-        found, target = table.schema.field(column).type, schema.field(column).type
+        found_type, target = table.schema.field(column).type, schema.field(column).type
         if column == "answers":
-            values = _answers(where, table.column(column))
-        elif plain_type(found) == target:
+            values = _convert_answers(location, table.column(column))
+        elif plain_type(found_type) == target:
             values = plain_column(table.column(column))
-        elif column == "id" and pa.types.is_integer(found):
+        elif column == "id" and pa.types.is_integer(found_type):
             values = table.column(column).cast(target)
-            note(where, "numeric ids of questions, read as text", len(table))
+            note(location, "numeric ids of questions, read as text", len(table))
         else:
-            raise SquadFormatError(f"{where}: column {column!r} has the type {found}; expected text")
+            raise SquadFormatError(f"{location}: column {column!r} has the type {found_type}; expected text")
         table = table.set_column(index, column, values)
     features = datasets.Features({**expected, **{column: dataset.features[column] for column in extra}})
-    return _in_memory(table, features)
+    return _build_dataset(table, features)
 
 
-def _answers(where: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _convert_answers(location: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return answers with text of any width and offsets of any whole-number type, in the one type."""
-    target = squad_features().arrow_schema.field("answers").type
-    found = column.type
+    target = build_squad_features().arrow_schema.field("answers").type
+    found_type = column.type
     try:
         chunks = [
             pa.StructArray.from_arrays(
@@ -248,60 +248,60 @@ def _answers(where: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
             for chunk in column.chunks
         ]
     except (AttributeError, KeyError, pa.ArrowException) as error:
-        raise SquadFormatError(f"{where}: column 'answers' has the type {found}; expected {target}") from error
+        raise SquadFormatError(f"{location}: column 'answers' has the type {found_type}; expected {target}") from error
     return pa.chunked_array(chunks, type=target)
 
 
-def _in_memory(table: pa.Table, features: datasets.Features) -> datasets.Dataset:
+def _build_dataset(table: pa.Table, features: datasets.Features) -> datasets.Dataset:
     table = datasets.table.InMemoryTable(table.replace_schema_metadata())
     return datasets.Dataset(table, datasets.DatasetInfo(features=features))
 
 
-class _Rows:
+class _CheckedRows:
     """One split under check; `where` is what messages call it. Bad rows are errors, or left out of what is kept."""
 
-    def __init__(self, where: str, dataset: datasets.Dataset, numbers: npt.NDArray[np.int64] | None = None) -> None:
-        self._where = where
+    def __init__(self, location: str, dataset: datasets.Dataset, numbers: npt.NDArray[np.int64] | None = None) -> None:
+        self._where = location
         self._numbers = np.arange(len(dataset)) if numbers is None else numbers  # of its rows, as messages call them
         self.dataset = dataset
         self._table: pa.Table = dataset.with_format("arrow")[:].combine_chunks()
         self._is_bad = np.zeros(len(dataset), np.bool_)
 
-    def check(self) -> None:
+    def check_columns(self) -> None:
         """Check everything but the answers, and that each has an offset."""
         for column in COLUMNS:
-            self._refuse(pc.is_null(self._table.column(column)), f"{column} is null")
+            self._refuse_rows(pc.is_null(self._table.column(column)), f"{column} is null")
         for column in ("id", "context", "question"):
-            self._refuse(_is_blank(self._table.column(column)), f"{column} is empty")
-        self._check_ids()
-        texts, starts = self._answer_column("text"), self._answer_column("answer_start")
-        self._refuse(pc.or_(pc.is_null(texts), pc.is_null(starts)), "answers holds null")
-        self._refuse(
+            self._refuse_rows(_is_blank(self._table.column(column)), f"{column} is empty")
+        self._check_ids_differ()
+        texts, starts = self._get_answer_field("text"), self._get_answer_field("answer_start")
+        self._refuse_rows(pc.or_(pc.is_null(texts), pc.is_null(starts)), "answers holds null")
+        self._refuse_rows(
             pc.not_equal(pc.list_value_length(texts), pc.list_value_length(starts)),
             lambda row: f"{len(texts[row])} answer texts, but {len(starts[row])} values of answer_start",
         )
 
     def check_answers(self) -> None:
         """Check the answers, all of which have an offset, but not where they are."""
-        texts, starts = self._answer_column("text"), self._answer_column("answer_start")
+        texts, starts = self._get_answer_field("text"), self._get_answer_field("answer_start")
         parents = pc.list_parent_indices(texts)
         flat_texts, flat_starts = pc.list_flatten(texts), pc.list_flatten(starts)
-        self._refuse(pc.or_(pc.is_null(flat_texts), pc.is_null(flat_starts)), "an answer is null", parents)
-        self._refuse(_is_blank(flat_texts), "an answer is empty; leave it out", parents)
+        self._refuse_rows(pc.or_(pc.is_null(flat_texts), pc.is_null(flat_starts)), "an answer is null", parents)
+        self._refuse_rows(_is_blank(flat_texts), "an answer is empty; leave it out", parents)
         if "is_impossible" in self.dataset.column_names:
             impossible = pc.fill_null(self._table.column("is_impossible"), False)
-            self._refuse(
+            self._refuse_rows(
                 pc.and_(impossible, pc.greater(pc.list_value_length(texts), 0)),
                 lambda row: f"is_impossible is true, but there are answers: {texts[row].as_py()}",
             )
 
-    def first_unanswerable(self) -> str | None:
+    def find_unanswerable(self) -> str | None:
         """Say where the first question without answers is; None where all have some."""
-        empty = pc.equal(pc.list_value_length(self._answer_column("text")), 0)
+        empty = pc.equal(pc.list_value_length(self._get_answer_field("text")), 0)
         row = pc.index(empty, True).as_py()
-        return None if row < 0 else self._row_name(row)
+        return None if row < 0 else self._describe_row(row)
 
-    def kept(self) -> _Rows:
+    def drop_bad_rows(self) -> _CheckedRows:
         """Return the rows that are not left out.
 
         Raises:
@@ -311,35 +311,35 @@ class _Rows:
             return self
         if self._is_bad.all():
             raise SquadFormatError(f"{self._where}: no rows are left")
-        left = _in_memory(self._table.filter(pa.array(~self._is_bad)), self.dataset.features)
-        return _Rows(self._where, left, self._numbers[~self._is_bad])
+        left = _build_dataset(self._table.filter(pa.array(~self._is_bad)), self.dataset.features)
+        return _CheckedRows(self._where, left, self._numbers[~self._is_bad])
 
-    def check_offsets(self, fix: bool) -> int:
+    def check_answer_offsets(self, fix: bool) -> int:
         """Check that answers are at their offsets, and return how many offsets were moved; none unless `fix`."""
         encoded = self._table.column("context").combine_chunks().dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.unify_dictionaries().chunk(0)
         contexts = encoded.dictionary.to_pylist()
         numbers = encoded.indices.to_pylist()
-        texts = self._answer_column("text")
-        flat_starts = pc.list_flatten(self._answer_column("answer_start")).to_pylist()
+        texts = self._get_answer_field("text")
+        flat_starts = pc.list_flatten(self._get_answer_field("answer_start")).to_pylist()
         answers = zip(pc.list_parent_indices(texts).to_pylist(), pc.list_flatten(texts).to_pylist(), strict=True)
         moved = 0
         for position, (row, text) in enumerate(answers):
             context, start = contexts[numbers[row]], flat_starts[position]
             if start >= 0 and context.startswith(text, start):
                 continue
-            nearest = _nearest(context, text, start)
+            nearest = _find_nearest_occurrence(context, text, start)
             if nearest is None or not fix:
-                self._leave_out(row, _find_nearest(context, text, start, nearest))
+                self._leave_row_out(row, _describe_wrong_offset(context, text, start, nearest))
             else:
                 flat_starts[position] = nearest
                 moved += 1
         if moved:
-            self._move(flat_starts)
+            self._replace_answer_starts(flat_starts)
         return moved
 
-    def _move(self, flat_starts: list[int]) -> None:
+    def _replace_answer_starts(self, flat_starts: list[int]) -> None:
         values = iter(flat_starts)
         answers = [
             {"text": row["text"], "answer_start": [next(values) for _ in row["text"]]}
@@ -348,34 +348,37 @@ class _Rows:
         features = self.dataset.features
         kind = features.arrow_schema.field("answers").type
         self._table = self._table.set_column(COLUMNS.index("answers"), "answers", pa.array(answers, kind))
-        self.dataset = _in_memory(self._table, features)
+        self.dataset = _build_dataset(self._table, features)
 
-    def _answer_column(self, name: str) -> pa.Array:
+    def _get_answer_field(self, name: str) -> pa.Array:
         column = pc.struct_field(self._table.column("answers"), name)
         return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
-    def _check_ids(self) -> None:
+    def _check_ids_differ(self) -> None:
         ids = self._table.column("id")
         if pc.count_distinct(ids).as_py() == len(ids):
             return
         first: dict[str, int] = {}
         for row, value in enumerate(ids.to_pylist()):
             if first.setdefault(value, row) != row:
-                self._leave_out(row, f"row {first[value]} has the same id; ids must differ")
+                self._leave_row_out(row, f"row {first[value]} has the same id; ids must differ")
 
-    def _refuse(self, bad: pa.Array, reason: str | Callable[[int], str], parents: pa.Array | None = None) -> None:
-        """Leave out the rows of the true elements of `bad`; `parents` maps elements to rows."""
+    def _refuse_rows(
+        self, bad: pa.Array, reason: str | Callable[[int], str], row_of_element: pa.Array | None = None
+    ) -> None:
+        """Leave out the rows of the true elements of `bad`; `row_of_element` maps elements to rows."""
         for index in np.flatnonzero(pc.fill_null(bad, False)).tolist():
-            row = index if parents is None else parents[index].as_py()
-            self._leave_out(row, reason if isinstance(reason, str) else reason(row))
+            row = index if row_of_element is None else row_of_element[index].as_py()
+            self._leave_row_out(row, reason if isinstance(reason, str) else reason(row))
 
-    def _leave_out(self, row: int, reason: str) -> None:
+    def _leave_row_out(self, row: int, reason: str) -> None:
         """Leave a row out, once, or raise SquadFormatError for it."""
         if not self._is_bad[row]:
-            leave_out(f"{self._where}, row {self._numbers[row]}", SquadFormatError(f"{self._row_name(row)}: {reason}"))
+            error = SquadFormatError(f"{self._describe_row(row)}: {reason}")
+            leave_out(f"{self._where}, row {self._numbers[row]}", error)
         self._is_bad[row] = True
 
-    def _row_name(self, row: int) -> str:
+    def _describe_row(self, row: int) -> str:
         return f"{self._where}, row {self._numbers[row]} (id {self._table.column('id')[row].as_py()!r})"
 
 
@@ -383,18 +386,18 @@ def _is_blank(texts: pa.Array) -> pa.Array:
     return pc.equal(pc.binary_length(pc.utf8_trim_whitespace(texts)), 0)
 
 
-def _nearest(context: str, text: str, start: int) -> int | None:
+def _find_nearest_occurrence(context: str, text: str, start: int) -> int | None:
     """Return the offset of the occurrence of `text` that is closest to `start`; of two equally close, the first."""
     best: int | None = None
-    found = context.find(text)
-    while found >= 0:
-        if best is None or abs(found - start) < abs(best - start):
-            best = found
-        found = context.find(text, found + 1)
+    offset = context.find(text)
+    while offset >= 0:
+        if best is None or abs(offset - start) < abs(best - start):
+            best = offset
+        offset = context.find(text, offset + 1)
     return best
 
 
-def _find_nearest(context: str, text: str, start: int, nearest: int | None) -> str:
+def _describe_wrong_offset(context: str, text: str, start: int, nearest: int | None) -> str:
     if start < 0:
         problem = f"answer_start is {start}; expected 0 or more"
     else:
@@ -406,7 +409,7 @@ def _find_nearest(context: str, text: str, start: int, nearest: int | None) -> s
     return f"{problem}; it is at {nearest}; correct answer_start (or set `fix_answer_start` to True)"
 
 
-def _json_files(path: Path) -> list[Path]:
+def _list_json_files(path: Path) -> list[Path]:
     """Return the SQuAD JSON files that `path` stands for; none if it is something that `datasets` should load."""
     if path.is_file():
         if file_kind(path) != ".json":
@@ -433,7 +436,7 @@ def _refuse_saved_to_disk(path: Path) -> None:
     )
 
 
-def _split_name(file: Path) -> str:
+def _infer_split_name(file: Path) -> str:
     stem = file.stem.lower()
     for word, split in (("train", "train"), ("validation", "validation"), ("dev", "validation")):
         if word in stem:
@@ -441,8 +444,8 @@ def _split_name(file: Path) -> str:
     return "test"
 
 
-def _read_json(file: Path) -> tuple[datasets.Dataset, SquadVersion | None]:
+def _read_squad_file(file: Path) -> tuple[datasets.Dataset, SquadVersion | None]:
     """Return the questions of an official SQuAD file and the version that the file names."""
     rows, version = read_squad_json(file)
     columns = {column: [row[column] for row in rows] for column in COLUMNS}
-    return datasets.Dataset.from_dict(columns, features=squad_features()), version
+    return datasets.Dataset.from_dict(columns, features=build_squad_features()), version

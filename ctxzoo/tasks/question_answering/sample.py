@@ -74,7 +74,7 @@ class Paragraph:
     questions: tuple[Question, ...]
 
 
-def _names_of_split(kind: str, split: str) -> list[str]:
+def _list_names(kind: str, split: str) -> list[str]:
     """Return names of a kind for a split: of eight, six are for training; splits share words, but no name."""
     words = NAME_KINDS[kind]
     proper_words = words.proper if split == "train" else words.proper + words.unseen
@@ -86,28 +86,28 @@ def _names_of_split(kind: str, split: str) -> list[str]:
     ]
 
 
-class _Writer:
+class _ParagraphWriter:
     """Writes the paragraphs of one split."""
 
     def __init__(self, seed: int, split: str) -> None:
         self._split = split
         self._draws = Draws(f"ctxzoo sample_squad {seed} {split}")
-        self._names = {kind: _names_of_split(kind, split) for kind in NAME_KINDS}
+        self._names = {kind: _list_names(kind, split) for kind in NAME_KINDS}
         self._relations = {
             entity_type: [relation for relation in RELATIONS if relation.subject == entity_type]
             for entity_type in ARTICLES
         }
 
-    def paragraphs(self) -> Iterator[Paragraph]:
+    def write_paragraphs(self) -> Iterator[Paragraph]:
         number = 0
         while True:
             title = f"{self._split.capitalize()} chronicle {number // PARAGRAPHS_PER_TITLE + 1}"
-            paragraph = self._paragraph(title)
+            paragraph = self._write_paragraph(title)
             if MIN_WORDS <= len(paragraph.context.split()) <= MAX_WORDS:
                 yield paragraph
                 number += 1
 
-    def _value(self, kind: str, used: set[str]) -> str:
+    def _draw_value(self, kind: str, used: set[str]) -> str:
         """Return a value that stands nowhere else in the paragraph, so that each answer has one offset."""
         draws = self._draws
         while True:
@@ -125,15 +125,15 @@ class _Writer:
                 used.add(value)
                 return value
 
-    def _entity(self, entity_type: str, used: set[str]) -> Entity:
-        name = self._value(entity_type, used)
+    def _draw_entity(self, entity_type: str, used: set[str]) -> Entity:
+        name = self._draw_value(entity_type, used)
         if entity_type == "person":
             pronouns = ("she", "her") if name.split()[0] in WOMEN else ("he", "him")
         else:
             pronouns = ("it", "it")
         return Entity(entity_type, ARTICLES[entity_type] + name, pronouns)
 
-    def _paragraph(self, title: str) -> Paragraph:
+    def _write_paragraph(self, title: str) -> Paragraph:
         draws = self._draws
         used: set[str] = set()
         main, side = draws.draw_order(list(ARTICLES))[:2]
@@ -141,7 +141,7 @@ class _Writer:
         holders: dict[Relation, list[Entity]] = {}
         present: dict[str, list[Entity]] = {}
         for entity_type, count in counts.items():
-            present[entity_type] = entities = [self._entity(entity_type, used) for _ in range(count)]
+            present[entity_type] = entities = [self._draw_entity(entity_type, used) for _ in range(count)]
             own = draws.draw_order(self._relations[entity_type])[: 2 + draws.below(2)]
             for relation in own:
                 # Mostly all entities but one have it: values to confuse, and one entity whose question has no answer.
@@ -150,10 +150,10 @@ class _Writer:
             for entity in entities:
                 if all(entity not in holders[relation] for relation in own):
                     holders[draws.pick(own)].append(entity)
-        context, facts = self._write(holders, used)
-        return Paragraph(title, context, facts, self._questions(holders, present, facts, used))
+        context, facts = self._write_context(holders, used)
+        return Paragraph(title, context, facts, self._write_questions(holders, present, facts, used))
 
-    def _write(self, holders: dict[Relation, list[Entity]], used: set[str]) -> tuple[str, tuple[Fact, ...]]:
+    def _write_context(self, holders: dict[Relation, list[Entity]], used: set[str]) -> tuple[str, tuple[Fact, ...]]:
         """Return the paragraph's text: each entity's facts in runs of one or two, the runs in random order."""
         draws = self._draws
         runs: list[list[tuple[Entity, Relation]]] = []
@@ -168,9 +168,9 @@ class _Writer:
         facts: list[Fact] = []
         for run in draws.draw_order(runs):
             for position, (entity, relation) in enumerate(run):
-                value = self._value(relation.kind, used)
+                value = self._draw_value(relation.kind, used)
                 continued = position > 0 and draws.chance(0.8)
-                clause, start = _clause(draws.pick(relation.statements), entity, value, continued)
+                clause, start = _fill_template(draws.pick(relation.statements), entity, value, continued)
                 if continued and draws.chance(0.4):
                     context = context[:-1] + ", and "
                 else:
@@ -183,7 +183,7 @@ class _Writer:
                 context += clause + "."
         return context, tuple(facts)
 
-    def _questions(
+    def _write_questions(
         self,
         holders: dict[Relation, list[Entity]],
         present: dict[str, list[Entity]],
@@ -203,22 +203,23 @@ class _Writer:
                 entity = draws.pick(holders[relation])
             else:
                 lacking = [entity for entity in present[relation.subject] if entity not in holders[relation]]
-                entity = draws.pick(lacking) if lacking and draws.chance(0.7) else self._entity(relation.subject, used)
+                is_lacking = bool(lacking) and draws.chance(0.7)
+                entity = draws.pick(lacking) if is_lacking else self._draw_entity(relation.subject, used)
             key = (entity, relation)
             if key not in questions:
                 questions[key] = Question(wording.format(s=entity.name), entity, relation, by_key.get(key))
         return tuple(questions.values())
 
 
-def _clause(template: str, entity: Entity, value: str, continued: bool) -> tuple[str, int]:
+def _fill_template(template: str, entity: Entity, value: str, use_pronouns: bool) -> tuple[str, int]:
     """Return the clause and the offset of its value."""
-    subject, other = entity.pronouns if continued else (entity.name, entity.name)
+    subject, other = entity.pronouns if use_pronouns else (entity.name, entity.name)
     before, after = (part.format(s=subject, o=other) for part in template.split("{v}"))
     return before + value + after, len(before)
 
 
-def generate_paragraphs(seed: int, split: str, questions: int) -> list[Paragraph]:
-    """Return the paragraphs of one split with their fact tables, cut to exactly `questions` questions.
+def generate_paragraphs(seed: int, split: str, num_questions: int) -> list[Paragraph]:
+    """Return the paragraphs of one split with their fact tables, cut to exactly `num_questions` questions.
 
     Raises:
         ValueError: unknown split, negative seed, or fewer than one question.
@@ -227,15 +228,15 @@ def generate_paragraphs(seed: int, split: str, questions: int) -> list[Paragraph
         raise ValueError(f"split is {split!r}; expected one of {', '.join(SPLITS)}")
     if seed < 0:
         raise ValueError(f"seed is {seed}; expected 0 or more")
-    if questions < 1:
-        raise ValueError(f"{split}={questions}; expected at least 1 question")
+    if num_questions < 1:
+        raise ValueError(f"{split}={num_questions}; expected at least 1 question")
     result: list[Paragraph] = []
-    left = questions
-    for paragraph in _Writer(seed, split).paragraphs():
-        kept = paragraph.questions[:left]
-        result.append(Paragraph(paragraph.title, paragraph.context, paragraph.facts, kept))
-        left -= len(kept)
-        if left == 0:
+    questions_left = num_questions
+    for paragraph in _ParagraphWriter(seed, split).write_paragraphs():
+        questions = paragraph.questions[:questions_left]
+        result.append(Paragraph(paragraph.title, paragraph.context, paragraph.facts, questions))
+        questions_left -= len(questions)
+        if questions_left == 0:
             break
     return result
 
@@ -258,11 +259,11 @@ def sample_squad(seed: int = 0, train: int = 6000, validation: int = 400, test: 
     Raises:
         ValueError: negative seed, or a split of fewer than one question.
     """
-    features = squad_features()
+    features = build_squad_features()
     splits = {}
     for split, questions in zip(SPLITS, (train, validation, test), strict=True):
         rows = [
-            _row(paragraph, question)
+            _build_row(paragraph, question)
             for paragraph in generate_paragraphs(seed, split, questions)
             for question in paragraph.questions
         ]
@@ -270,7 +271,7 @@ def sample_squad(seed: int = 0, train: int = 6000, validation: int = 400, test: 
     return datasets.DatasetDict(splits)
 
 
-def squad_features() -> datasets.Features:
+def build_squad_features() -> datasets.Features:
     """Return the columns and types of SQuAD on the Hub."""
     string = datasets.Value("string")
     return datasets.Features(
@@ -284,7 +285,7 @@ def squad_features() -> datasets.Features:
     )
 
 
-def _row(paragraph: Paragraph, question: Question) -> dict[str, object]:
+def _build_row(paragraph: Paragraph, question: Question) -> dict[str, object]:
     answers = [question.fact] if question.fact is not None else []
     return {
         "id": hashlib.sha1(f"{paragraph.context}\n{question.text}".encode()).hexdigest()[:24],

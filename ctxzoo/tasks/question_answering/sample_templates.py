@@ -41,30 +41,30 @@ class NameWords:
     common_first: bool = True
 
 
-def _words(text: str) -> list[str]:
+def _split_at_blanks(text: str) -> list[str]:
     return text.split()
 
 
 # The article before the name of an entity of each type; the type is also the kind of its name.
 ARTICLES = {"company": "the ", "town": "", "person": ""}
 
-WOMEN = _words("Ada Berit Clara Edith Greta Irma Katrin Nora")
-MEN = _words("Anton Bruno Emil Gustav Henrik Jakob Magnus Otto")
-_SURNAMES = _words(
+WOMEN = _split_at_blanks("Ada Berit Clara Edith Greta Irma Katrin Nora")
+MEN = _split_at_blanks("Anton Bruno Emil Gustav Henrik Jakob Magnus Otto")
+_SURNAMES = _split_at_blanks(
     "Abelard Brandel Corvin Dorsett Falkner Hollander Ivarsen Kessler Lindqvist Montrose Norling Pellerin Rosendal "
     "Thorvald Vesterby Wexford"
 )
-_NEW_SURNAMES = _words("Eriksholm Castell Gallagher Hartwig Joubert")
-_TOWNS = _words(
+_NEW_SURNAMES = _split_at_blanks("Eriksholm Castell Gallagher Hartwig Joubert")
+_TOWNS = _split_at_blanks(
     "Brenford Cordale Elsmere Fenwick Garstead Halvik Ithaby Kelmouth Lorton Marwick Norby Peldale Quinham Rosmere "
     "Torstead Wendale"
 )
-_NEW_TOWNS = _words("Bramvik Corford Dunmere Farwick")
+_NEW_TOWNS = _split_at_blanks("Bramvik Corford Dunmere Farwick")
 
 NAME_KINDS = {
     "person": NameWords(WOMEN + MEN, _SURNAMES, _NEW_SURNAMES),
-    "town": NameWords(_words("Port North Upper Old Saint Great Little Castle"), _TOWNS, _NEW_TOWNS),
-    "company": NameWords(_words("Works Mills Foundry Brewery Press Bank"), _SURNAMES, _NEW_SURNAMES, False),
+    "town": NameWords(_split_at_blanks("Port North Upper Old Saint Great Little Castle"), _TOWNS, _NEW_TOWNS),
+    "company": NameWords(_split_at_blanks("Works Mills Foundry Brewery Press Bank"), _SURNAMES, _NEW_SURNAMES, False),
 }
 
 THINGS = {

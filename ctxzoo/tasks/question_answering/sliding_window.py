@@ -25,7 +25,7 @@ COMMON_WORDS = 200  # on squad_v1_mini validation F1 is 18.1, 18.6 and 18.9 with
 _CUT = word_pre_tokenizer()
 
 
-def _words(text: str) -> list[tuple[str, int, int]]:
+def _tokenize(text: str) -> list[tuple[str, int, int]]:
     """Return each word in lower case, with the offsets at which it begins and ends."""
     return [(word.lower(), start, end) for word, (start, end) in _CUT.pre_tokenize_str(text)]
 
@@ -43,14 +43,14 @@ class SlidingWindow:
         self.contexts_with: Counter[str] = Counter()
         distinct = set(contexts)
         for context in distinct:
-            words = [word for word, _, _ in _words(context)]
+            words = [word for word, _, _ in _tokenize(context)]
             frequency.update(words)
             self.contexts_with.update(set(words))
         self.contexts = len(distinct)
         # Of equally frequent words the first of the alphabet, so that the order of a set decides nothing.
         self.common = set(sorted(frequency, key=lambda word: (-frequency[word], word))[:common_words])
 
-    def weight(self, word: str) -> float:
+    def compute_weight(self, word: str) -> float:
         """Return the inverse document frequency of a word, in nats; 0 of a sign."""
         if not any(map(str.isalnum, word)):
             return 0.0
@@ -63,27 +63,27 @@ class SlidingWindow:
         together, and counts the weights of the question's words. Of equal windows the one whose words are nearer wins,
         each weight divided by its distance from the run; of equal ones the first.
         """
-        words, asked = _words(context), {word for word, _, _ in _words(question)}
-        weights = np.array([self.weight(word) if word in asked else 0.0 for word, _, _ in words])
+        words, question_words = _tokenize(context), {word for word, _, _ in _tokenize(question)}
+        weights = np.array([self.compute_weight(word) if word in question_words else 0.0 for word, _, _ in words])
         sums = np.concatenate([[0.0], np.cumsum(weights)])
         positions = np.arange(len(words))
-        length = len(_words(question))
-        best, found = (-1.0, 0.0), ""
-        for start, end in self._runs([word for word, _, _ in words], asked):
+        length = len(_tokenize(question))
+        best, best_answer = (-1.0, 0.0), ""
+        for start, end in self._find_candidate_spans([word for word, _, _ in words], question_words):
             width = length + end - start
             first = np.arange(max(0, end - width), start + 1)
             window = (sums[np.minimum(first + width, len(words))] - sums[first]).max()
             distance = np.maximum(np.maximum(start - positions, positions - end + 1), 1)
             score = (round(float(window), 9), float((weights / distance).sum()))
             if score > best:
-                best, found = score, context[words[start][1] : words[end - 1][2]]
-        return found
+                best, best_answer = score, context[words[start][1] : words[end - 1][2]]
+        return best_answer
 
-    def _runs(self, words: list[str], asked: set[str]) -> Iterable[tuple[int, int]]:
+    def _find_candidate_spans(self, words: list[str], question_words: set[str]) -> Iterable[tuple[int, int]]:
         """Yield where each longest run of words that may be an answer begins, and where it ends."""
         start = None
         for position, word in enumerate([*words, ""]):
-            fits = word not in asked and word not in self.common and any(map(str.isalnum, word))
+            fits = word not in question_words and word not in self.common and any(map(str.isalnum, word))
             if fits and start is None:
                 start = position
             elif not fits and start is not None:
@@ -109,14 +109,14 @@ class SlidingWindowRun(CountedRun):
     def fit(self, data: SquadDataModule) -> SimpleModel:
         reader = SlidingWindow(data.texts("train")["context"][:])
 
-        def scores(split: str) -> dict[str, float]:
+        def score_split(split: str) -> dict[str, float]:
             rows = data.texts(split)
             columns = (rows[name][:] for name in ("question", "context", "answers"))
-            found = [
+            scores_of_rows = [
                 exact_and_f1(reader.answer(question, context), answers["text"])
                 for question, context, answers in zip(*columns, strict=True)
             ]
-            exact, f1 = (100 * float(np.mean(one)) for one in zip(*found, strict=True))
-            return {"exact": exact, "f1": f1, "total": float(len(found))}
+            exact, f1 = (100 * float(np.mean(one)) for one in zip(*scores_of_rows, strict=True))
+            return {"exact": exact, "f1": f1, "total": float(len(scores_of_rows))}
 
-        return SimpleModel(len(reader.contexts_with), scores)
+        return SimpleModel(len(reader.contexts_with), score_split)

@@ -18,12 +18,12 @@ class SquadFormatError(ValueError):
     """The data is not SQuAD-shaped, or a row contradicts itself."""
 
 
-def read_squad_json(file: Path, *, answers: bool = True) -> tuple[list[dict[str, Any]], SquadVersion | None]:
+def read_squad_json(file: Path, *, with_answers: bool = True) -> tuple[list[dict[str, Any]], SquadVersion | None]:
     """Return the questions of one file, and the version that the file names, if it does.
 
     Args:
         file: Path of a JSON file in the official SQuAD format.
-        answers: Whether answers are required and read; if not, they are ignored.
+        with_answers: Whether answers are required and read; if not, they are ignored.
 
     Returns:
         One row for each question, in order: title ("" where there is none), context, id, question, and, on request,
@@ -42,7 +42,7 @@ def read_squad_json(file: Path, *, answers: bool = True) -> tuple[list[dict[str,
         raise DatasetFileError(f"{file}, line {error.lineno}, column {error.colno}: not JSON: {error.msg}") from error
     except RecursionError as error:
         raise DatasetFileError(f"{file}: nested too deeply to be of SQuAD's form") from error
-    rows = list(_rows(str(file), content, answers))
+    rows = list(_read_rows(str(file), content, with_answers))
     return rows, _read_version(content.get("version"))
 
 
@@ -55,10 +55,10 @@ def read_questions(file: Path) -> list[dict[str, str]]:
         SquadFormatError: not of SQuAD's form, no question, an id twice, or a question or context without a word; the
             message names the question.
     """
-    rows, _ = read_squad_json(file, answers=False)
+    rows, _ = read_squad_json(file, with_answers=False)
     questions = [{name: row[name] for name in ("id", "question", "context")} for row in rows]
     seen: set[str] = set()
-    kept = []
+    distinct = []
     for question in questions:
         identifier = question["id"]
         blank = next((name for name in ("question", "context") if not question[name].strip()), None)
@@ -66,13 +66,13 @@ def read_questions(file: Path) -> list[dict[str, str]]:
         if identifier in seen:
             reason = f"two questions have the id {identifier!r}; ids must differ"
         if reason is None:
-            kept.append(question)
+            distinct.append(question)
         else:
             leave_out(f"{file}, id {identifier!r}, {reason}", SquadFormatError(f"{file}: {reason}"))
         seen.add(identifier)
-    if not kept:
+    if not distinct:
         raise SquadFormatError(f"{file} holds no question")
-    return kept
+    return distinct
 
 
 def _read_version(value: object) -> SquadVersion | None:
@@ -82,84 +82,88 @@ def _read_version(value: object) -> SquadVersion | None:
     return "1.1" if number.startswith("1.1") else None
 
 
-def _rows(file: str, content: object, answers: bool) -> Iterator[dict[str, Any]]:
+def _read_rows(file: str, content: object, with_answers: bool) -> Iterator[dict[str, Any]]:
     """Yield a row for each question; bad articles, paragraphs and questions are errors, or left out."""
     row = numeric = unanswered = 0
-    for a, article in enumerate(_member(file, content, "data", list, "the file")):
-        for title, context, qas, in_paragraph in _paragraphs(file, article, f"data[{a}]"):
+    for a, article in enumerate(_require_member(file, content, "data", list, "the file")):
+        for title, context, qas, in_paragraph in _read_paragraphs(file, article, f"data[{a}]"):
             for q, question in enumerate(qas):
-                where = f"row {row}, {in_paragraph}.qas[{q}]"
+                location = f"row {row}, {in_paragraph}.qas[{q}]"
                 row += 1
                 try:
-                    identifier = _identifier(file, question, where)
-                    named = f"{where} (id {identifier!r})"
-                    fields = {"id": identifier, "question": _member(file, question, "question", str, named)}
-                    if answers:
-                        fields["answers"] = _answers(file, question, named)
+                    identifier = _read_identifier(file, question, location)
+                    named = f"{location} (id {identifier!r})"
+                    fields = {"id": identifier, "question": _require_member(file, question, "question", str, named)}
+                    if with_answers:
+                        fields["answers"] = _read_answers(file, question, named)
                 except SquadFormatError as error:
-                    leave_out(f"{file}, {where}", error)
+                    leave_out(f"{file}, {location}", error)
                     continue
                 numeric += question["id"] != identifier
-                unanswered += answers and question.get("answers") is None
+                unanswered += with_answers and question.get("answers") is None
                 yield {"title": title, "context": context, **fields}
     note(file, "numeric ids of questions, read as text", numeric)
     note(file, "questions without answers, read as unanswerable", unanswered)
 
 
-def _paragraphs(file: str, article: object, where: str) -> Iterator[tuple[str, str, list[Any], str]]:
+def _read_paragraphs(file: str, article: object, location: str) -> Iterator[tuple[str, str, list[Any], str]]:
     """Yield title, context, questions and place of each paragraph of an article."""
     try:
-        has_title = _mapping(file, article, where).get("title") is not None
-        title = _member(file, article, "title", str, where) if has_title else ""
-        paragraphs = _member(file, article, "paragraphs", list, where)
+        has_title = _require_mapping(file, article, location).get("title") is not None
+        title = _require_member(file, article, "title", str, location) if has_title else ""
+        paragraphs = _require_member(file, article, "paragraphs", list, location)
     except SquadFormatError as error:
-        leave_out(f"{file}, {where}", error)
+        leave_out(f"{file}, {location}", error)
         return
     for p, paragraph in enumerate(paragraphs):
-        place = f"{where}.paragraphs[{p}]"
+        place = f"{location}.paragraphs[{p}]"
         try:
-            context = _member(file, paragraph, "context", str, place)
-            yield title, context, _member(file, paragraph, "qas", list, place), place
+            context = _require_member(file, paragraph, "context", str, place)
+            yield title, context, _require_member(file, paragraph, "qas", list, place), place
         except SquadFormatError as error:
             leave_out(f"{file}, {place}", error)
 
 
-def _identifier(file: str, question: object, where: str) -> str:
+def _read_identifier(file: str, question: object, location: str) -> str:
     """Return an id, text or a whole number, as text."""
-    found = _mapping(file, question, where).get("id")
+    found = _require_mapping(file, question, location).get("id")
     if isinstance(found, int) and not isinstance(found, bool):
         return str(found)
-    identifier: str = _member(file, question, "id", str, where)
+    identifier: str = _require_member(file, question, "id", str, location)
     return identifier
 
 
-def _answers(file: str, question: dict[str, Any], where: str) -> dict[str, list[Any]]:
+def _read_answers(file: str, question: dict[str, Any], location: str) -> dict[str, list[Any]]:
     """Return texts and offsets; a question in which `answers` is missing or null has none."""
-    answers = [] if question.get("answers") is None else _member(file, question, "answers", list, where)
-    texts = [_member(file, answer, "text", str, f"{where}.answers[{i}]") for i, answer in enumerate(answers)]
-    starts = [_member(file, answer, "answer_start", int, f"{where}.answers[{i}]") for i, answer in enumerate(answers)]
+    answers = [] if question.get("answers") is None else _require_member(file, question, "answers", list, location)
+    texts = [_require_member(file, answer, "text", str, f"{location}.answers[{i}]") for i, answer in enumerate(answers)]
+    starts = [
+        _require_member(file, answer, "answer_start", int, f"{location}.answers[{i}]")
+        for i, answer in enumerate(answers)
+    ]
     if question.get("is_impossible") is True and answers:
-        raise SquadFormatError(f"{file}, {where}: is_impossible is true, but there are answers: {texts}")
+        raise SquadFormatError(f"{file}, {location}: is_impossible is true, but there are answers: {texts}")
     return {"text": texts, "answer_start": starts}
 
 
-def _mapping(file: str, value: object, where: str) -> dict[str, Any]:
+def _require_mapping(file: str, value: object, location: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise SquadFormatError(f"{file}, {where}: {_short(value)}; expected a JSON object")
+        raise SquadFormatError(f"{file}, {location}: {_shorten_json(value)}; expected a JSON object")
     return value
 
 
-def _member(file: str, value: object, key: str, kind: type, where: str) -> Any:
-    mapping = _mapping(file, value, where)
+def _require_member(file: str, value: object, key: str, expected_type: type, location: str) -> Any:
+    mapping = _require_mapping(file, value, location)
     if key not in mapping:
-        raise SquadFormatError(f"{file}, {where}: no key {key!r}; found {', '.join(mapping) or 'none'}")
-    found = mapping[key]
-    if not isinstance(found, kind) or isinstance(found, bool):
+        raise SquadFormatError(f"{file}, {location}: no key {key!r}; found {', '.join(mapping) or 'none'}")
+    member = mapping[key]
+    if not isinstance(member, expected_type) or isinstance(member, bool):
         names = {list: "a list", str: "text", int: "a whole number"}
-        raise SquadFormatError(f"{file}, {where}: {key!r} is {_short(found)}; expected {names[kind]}")
-    return found
+        is_now = f"{key!r} is {_shorten_json(member)}"
+        raise SquadFormatError(f"{file}, {location}: {is_now}; expected {names[expected_type]}")
+    return member
 
 
-def _short(value: object) -> str:
+def _shorten_json(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -45,10 +45,10 @@ class QuestionAnsweringTask(ZooTask):
     no_answer_threshold: float | None = None  # see `tune_threshold`
     default_optimizer = OptimizerArgs(optimizer="adadelta", learning_rate=0.5)
 
-    def tune_threshold(self, validation: dict[str, float]) -> None:
+    def tune_threshold(self, validation_scores: dict[str, float]) -> None:
         """Take the no-answer threshold with the best F1 on validation over; it is saved with the model's config."""
         if self.model.config.squad_version == "2.0":
-            self.no_answer_threshold = self.model.config.no_answer_threshold = validation["best_f1_thresh"]
+            self.no_answer_threshold = self.model.config.no_answer_threshold = validation_scores["best_f1_thresh"]
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, Any]:
         outputs = self.model(**model_inputs(batch))
@@ -77,7 +77,8 @@ class QuestionAnsweringTask(ZooTask):
         scores.nll.update(outputs.loss, weight=len(batch["input_ids"]))
         if self.data is not None:
             may_refuse = self.model.config.squad_version == "2.0"
-            scores.rules.update(*self.data.answers(split, batch["row"], self._decode(outputs, batch), may_refuse))
+            spans = self._decode(outputs, batch)
+            scores.rules.update(*self.data.format_answers(split, batch["row"], spans, may_refuse))
 
     def compute_scores(self, scores: _Scores) -> dict[str, float]:
         if self.data is None:
@@ -116,7 +117,7 @@ class _Scores(Scores):
         return {name: float(value) for name, value in values.items()}
 
 
-ARTICLES = "articles"  # what the lists of `article_scores` are called
+ARTICLES = "articles"  # what the lists of `score_articles` are called
 
 
 def evaluate(
@@ -177,7 +178,7 @@ def evaluate(
     return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
 
 
-def article_scores(
+def score_articles(
     task: QuestionAnsweringTask, data: SquadDataModule, split: str, *, progress: bool = False
 ) -> dict[str, list[float]]:
     """Return how a reader answers the questions of each article of a split.
@@ -206,7 +207,7 @@ def article_scores(
     trainer = build_scorer(data, precision="32-true", accelerator="auto", progress=progress)
     batches: Any = trainer.predict(task, dataloaders=data.split_dataloader(split))
     for batch in batches:
-        found = data.answers(split, batch["row"], batch["spans"], may_refuse)
+        found = data.format_answers(split, batch["row"], batch["spans"], may_refuse)
         for row, prediction, reference in zip(batch["row"].tolist(), *found, strict=True):
             answer = "" if prediction["no_answer_probability"] > threshold else prediction["prediction_text"]
             scores = 1.0, *exact_and_f1(answer, reference["answers"]["text"])

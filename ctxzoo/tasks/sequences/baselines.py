@@ -14,7 +14,7 @@ from scipy import sparse
 
 from ctxzoo.data.notices import count_of
 from ctxzoo.runs.counted import CountedRun, SimpleModel
-from ctxzoo.tasks.sequences.task import EventScores, SequenceScores, SessionScores, with_unknown_targets
+from ctxzoo.tasks.sequences.task import EventScores, SequenceScores, SessionScores, add_unknown_targets
 from ctxzoo.training.remaining_time import RemainingTime
 
 MANY_SEQUENCES = 10_000  # from which the time that their scores take is told
@@ -27,7 +27,7 @@ Scorer = Callable[[Items], Scores]
 Baseline = Callable[[Sequence[Items], int], Scorer]
 
 
-def popularity(sequences: Sequence[Items], num_items: int) -> Scores:
+def compute_popularity(sequences: Sequence[Items], num_items: int) -> Scores:
     """Return how often each item stands in training sequences, below 1 in sum; -1 for padding.
 
     Added to whole counts it orders those that tie, and no others.
@@ -38,27 +38,27 @@ def popularity(sequences: Sequence[Items], num_items: int) -> Scores:
     return found
 
 
-def pop(sequences: Sequence[Items], num_items: int) -> Scorer:
-    """POP: how often an item stands in training sequences."""
-    popular = popularity(sequences, num_items)
+def build_popularity_scorer(sequences: Sequence[Items], num_items: int) -> Scorer:
+    """Return a scorer by popularity (POP): how often an item stands in training sequences."""
+    popular = compute_popularity(sequences, num_items)
     return lambda history: popular
 
 
-def session_pop(sequences: Sequence[Items], num_items: int) -> Scorer:
-    """S-POP: how often an item stands in the session so far; ties by popularity."""
-    popular = popularity(sequences, num_items)
+def build_session_popularity_scorer(sequences: Sequence[Items], num_items: int) -> Scorer:
+    """Return a scorer by how often an item stands in the session so far (S-POP); ties by popularity."""
+    popular = compute_popularity(sequences, num_items)
     return lambda history: popular + np.bincount(history, minlength=num_items + 1)
 
 
-def item_knn(sequences: Sequence[Items], num_items: int) -> Scorer:
-    """Item-kNN: cosine of the training sequences with an item and those with the last one; ties by popularity.
+def build_item_knn_scorer(sequences: Sequence[Items], num_items: int) -> Scorer:
+    """Return a scorer by the cosine of training sequences with an item and with the last one (item-kNN).
 
-    An item has no neighbour in itself (Hidasi et al. 2016).
+    Ties are broken by popularity. An item has no neighbour in itself (Hidasi et al. 2016).
     """
-    popular = popularity(sequences, num_items)
+    popular = compute_popularity(sequences, num_items)
     sets = [np.unique(sequence) for sequence in sequences]
     number = np.maximum(np.bincount(np.concatenate(sets), minlength=num_items + 1), 1)
-    together = _pair_counts(num_items, [(np.repeat(one, len(one)), np.tile(one, len(one))) for one in sets])
+    together = _count_pairs(num_items, [(np.repeat(one, len(one)), np.tile(one, len(one))) for one in sets])
     first, second = together.nonzero()
     together.data[first == second] = 0
     together.data /= np.sqrt(number[first] * number[second])
@@ -66,14 +66,14 @@ def item_knn(sequences: Sequence[Items], num_items: int) -> Scorer:
     return lambda history: together[history[-1]].toarray()[0] + 1e-6 * least * popular
 
 
-def markov(sequences: Sequence[Items], num_items: int) -> Scorer:
-    """First-order Markov chain: how often an item followed the last one in training; ties by popularity."""
-    popular = popularity(sequences, num_items)
-    followed = _pair_counts(num_items, [(sequence[:-1], sequence[1:]) for sequence in sequences])
+def build_markov_scorer(sequences: Sequence[Items], num_items: int) -> Scorer:
+    """Return a scorer by how often an item followed the last one in training (Markov chain); ties by popularity."""
+    popular = compute_popularity(sequences, num_items)
+    followed = _count_pairs(num_items, [(sequence[:-1], sequence[1:]) for sequence in sequences])
     return lambda history: popular + followed[history[-1]].toarray()[0]
 
 
-def _pair_counts(num_items: int, pairs: Sequence[tuple[Items, Items]]) -> sparse.csr_matrix:
+def _count_pairs(num_items: int, pairs: Sequence[tuple[Items, Items]]) -> sparse.csr_matrix:
     """Return (num_items + 1, num_items + 1) how often each pair is there; of many items most have none."""
     first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
     shape = (num_items + 1, num_items + 1)
@@ -82,9 +82,16 @@ def _pair_counts(num_items: int, pairs: Sequence[tuple[Items, Items]]) -> sparse
 
 NUMBERS_OF_ITEMS = ("pop", "session_pop")  # which hold a number for each item, the others one for each pair
 SESSION_BASELINES: Mapping[str, Baseline] = MappingProxyType(
-    {"pop": pop, "session_pop": session_pop, "item_knn": item_knn, "markov": markov}
+    {
+        "pop": build_popularity_scorer,
+        "session_pop": build_session_popularity_scorer,
+        "item_knn": build_item_knn_scorer,
+        "markov": build_markov_scorer,
+    }
 )
-EVENT_BASELINES: Mapping[str, Baseline] = MappingProxyType({"pop": pop, "markov": markov})
+EVENT_BASELINES: Mapping[str, Baseline] = MappingProxyType(
+    {name: SESSION_BASELINES[name] for name in ("pop", "markov")}
+)
 
 
 def score_baseline(
@@ -118,31 +125,31 @@ class CountedSessions(CountedRun):
     scores_class: ClassVar[type[SequenceScores]] = SessionScores
 
     @property
-    def unknown_are_misses(self) -> bool:
-        """Whether targets that it cannot name count, see `with_unknown_targets`.
+    def counts_unknown_as_misses(self) -> bool:
+        """Whether targets that it cannot name count, see `add_unknown_targets`.
 
         They do in rows of a user's own; else the scores are means over the known ones, as published results have it.
         """
         return bool(self.experiment.data.rows)
 
     def further_settings(self) -> Mapping[str, Any]:
-        return {"unknown_are_misses": True} if self.unknown_are_misses else {}
+        return {"unknown_are_misses": True} if self.counts_unknown_as_misses else {}
 
     def fit(self, data: Any) -> SimpleModel:
         variant, num_items = self.experiment.model.variant, len(data.names)
-        scorer = self.baselines[variant](data.ids("train"), num_items)
+        scorer = self.baselines[variant](data.get_ids("train"), num_items)
         numbers = num_items ** (1 if variant in NUMBERS_OF_ITEMS else 2)
 
-        def scores_of(split: str) -> dict[str, float]:
-            ids = data.ids(split)
+        def score_split(split: str) -> dict[str, float]:
+            ids = data.get_ids(split)
             what = f"{variant}, scored on {count_of(len(ids), data.kind.several)}"
             remaining = RemainingTime(what, data.kind.several) if len(ids) >= MANY_SEQUENCES else None
             scores = score_baseline(scorer, ids, self.scores_class(), remaining)
-            if not self.unknown_are_misses:
+            if not self.counts_unknown_as_misses:
                 return scores
-            return with_unknown_targets(scores, data.targets[split], data.unknown_targets[split])
+            return add_unknown_targets(scores, data.targets[split], data.unknown_targets[split])
 
-        return SimpleModel(numbers, scores_of)
+        return SimpleModel(numbers, score_split)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ head = next(where for name, where in config.auto_map.items() if name.endswith("{
 model = get_class_from_dynamic_module(head, repo).from_pretrained(repo)"""
 
 
-def _with_known(scores: Mapping[str, Metric], things: str) -> dict[str, Metric]:
+def _add_metrics_of_known_targets(scores: Mapping[str, Metric], things: str) -> dict[str, Metric]:
     """Return scores with nats behind them, and the scores over known targets alone."""
     known = {
         f"{name}_known": Metric(score.hub_type, f"{score.name}, known {things} alone", is_score=False)
@@ -66,26 +66,26 @@ class SequenceCard(TaskCard):
             )
 
     def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
-        *given, found = self.example_keys
-        first, *others = (f"{name} = {example[name]}" for name in given)
+        *input_names, output_name = self.example_keys
+        first, *others = (f"{name} = {example[name]}" for name in input_names)
         named = f"{first}  # names of {self.kind.things}, as in the training data"
-        shown, arguments = "print([name for name, probability in {}" + f"[:{LISTED}]])", ", ".join(given)
+        shown, arguments = "print([name for name, probability in {}" + f"[:{LISTED}]])", ", ".join(input_names)
         with_package = shown.format(f"{self.function}(repo, {arguments})")
         without_package = shown.format(f"model.{self.function}({arguments})")
         return Snippets(
             example="\n".join((format_repo_id_line(repo_id), named, *others)),
-            with_package=f"from {self.package} import {self.function}\n\n{with_package}\n# {example[found]}",
+            with_package=f"from {self.package} import {self.function}\n\n{with_package}\n# {example[output_name]}",
             without_package=f"{LOADED_WITHOUT_PACKAGE.format(head=self.head)}\n{without_package}",
         )
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the `example_keys`: names in the rows of `history`, times where there are any, and what comes next."""
         names = model.config.names()
-        given: list[list[Any]] = [[names[min(row, len(names)) - 1] for row in inputs["history"]]]
+        arguments: list[list[Any]] = [[names[min(row, len(names)) - 1] for row in inputs["history"]]]
         if TIMES in self.example_keys:
-            given.append([gap * model.config.time_unit for gap in GAPS[: len(given[0])]])
-        found = getattr(model, self.function)(*given)[:LISTED]
-        return dict(zip(self.example_keys, (*given, [name for name, _ in found]), strict=True))
+            arguments.append([gap * model.config.time_unit for gap in GAPS[: len(arguments[0])]])
+        predictions = getattr(model, self.function)(*arguments)[:LISTED]
+        return dict(zip(self.example_keys, (*arguments, [name for name, _ in predictions]), strict=True))
 
     def format_example(self, example: Mapping[str, Any]) -> list[str]:
         found = ", ".join(example[self.example_keys[-1]])
@@ -96,7 +96,7 @@ class SequenceCard(TaskCard):
         yield f"{self.kind.things}: {len(config.names()):,}{named}"
 
 
-def _longest(data: Any) -> Any:
+def _find_longest_sequence(data: Any) -> Any:
     """Return the longest sequence of validation, or of the training where there is none."""
     return max(data.sequences("validation" if "validation" in data.splits else "train"), key=len)
 
@@ -115,7 +115,7 @@ class SessionRecommendationCard(SequenceCard):
     )
     kind, function, head = SESSIONS, "recommend", "ForNextItem"
     package = "ctxzoo.tasks.session_recommendation"
-    metrics: ClassVar = _with_known(
+    metrics: ClassVar = _add_metrics_of_known_targets(
         {
             "recall_at_20": Metric("recall", "recall@20"),
             "mrr_at_20": Metric("mrr", "MRR@20"),
@@ -155,7 +155,7 @@ class SessionRecommendationCard(SequenceCard):
         from ctxzoo.tasks.sequences.pictures import draw_drift
 
         if getattr(task.model.config, "version", 1) != 1:
-            history = [task.model.config.name_of(row) for row in _longest(data)[:DRAWN_ITEMS].tolist()]
+            history = [task.model.config.name_of(row) for row in _find_longest_sequence(data)[:DRAWN_ITEMS].tolist()]
             draw_drift(task.model, history, folder / "drift.png")
 
 
@@ -167,7 +167,7 @@ class NextEventCard(SequenceCard):
     not_intended = "Events that it was not trained on, and when the next event comes: it tells which alone."
     kind, function, head = HISTORIES, "next_events", "ForNextEvent"
     package = "ctxzoo.tasks.next_event"
-    metrics: ClassVar = _with_known(
+    metrics: ClassVar = _add_metrics_of_known_targets(
         {
             "recall_at_1": Metric("accuracy", "recall@1"),
             "recall_at_5": Metric("recall", "recall@5"),
@@ -202,7 +202,7 @@ class NextEventCard(SequenceCard):
         from ctxzoo.tasks.sequences.pictures import draw_time_kernel
 
         if task.model.config.position == "lste":
-            history = _longest(data)
+            history = _find_longest_sequence(data)
             events = [task.model.config.name_of(row) for row in history.events[:DRAWN_EVENTS].tolist()]
             draw_time_kernel(task.model, events, history.times[:DRAWN_EVENTS].tolist(), folder / "time_kernel.png")
 

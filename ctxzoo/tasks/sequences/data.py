@@ -17,7 +17,7 @@ from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.reading_notes import note
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, EventColumns, SequenceKind
-from ctxzoo.tasks.sequences.reader import SequenceSplits, read_sequences, sequence_groups
+from ctxzoo.tasks.sequences.reader import SequenceSplits, group_equal_sequences, read_sequences
 
 MAX_LENGTH = 100
 
@@ -57,7 +57,7 @@ class History:
 Piece = TypeVar("Piece", Session, History)
 
 
-def session_inputs(sessions: Sequence[Session]) -> dict[str, torch.Tensor]:
+def collate_sessions(sessions: Sequence[Session]) -> dict[str, torch.Tensor]:
     """Return a batch of model inputs with what is to be predicted: each item of a session from those before it.
 
     Args:
@@ -73,7 +73,7 @@ def session_inputs(sessions: Sequence[Session]) -> dict[str, torch.Tensor]:
     return {"input_ids": ids, "attention_mask": (ids > 0).long(), "labels": labels}
 
 
-def history_inputs(histories: Sequence[History]) -> dict[str, torch.Tensor]:
+def collate_histories(histories: Sequence[History]) -> dict[str, torch.Tensor]:
     """Return a batch of model inputs with labels.
 
     Args:
@@ -96,7 +96,7 @@ def _pad_rows(rows: Sequence[npt.NDArray[Any]], dtype: torch.dtype) -> torch.Ten
     return padded
 
 
-def median_gap(histories: Sequence[History]) -> float:
+def compute_median_gap(histories: Sequence[History]) -> float:
     """Return the median gap between the events of a history; where it is 0, that of gaps above 0; 1 without any.
 
     0, as of people who do several things in one second, is no unit of time.
@@ -201,7 +201,7 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         return read_sequences(self.kind, self.dataset, self.data_dir, self.columns)
 
     def row_groups(self, checked: SequenceSplits) -> RowGroups:
-        return sequence_groups(self.kind, checked)
+        return group_equal_sequences(self.kind, checked)
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -216,7 +216,7 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         """
         return self.part(self._sequences, split)
 
-    def ids(self, split: str) -> list[npt.NDArray[np.int64]]:
+    def get_ids(self, split: str) -> list[npt.NDArray[np.int64]]:
         """Return the ids of the things of each piece of a split; errors as of `sequences`."""
         return [piece.events if isinstance(piece, History) else piece for piece in self.sequences(split)]
 
@@ -263,7 +263,7 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
 class SessionDataModule(SequencesDataModule[Session]):
     """Sessions in bucketed batches, as in the data of HCRNN's authors; see `SequencesDataModule`.
 
-    A batch is a dict of what `session_inputs` gives and `row` (B,) int64, rows of `sequences(split)`.
+    A batch is a dict of what `collate_sessions` gives and `row` (B,) int64, rows of `sequences(split)`.
 
     Args:
         dataset, further: Data to read, and further keyword arguments of `SequencesDataModule`, such as `max_length`.
@@ -275,7 +275,7 @@ class SessionDataModule(SequencesDataModule[Session]):
     """
 
     kind, unread = SESSIONS, 1
-    piece, inputs = staticmethod(np.asarray), staticmethod(session_inputs)
+    piece, inputs = staticmethod(np.asarray), staticmethod(collate_sessions)
 
     def __init__(
         self,
@@ -296,9 +296,10 @@ class SessionDataModule(SequencesDataModule[Session]):
 class HistoryDataModule(SequencesDataModule[History]):
     """Histories in bucketed batches; see `SequencesDataModule`.
 
-    The unit of time is the median gap of the training split, see `median_gap`, and is kept in the model's config.
+    The unit of time is the median gap of the training split, see `compute_median_gap`, and is kept in the model's
+    config.
 
-    A batch is a dict of what `history_inputs` gives and `row` (B,) int64, rows of `sequences(split)`.
+    A batch is a dict of what `collate_histories` gives and `row` (B,) int64, rows of `sequences(split)`.
 
     Args:
         dataset, further: Data to read, and further keyword arguments of `SequencesDataModule`, such as `max_length`.
@@ -310,7 +311,7 @@ class HistoryDataModule(SequencesDataModule[History]):
     """
 
     kind = HISTORIES
-    piece, inputs = History, staticmethod(history_inputs)
+    piece, inputs = History, staticmethod(collate_histories)
 
     def __init__(
         self,
@@ -326,7 +327,7 @@ class HistoryDataModule(SequencesDataModule[History]):
     def model_sizes(self) -> dict[str, Any]:
         """The fields of a model's config that follow from the training: events, how many are read, and the clock."""
         histories = self.sequences("train")
-        unit = median_gap(histories)
+        unit = compute_median_gap(histories)
         longest = max(float(history.times[-1] - history.times[0]) for history in histories)
         return {
             "vocab_size": len(self.names) + 1,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.results.figures import format_word, new_figure, save_figure
-from ctxzoo.tasks.sequences.reader import seconds_of
+from ctxzoo.tasks.sequences.reader import convert_to_seconds
 
 QUARTERS = (25, 50, 75)
 SESSIONS_AT_ONCE = 1024  # sessions of one item
@@ -129,7 +129,7 @@ def time_kernel(
     ids = torch.tensor([predictor.ids_of(history)], device=model.device)
     if len(timestamps) != ids.size(1):
         raise ValueError(f"{len(timestamps)} timestamps of {ids.size(1)} events: expected as many")
-    times = torch.tensor([seconds_of(timestamps)], dtype=torch.float64, device=model.device)
+    times = torch.tensor([convert_to_seconds(timestamps)], dtype=torch.float64, device=model.device)
     with in_evaluation_mode(model):
         factors = predictor.base_model.time_kernel(ids, times)
     kernel, power, gaps = (factor[0].double().cpu().numpy() for factor in factors)
@@ -156,7 +156,7 @@ def draw_time_kernel(
         ValueError: see `time_kernel`; the name of the file does not end in .png.
     """
     kernel = time_kernel(model, history, timestamps)[0]
-    times = np.array(seconds_of(timestamps))
+    times = np.array(convert_to_seconds(timestamps))
     elapsed = (times - times[0]) / model.config.time_unit
     figure = new_figure(9.0, 4.0)
     left, right = figure.subplots(1, 2)

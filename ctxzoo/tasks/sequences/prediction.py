@@ -13,7 +13,7 @@ from ctxzoo.data.reading_notes import note
 from ctxzoo.data.row_stream import Row, RowStream, stream_of
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.tasks.sequences.kinds import SESSIONS, EventColumns, SequenceKind
-from ctxzoo.tasks.sequences.reader import read_sequences, seconds_of
+from ctxzoo.tasks.sequences.reader import convert_to_seconds, read_sequences
 
 
 def recommend(
@@ -58,7 +58,7 @@ def next_events(
         checkpoint: Checkpoint folder or Hub id, or a loaded model, whose method `next_events` does the same.
         history: Names of the events in temporal order, as in the training data; 10 and "10" are the same name.
         timestamps: Time of each event, as a number in the unit of the training data, or as a date if that had dates;
-            read by `ctxzoo.tasks.sequences.reader.seconds_of`.
+            read by `ctxzoo.tasks.sequences.reader.convert_to_seconds`.
         k: Number of events to return; default: 10, or all where there are fewer.
 
     Returns:
@@ -72,7 +72,7 @@ def next_events(
     model: Any = checkpoint if isinstance(checkpoint, PreTrainedModel) else load_saved_model(str(checkpoint))[0]
     if not hasattr(model, "next_events"):
         raise ValueError(f"a {type(model).__name__} predicts no events; expected one of next-event")
-    found: list[tuple[str, float]] = model.next_events(history, seconds_of(timestamps), k)
+    found: list[tuple[str, float]] = model.next_events(history, convert_to_seconds(timestamps), k)
     return found
 
 
@@ -96,35 +96,35 @@ class SequenceAnswers:
         self.left_out = self.without_history = 0
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer]:
-        """Return the answers to rows of `sequence_rows`, in their order; things and times are taken out of the rows."""
+        """Return the answers to rows of `stream_sequences`, in order; things and times are taken out of the rows."""
         kind, done = self.kind, "recommended" if self.kind is SESSIONS else "predicted"
-        answers = [self._answer(row) for row in rows]
+        answers = [self._answer_row(row) for row in rows]
         note(stream.name, f"{kind.things} that the model does not know, left out of what is read", self.left_out)
         without = f"{kind.several} without a known {kind.thing}, for which nothing is {done}"
         note(stream.name, without, self.without_history)
         return answers
 
-    def _answer(self, row: Row) -> Answer:
+    def _answer_row(self, row: Row) -> Answer:
         name = next(iter(row.values()))
         things = list(zip(*(row.pop(column) for column in self.kind.columns), strict=True))
-        read = [list(part) for part in zip(*(one for one in things if one[0] in self.known), strict=True)]
+        read = [list(part) for part in zip(*(thing for thing in things if thing[0] in self.known), strict=True)]
         left_out = len(things) - (len(read[0]) if read else 0)
         self.left_out += left_out
         self.without_history += not read
-        found: list[tuple[str, float]] = []
+        ranking: list[tuple[str, float]] = []
         if self.kind is SESSIONS:
             new = len(self.known) - len(set(*read))
             if read and (new or not self.only_new):
                 k = min(self.k, new) if self.only_new and self.k else self.k
-                found = self.model.recommend(*read, k, only_new=self.only_new)
+                ranking = self.model.recommend(*read, k, only_new=self.only_new)
         elif read:
-            found = self.model.next_events(*read, self.k)
-        told = "recommended" if self.kind is SESSIONS else "next"
-        alone = {self.kind.ids[0]: name, "left_out": left_out, told: [list(pair) for pair in found]}
-        return rank_answer(found, self.kind.thing, left_out, alone)
+            ranking = self.model.next_events(*read, self.k)
+        key = "recommended" if self.kind is SESSIONS else "next"
+        alone = {self.kind.ids[0]: name, "left_out": left_out, key: [list(pair) for pair in ranking]}
+        return rank_answer(ranking, self.kind.thing, left_out, alone)
 
 
-def sequence_rows(kind: SequenceKind, source: Path, columns: Mapping[str, str | None]) -> RowStream:
+def stream_sequences(kind: SequenceKind, source: Path, columns: Mapping[str, str | None]) -> RowStream:
     """Return the sequences of a file, folder or Hub id: the user, under the name of its column, things and times.
 
     Args:

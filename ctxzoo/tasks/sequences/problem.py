@@ -67,17 +67,17 @@ class SequenceProblem(Problem, TaskCommands):
 
     def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits
-        from ctxzoo.tasks.sequences.reader import check_sequences, load_sequences, sequence_groups
+        from ctxzoo.tasks.sequences.reader import check_sequences, group_equal_sequences, load_sequences
 
         columns = kinds.EventColumns(*(getattr(experiment.data, option.name) for option in COLUMNS))
 
-        def load(source: str) -> Loaded:
+        def load_splits(source: str) -> Loaded:
             splits = load_sequences(self.kind, source, experiment.run.data_dir, columns)
             return splits, dict.fromkeys(splits, source)
 
-        splits, _ = gather_splits(experiment.data.dataset, files, load)
+        splits, _ = gather_splits(experiment.data.dataset, files, load_splits)
         checked = check_sequences(self.kind, splits, origin=experiment.data.dataset)
-        return OwnRows(splits=checked.splits, **vars(sequence_groups(self.kind, checked)))
+        return OwnRows(splits=checked.splits, **vars(group_equal_sequences(self.kind, checked)))
 
     def data_module(self, experiment: Experiment) -> Any:
         """Return the data; where a checkpoint goes on, with things in the rows that it has for them."""
@@ -123,11 +123,11 @@ class SequenceProblem(Problem, TaskCommands):
         self, experiment: Experiment, task: Any, data: Any, splits: tuple[str, ...]
     ) -> dict[str, dict[str, float]]:
         """Return split to scores; of a user's rows unknown targets are misses, published results leave them out."""
-        from ctxzoo.tasks.sequences.task import with_unknown_targets
+        from ctxzoo.tasks.sequences.task import add_unknown_targets
 
         misses = bool(experiment.data.rows)
         return {
-            split: with_unknown_targets(scores, data.targets[split], data.unknown_targets[split], misses)
+            split: add_unknown_targets(scores, data.targets[split], data.unknown_targets[split], misses)
             for split, scores in super().score(experiment, task, data, splits).items()
         }
 
@@ -142,31 +142,31 @@ class SequenceProblem(Problem, TaskCommands):
 
         score: Any = evaluate_sessions if self.name == SESSIONS else evaluate_histories
         typed = {name: value for name, value in own.items() if value is not None}
-        found: dict[str, float] = score(
+        scores: dict[str, float] = score(
             options.checkpoint, options.dataset, options.split, **how_to_score(options), **typed
         )
-        return found
+        return scores
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         check_input(options, "history", own["history"])
         history = None if own["history"] is None else self.parse_history(own["history"])
 
         from ctxzoo.data.row_stream import as_file
-        from ctxzoo.tasks.sequences.prediction import SequenceAnswers, sequence_rows
+        from ctxzoo.tasks.sequences.prediction import SequenceAnswers, stream_sequences
 
         model, _ = options.saved.load()
         model.to(device_of(options))
-        how = {"only_new": own["only_new"] == "yes"} if "only_new" in own else {}
+        options_of_kind = {"only_new": own["only_new"] == "yes"} if "only_new" in own else {}
         if history is not None:
             next_things = model.recommend if self.name == SESSIONS else model.next_events
-            for name, probability in next_things(*history, own["top"], **how):
+            for name, probability in next_things(*history, own["top"], **options_of_kind):
                 print(f"{probability:.4f}  {name}")
             return
         columns = {option.name.removesuffix("_column"): own[option.name] for option in COLUMNS}
         header = [name or usual for usual, name in columns.items()]
         with as_file(options.file, kind=options.format, columns=header) as file:
-            answers = SequenceAnswers(self.kind, model, k=own["top"], **how)
-            number = answer_file(options, answers, rows=sequence_rows(self.kind, file, columns))
+            answers = SequenceAnswers(self.kind, model, k=own["top"], **options_of_kind)
+            number = answer_file(options, answers, rows=stream_sequences(self.kind, file, columns))
         say_written(options, count_of(number, self.kind.several))
 
     def parse_history(self, text: str) -> tuple[Any, ...]:
@@ -202,7 +202,11 @@ class SessionRecommendation(SequenceProblem):
         return SESSION_VARIANTS[architecture]
 
     def settings(self, name: str, architecture: str, variant: str) -> Experiment:
-        make = experiments.session_paper if name == "paper" else experiments.session_default
+        make = (
+            experiments.build_session_paper_experiment
+            if name == "paper"
+            else experiments.build_session_default_experiment
+        )
         return make(architecture, variant).changed(monitor=self.objective)
 
     def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
@@ -246,7 +250,9 @@ class NextEvent(SequenceProblem):
         return EVENT_VARIANTS[architecture]
 
     def settings(self, name: str, architecture: str, variant: str) -> Experiment:
-        make = experiments.event_paper if name == "paper" else experiments.event_default
+        make = (
+            experiments.build_event_paper_experiment if name == "paper" else experiments.build_event_default_experiment
+        )
         return make(architecture, variant)
 
     def parse_history(self, text: str) -> tuple[Any, ...]:
@@ -255,7 +261,7 @@ class NextEvent(SequenceProblem):
         Raises:
             ValueError: an event without a time; times that are none.
         """
-        from ctxzoo.tasks.sequences.reader import seconds_of
+        from ctxzoo.tasks.sequences.reader import convert_to_seconds
 
         events, times = [], []
         for part in text.split(BETWEEN):
@@ -264,7 +270,7 @@ class NextEvent(SequenceProblem):
                 raise ValueError(f'--history: {part.strip()!r} is no event with a time; expected as "water {AT} 86400"')
             events.append(name.strip())
             times.append(time.strip())
-        return events, seconds_of(times)
+        return events, convert_to_seconds(times)
 
 
 SESSION_RECOMMENDATION, NEXT_EVENT = SessionRecommendation(), NextEvent()

@@ -86,30 +86,30 @@ def load_sequences(
     if dataset == SAMPLE:
         return dict(sample_sessions() if kind is SESSIONS else sample_histories())
     chosen = columns or EventColumns()
-    found, place = load_tables(dataset, data_dir, EVENT_FILES, lambda path: _read_events(path, chosen))
+    splits, locations = load_tables(dataset, data_dir, EVENT_FILES, lambda path: _read_events(path, chosen))
     has_times, is_file = TIMES in kind.columns, Path(dataset).is_file()
-    names_in = functools.cache(functools.partial(_names_of_ids, dataset, data_dir))
-    for split, rows in found.items():
-        where, table = place[split], rows.with_format("arrow")[:]
+    names_in = functools.cache(functools.partial(_load_names_by_id, dataset, data_dir))
+    for split, rows in splits.items():
+        location, table = locations[split], rows.with_format("arrow")[:]
         types = {name: plain_type(table.schema.field(name).type) for name in table.column_names}
         column = next((name for name in kind.named if name in types and pa.types.is_list(types[name])), None)
         if column is None:
-            found[split] = datasets.Dataset.from_dict(_lists_of_events(kind, where, table, chosen))
+            splits[split] = datasets.Dataset.from_dict(_group_events_by_user(kind, location, table, chosen))
             continue
         if has_times and TIMES not in types:
-            raise TextFormatError(f"{where}: no column {TIMES!r}; there are {rows.column_names}")
+            raise TextFormatError(f"{location}: no column {TIMES!r}; there are {rows.column_names}")
         names = None if is_file else names_in(*kind.named[column])
         if names is None and not has_times:
             continue  # lists of names, as they are checked
         lists = rows[column]
         if names is not None:
-            of_table = where if has_times else f"split {split!r}"
-            lists = [_name_ids(f"{of_table}, row {row}", ids, names, column) for row, ids in enumerate(lists)]
+            of_table = location if has_times else f"split {split!r}"
+            lists = [_look_up_names(f"{of_table}, row {row}", ids, names, column) for row, ids in enumerate(lists)]
         times = {TIMES: rows[TIMES]} if has_times else {}
-        found[split] = datasets.Dataset.from_dict(
-            {kind.ids[0]: _row_names(rows, kind), kind.columns[0]: lists, **times}
+        splits[split] = datasets.Dataset.from_dict(
+            {kind.ids[0]: _list_row_names(rows, kind), kind.columns[0]: lists, **times}
         )
-    return found
+    return splits
 
 
 def check_sequences(
@@ -129,7 +129,7 @@ def check_sequences(
     return SequenceSplits(checked, {name: dataset_fingerprint(split) for name, split in checked.items()})
 
 
-def sequence_groups(kind: SequenceKind, checked: SequenceSplits) -> RowGroups:
+def group_equal_sequences(kind: SequenceKind, checked: SequenceSplits) -> RowGroups:
     """Say that equal sequences stay on one side when they are divided."""
     keys = {name: [content_hash(names) for names in split[kind.columns[0]]] for name, split in checked.splits.items()}
     return RowGroups(groups=group_numbers(keys), unit=kind.several, together=f"equal {kind.several}")
@@ -149,13 +149,15 @@ def _read_events(path: Path, columns: EventColumns) -> pa.Table:
     return with_times(table, columns.time)
 
 
-def _row_names(split: datasets.Dataset, kind: SequenceKind) -> list[str]:
+def _list_row_names(split: datasets.Dataset, kind: SequenceKind) -> list[str]:
     """Return what the rows are called: the values of the first of `ids` that is there, or their numbers."""
     column = next((name for name in kind.ids if name in split.column_names), None)
     return [str(value) for value in (range(len(split)) if column is None else split[column])]
 
 
-def _lists_of_events(kind: SequenceKind, where: str, table: pa.Table, columns: EventColumns) -> dict[str, list[Any]]:
+def _group_events_by_user(
+    kind: SequenceKind, location: str, table: pa.Table, columns: EventColumns
+) -> dict[str, list[Any]]:
     """Return the events of each user in the order of time, in the columns of the kind; users by their first events.
 
     Users and items are text, as the file writes them. A row in which one of the three is missing, or whose time is
@@ -169,8 +171,8 @@ def _lists_of_events(kind: SequenceKind, where: str, table: pa.Table, columns: E
     missing = [name for name in names if name not in table.column_names]
     if missing:
         raise TextFormatError(
-            f"{where}: no column {' and no '.join(map(repr, missing))}; there are {table.column_names}. Name those of "
-            f"users, items and times, {kind.or_lists}"
+            f"{location}: no column {' and no '.join(map(repr, missing))}; there are {table.column_names}. Name those "
+            f"of users, items and times, {kind.or_lists}"
         )
     is_good = np.ones(table.num_rows, bool)
     for name in names:
@@ -179,16 +181,16 @@ def _lists_of_events(kind: SequenceKind, where: str, table: pa.Table, columns: E
         empty = pc.equal(pc.utf8_trim_whitespace(column), "") if text else pc.is_null(column, nan_is_null=True)
         for row in np.flatnonzero(pc.fill_null(empty, True).to_numpy(zero_copy_only=False) & is_good).tolist():
             is_good[row] = False
-            place = f"{where}, row {row}"
+            place = f"{location}, row {row}"
             leave_out(place, TextFormatError(f"{place}: nothing in {name!r}; fill it in or leave the row out"))
-    for row, problem in _odd_times(table.column(columns.time), is_good):
+    for row, problem in _find_wrong_times(table.column(columns.time), is_good):
         is_good[row] = False
-        place, value = f"{where}, row {row}", str(table.column(columns.time)[row])
+        place, value = f"{location}, row {row}", str(table.column(columns.time)[row])
         leave_out(place, TextFormatError(f"{place}: the time is {value!r}{problem}"))
     table = with_times(table.filter(pa.array(is_good)), columns.time)
     if table.num_rows == 0:
-        raise TextFormatError(f"{where}: no rows; expected at least one event")
-    seconds = _times_as_numbers(f"{where}: column {columns.time!r}", table.column(columns.time))
+        raise TextFormatError(f"{location}: no rows; expected at least one event")
+    seconds = _convert_times_to_numbers(f"{location}: column {columns.time!r}", table.column(columns.time))
     users, items = (table.column(name).cast(pa.string()).to_pylist() for name in (columns.user, columns.item))
     of_users: dict[str, tuple[list[str], list[float]]] = {user: ([], []) for user in users}
     for row in np.argsort(np.array(seconds), kind="stable").tolist():
@@ -196,19 +198,19 @@ def _lists_of_events(kind: SequenceKind, where: str, table: pa.Table, columns: E
         of_user[0].append(items[row])
         of_user[1].append(seconds[row])
     together = sum(one == next_one for _, times in of_users.values() for one, next_one in pairwise(times))
-    note(where, "events at the time of the one before them of their user, in the order of the file", together)
+    note(location, "events at the time of the one before them of their user, in the order of the file", together)
     lists = map(list, zip(*of_users.values(), strict=True))  # of things, then of times, which not every kind keeps
     return {kind.ids[0]: list(of_users), **dict(zip(kind.columns, lists, strict=False))}
 
 
-def _odd_times(times: pa.ChunkedArray, is_good: npt.NDArray[np.bool_]) -> Iterable[tuple[int, str]]:
+def _find_wrong_times(times: pa.ChunkedArray, is_good: npt.NDArray[np.bool_]) -> Iterable[tuple[int, str]]:
     """Yield the good rows whose time is none, or of another kind than most, and what is wrong with each."""
     if pa.types.is_floating(times.type):
         finite = np.isfinite(times.to_numpy(zero_copy_only=False).astype(np.float64))
         yield from ((row, f"; expected {TIMES_AS}") for row in np.flatnonzero(~finite & is_good).tolist())
     if not pa.types.is_string(times.type):
         return
-    kinds = {row: _kind_of_time(times[row].as_py()) for row in np.flatnonzero(is_good).tolist()}
+    kinds = {row: _classify_time(times[row].as_py()) for row in np.flatnonzero(is_good).tolist()}
     known = Counter(kind for kind in kinds.values() if kind is not None)
     usual = known.most_common(1)[0][0] if known else None
     for row, kind in kinds.items():
@@ -218,7 +220,7 @@ def _odd_times(times: pa.ChunkedArray, is_good: npt.NDArray[np.bool_]) -> Iterab
             yield row, f", {ONE[kind]}; most are {usual}: write it as they are or leave the row out"
 
 
-def _kind_of_time(text: str) -> str | None:
+def _classify_time(text: str) -> str | None:
     """Return what kind of time a text is, None where it is none; times of two kinds have no order."""
     try:
         return "numbers" if "_" not in text and math.isfinite(float(text)) else None
@@ -229,7 +231,7 @@ def _kind_of_time(text: str) -> str | None:
     return "dates and times" if kind.tz is None else "times with a zone"
 
 
-def seconds_of(times: Sequence[Any]) -> list[float]:
+def convert_to_seconds(times: Sequence[Any]) -> list[float]:
     """Return times as a file of events with them in a column is read: numbers as they are, dates as seconds since 1970.
 
     Args:
@@ -247,27 +249,27 @@ def seconds_of(times: Sequence[Any]) -> list[float]:
         column = pa.array([as_text(value) for value in values])
     if column.null_count:
         raise TextFormatError(f"timestamps: {values[column.is_null().index(True).as_py()]!r} is no time")
-    return _times_as_numbers("timestamps", with_times(pa.table({"time": column}), "time").column(0))
+    return _convert_times_to_numbers("timestamps", with_times(pa.table({"time": column}), "time").column(0))
 
 
-def _times_as_numbers(where: str, times: pa.ChunkedArray) -> list[float]:
+def _convert_times_to_numbers(location: str, times: pa.ChunkedArray) -> list[float]:
     """Return numbers as they are, and dates and times as seconds since 1970; others, and NaN, are an error."""
     if pa.types.is_date(times.type) or pa.types.is_timestamp(times.type):
         micro = times.cast(pa.timestamp("us", tz=getattr(times.type, "tz", None))).cast(pa.int64())
         return [value / MICROSECONDS for value in micro.to_pylist()]
     if not (pa.types.is_integer(times.type) or pa.types.is_floating(times.type)):
         raise TextFormatError(
-            f"{where} begins with {str(times[0])!r}, which is no time or stands beside times of another kind; "
+            f"{location} begins with {str(times[0])!r}, which is no time or stands beside times of another kind; "
             f"expected {TIMES_AS}"
         )
-    found = [float(value) for value in times.to_pylist()]
-    odd = next((value for value in found if not math.isfinite(value)), None)
+    numbers = [float(value) for value in times.to_pylist()]
+    odd = next((value for value in numbers if not math.isfinite(value)), None)
     if odd is not None:
-        raise TextFormatError(f"{where} holds {odd}; expected finite numbers: fill it in or leave the row out")
-    return found
+        raise TextFormatError(f"{location} holds {odd}; expected finite numbers: fill it in or leave the row out")
+    return numbers
 
 
-def _names_of_ids(
+def _load_names_by_id(
     dataset: str, data_dir: str | None, config: str, id_column: str, name_columns: Sequence[str]
 ) -> dict[int, str] | None:
     """Return id to name, where a dataset has a configuration of names; what shares its name has its id behind it."""
@@ -275,86 +277,88 @@ def _names_of_ids(
         table = load_splits(dataset, data_dir, config)["train"]
     except ValueError:  # there is no such configuration
         return None
-    where = f"dataset {dataset!r}, configuration {config!r}"
+    location = f"dataset {dataset!r}, configuration {config!r}"
     column = next((name for name in name_columns if name in table.column_names), None)
     if column is None or id_column not in table.column_names:
         raise TextFormatError(
-            f"{where}: the columns are {table.column_names}; expected {id_column!r}, and one of "
+            f"{location}: the columns are {table.column_names}; expected {id_column!r}, and one of "
             f"{', '.join(name_columns)}"
         )
     ids, names = table[id_column][:], [str(name) for name in table[column]]
     twice = next((item for item, number in Counter(ids).items() if number > 1), None)
     if twice is not None:
-        raise TextFormatError(f"{where}: {id_column} {twice!r} stands there twice")
+        raise TextFormatError(f"{location}: {id_column} {twice!r} stands there twice")
     count = Counter(names)
     shared = sum(number for number in count.values() if number > 1)
     note(f"dataset {dataset!r}", f"names of the configuration {config!r} that others have too, with their ids", shared)
     return {item: name if count[name] == 1 else f"{name} [{item}]" for item, name in zip(ids, names, strict=True)}
 
 
-def _name_ids(where: str, ids: Sequence[int], names: Mapping[int, str], table: str) -> list[str]:
+def _look_up_names(location: str, ids: Sequence[int], names: Mapping[int, str], table: str) -> list[str]:
     unknown = next((item for item in ids if item not in names), None)
     if unknown is not None:
-        raise TextFormatError(f"{where}: item {unknown!r} is not in the table of {table}")
+        raise TextFormatError(f"{location}: item {unknown!r} is not in the table of {table}")
     return [names[item] for item in ids]
 
 
-def _check_split(kind: SequenceKind, where: str, split: datasets.Dataset) -> datasets.Dataset:
+def _check_split(kind: SequenceKind, location: str, split: datasets.Dataset) -> datasets.Dataset:
     if len(split) == 0:
-        raise TextFormatError(f"{where}: no rows; expected at least one {kind.one}")
+        raise TextFormatError(f"{location}: no rows; expected at least one {kind.one}")
     table: pa.Table = split.with_format("arrow")[:]
-    lengths, values = _lists(where, table, kind.columns[0], "names or ids")
+    lengths, values = _read_list_column(location, table, kind.columns[0], "names or ids")
     if not lengths.all():
-        raise TextFormatError(f"{where}, row {int(lengths.argmin())}: the session has no item; leave the row out")
+        raise TextFormatError(f"{location}, row {int(lengths.argmin())}: the session has no item; leave the row out")
     values, ends = values.cast(pa.string()), np.cumsum(lengths)
     missing = pc.index(pc.fill_null(pc.equal(values, ""), True), True).as_py()
     if missing >= 0:
         row = int(np.searchsorted(ends, missing, side="right"))
-        raise TextFormatError(f"{where}, row {row}: an item without a name; leave it out")
+        raise TextFormatError(f"{location}, row {row}: an item without a name; leave it out")
     offsets = pa.array(np.concatenate([[0], ends]), pa.int32())
     content = {kind.columns[0]: pa.ListArray.from_arrays(offsets, values)}
     if TIMES in kind.columns:
-        times = pa.array(_check_times(where, table, lengths), pa.float64())
+        times = pa.array(_check_times(location, table, lengths), pa.float64())
         content[TIMES] = pa.ListArray.from_arrays(offsets, times)
-    names = pa.array(_row_names(split, kind), pa.string())
+    names = pa.array(_list_row_names(split, kind), pa.string())
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table({kind.ids[0]: names, **content})))
 
 
-def _lists(where: str, table: pa.Table, name: str, what: str) -> tuple[npt.NDArray[np.int64], pa.Array]:
+def _read_list_column(
+    location: str, table: pa.Table, column_name: str, expected: str
+) -> tuple[npt.NDArray[np.int64], pa.Array]:
     """Return the lengths of a column of lists, and their values one after another."""
-    if name not in table.column_names:
-        raise TextFormatError(f"{where}: no column {name!r}; there are {table.column_names}")
-    column = plain_column(table.column(name)).combine_chunks()
+    if column_name not in table.column_names:
+        raise TextFormatError(f"{location}: no column {column_name!r}; there are {table.column_names}")
+    column = plain_column(table.column(column_name)).combine_chunks()
     inner = column.type.value_type if pa.types.is_list(column.type) else None
-    if inner is None or not (name == TIMES or pa.types.is_integer(inner) or pa.types.is_string(inner)):
+    if inner is None or not (column_name == TIMES or pa.types.is_integer(inner) or pa.types.is_string(inner)):
         raise TextFormatError(
-            f"{where}: column {name!r} has the type {column.type}; expected in each row a list of {what}"
+            f"{location}: column {column_name!r} has the type {column.type}; expected in each row a list of {expected}"
         )
     return column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False), column.flatten()
 
 
-def _check_times(where: str, table: pa.Table, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    found, flat = _lists(where, table, TIMES, "numbers or dates")
-    if (found != lengths).any():
-        row = int((found != lengths).argmax())
-        both = f"{count_of(found[row], 'timestamps')} of {count_of(lengths[row], 'events')}"
-        raise TextFormatError(f"{where}, row {row}: {both}; expected as many")
+def _check_times(location: str, table: pa.Table, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    num_times, flat = _read_list_column(location, table, TIMES, "numbers or dates")
+    if (num_times != lengths).any():
+        row = int((num_times != lengths).argmax())
+        both = f"{count_of(num_times[row], 'timestamps')} of {count_of(lengths[row], 'events')}"
+        raise TextFormatError(f"{location}, row {row}: {both}; expected as many")
     ends = np.cumsum(lengths)
     times: npt.NDArray[np.float64]
     if pa.types.is_integer(flat.type) or pa.types.is_floating(flat.type):
         times = flat.cast(pa.float64()).to_numpy(zero_copy_only=False)
     else:
-        times = np.array(seconds_of(flat.to_pylist()))
+        times = np.array(convert_to_seconds(flat.to_pylist()))
     if not np.isfinite(times).all():
         row = int(np.searchsorted(ends, int((~np.isfinite(times)).argmax()), side="right"))
-        raise TextFormatError(f"{where}, row {row}: a timestamp that is no number; leave the event out")
+        raise TextFormatError(f"{location}, row {row}: a timestamp that is no number; leave the event out")
     falls = np.diff(times) < 0
     falls[ends[:-1] - 1] = False  # from one history to the next
     if falls.any():
         event = int(falls.argmax()) + 1
         row = int(np.searchsorted(ends, event, side="right"))
         raise TextFormatError(
-            f"{where}, row {row}: the timestamp {times[event]:.15g} stands behind {times[event - 1]:.15g}; sort the "
+            f"{location}, row {row}: the timestamp {times[event]:.15g} stands behind {times[event - 1]:.15g}; sort the "
             "events of a history by time"
         )
     return times

@@ -41,7 +41,7 @@ def sample_sessions(
     Raises:
         ValueError: negative seed, or a number of sessions below 1.
     """
-    return _splits(SESSIONS, _session, seed, (train, validation, test))
+    return _generate_splits(SESSIONS, _generate_session, seed, (train, validation, test))
 
 
 def sample_histories(
@@ -61,25 +61,25 @@ def sample_histories(
         Splits train, validation and test with the columns history_id (str), events: 8 to 23 names in the order of
         time, and timestamps: seconds since 1970, which rise.
     """
-    return _splits(HISTORIES, _history, seed, (train, validation, test))
+    return _generate_splits(HISTORIES, _generate_history, seed, (train, validation, test))
 
 
-def _splits(
+def _generate_splits(
     kind: SequenceKind,
     draw: Callable[[Draws], tuple[list[Any], ...]],
     seed: int,
     sizes: Sequence[int],
 ) -> dict[str, datasets.Dataset]:
 
-    def sequences(draws: Draws, number: int, split: str) -> dict[str, list[Any]]:
-        drawn = zip(*(draw(draws) for _ in range(number)), strict=True)
-        names = [f"{split} {row}" for row in range(number)]
+    def generate_split(draws: Draws, num_sequences: int, split: str) -> dict[str, list[Any]]:
+        drawn = zip(*(draw(draws) for _ in range(num_sequences)), strict=True)
+        names = [f"{split} {row}" for row in range(num_sequences)]
         return dict(zip((kind.ids[0], *kind.columns), (names, *map(list, drawn)), strict=True))
 
-    return generated_splits(f"sample_{kind.several}", kind.one, seed, sizes, sequences)
+    return generated_splits(f"sample_{kind.several}", kind.one, seed, sizes, generate_split)
 
 
-def _session(draws: Draws) -> tuple[list[Any], ...]:
+def _generate_session(draws: Draws) -> tuple[list[Any], ...]:
     liked = [draws.below(len(SHELVES)) for _ in range(LIKED)]
     shelf, thing = liked[0], draws.below(THINGS)
     steps = []
@@ -96,7 +96,7 @@ def _session(draws: Draws) -> tuple[list[Any], ...]:
     return (steps,)
 
 
-def _history(draws: Draws) -> tuple[list[Any], ...]:
+def _generate_history(draws: Draws) -> tuple[list[Any], ...]:
     kind, time = draws.below(len(CARE)), BEGIN + 400 * DAY * draws.random()
     events, times = [], []
     for _ in range(LEAST_EVENTS + draws.below(MORE_EVENTS)):

@@ -124,7 +124,7 @@ class SequenceTask(ZooTask):
         return f"{self.kind.several} of the batch in the training split: {rows}"
 
     @abstractmethod
-    def predictions(self, inputs: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    def compute_logits_and_labels(self, inputs: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the scores of all things (B, T, N) and the things that came (B, T), -100 where nothing is predicted.
 
         Args:
@@ -135,14 +135,14 @@ class SequenceTask(ZooTask):
         """Return of each row of a batch its number `row`, how many `predictions` it has, and the `ranks` (B, T) of its
         targets, 0 where nothing is predicted.
         """
-        logits, labels = self.predictions(model_inputs(batch))
+        logits, labels = self.compute_logits_and_labels(model_inputs(batch))
         counts = labels != IGNORED
         ranks = torch.zeros_like(labels)
         ranks[counts] = target_ranks(logits[counts].float(), labels[counts], self.hparams["ties"])
         return {"row": batch["row"], "predictions": counts.sum(dim=1), "ranks": ranks}
 
     def update_scores(self, scores: SequenceScores, batch: dict[str, torch.Tensor], split: str) -> None:
-        logits, labels = self.predictions(model_inputs(batch))
+        logits, labels = self.compute_logits_and_labels(model_inputs(batch))
         counts = labels != IGNORED
         scores.update(logits[counts].float(), labels[counts])  # float: also under mixed precision
 
@@ -153,8 +153,8 @@ class SequenceTask(ZooTask):
 class SessionRecommendationTask(SequenceTask):
     """Trains and scores a model that predicts the next item of a session; arguments and errors as of `SequenceTask`.
 
-    A batch holds what `session_inputs` gives. The objective is the sum over a session, the mean over the sessions of a
-    batch: sessions of one batch are about as long, and a mean over predictions would weigh those of short sessions
+    A batch holds what `collate_sessions` gives. The objective is the sum over a session, the mean over the sessions of
+    a batch: sessions of one batch are about as long, and a mean over predictions would weigh those of short sessions
     more. Behind each step of the optimizer the model puts parameters back into their range.
     """
 
@@ -170,7 +170,7 @@ class SessionRecommendationTask(SequenceTask):
         loss: torch.Tensor = self.model(**model_inputs(batch), every_position=True).loss
         return loss * (batch["labels"] != IGNORED).sum() / len(batch["labels"])
 
-    def predictions(self, inputs: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    def compute_logits_and_labels(self, inputs: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
         labels = inputs.pop("labels")
         return self.model(**inputs, every_position=True).logits, labels
 
@@ -178,14 +178,14 @@ class SessionRecommendationTask(SequenceTask):
 class NextEventTask(SequenceTask):
     """Trains and scores a model that predicts the next event of a history; arguments and errors as of `SequenceTask`.
 
-    A batch holds what `history_inputs` gives. The objective is the mean over the predictions of a batch.
+    A batch holds what `collate_histories` gives. The objective is the mean over the predictions of a batch.
     """
 
     auto_class = AutoHead("next-event")
     monitor = "validation/recall_at_1"
     kind, scores_class = HISTORIES, EventScores
 
-    def predictions(self, inputs: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    def compute_logits_and_labels(self, inputs: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
         labels = inputs.pop("labels")
         return self.model(**inputs).logits[:, :-1], labels[:, 1:]
 
@@ -241,7 +241,9 @@ def evaluate_sessions(
     columns = {"user_column": user_column, "item_column": item_column, "time_column": time_column}
     data = {"data_dir": data_dir, **columns, "max_length": max_length, "eval_batch_size": batch_size}
     how = {"precision": precision, "accelerator": accelerator, "progress": progress}
-    return _evaluate(SessionRecommendationTask, SessionDataModule, checkpoint, dataset, split, ties, data, how)
+    return _evaluate_sequences(
+        SessionRecommendationTask, SessionDataModule, checkpoint, dataset, split, ties, data, how
+    )
 
 
 def evaluate_histories(
@@ -282,30 +284,30 @@ def evaluate_histories(
     columns = {"user_column": user_column, "item_column": item_column, "time_column": time_column}
     data = {"data_dir": data_dir, **columns, "max_length": max_length, "eval_batch_size": batch_size}
     how = {"precision": precision, "accelerator": accelerator, "progress": progress}
-    return _evaluate(NextEventTask, HistoryDataModule, checkpoint, dataset, split, ties, data, how)
+    return _evaluate_sequences(NextEventTask, HistoryDataModule, checkpoint, dataset, split, ties, data, how)
 
 
-def _evaluate(
+def _evaluate_sequences(
     task_class: type[SequenceTask],
     data_class: type[SequencesDataModule[Any]],
     checkpoint: str | Path | PreTrainedModel,
     dataset: str,
     split: str,
     ties: Ties,
-    arguments: Mapping[str, Any],
-    how: Mapping[str, Any],
+    data_options: Mapping[str, Any],
+    run_options: Mapping[str, Any],
 ) -> dict[str, float]:
     task = task_of(task_class, checkpoint)
     task.scores["test"] = task_class.scores_class(ties)
     config = task.model.config
-    things = {"max_length": arguments["max_length"] or config.max_history, task.kind.names_argument: config.names()}
-    data = data_class(dataset, divide=False, **{**arguments, **things})
+    things = {"max_length": data_options["max_length"] or config.max_history, task.kind.names_argument: config.names()}
+    data = data_class(dataset, divide=False, **{**data_options, **things})
     data.setup()
-    scores = score_splits(task, data, (split,), **how)[split]
-    return with_unknown_targets(scores, data.targets[split], data.unknown_targets[split])
+    scores = score_splits(task, data, (split,), **run_options)[split]
+    return add_unknown_targets(scores, data.targets[split], data.unknown_targets[split])
 
 
-def with_unknown_targets(
+def add_unknown_targets(
     scores: Mapping[str, float], targets: int, unknown: int, are_misses: bool = True
 ) -> dict[str, float]:
     """Return scores of `SequenceScores` in which targets that a model cannot name are misses.
@@ -321,12 +323,12 @@ def with_unknown_targets(
         The scores, where some targets are unknown and count also those over the known ones alone, under their name and
         `_known`; `targets` and `unknown_targets`. `nll` is over the known ones: a miss has no probability.
     """
-    found = dict(scores)
+    result = dict(scores)
     if unknown and are_misses:
         for name, value in scores.items():
             if name != "nll":
-                found |= {name: value * (targets - unknown) / targets, f"{name}_known": value}
-    return {**found, "targets": targets, "unknown_targets": unknown}
+                result |= {name: value * (targets - unknown) / targets, f"{name}_known": value}
+    return {**result, "targets": targets, "unknown_targets": unknown}
 
 
 @dataclass(frozen=True)
@@ -365,10 +367,10 @@ def session_scores(
     trainer = build_scorer(data, precision="32-true", accelerator=accelerator, progress=False)
     batches: Any = trainer.predict(task, dataloaders=data.split_dataloader(split))
     task.model.to(device)  # Lightning leaves it on the CPU
-    found: dict[int, SessionScore] = {}
+    score_of_row: dict[int, SessionScore] = {}
     for batch in batches:
         for row, of_row in zip(batch["row"].tolist(), batch["ranks"].tolist(), strict=True):
             ranks = [rank for rank in of_row if rank]  # 0 where nothing is predicted
             listed = [rank for rank in ranks if rank <= LIST_LENGTH]
-            found[row] = SessionScore(row, len(ranks), len(listed), sum(1 / rank for rank in listed))
-    return [found[row] for row in sorted(found)]
+            score_of_row[row] = SessionScore(row, len(ranks), len(listed), sum(1 / rank for rank in listed))
+    return [score_of_row[row] for row in sorted(score_of_row)]

@@ -61,9 +61,9 @@ classifier = pipeline("text-classification", model=repo, trust_remote_code=True)
 print(classifier(text, truncation=True))  # no more words than it was trained on"""
 
 
-def _what_is_right(example: Mapping[str, Any], words: str) -> str:
+def _format_gold_label(example: Mapping[str, Any], template: str) -> str:
     """Say what is right; nothing for a text of our own, which no one has labelled."""
-    return words.format(example["gold"]) if "gold" in example else ""
+    return template.format(example["gold"]) if "gold" in example else ""
 
 
 class TextClassificationCard(TaskCard):
@@ -152,7 +152,7 @@ class TextClassificationCard(TaskCard):
 
     def format_example(self, example: Mapping[str, Any]) -> list[str]:
         label = f"{example['label']}, score {example['score']:.4f}"
-        return [f"text:  {example['text']}", f"label: {label}{_what_is_right(example, '   (gold: {})')}"]
+        return [f"text:  {example['text']}", f"label: {label}{_format_gold_label(example, '   (gold: {})')}"]
 
     def draw_figures(
         self,
@@ -172,7 +172,7 @@ class TextClassificationCard(TaskCard):
         with torch.inference_mode():
             weights = token_weights(**inputs.to(task.model.device))[0, :, : len(offsets)].float().cpu().numpy()
         words = [example["text"][begin:end] for begin, end in offsets]
-        title = f"{example['label']} ({example['score']:.2f}){_what_is_right(example, '; the test set says {}')}"
+        title = f"{example['label']} ({example['score']:.2f}){_format_gold_label(example, '; the test set says {}')}"
         if len(every) > DRAWN_WORDS:
             title += f"; {DRAWN_WORDS} of {len(every)} words"
         draw_token_weights(weights, words, folder / "token_weights.png", title)

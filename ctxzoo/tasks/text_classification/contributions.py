@@ -51,9 +51,9 @@ def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) ->
     tensors = tensors.to(model.device)
     with torch.no_grad():
         logits = model(**tensors).logits[0].cpu().double()
-        linear, linear_bias = _linear_part(model, tensors, num_labels=len(logits))
-    network, without_words = _network_part(model, tensors)
-    linear, network = (_of_words(values, spans, len(offsets)) for values in (linear, network))
+        linear, linear_bias = _compute_linear_contributions(model, tensors, num_labels=len(logits))
+    network, without_words = _integrate_gradients(model, tensors)
+    linear, network = (_sum_by_word(values, spans, len(offsets)) for values in (linear, network))
 
     is_known = np.zeros(len(offsets), dtype=bool)
     known = [span[0] for index, span in zip(encoded["input_ids"][0], spans, strict=True) if index < len(tokenizer)]
@@ -70,23 +70,23 @@ def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) ->
         bias=without_words - linear.sum(axis=1),
         linear=linear,
         linear_bias=linear_bias,
-        attention=_attention(model, tensors, known, len(offsets)),
-        row_name=_row_name(model.config),
+        attention=_compute_word_attention(model, tensors, known, len(offsets)),
+        row_name=_name_attention_rows(model.config),
         num_ngrams=len(spans) - len(known),
         num_cut_off=encoded["num_truncated_tokens"][0],
     )
 
 
-def _linear_part(model: Any, tensors: Any, num_labels: int) -> tuple[Array, Array]:
+def _compute_linear_contributions(model: Any, inputs: Any, num_labels: int) -> tuple[Array, Array]:
     """Return what each position adds to the logits by way of the linear part, (labels, n), and its bias (labels,)."""
     wide = getattr(model, "wide", None)
     if wide is None:
-        return np.zeros((num_labels, tensors["input_ids"].size(1))), np.zeros(num_labels)
-    added = wide.contributions(tensors["input_ids"], tensors["attention_mask"].bool())[0]
+        return np.zeros((num_labels, inputs["input_ids"].size(1))), np.zeros(num_labels)
+    added = wide.contributions(inputs["input_ids"], inputs["attention_mask"].bool())[0]
     return added.T.cpu().double().numpy(), wide.bias.cpu().double().numpy()
 
 
-def _network_part(model: Any, tensors: Any) -> tuple[Array, Array]:
+def _integrate_gradients(model: Any, inputs: Any) -> tuple[Array, Array]:
     """Return what each position adds to the logits by way of its word vector, and the logits of empty vectors.
 
     The words' vectors x enter as a x, for a = 0 and for the points a of Gauss-Legendre quadrature on [0, 1]. The linear
@@ -95,15 +95,15 @@ def _network_part(model: Any, tensors: Any) -> tuple[Array, Array]:
     points, point_weights = np.polynomial.legendre.leggauss(POINTS)
     factors = torch.tensor([0.0, *(points + 1) / 2], device=model.device)
     weights = torch.tensor([0.0, *point_weights / 2], dtype=torch.float64)
-    length = tensors["input_ids"].size(1)
+    length = inputs["input_ids"].size(1)
     at_once = max(1, MOST_POSITIONS // length)
     total, without_words = None, None
     # cuDNN has no gradients of recurrent layers in evaluation mode.
     with torch.inference_mode(False), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
         for first in range(0, len(factors), at_once):
             some, their_weights = (values[first : first + at_once] for values in (factors, weights))
-            rows = {name: value.expand(len(some), -1) for name, value in tensors.items()}
-            with _scale_words(model, some) as entered:
+            rows = {name: value.expand(len(some), -1) for name, value in inputs.items()}
+            with _scale_word_vectors(model, some) as entered:
                 logits = model(**rows).logits
             ((vectors, scaled),) = entered
             of_labels = []
@@ -123,18 +123,18 @@ def _network_part(model: Any, tensors: Any) -> tuple[Array, Array]:
 
 
 @contextmanager
-def _scale_words(model: Any, factors: torch.Tensor) -> Iterator[list[tuple[torch.Tensor, torch.Tensor]]]:
+def _scale_word_vectors(model: Any, factors: torch.Tensor) -> Iterator[list[tuple[torch.Tensor, torch.Tensor]]]:
     """Let the word vectors of row i enter `factors[i]` times; yield a list of the vectors, as they are and scaled."""
     entered: list[tuple[torch.Tensor, torch.Tensor]] = []
 
-    def scale(_module: Any, _inputs: Any, vectors: torch.Tensor) -> torch.Tensor:
+    def scale_and_record(_module: Any, _inputs: Any, vectors: torch.Tensor) -> torch.Tensor:
         vectors = vectors.detach()
         scaled = (vectors * factors.to(vectors.dtype)[:, None, None]).requires_grad_()
         entered.append((vectors, scaled))
         return scaled
 
     try:
-        hook = model.get_input_embeddings().register_forward_hook(scale)
+        hook = model.get_input_embeddings().register_forward_hook(scale_and_record)
     except NotImplementedError:
         raise ValueError(
             f"a {type(model).__name__} does not say which table its word vectors are of; give it get_input_embeddings()"
@@ -145,25 +145,25 @@ def _scale_words(model: Any, factors: torch.Tensor) -> Iterator[list[tuple[torch
         hook.remove()
 
 
-def _of_words(values: Array, spans: Sequence[tuple[int, int]], num_words: int) -> Array:
+def _sum_by_word(values: Array, spans: Sequence[tuple[int, int]], num_words: int) -> Array:
     """Return (labels, words) from (labels, n): an id of several words is shared out evenly among them."""
-    found = np.zeros((len(values), num_words))
+    sums = np.zeros((len(values), num_words))
     for position, (first, end) in enumerate(spans):
-        found[:, first:end] += values[:, position, None] / (end - first)
-    return found
+        sums[:, first:end] += values[:, position, None] / (end - first)
+    return sums
 
 
-def _attention(model: Any, tensors: Any, known: Sequence[int], num_words: int) -> Array | None:
+def _compute_word_attention(model: Any, inputs: Any, known_words: Sequence[int], num_words: int) -> Array | None:
     """Return (rows, words): known words come first among the ids, and only ids are attended to."""
     if not hasattr(model, "token_weights"):
         return None
     with torch.no_grad():
-        weights = model.token_weights(**tensors)[0, :, : len(known)].cpu().double().numpy()
-    found = np.zeros((len(weights), num_words))
-    found[:, known] = weights
-    return found
+        weights = model.token_weights(**inputs)[0, :, : len(known_words)].cpu().double().numpy()
+    attention = np.zeros((len(weights), num_words))
+    attention[:, known_words] = weights
+    return attention
 
 
-def _row_name(config: Any) -> str:
+def _name_attention_rows(config: Any) -> str:
     in_steps = config.model_type == ContextualizerConfig.model_type or getattr(config, "encoder", None) == "attention"
     return "step" if in_steps else "head"

@@ -23,10 +23,16 @@ from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, check_tokenizer, encode_texts
 from ctxzoo.models.tokenization_word import WordTokenizer, word_cutter
 from ctxzoo.tasks.text_classification.known_words import TextVocabulary
-from ctxzoo.tasks.text_classification.naive_bayes import id_counts, naive_bayes_of_texts
+from ctxzoo.tasks.text_classification.naive_bayes import count_ids, fit_naive_bayes_of_texts
 from ctxzoo.tasks.text_classification.reader import TextSplits, read_texts
-from ctxzoo.tasks.text_classification.splitting import SplitTexts, TextSplitting, labels_of, some_rows, text_groups
-from ctxzoo.tasks.text_classification.wide_start import C_VALUES, WideStart, wide_start
+from ctxzoo.tasks.text_classification.splitting import (
+    SplitTexts,
+    TextSplitting,
+    draw_rows_of_every_label,
+    get_labels,
+    group_equal_texts,
+)
+from ctxzoo.tasks.text_classification.wide_start import C_VALUES, WideStart, fit_wide_part
 from ctxzoo.word_vectors.start_vectors import StartVectors
 from ctxzoo.word_vectors.vectors import WordVectors
 
@@ -40,7 +46,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
     A class without rows in `train` gives a warning.
 
     The vocabulary is that of the rows of `train`, so after those of `validation` are taken out. With the `tokenizer` of
-    another model there is none, nor what follows from one (`model_sizes`, vectors, `naive_bayes`): texts are that
+    another model there is none, nor what follows from one (`model_sizes`, vectors, `fit_naive_bayes`): texts are that
     tokenizer's ids, special tokens included.
 
     A batch is a dict of `input_ids` (B, n), `attention_mask` (B, n), `labels` (B,) and `row` (B,), which counts in
@@ -55,13 +61,14 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         splitting: Division of the rows into train, validation and test; default: the dataset's own splits.
         vocabulary: Settings of the vocabulary: pre-tokenizer, least word count, n-grams; if a tokenizer is given, only
             the pre-tokenizer counts, for `min_words`.
-        start_vectors: Settings of the initial word embeddings that `vector_table` returns: a file of vectors, or
+        start_vectors: Settings of the initial word embeddings that `build_vector_table` returns: a file of vectors, or
             word2vec.
-        wide: Whether n-grams feed the linear (wide) part of the classifier, which starts from the SVMs of `wide_start`.
-        wide_rows: Largest number of randomly drawn rows that `wide_start` is fitted to, at least one of each label;
+        wide: Whether n-grams feed the linear (wide) part of the classifier, which starts from the SVMs of
+            `fit_wide_part`.
+        wide_rows: Largest number of randomly drawn rows that `fit_wide_part` is fitted to, at least one of each label;
             None: all.
-        wide_cost: Inverse regularization strength C of the linear SVMs of `wide_start`; None: the best of a few values
-            on held-out training rows.
+        wide_cost: Inverse regularization strength C of the linear SVMs of `fit_wide_part`; None: the best of a few
+            values on held-out training rows.
         max_length: Largest number of known words (or tokens, for other tokenizers) of a text, beyond which it is
             truncated; None: no limit, or that of the given tokenizer. The tokenizer keeps it as `model_max_length`.
         batch_size, eval_batch_size: Number of texts in a batch, in training and in evaluation.
@@ -111,7 +118,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             eval_batch_size=eval_batch_size,
             seed=seed,
             num_workers=num_workers,
-            divide=divide and not self.splitting.divides,
+            divide=divide and not self.splitting.overrides_division,
         )
         self.text_column = text_column
         self.label_column = label_column
@@ -131,10 +138,12 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             check_tokenizer(tokenizer, max_length)
             vectors = self.start_vectors
             if vectors.are_there:
-                _of_words(tokenizer, f"word_vectors={vectors.word_vectors!r}, word2vec_dim={vectors.word2vec_dim}")
+                _require_word_tokenizer(
+                    tokenizer, f"word_vectors={vectors.word_vectors!r}, word2vec_dim={vectors.word2vec_dim}"
+                )
         self._tokenizer: TokenizersBackend | None = tokenizer
         if init_from is not None:
-            self._tokenizer = _tokenizer_of(init_from)
+            self._tokenizer = _load_word_tokenizer(init_from)
             if max_length is not None:
                 self._tokenizer.model_max_length = max_length
         if max_length is None and isinstance(self._tokenizer, WordTokenizer):
@@ -183,7 +192,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
 
     def model_sizes(self) -> dict[str, int]:
         """The fields of a model's config that follow from the data."""
-        tokenizer = _of_words(self.tokenizer, "model_sizes")
+        tokenizer = _require_word_tokenizer(self.tokenizer, "model_sizes")
         sizes = {"vocab_size": tokenizer.num_ids, "num_labels": self.num_labels}
         if self.wide:
             sizes["wide_buckets"] = tokenizer.ngram_buckets + tokenizer.char_ngram_buckets
@@ -193,28 +202,28 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             sizes["word_dim"] = dim
         return sizes
 
-    def vector_table(self) -> torch.Tensor | None:
+    def build_vector_table(self) -> torch.Tensor | None:
         """Return the vectors (num_ids, dim) that the table of words starts from, or None; see `StartVectors`.
 
         With `wide` the table has no rows for n-grams.
         """
-        tokenizer = _of_words(self.tokenizer, "vector_table")
+        tokenizer = _require_word_tokenizer(self.tokenizer, "build_vector_table")
         if not self.start_vectors.are_there:
             return None
-        table = self.start_vectors.table(tokenizer, self._vectors, self._training_texts(), self.seed)
+        table = self.start_vectors.table(tokenizer, self._vectors, self._select_training_texts(), self.seed)
         return table[: len(tokenizer)] if self.wide and table is not None else table
 
-    def naive_bayes(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return features (num_ids, F) and weights (L, F) of their means over `train`; see `naive_bayes_of_texts`."""
-        tokenizer = _of_words(self.tokenizer, "naive_bayes")
+    def fit_naive_bayes(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return features (num_ids, F) and their weights (L, F), fitted to `train`, see `fit_naive_bayes_of_texts`."""
+        tokenizer = _require_word_tokenizer(self.tokenizer, "fit_naive_bayes")
         rows, labels = self.rows("train"), self.labels("train")
-        return naive_bayes_of_texts(self._encode_texts("train"), rows, labels, self.num_labels, tokenizer)
+        return fit_naive_bayes_of_texts(self._encode_texts("train"), rows, labels, self.num_labels, tokenizer)
 
-    def wide_start(
+    def fit_wide_part(
         self,
         splits: Sequence[str],
         group_starts: Sequence[int],
-        tell: Callable[[int, int], None] = lambda done, total: None,
+        report_progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> WideStart:
         """Return the linear classifier of the TF-IDF of ids over these splits from which a wide part starts.
 
@@ -222,19 +231,20 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             splits: Names of the splits whose rows the classifier is fitted to.
             group_starts: First id of each group of features that is scaled to length 1 separately, `wide_groups` of the
                 model's config.
-            tell: Function called with the number of fits that are done and their total, for a progress display.
+            report_progress: Function called with the number of fits that are done and their total, for a progress
+                display.
         """
-        tokenizer = _of_words(self.tokenizer, "wide_start")
+        tokenizer = _require_word_tokenizer(self.tokenizer, "fit_wide_part")
         parts = [(self._encode_texts(split), self.rows(split)) for split in splits]
         labels = np.concatenate([self.labels(split) for split in splits])
         costs = C_VALUES if self.wide_cost is None else (self.wide_cost,)
-        counts = id_counts(parts, tokenizer.num_ids)
+        counts = count_ids(parts, tokenizer.num_ids)
         if self.wide_rows is not None and len(labels) > self.wide_rows:
-            rows = some_rows(labels, self.wide_rows, self.seed)
+            rows = draw_rows_of_every_label(labels, self.wide_rows, self.seed)
             counts, labels = counts[rows], labels[rows]
-        return wide_start(counts, labels, self.num_labels, group_starts, self.seed, costs, tell)
+        return fit_wide_part(counts, labels, self.num_labels, group_starts, self.seed, costs, report_progress)
 
-    def vectors_name(self) -> str:
+    def get_vectors_name(self) -> str:
         """The name of the word vectors' file, one such as "word2vec.100d", or "learned"."""
         if self.start_vectors.word2vec_dim:
             return f"word2vec.{self.start_vectors.word2vec_dim}d"
@@ -243,22 +253,22 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
     @property
     def splits(self) -> tuple[str, ...]:
         """The names of the splits that are there; after `setup`."""
-        return tuple(self._rows())
+        return tuple(self._get_rows_by_split())
 
     def texts(self, split: str) -> datasets.Dataset:
         """Return the rows with `text` and `label` among which a split has its own, to which `row` of a batch refers."""
         self.rows(split)
-        return self._ready().texts[split]
+        return self._require_split_texts().texts[split]
 
     def rows(self, split: str) -> Rows:
         """Return the rows of `texts(split)` that belong to the split, ascending."""
-        return self.part(self._rows(), split)
+        return self.part(self._get_rows_by_split(), split)
 
     def labels(self, split: str) -> npt.NDArray[np.int64]:
         """Return the label of each of `rows(split)`."""
-        return labels_of(self.texts(split))[self.rows(split)]
+        return get_labels(self.texts(split))[self.rows(split)]
 
-    def truncated(self, split: str) -> int:
+    def count_truncated(self, split: str) -> int:
         """Count the texts of a split that are longer than `max_length`."""
         return int(self._encode_texts(split).truncated[self.rows(split)].sum())
 
@@ -269,7 +279,9 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         if self._split is not None:
             return
         try:
-            split = self._splitting().split(self.splitting.long_enough(self.loaded().splits, self._pre_tokenizer()))
+            split = self._choose_splitting().split(
+                self.splitting.drop_short_texts(self.loaded().splits, self._build_pre_tokenizer())
+            )
             if self._tokenizer is None:
                 if "train" not in split.rows:
                     raise ValueError("no train split to build a vocabulary from; add one (or set `tokenizer`)")
@@ -278,13 +290,13 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         except ValueError as error:
             raise ValueError(f"dataset {self.dataset!r}: {error}") from error
         if self.start_vectors.word_vectors is not None:
-            self._vectors = self.start_vectors.read(self._words())
+            self._vectors = self.start_vectors.read(self._list_vocabulary())
         self._split = split
-        self._warn_of_new_classes()
+        self._warn_of_untrained_classes()
 
     def batches(self, split: str, *, training: bool) -> TextBatches:
-        self._tell_of_truncated(split)
-        labels, rows = labels_of(self.texts(split)), self.rows(split)
+        self._log_truncated(split)
+        labels, rows = get_labels(self.texts(split)), self.rows(split)
         return TextBatches(self._encode_texts(split), labels, rows, self.tokenizer.pad_token_id)
 
     # -- inside --------------------------------------------------------------------------------------------------------
@@ -293,32 +305,32 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         return read_texts(self.dataset, self.data_dir, self.text_column, self.label_column, self.known_labels)
 
     def row_groups(self, checked: TextSplits) -> RowGroups:
-        return text_groups(checked)
+        return group_equal_texts(checked)
 
-    def _splitting(self) -> TextSplitting:
+    def _choose_splitting(self) -> TextSplitting:
         """Return how splits that are missing are drawn: from too few rows to be divided, none."""
         too_few = self.divide and list(self.loaded().splits) == ["train"]
         return replace(self.splitting, dev_share=0.0) if too_few else self.splitting
 
-    def _ready(self) -> SplitTexts:
+    def _require_split_texts(self) -> SplitTexts:
         assert self._split is not None, "call setup() first"
         return self._split
 
-    def _rows(self) -> dict[str, Rows]:
+    def _get_rows_by_split(self) -> dict[str, Rows]:
         return {} if self._split is None else self._split.rows
 
-    def _training_texts(self) -> list[str]:
+    def _select_training_texts(self) -> list[str]:
         texts: list[str] = self.texts("train").select(self.rows("train"))["text"][:]
         return texts
 
-    def _pre_tokenizer(self) -> Tokenizer:
+    def _build_pre_tokenizer(self) -> Tokenizer:
         if isinstance(self._tokenizer, WordTokenizer):
             backend: Tokenizer = self._tokenizer.backend_tokenizer
             return backend
         # The pieces of other tokenizers are no words.
         return word_cutter(self.vocabulary.lower_case, self.vocabulary.cutter)
 
-    def _warn_of_new_classes(self) -> None:
+    def _warn_of_untrained_classes(self) -> None:
         if "train" not in self.splits:
             return
         trained = set(self.labels("train").tolist())
@@ -331,22 +343,22 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
                     stacklevel=3,
                 )
 
-    def _words(self) -> list[str]:
+    def _list_vocabulary(self) -> list[str]:
         """Return the words of the tokenizer from id 1 on."""
         words: list[str] = self.tokenizer.convert_ids_to_tokens(range(1, len(self.tokenizer)))
         return words
 
-    def _tell_of_truncated(self, split: str) -> None:
+    def _log_truncated(self, split: str) -> None:
         if split not in self._told:
             self._told.add(split)
-            if number := self.truncated(split):
+            if number := self.count_truncated(split):
                 unit = "known words" if isinstance(self.tokenizer, WordTokenizer) else "tokens"
                 logger.info("%d %r texts cut to max_length=%d %s", number, split, self.max_length, unit)
 
     def _encode_texts(self, split: str) -> EncodedTexts:
         texts = self.texts(split)
         # The splits of a cross-validation share their texts, which are encoded once.
-        source = next(name for name, other in self._ready().texts.items() if other is texts)
+        source = next(name for name, other in self._require_split_texts().texts.items() if other is texts)
         if source not in self._encoded:
             self._encoded[source] = encode_texts(self.tokenizer, texts["text"][:], self.max_length)
         return self._encoded[source]
@@ -359,17 +371,17 @@ _PARTS: dict[str, Any] = {
 }
 
 
-def _of_words(tokenizer: TokenizersBackend, requested: str) -> WordTokenizer:
-    """Return the tokenizer if its ids are those of words; `requested` is what needs them."""
+def _require_word_tokenizer(tokenizer: TokenizersBackend, needed_by: str) -> WordTokenizer:
+    """Return the tokenizer if its ids are those of words; `needed_by` is what needs them."""
     if not isinstance(tokenizer, WordTokenizer):
         raise ValueError(
-            f"{requested}: a {type(tokenizer).__name__} has no vocabulary of words; give a WordTokenizer, or no "
+            f"{needed_by}: a {type(tokenizer).__name__} has no vocabulary of words; give a WordTokenizer, or no "
             "tokenizer to build one from the data"
         )
     return tokenizer
 
 
-def _tokenizer_of(checkpoint: str) -> WordTokenizer:
+def _load_word_tokenizer(checkpoint: str) -> WordTokenizer:
     refuse_missing_path(checkpoint, "checkpoint")
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
     if not isinstance(tokenizer, WordTokenizer):

@@ -226,7 +226,7 @@ class TextStart(VectorStart):
             raise ValueError(f"vectors_std={self.vectors_std} scales given vectors, and there are none; give both")
 
 
-def variant_values(architecture: str, variant: str) -> dict[str, Any]:
+def get_variant_fields(architecture: str, variant: str) -> dict[str, Any]:
     """Return what a variant sets of the values of a `TextModel`.
 
     Raises:
@@ -239,19 +239,19 @@ def variant_values(architecture: str, variant: str) -> dict[str, Any]:
     return {name: value for name, value in variants[variant].items() if name in known}
 
 
-def sentences(architecture: str, variant: str, **model: Any) -> Experiment:
+def build_sentence_experiment(architecture: str, variant: str, **model_fields: Any) -> Experiment:
     """Return the settings of Maupomé and Meurs (2021), or those of docs/models/contextualizer.md where it is silent.
 
     Args:
         architecture, variant: Names of the architecture and of its variant.
-        model: Settings of the model, by field of `TextModel`, that override those of the variant.
+        model_fields: Settings of the model, by field of `TextModel`, that override those of the variant.
     """
     return Experiment(
         problem=PROBLEM,
         recipe="",
         data=TextData(batch_size=64, folds=5),
         model=TextModel(
-            architecture=architecture, variant=variant, **{**variant_values(architecture, variant), **model}
+            architecture=architecture, variant=variant, **{**get_variant_fields(architecture, variant), **model_fields}
         ),
         optimizer=ClassifierOptimizer(optimizer="adam", learning_rate=1e-3),
         trainer=TrainerArgs(epochs=10),
@@ -259,12 +259,12 @@ def sentences(architecture: str, variant: str, **model: Any) -> Experiment:
     )
 
 
-def documents(architecture: str, variant: str, **model: Any) -> Experiment:
+def build_document_experiment(architecture: str, variant: str, **model_fields: Any) -> Experiment:
     """Return the settings of Mehta et al. (2019), or those of docs/models/lama.md where it is silent.
 
     Args:
         architecture, variant: Names of the architecture and of its variant.
-        model: Settings of the model, by field of `TextModel`, that override those of the variant.
+        model_fields: Settings of the model, by field of `TextModel`, that override those of the variant.
     """
     return Experiment(
         problem=PROBLEM,
@@ -273,7 +273,7 @@ def documents(architecture: str, variant: str, **model: Any) -> Experiment:
         model=TextModel(
             architecture=architecture,
             variant=variant,
-            **{"word_dim": 100, **variant_values(architecture, variant), **model},
+            **{"word_dim": 100, **get_variant_fields(architecture, variant), **model_fields},
         ),
         optimizer=ClassifierOptimizer(optimizer="sgd", learning_rate=0.05, weight_decay=1e-4, halve_after=2),
         trainer=TrainerArgs(epochs=50, patience=5, gradient_clip=5.0),
@@ -281,30 +281,30 @@ def documents(architecture: str, variant: str, **model: Any) -> Experiment:
     )
 
 
-def on_documents(experiment: Experiment, name: str) -> Experiment:
+def set_document_dataset(experiment: Experiment, name: str) -> Experiment:
     """Return the experiment on one of `DOCUMENT_DATASETS`, or on another Hub id, folder or file.
 
     The names of its files tell the sets of one Hub id apart.
     """
-    chosen = document_dataset(name)
+    chosen = get_document_dataset(name)
     columns = {"text_column": (chosen.pop("text_column"),)} if "text_column" in chosen else {}
-    return experiment.changed(**chosen, **columns, tag=tag_of(name, experiment.tag))
+    return experiment.changed(**chosen, **columns, tag=build_result_tag(name, experiment.tag))
 
 
-def document_dataset(name: str) -> dict[str, Any]:
+def get_document_dataset(name: str) -> dict[str, Any]:
     """Return the values of one of `DOCUMENT_DATASETS`; another Hub id, folder or file is read with English rules."""
     return dict(DOCUMENT_DATASETS.get(name, {"dataset": name, "cutter": "english"}))
 
 
-def tag_of(name: str, run: str = "") -> str:
-    """Return what distinguishes results on a dataset, and those of the run `run`, from others; may be empty.
+def build_result_tag(dataset: str, run_name: str = "") -> str:
+    """Return what distinguishes results on a dataset, and those of the run `run_name`, from others; may be empty.
 
     Several datasets have one Hub id, and several runs of a dataset differ in settings only.
     """
-    return "-".join(part for part in (TAGS.get(name, ""), run) if part)
+    return "-".join(part for part in (TAGS.get(dataset, ""), run_name) if part)
 
 
-def with_word2vec(experiment: Experiment, *, word2vec: bool = True) -> Experiment:
+def set_word2vec_size(experiment: Experiment, *, word2vec: bool = True) -> Experiment:
     """Return the experiment with vectors of word2vec as wide as the model's, or without any.
 
     Args:
@@ -319,7 +319,9 @@ def with_word2vec(experiment: Experiment, *, word2vec: bool = True) -> Experimen
     return experiment.changed(word2vec_dim=model.word_dim if word2vec else 0)
 
 
-def as_baseline(experiment: Experiment, variant: str, row: str, values: Mapping[str, Any], **last: Any) -> Experiment:
+def replace_with_text_baseline(
+    experiment: Experiment, variant: str, row: str, values: Mapping[str, Any], **overrides: Any
+) -> Experiment:
     """Return the experiment with a variant of the text baseline.
 
     Args:
@@ -328,25 +330,25 @@ def as_baseline(experiment: Experiment, variant: str, row: str, values: Mapping[
         values: Settings of the model, by field of `TextModel`, which the variant's own override.
         last: Settings of the model that override those of the variant.
     """
-    values = {**values, **variant_values(ARCHITECTURE, variant), **last}
+    values = {**values, **get_variant_fields(ARCHITECTURE, variant), **overrides}
     return replace(experiment, model=TextModel(architecture=ARCHITECTURE, variant=variant, row=row, **values))
 
 
-def paper(architecture: str, variant: str) -> Experiment:
+def build_paper_experiment(architecture: str, variant: str) -> Experiment:
     """Return the settings of the recipe for documents for LAMA, and of that for sentences for the others.
 
     Raises:
         ValueError: No recipe trains the architecture on texts with the settings of its paper.
     """
     if architecture == "lama":
-        return documents(architecture, variant).changed(cutter="english")
+        return build_document_experiment(architecture, variant).changed(cutter="english")
     known = ("contextualizer", "text_baseline")
     if architecture not in known:
         raise ValueError(
             f"there are no settings of a paper for {architecture} on texts, only for {', '.join((*known, 'lama'))}; "
             "try --settings default"
         )
-    return sentences(architecture, variant, eval_context="redraw").changed(folds=None)
+    return build_sentence_experiment(architecture, variant, eval_context="redraw").changed(folds=None)
 
 
 _WORDS = {"word_dim": 100, "position_dim": 0, "embedding_bound": 0.1, "wide_dropout": 1.0, "deep_scale": 0.25}
@@ -368,7 +370,7 @@ MODELS: Mapping[str, Mapping[str, Any]] = {
 OF_VARIANT: Mapping[str, Mapping[str, Any]] = {"transformer": {"transformer_size": 100, "num_heads": 5}}
 
 
-def default(architecture: str, variant: str) -> Experiment:
+def build_default_experiment(architecture: str, variant: str) -> Experiment:
     """Return the settings of `ctxzoo train`.
 
     Raises:
@@ -376,7 +378,7 @@ def default(architecture: str, variant: str) -> Experiment:
     """
     if architecture not in MODELS:
         raise ValueError(f"there are no default settings for {architecture} on texts, only for {', '.join(MODELS)}")
-    model = {**MODELS[architecture], **OF_VARIANT.get(variant, {}), **variant_values(architecture, variant)}
+    model = {**MODELS[architecture], **OF_VARIANT.get(variant, {}), **get_variant_fields(architecture, variant)}
     words: dict[str, Any] = {"cutter": "english", "min_word_count": 2, "max_length": 1024, "batch_size": 64}
     wide = "wide_dropout" in model  # a network without such a part reads words alone
     if wide:

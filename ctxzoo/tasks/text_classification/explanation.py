@@ -44,7 +44,7 @@ STYLE = """
 }
 .ctxzoo-explanation .bar { height: .625rem; background: var(--line); border-radius: .2rem; overflow: hidden; }
 .ctxzoo-explanation .bar span { display: block; height: 100%; background: var(--bar); }
-.ctxzoo-explanation .share { text-align: right; font-variant-numeric: tabular-nums; }
+.ctxzoo-explanation .probability { text-align: right; font-variant-numeric: tabular-nums; }
 .ctxzoo-explanation .row { border-top: 1px solid var(--line); padding: .75rem 0; }
 .ctxzoo-explanation summary { cursor: pointer; }
 .ctxzoo-explanation .top { margin-left: .5rem; font-size: .875rem; color: var(--faint); }
@@ -148,7 +148,7 @@ class Explanation:
         row: Array = self.contributions[labels.index(label)]
         return row
 
-    def pieces(self) -> Iterator[tuple[str, int | None]]:
+    def split_text_into_pieces(self) -> Iterator[tuple[str, int | None]]:
         """Return the whole text in pieces, each with its number among the words, or None for what was not read."""
         end = 0
         for word, (begin, stop) in enumerate(self.offsets):
@@ -168,13 +168,13 @@ class Explanation:
             count: Largest number of words to return.
         """
         values = self.contributions_to(self.label) if values is None else values
-        found: dict[str, float] = {}
+        value_of_word: dict[str, float] = {}
         for word in np.argsort(-values, kind="stable"):
             begin, end = self.offsets[word]
-            found.setdefault(self.text[begin:end].lower(), float(values[word]))
-            if len(found) == count:
+            value_of_word.setdefault(self.text[begin:end].lower(), float(values[word]))
+            if len(value_of_word) == count:
                 break
-        return list(found.items())
+        return list(value_of_word.items())
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the text, its words coloured by their contributions."""
@@ -193,11 +193,11 @@ def explanation_html(explanations: Sequence[Explanation]) -> str:
     if len(explanations) > 1:
         parts += [
             "<nav><ol>",
-            *(_entry(number, one) for number, one in enumerate(explanations, start=1)),
+            *(_render_contents_entry(number, one) for number, one in enumerate(explanations, start=1)),
             "</ol></nav>",
         ]
     for number, explanation in enumerate(explanations, start=1):
-        parts += _article(number, explanation)
+        parts += _render_article(number, explanation)
     return "\n".join([*parts, "</div>"])
 
 
@@ -230,67 +230,78 @@ body {{ margin: 0; background: #ffffff; }}
     write_atomically(Path(out), page.encode())
 
 
-def _entry(number: int, explanation: Explanation) -> str:
+def _render_contents_entry(number: int, explanation: Explanation) -> str:
     start = " ".join(explanation.text[:200].split())
     shown = start if len(start) <= 60 else f"{start[:59]}…"
-    return f'<li>{_verdict(explanation)}: <a href="#text-{number}"><bdi>{_escape(shown)}</bdi></a></li>'
+    link = f'<a href="#text-{number}"><bdi>{_escape_html(shown)}</bdi></a>'
+    return f"<li>{_render_predicted_label(explanation)}: {link}</li>"
 
 
-def _article(number: int, explanation: Explanation) -> list[str]:
-    parts = [f'<article id="text-{number}">', f"<h2>{_verdict(explanation)}</h2>", _labels(explanation)]
-    parts += [f'<p class="note">{note}</p>' for note in _notes(explanation)]
+def _render_article(number: int, explanation: Explanation) -> list[str]:
+    parts = [
+        f'<article id="text-{number}">',
+        f"<h2>{_render_predicted_label(explanation)}</h2>",
+        _render_probabilities(explanation),
+    ]
+    parts += [f'<p class="note">{note}</p>' for note in _write_notes(explanation)]
     if explanation.no_known_word:
-        return [*parts, _text(explanation), "</article>"]
+        return [*parts, _render_text(explanation), "</article>"]
     by_probability = sorted(explanation.probabilities, key=lambda label: -explanation.probabilities[label])
     for label in by_probability[:MOST_LABELS]:
         contributions = explanation.contributions_to(label)
-        title = f"<h3>for <bdi>{_escape(label)}</bdi></h3> {_top(explanation, contributions, signed)}"
-        scale = _signed_scale(contributions)
+        top_words = _render_top_words(explanation, contributions, format_signed)
+        title = f"<h3>for <bdi>{_escape_html(label)}</bdi></h3> {top_words}"
+        scale = _render_contribution_scale(contributions)
         if label == explanation.label:
-            parts.append(f'<div class="row">{title}{scale}{_contributions(explanation, label)}</div>')
+            parts.append(f'<div class="row">{title}{scale}{_render_contributions(explanation, label)}</div>')
         else:
-            text = _contributions(explanation, label, unread=False)
+            text = _render_contributions(explanation, label, show_unread=False)
             parts.append(f'<details class="row"><summary>{title}</summary>{scale}{text}</details>')
-    return [*parts, *_attention(explanation), "</article>"]
+    return [*parts, *_render_attention(explanation), "</article>"]
 
 
-def _attention(explanation: Explanation) -> list[str]:
+def _render_attention(explanation: Explanation) -> list[str]:
     """Return one closed part for each row of attention, in a colour of its own."""
     parts = []
     for number, weights in enumerate([] if explanation.attention is None else explanation.attention, start=1):
-        title = f"<h3>attention of {explanation.row_name} {number}</h3> {_top(explanation, weights, percent)}"
+        top_words = _render_top_words(explanation, weights, format_percent)
+        title = f"<h3>attention of {explanation.row_name} {number}</h3> {top_words}"
         marks = [
-            f'<mark style="--w:{colour:.2f}" title="{percent(weight)}">'
-            for colour, weight in zip(intensities(weights), weights, strict=True)
+            f'<mark style="--w:{colour:.2f}" title="{format_percent(weight)}">'
+            for colour, weight in zip(scale_from_minimum_to_maximum(weights), weights, strict=True)
         ]
-        text = _text(explanation, marks, unread=False)
-        parts.append(f'<details class="row"><summary>{title}</summary>{_scale(weights)}{text}</details>')
+        text = _render_text(explanation, marks, show_unread=False)
+        parts.append(
+            f'<details class="row"><summary>{title}</summary>{_render_attention_scale(weights)}{text}</details>'
+        )
     if parts:
         note = "Attention tells where the model looked. What decided is above: the two often differ."
         parts = [f'<p class="note attention-note">{note}</p>', *parts]
     return parts
 
 
-def _verdict(explanation: Explanation) -> str:
-    return f"<bdi>{_escape(explanation.label)}</bdi> {explanation.score:.1%}"
+def _render_predicted_label(explanation: Explanation) -> str:
+    return f"<bdi>{_escape_html(explanation.label)}</bdi> {explanation.score:.1%}"
 
 
-def _labels(explanation: Explanation) -> str:
+def _render_probabilities(explanation: Explanation) -> str:
     ordered = sorted(explanation.probabilities.items(), key=lambda item: -item[1])
     lines = [
-        f"<bdi>{_escape(label)}</bdi>"
+        f"<bdi>{_escape_html(label)}</bdi>"
         f'<div class="bar" aria-hidden="true"><span style="width:{100 * probability:.2f}%"></span></div>'
-        f'<span class="share">{probability:.1%}</span>'
+        f'<span class="probability">{probability:.1%}</span>'
         for label, probability in ordered
     ]
     return "\n".join(['<div class="labels">', *lines, "</div>"])
 
 
-def _notes(explanation: Explanation) -> list[str]:
+def _write_notes(explanation: Explanation) -> list[str]:
     """Say what the colours mean, and what the model did not read."""
     notes = []
     if explanation.no_known_word:
-        notes.append(f"The model knows no word of this text, so nothing is coloured; {_answers_from(explanation)}.")
+        notes.append(
+            f"The model knows no word of this text, so nothing is coloured; {_describe_answer_source(explanation)}."
+        )
     else:
         notes.append(
             '<span class="key for">Blue</span> words speak for the label, <span class="key against">orange</span> ones '
@@ -310,55 +321,56 @@ def _notes(explanation: Explanation) -> list[str]:
     return notes
 
 
-def _answers_from(explanation: Explanation) -> str:
+def _describe_answer_source(explanation: Explanation) -> str:
     if explanation.num_ngrams:
         return f"it answers from {count_of(explanation.num_ngrams, 'n-grams')}"
     return "it answers what it answers to an empty text"
 
 
-def _top(explanation: Explanation, values: Array, written: Callable[[float], str]) -> str:
-    words = [f"<bdi>{_escape(word)}</bdi> {written(value)}" for word, value in explanation.top_words(values)]
+def _render_top_words(explanation: Explanation, values: Array, format_value: Callable[[float], str]) -> str:
+    words = [f"<bdi>{_escape_html(word)}</bdi> {format_value(value)}" for word, value in explanation.top_words(values)]
     return f'<span class="top">{", ".join(words)}</span>'
 
 
-def _signed_scale(contributions: Array) -> str:
-    if not intensities_of(contributions).any():
+def _render_contribution_scale(contributions: Array) -> str:
+    if not scale_by_largest_magnitude(contributions).any():
         return '<div class="scale">no word adds anything</div>'
     most = float(np.abs(contributions).max())
     ramp = '<span class="ramp signed" aria-hidden="true"></span>'
-    return f'<div class="scale">against {signed(-most)} {ramp} {signed(most)} for</div>'
+    return f'<div class="scale">against {format_signed(-most)} {ramp} {format_signed(most)} for</div>'
 
 
-def _scale(weights: Array) -> str:
-    if not intensities(weights).any():
+def _render_attention_scale(weights: Array) -> str:
+    if not scale_from_minimum_to_maximum(weights).any():
         return '<div class="scale">all words have the same attention</div>'
-    least, most = percent(float(weights.min())), percent(float(weights.max()))
+    least, most = format_percent(float(weights.min())), format_percent(float(weights.max()))
     return f'<div class="scale">{least} <span class="ramp" aria-hidden="true"></span> {most}</div>'
 
 
-def _contributions(explanation: Explanation, label: str, *, unread: bool = True) -> str:
+def _render_contributions(explanation: Explanation, label: str, *, show_unread: bool = True) -> str:
     values = explanation.contributions_to(label)
-    colours = intensities_of(values)
+    colours = scale_by_largest_magnitude(values)
     marks = [
-        f'<mark class="{"against" if colour < 0 else "for"}" style="--w:{abs(colour):.2f}" title="{signed(value)}">'
+        f'<mark class="{"against" if colour < 0 else "for"}" style="--w:{abs(colour):.2f}" '
+        f'title="{format_signed(value)}">'
         for colour, value in zip(colours, values, strict=True)
     ]
-    return _text(explanation, marks, unread=unread)
+    return _render_text(explanation, marks, show_unread=show_unread)
 
 
-def _text(explanation: Explanation, marks: Sequence[str] = (), *, unread: bool = True) -> str:
+def _render_text(explanation: Explanation, marks: Sequence[str] = (), *, show_unread: bool = True) -> str:
     """Return the text, its words within marks where there are any, and what is beyond the limit struck through.
 
-    Without `unread` dots stand for that, so that a long text is on the page once and not once for each row.
+    Without `show_unread` dots stand for that, so that a long text is on the page once and not once for each row.
     """
     end = explanation.offsets[-1][1] if explanation.num_cut_off else len(explanation.text)
     parts = []
     begin = 0
-    for piece, word in explanation.pieces():
-        written = _escape(piece)
+    for piece, word in explanation.split_text_into_pieces():
+        written = _escape_html(piece)
         if word is not None and marks:
             written = f"{marks[word]}{written}</mark>"
-        elif begin >= end and unread:
+        elif begin >= end and show_unread:
             written = f'<span class="unread">{written}</span>'
         elif begin >= end:
             written = " …"
@@ -367,12 +379,12 @@ def _text(explanation: Explanation, marks: Sequence[str] = (), *, unread: bool =
     return f'<div class="text" dir="auto" lang="">{"".join(parts)}</div>'
 
 
-def _escape(text: str) -> str:
+def _escape_html(text: str) -> str:
     # HTML has no NUL, and its only line break within text is the line feed.
     return html.escape(text).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
 
 
-def intensities(weights: Array) -> Array:
+def scale_from_minimum_to_maximum(weights: Array) -> Array:
     """Return (words,) from 0 for the least weight to 1 for the greatest; 0 throughout where all are the same."""
     if not weights.size:
         return weights
@@ -384,20 +396,20 @@ def intensities(weights: Array) -> Array:
     return scaled
 
 
-def intensities_of(contributions: Array) -> Array:
+def scale_by_largest_magnitude(contributions: Array) -> Array:
     """Return (words,) from -1 to 1: fractions of the greatest contribution, whatever its sign; 0 where all are 0."""
     most = np.abs(contributions).max(initial=0.0)
     scaled: Array = contributions / most if most > 1e-6 else np.zeros_like(contributions)
     return scaled
 
 
-def percent(fraction: float) -> str:
+def format_percent(fraction: float) -> str:
     """Write a small fraction with three digits: 0.0123 -> "1.23%"."""
     if 0 < fraction < 1e-5:
         return "<0.001%"
     return f"{100 * fraction:#.3g}".rstrip(".") + "%" if fraction else "0%"
 
 
-def signed(contribution: float) -> str:
+def format_signed(contribution: float) -> str:
     """Write a contribution with its sign: 0.0123 -> "+0.012", -0.5 -> "−0.500"."""
     return f"{contribution:+.3f}".replace("-", "\N{MINUS SIGN}")

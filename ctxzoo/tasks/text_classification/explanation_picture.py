@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ctxzoo.data.notices import count_of
 from ctxzoo.results.figures import SMALL_PRINT, fonts, format_word, new_figure, save_figure, word_grid
-from ctxzoo.tasks.text_classification.explanation import Array, Explanation, intensities_of, signed
+from ctxzoo.tasks.text_classification.explanation import Array, Explanation, format_signed, scale_by_largest_magnitude
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,8 +54,8 @@ def draw_explanation(explanation: Explanation, out: str | Path, most_labels: int
         ValueError: the name of the file does not end in .png.
         ImportError: matplotlib is missing.
     """
-    pieces = list(_pieces(explanation))
-    _set_lines(pieces)
+    pieces = list(_split_into_pieces(explanation))
+    _lay_out_lines(pieces)
     labels = sorted(explanation.probabilities.items(), key=lambda item: -item[1])[:MOST_LABELS]
     blocks: list[tuple[str, Array | None]] = [("the model knows no word of this text", None)]
     if not explanation.no_known_word:
@@ -69,23 +69,23 @@ def draw_explanation(explanation: Explanation, out: str | Path, most_labels: int
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, WIDTH), ylim=(height, 0))
     axes.axis("off")
-    _write(
+    _draw_text(
         axes, MARGIN, 1.4 * MARGIN, f"{format_word(explanation.label)} {explanation.score:.1%}", size=15, weight="bold"
     )
-    for number, note in enumerate(_notes(explanation)):
-        _write(axes, WIDTH - MARGIN, 1.4 * MARGIN + number * LINE, note, size=9, color=SMALL_PRINT, ha="right")
+    for number, note in enumerate(_write_notes(explanation)):
+        _draw_text(axes, WIDTH - MARGIN, 1.4 * MARGIN + number * LINE, note, size=9, color=SMALL_PRINT, ha="right")
     for number, (label, probability) in enumerate(labels):
         y = 2 * MARGIN + (number + 0.9) * LINE
-        _write(axes, MARGIN, y, format_word(label))
+        _draw_text(axes, MARGIN, y, format_word(label))
         for width, colour in ((BAR_WIDTH, TRACK), (probability * BAR_WIDTH, BAR)):
-            _fill(axes, BAR_LEFT, y - 0.06, width, 0.12, colour)
-        _write(axes, BAR_LEFT + BAR_WIDTH + 0.1, y, f"{probability:.1%}")
+            _draw_rectangle(axes, BAR_LEFT, y - 0.06, width, 0.12, colour)
+        _draw_text(axes, BAR_LEFT + BAR_WIDTH + 0.1, y, f"{probability:.1%}")
     for number, (title, weights) in enumerate(blocks):
-        _draw_block(axes, top + number * block_height, title, weights, pieces)
+        _draw_coloured_text(axes, top + number * block_height, title, weights, pieces)
     save_figure(figure, out)
 
 
-def _notes(explanation: Explanation) -> list[str]:
+def _write_notes(explanation: Explanation) -> list[str]:
     """Return at most two lines of notes."""
     notes = ["" if explanation.no_known_word else "blue speaks for the label, orange against; "]
     notes[0] += "grey words were not read"
@@ -94,10 +94,10 @@ def _notes(explanation: Explanation) -> list[str]:
     return notes
 
 
-def _pieces(explanation: Explanation) -> Iterator[Piece]:
+def _split_into_pieces(explanation: Explanation) -> Iterator[Piece]:
     """Return words, and what stands between them, as far as the picture holds them."""
     blank, breaks, count = False, 0, 0
-    for text, word in explanation.pieces():
+    for text, word in explanation.split_text_into_pieces():
         # What was not read may be many words.
         for part in [text] if word is not None else re.findall(r"\s+|\S+", text):
             if word is None and part.isspace():
@@ -110,7 +110,7 @@ def _pieces(explanation: Explanation) -> Iterator[Piece]:
             blank, breaks = False, 0
 
 
-def _set_lines(pieces: list[Piece]) -> None:
+def _lay_out_lines(pieces: list[Piece]) -> None:
     """Measure the pieces and give each its position, in lines as wide as the picture."""
     figure: Any = new_figure(1, 1)
     from matplotlib.font_manager import FontProperties  # the figure has told where it is missing
@@ -118,13 +118,13 @@ def _set_lines(pieces: list[Piece]) -> None:
     renderer = figure.canvas.get_renderer()
     font = FontProperties(family=fonts(), size=SIZE)
 
-    def width(text: str) -> float:
+    def measure_width(text: str) -> float:
         return float(renderer.get_text_width_height_descent(text, font, ismath=False)[0]) / float(figure.dpi)
 
-    blank = width("a b") - width("ab")
+    blank = measure_width("a b") - measure_width("ab")
     x, line = 0.0, 0
     for piece in pieces:
-        piece.width = width(piece.shown)
+        piece.width = measure_width(piece.shown)
         x += blank if piece.blank_before else 0.0
         if piece.line_breaks or x + piece.width > WIDTH - 2 * MARGIN:
             x, line = 0.0, line + max(1, piece.line_breaks)
@@ -132,17 +132,17 @@ def _set_lines(pieces: list[Piece]) -> None:
         x += piece.width
 
 
-def _draw_block(axes: Axes, top: float, title: str, contributions: Array | None, pieces: list[Piece]) -> None:
+def _draw_coloured_text(axes: Axes, top: float, title: str, contributions: Array | None, pieces: list[Piece]) -> None:
     """Draw the text once, coloured where there are contributions."""
-    _write(axes, MARGIN, top, title, weight="bold")
-    colours = None if contributions is None else intensities_of(contributions)
+    _draw_text(axes, MARGIN, top, title, weight="bold")
+    colours = None if contributions is None else scale_by_largest_magnitude(contributions)
     if contributions is not None:
         most = float(np.abs(contributions).max())
-        _write(
+        _draw_text(
             axes,
             WIDTH - MARGIN,
             top,
-            f"deepest: {signed(-most)}, {signed(most)}",
+            f"deepest: {format_signed(-most)}, {format_signed(most)}",
             size=9,
             color=SMALL_PRINT,
             ha="right",
@@ -153,17 +153,19 @@ def _draw_block(axes: Axes, top: float, title: str, contributions: Array | None,
         if piece.word is not None and colours is not None:
             colour = colours[piece.word]
             shown = PAPER + abs(colour) * ((AGAINST if colour < 0 else FOR) - PAPER)
-            _fill(axes, piece.left - 0.015, y - 0.42 * LINE, piece.width + 0.03, 0.84 * LINE, tuple(shown))
-        _write(axes, piece.left, y, piece.shown, color=INK if known else SMALL_PRINT)
+            _draw_rectangle(axes, piece.left - 0.015, y - 0.42 * LINE, piece.width + 0.03, 0.84 * LINE, tuple(shown))
+        _draw_text(axes, piece.left, y, piece.shown, color=INK if known else SMALL_PRINT)
 
 
-def _fill(axes: Axes, left: float, top: float, width: float, height: float, colour: Any) -> None:
+def _draw_rectangle(axes: Axes, left: float, top: float, width: float, height: float, colour: Any) -> None:
     from matplotlib.patches import Rectangle
 
     axes.add_patch(Rectangle((left, top), width, height, facecolor=colour, linewidth=0))
 
 
-def _write(axes: Axes, x: float, y: float, text: str, *, size: float = SIZE, color: str = INK, **options: Any) -> None:
+def _draw_text(
+    axes: Axes, x: float, y: float, text: str, *, size: float = SIZE, color: str = INK, **options: Any
+) -> None:
     settings: dict[str, Any] = {"fontfamily": fonts(), "parse_math": False, "va": "center_baseline", **options}
     axes.text(x, y, text, fontsize=size, color=color, **settings)
 

@@ -21,10 +21,10 @@ def count_known_words(tokenizer: WordTokenizer, texts: Sequence[str]) -> list[in
 
     Hashed n-grams are no words: a text of new words has some, and none is known.
     """
-    return [count_words(ids, tokenizer) for ids in tokenizer(list(texts))["input_ids"]] if texts else []
+    return [count_word_ids(ids, tokenizer) for ids in tokenizer(list(texts))["input_ids"]] if texts else []
 
 
-def no_known_word_note(counts: Sequence[int], rows: Sequence[int] = ()) -> str | None:
+def describe_texts_without_known_words(counts: Sequence[int], rows: Sequence[int] = ()) -> str | None:
     """Write a note on texts of which no word is known; None where there is none.
 
     A model gives these texts an answer too, from nothing but what it answers anyway, or from n-grams.
@@ -36,12 +36,12 @@ def no_known_word_note(counts: Sequence[int], rows: Sequence[int] = ()) -> str |
     without = [place for place, count in enumerate(counts) if not count]
     if not without:
         return None
-    where = ""
+    location = ""
     if rows:
         first = ", ".join(str(rows[place]) for place in without[:5]) + (", …" if len(without) > 5 else "")
-        where = f" (row {first}; {ROWS_FROM})"
+        location = f" (row {first}; {ROWS_FROM})"
     return (
-        f"the model knows no word of {len(without):,} of {count_of(len(counts), 'texts')}{where}; "
+        f"the model knows no word of {len(without):,} of {count_of(len(counts), 'texts')}{location}; "
         "do not rely on their labels"
     )
 
@@ -57,7 +57,7 @@ class KnownWordsPipeline(TextClassificationPipeline):
         return super().preprocess(inputs, **{"truncation": self.tokenizer.word_limit is not None, **options})
 
     def _forward(self, model_inputs: Any) -> dict[str, torch.Tensor]:
-        known = [count_words(ids, self.tokenizer) for ids in model_inputs["input_ids"].tolist()]
+        known = [count_word_ids(ids, self.tokenizer) for ids in model_inputs["input_ids"].tolist()]
         return {"logits": super()._forward(model_inputs)["logits"], "known_words": torch.tensor(known)}
 
     def postprocess(self, model_outputs: Any, *args: Any, **options: Any) -> Any:
@@ -68,7 +68,7 @@ class KnownWordsPipeline(TextClassificationPipeline):
         return answer
 
 
-def count_words(ids: Sequence[int], tokenizer: Any) -> int:
+def count_word_ids(ids: Sequence[int], tokenizer: Any) -> int:
     """Return how many ids are words: not padding, and not one of the n-grams, which come after the words."""
     return sum(0 < index < len(tokenizer) for index in ids)
 

@@ -30,9 +30,9 @@ from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.runs.experiment import Experiment, ModelArgs
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.experiments import PROBLEM, TINY_ROWS, TextData, TextStart
-from ctxzoo.tasks.text_classification.naive_bayes import log_count_ratios
+from ctxzoo.tasks.text_classification.naive_bayes import compute_log_count_ratios
 from ctxzoo.tasks.text_classification.problem import TextClassification
-from ctxzoo.tasks.text_classification.splitting import labels_of, some_rows
+from ctxzoo.tasks.text_classification.splitting import draw_rows_of_every_label, get_labels
 from ctxzoo.training.remaining_time import RemainingTime
 
 LINEAR_BASELINES = ("words_characters_svm", "bigram_naive_bayes", "bigram_nbsvm")  # of sentences
@@ -66,8 +66,8 @@ class WordCutter:
 class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
     """A linear classifier over features that are scaled by their naive-Bayes log-count ratio (Wang and Manning 2012).
 
-    The classifier of a class against the others sees x * r with the ratios r of the class (`log_count_ratios`). `coef_`
-    are its weights times r, for x itself.
+    The classifier of a class against the others sees x * r with the ratios r of the class
+    (`compute_log_count_ratios`). `coef_` are its weights times r, for x itself.
 
     Args:
         C: Inverse regularization strength of the linear SVM that is used if no classifier is given.
@@ -83,7 +83,7 @@ class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, 
         self.classes_ = np.unique(labels)
         # Of two classes one classifier is enough: the other's is its negative.
         fitted = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        self.ratios_ = log_count_ratios(X, labels, fitted)
+        self.ratios_ = compute_log_count_ratios(X, labels, fitted)
         classifier = LinearSVC(C=self.C, random_state=0) if self.classifier is None else self.classifier
         weights, intercepts = [], []
         for label, ratios in zip(fitted, self.ratios_, strict=True):
@@ -105,7 +105,7 @@ class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, 
         return predicted
 
 
-def linear_baseline(name: str, cutter: Cutter = "whitespace") -> Pipeline:
+def build_linear_baseline(name: str, cutter: Cutter = "whitespace") -> Pipeline:
     """Return an untrained scikit-learn pipeline from texts to classes.
 
     One of `LINEAR_BASELINES`, of `DOCUMENT_BASELINES`, or `MAJORITY_CLASS`. Texts are lower-cased and cut into words by
@@ -124,11 +124,11 @@ def linear_baseline(name: str, cutter: Cutter = "whitespace") -> Pipeline:
     - fasttext: `FastText` with its defaults; fasttext_autotuned: after it has searched its settings for a minute.
 
     Raises:
-        ValueError: an unknown name, of which the message lists the known ones; an unknown cutter.
+        ValueError: an unknown name, of which the message lists the known ones; an unknown pre-tokenizer.
     """
     if name in (*TUNED_LINEAR, *TUNED_DOCUMENT):
         plain = name.removesuffix(TUNED)
-        *features, (step, classifier) = linear_baseline(plain, cutter).steps
+        *features, (step, classifier) = build_linear_baseline(plain, cutter).steps
         search = GridSearchCV(classifier, {COSTS[plain]: list(C_VALUES)}, cv=C_FOLDS)
         return Pipeline([*features, (step, search)])
     words_of: dict[str, Any] = {"token_pattern": r"(?u)\S+", "ngram_range": (1, 2)}
@@ -157,8 +157,8 @@ def linear_baseline(name: str, cutter: Cutter = "whitespace") -> Pipeline:
     raise ValueError(f"unknown linear baseline {name!r}; known: {', '.join(known)}")
 
 
-def number_of_weights(model: Pipeline) -> int:
-    """Count the numbers by which the classifier of a fitted `linear_baseline` weighs features and classes."""
+def count_weights(model: Pipeline) -> int:
+    """Count the numbers by which the classifier of a fitted `build_linear_baseline` weighs features and classes."""
     fitted = ("coef_", "intercept_", "feature_log_prob_", "class_log_prior_")
     classifier = getattr(model[-1], "best_estimator_", model[-1])
     if isinstance(classifier, FastText):
@@ -166,15 +166,15 @@ def number_of_weights(model: Pipeline) -> int:
     return sum(getattr(classifier, name).size for name in fitted if hasattr(classifier, name))
 
 
-def chosen_cost(model: Pipeline) -> float | None:
-    """Return the C that a fitted `linear_baseline` has chosen; None where it had none to choose."""
+def get_chosen_cost(model: Pipeline) -> float | None:
+    """Return the C that a fitted `build_linear_baseline` has chosen; None where it had none to choose."""
     values: dict[str, float] = getattr(model[-1], "best_params_", {})
     return next(iter(values.values()), None)
 
 
 @dataclass(frozen=True)
 class LinearRun(CountedRun):
-    """A `linear_baseline`, fitted by default on all rows of train and validation, and scored on those of test.
+    """A `build_linear_baseline`, fitted by default on all rows of train and validation, and scored on those of test.
 
     The folds are those of the neural models with the same seed. What these hold out as `validation` to pick their best
     epoch, or the dataset itself, is trained on here, unless it is what the run scores.
@@ -217,57 +217,59 @@ class LinearRun(CountedRun):
         return tuple(split for split in ("train", "validation") if split != self.experiment.score)
 
     def further_settings(self) -> Mapping[str, Any]:
-        pipeline = " ".join(repr(linear_baseline(self.experiment.model.variant, self.cutter)).split())
+        pipeline = " ".join(repr(build_linear_baseline(self.experiment.model.variant, self.cutter)).split())
         most = {} if self.most_rows is None else {"most_rows": self.most_rows}
         return {**most, "trained_on": " and ".join(self.trained_on), "pipeline": pipeline}
 
     def data_module(self) -> TextClassificationDataModule:
         words = build_word_tokenizer([], cutter=self.cutter)  # a baseline has words of its own
-        options = cast(TextClassification, self.problem).data_options(self.experiment)
+        options = cast(TextClassification, self.problem).build_data_options(self.experiment)
         return TextClassificationDataModule.from_options(self.experiment.source, **options, tokenizer=words)
 
     def fit(self, data: TextClassificationDataModule) -> SimpleModel:
-        training = _texts_of(data, self.trained_on)
+        training = _join_split_texts(data, self.trained_on)
         if self.most_rows is not None and len(training) > self.most_rows:
-            training = training.select(some_rows(labels_of(training), self.most_rows, self.experiment.seed))
-        model = linear_baseline(self.experiment.model.variant, self.cutter)
+            training = training.select(
+                draw_rows_of_every_label(get_labels(training), self.most_rows, self.experiment.seed)
+            )
+        model = build_linear_baseline(self.experiment.model.variant, self.cutter)
         if self.tell_time:
-            _tell_time(model, f"linear model beside it, fitted to {count_of(len(training), 'texts')}")
+            _report_search_time(model, f"linear model beside it, fitted to {count_of(len(training), 'texts')}")
         model.fit(training["text"][:], training["label"][:])
 
-        def scores_of(split: str) -> dict[str, float]:
+        def score_split(split: str) -> dict[str, float]:
             testing = data.texts(split).select(data.rows(split))
             labels, predicted = testing["label"][:], model.predict(testing["text"][:])
             macro_f1 = f1_score(labels, predicted, average="macro", zero_division=0.0)
             return {"accuracy": 100.0 * float(accuracy_score(labels, predicted)), "macro_f1": 100.0 * float(macro_f1)}
 
-        cost = chosen_cost(model)
-        return SimpleModel(number_of_weights(model), scores_of, {} if cost is None else {"chosen_C": cost})
+        cost = get_chosen_cost(model)
+        return SimpleModel(count_weights(model), score_split, {} if cost is None else {"chosen_C": cost})
 
 
-def linear_base(recipe: str) -> Experiment:
+def build_linear_experiment(recipe: str) -> Experiment:
     """Return the experiment of a study of linear baselines, whose rows say which one and on what data."""
     model = ModelArgs(architecture=LinearRun.architecture, variant="")
     return Experiment(problem=PROBLEM, recipe=recipe, data=TextData(), model=model, start=TextStart())
 
 
-def _tell_time(model: Pipeline, what: str) -> None:
+def _report_search_time(model: Pipeline, description: str) -> None:
     """Let a pipeline that chooses its C say how long it takes, once some of its fits are scored."""
     search = model[-1]
     if not isinstance(search, GridSearchCV):
         return
-    remaining, done = RemainingTime(what, "fits"), count(1)
+    remaining, done = RemainingTime(description, "fits"), count(1)
     total = search.cv * len(next(iter(search.param_grid.values()))) + 1  # the last is that of all texts
 
-    def score(estimator: Any, inputs: Any, labels: Any) -> float:
+    def score_and_report(estimator: Any, inputs: Any, labels: Any) -> float:
         remaining.tell(next(done), total)
         accuracy: float = estimator.score(inputs, labels)
         return accuracy
 
-    search.scoring = score
+    search.scoring = score_and_report
 
 
-def _texts_of(data: TextClassificationDataModule, splits: Sequence[str]) -> datasets.Dataset:
+def _join_split_texts(data: TextClassificationDataModule, splits: Sequence[str]) -> datasets.Dataset:
     """The rows of those splits that are there, train among them, in the order of the dataset."""
     rows = {split: data.rows(split) for split in splits if split in data.splits}
     if "validation" in rows and data.texts("validation") is data.texts("train"):
@@ -304,7 +306,7 @@ class FastText(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ign
         fasttext = _import_fasttext()
         labels = np.asarray(y)
         self.classes_ = np.unique(labels)
-        lines = [f"{LABEL}{label} {line}" for label, line in zip(labels.tolist(), self._lines(X), strict=True)]
+        lines = [f"{LABEL}{label} {line}" for label, line in zip(labels.tolist(), self._join_words(X), strict=True)]
         # fastText reads lines in their order, once in each epoch, and datasets often stand label by label.
         lines = [lines[row] for row in np.random.default_rng(0).permutation(len(lines))]
         with tempfile.TemporaryDirectory() as folder:
@@ -316,10 +318,10 @@ class FastText(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ign
                     lines, test_size=HELD_OUT, random_state=0, stratify=of_line if fewest > 1 else None
                 )
                 options |= {
-                    "autotuneValidationFile": _written(Path(folder, "held_out.txt"), held_out),
+                    "autotuneValidationFile": _write_lines(Path(folder, "held_out.txt"), held_out),
                     "autotuneDuration": self.autotune_seconds,
                 }
-            self.model_ = fasttext.train_supervised(_written(Path(folder, "train.txt"), lines), **options)
+            self.model_ = fasttext.train_supervised(_write_lines(Path(folder, "train.txt"), lines), **options)
         rows = self.model_.f.getInputMatrix(), self.model_.f.getOutputMatrix()
         self.num_weights_ = int(sum(np.asarray(matrix).size for matrix in rows))
         return self
@@ -327,15 +329,15 @@ class FastText(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ign
     def predict(self, X: Sequence[str]) -> npt.NDArray[Any]:
         """Return the label (rows,) of each text."""
         # Not `model.predict`, which NumPy 2 refuses.
-        found = self.model_.f.multilinePredict([f"{line}\n" for line in self._lines(X)], 1, -1.0, "strict")[0]
+        found = self.model_.f.multilinePredict([f"{line}\n" for line in self._join_words(X)], 1, -1.0, "strict")[0]
         return np.array([self.classes_.dtype.type(labels[0].removeprefix(LABEL)) for labels in found])
 
-    def _lines(self, texts: Sequence[str]) -> list[str]:
+    def _join_words(self, texts: Sequence[str]) -> list[str]:
         backend = word_cutter(lower_case=True, cutter=self.cutter)
         return [" ".join(cut_words(backend, text)) for text in texts]
 
 
-def _written(file: Path, lines: Sequence[str]) -> str:
+def _write_lines(file: Path, lines: Sequence[str]) -> str:
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return str(file)
 

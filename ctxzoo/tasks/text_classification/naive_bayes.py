@@ -17,7 +17,7 @@ from ctxzoo.models.tokenization_word import WordTokenizer
 SMOOTHING = 1.0  # alpha, added to every count
 
 
-def log_count_ratios(counts: Any, labels: npt.ArrayLike, classes: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def compute_log_count_ratios(counts: Any, labels: npt.ArrayLike, classes: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Return r = log((p / |p|) / (q / |q|)) with p = 1 + counts of the features in a class, q = 1 + counts outside it.
 
     Args:
@@ -38,7 +38,7 @@ def log_count_ratios(counts: Any, labels: npt.ArrayLike, classes: npt.ArrayLike)
     return np.stack(ratios)
 
 
-def naive_bayes_of_means(
+def fit_naive_bayes_of_means(
     counts: Any, labels: npt.ArrayLike, num_labels: int, groups: Sequence[slice]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Build a linear classifier of a row's mean over its features: class scores are weights times mean ratios.
@@ -62,7 +62,7 @@ def naive_bayes_of_means(
     ratios = np.zeros((counts.shape[1], columns * len(groups)))
     for number, group in enumerate(groups):
         present = (counts[:, group] > 0).astype(np.float64)
-        ratios[group, number * columns : (number + 1) * columns] = log_count_ratios(present, labels, classes).T
+        ratios[group, number * columns : (number + 1) * columns] = compute_log_count_ratios(present, labels, classes).T
     lengths = np.asarray(counts.sum(axis=1)).clip(min=1)
     sizes = np.abs((counts @ ratios) / lengths).mean(axis=0)
     of_column = 1 / np.maximum(sizes, np.finfo(np.float64).tiny)
@@ -71,27 +71,27 @@ def naive_bayes_of_means(
     return ratios, np.tile(np.eye(num_labels), len(groups)) * of_column
 
 
-def id_counts(parts: Sequence[tuple[EncodedTexts, Rows]], size: int) -> sparse.csr_matrix:
+def count_ids(texts_and_rows: Sequence[tuple[EncodedTexts, Rows]], num_ids: int) -> sparse.csr_matrix:
     """Return (rows, size) how often each id is in each text: rows of some texts, below them rows of others."""
     ids = np.concatenate(
-        [texts.ids[texts.pointers[row] : texts.pointers[row + 1]] for texts, rows in parts for row in rows]
+        [texts.ids[texts.pointers[row] : texts.pointers[row + 1]] for texts, rows in texts_and_rows for row in rows]
     )
-    lengths = np.concatenate([texts.lengths()[rows] for texts, rows in parts])
+    lengths = np.concatenate([texts.lengths()[rows] for texts, rows in texts_and_rows])
     ends = np.concatenate([[0], np.cumsum(lengths)])
     if ends[-1] <= np.iinfo(ids.dtype).max:  # otherwise the ids are copied into the wider type of the ends
         ends = ends.astype(ids.dtype)
-    counts = sparse.csr_matrix((np.ones(len(ids)), ids, ends), shape=(len(lengths), size))
+    counts = sparse.csr_matrix((np.ones(len(ids)), ids, ends), shape=(len(lengths), num_ids))
     counts.sum_duplicates()
     return counts
 
 
-def naive_bayes_of_texts(
+def fit_naive_bayes_of_texts(
     texts: EncodedTexts, rows: Rows, labels: npt.NDArray[np.int64], num_labels: int, tokenizer: WordTokenizer
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Build features (num_ids, F) of words and buckets, and weights (L, F) of their means, by naive Bayes.
 
     Words with n-grams of words are one group, character n-grams with buckets of their own another; padding is 0. See
-    `naive_bayes_of_means`.
+    `fit_naive_bayes_of_means`.
 
     Args:
         texts: Encoded texts, of which `rows` selects the training texts.
@@ -100,8 +100,8 @@ def naive_bayes_of_texts(
         tokenizer: Tokenizer with which the texts were encoded.
     """
     size = tokenizer.num_ids
-    counts = id_counts([(texts, rows)], size)
+    counts = count_ids([(texts, rows)], size)
     end = size - tokenizer.char_ngram_buckets
     groups = [slice(1, end), *([slice(end, size)] if end < size else [])]
-    features, weights = naive_bayes_of_means(counts, labels, num_labels, groups)
+    features, weights = fit_naive_bayes_of_means(counts, labels, num_labels, groups)
     return torch.from_numpy(features).float(), torch.from_numpy(weights).float()

@@ -71,17 +71,17 @@ def word_kernels(model: ZooPreTrainedModel, tokenizer: Any, text: str, *, layer:
         ValueError: a model of another architecture; attention that has no such parts; no such layer; no word of the
             text is known.
     """
-    base, inputs = _read(model, tokenizer, text, layer)
+    base, inputs = _get_base_model_and_inputs(model, tokenizer, text, layer)
     with in_evaluation_mode(model):
         output = base(**inputs, output_attentions=True, return_dict=True)
     if output.similarities is None or output.importances is None:
         raise ValueError(f"attention {base.config.attention!r} is not made of similarity and importance of its keys")
-    importance = _array(output.importances[layer])
+    importance = _first_row_to_numpy(output.importances[layer])
     return WordKernels(
         tokenizer.convert_ids_to_tokens(inputs["input_ids"][0].tolist()),
-        _array(output.similarities[layer]),
+        _first_row_to_numpy(output.similarities[layer]),
         importance - importance.min(axis=1, keepdims=True),
-        _array(output.attentions[layer]),
+        _first_row_to_numpy(output.attentions[layer]),
     )
 
 
@@ -95,11 +95,11 @@ def kernel_density(model: ZooPreTrainedModel, tokenizer: Any, text: str, *, laye
     Raises:
         ValueError: see `word_kernels`; a kernel that is given, or drawn for each position by itself.
     """
-    base, inputs = _read(model, tokenizer, text, layer)
+    base, inputs = _get_base_model_and_inputs(model, tokenizer, text, layer)
     attention: Any = base.attentions[layer]
     kernel = getattr(attention, "kernel", None)
     if isinstance(kernel, DirectKernel):
-        drawn = [kernel.first, kernel.second]
+        frequencies_of_terms = [kernel.first, kernel.second]
     elif isinstance(kernel, SpectralDensity) and not base.config.causal:
         seen: list[Any] = []
         hook = kernel.register_forward_hook(lambda module, given, result: seen.append(result))
@@ -108,12 +108,12 @@ def kernel_density(model: ZooPreTrainedModel, tokenizer: Any, text: str, *, laye
                 base(**inputs)
         finally:
             hook.remove()
-        drawn = [each[0].squeeze(1) for each in (seen[0].first, seen[0].second)]
+        frequencies_of_terms = [each[0].squeeze(1) for each in (seen[0].first, seen[0].second)]
     else:
         raise ValueError(
             f"attention {base.config.attention!r}, causal={base.config.causal}: there is no learned density of the text"
         )
-    frequencies = torch.cat([each.detach() for each in drawn], dim=1).double().cpu().numpy()
+    frequencies = torch.cat([each.detach() for each in frequencies_of_terms], dim=1).double().cpu().numpy()
     return KernelDensity(frequencies, 1 / math.sqrt(8 * math.pi**2 * attention.scale))
 
 
@@ -133,15 +133,15 @@ def draw_word_kernels(kernels: WordKernels, out: str | Path, *, title: str | Non
     side = 1.2 + 0.32 * max(len(words), 6)
     figure = new_figure(2.6 * side, side + 0.6)
     axes = figure.subplots(1, 3, width_ratios=[1, 0.6, 1])
-    _draw_matrix(axes[0], kernels.similarity.mean(axis=0), words, "similarity (kernel)")
+    _draw_word_matrix(axes[0], kernels.similarity.mean(axis=0), words, "similarity (kernel)")
     places = np.arange(len(words))
     axes[1].barh(places, kernels.importance.mean(axis=0), color=COLOURS[1])
     axes[1].set_ylim(len(words) - 0.5, -0.5)
-    _label(axes[1], places, words)
+    _label_rows(axes[1], places, words)
     axes[1].set_xlabel("importance above the least (nats)", fontsize=9)
     axes[1].set_title("importance (of the key)", fontsize=10)
     lighten(axes[1])
-    _draw_matrix(axes[2], kernels.weights.mean(axis=0), words, "attention: both together")
+    _draw_word_matrix(axes[2], kernels.weights.mean(axis=0), words, "attention: both together")
     if title is not None:
         figure.suptitle(title, x=0.01, ha="left", fontsize=11, parse_math=False, fontfamily=fonts(), wrap=True)
     save_figure(figure, out)
@@ -165,8 +165,8 @@ def draw_kernel_density(density: KernelDensity, out: str | Path, *, title: str |
     limit = max(4 * spread, float(np.percentile(np.abs(density.frequencies), 99.5)))
     edges = np.linspace(-limit, limit, 41)
     for head, values in enumerate(density.frequencies):
-        share, _ = np.histogram(values.ravel(), bins=edges, density=True)
-        axes.stairs(share, edges, color=COLOURS[head % len(COLOURS)], linewidth=1.3, label=f"head {head + 1}")
+        density_of_bin, _ = np.histogram(values.ravel(), bins=edges, density=True)
+        axes.stairs(density_of_bin, edges, color=COLOURS[head % len(COLOURS)], linewidth=1.3, label=f"head {head + 1}")
     fine = np.linspace(-limit, limit, 400)
     normal = np.exp(-0.5 * (fine / spread) ** 2) / (spread * math.sqrt(2 * math.pi))
     axes.plot(fine, normal, color="black", linewidth=1.0, linestyle=":", label="dot products")
@@ -179,39 +179,41 @@ def draw_kernel_density(density: KernelDensity, out: str | Path, *, title: str |
     save_figure(figure, out)
 
 
-def _read(model: ZooPreTrainedModel, tokenizer: Any, text: str, layer: int) -> tuple[KernelEncoderModel, Any]:
+def _get_base_model_and_inputs(
+    model: ZooPreTrainedModel, tokenizer: Any, text: str, layer: int
+) -> tuple[KernelEncoderModel, Any]:
     """Return the base model and the inputs of a text, checked."""
     base = model.base_model
     if not isinstance(base, KernelEncoderModel):
         raise ValueError(f"a {type(model).__name__} has no kernels to show; expected a kernel encoder")
     if not 0 <= layer < len(base.blocks):
         raise ValueError(f"there is no layer {layer}; there are 0 to {len(base.blocks) - 1}")
-    return base, _inputs_of(model, tokenizer, text)
+    return base, _encode_text(model, tokenizer, text)
 
 
-def _inputs_of(model: ZooPreTrainedModel, tokenizer: Any, text: str) -> Any:
+def _encode_text(model: ZooPreTrainedModel, tokenizer: Any, text: str) -> Any:
     inputs = tokenizer(text, return_tensors="pt").to(model.device)
     if not inputs["input_ids"].numel():
         raise ValueError(f"the checkpoint knows no word of {text!r}")
     return inputs
 
 
-def _array(x: torch.Tensor) -> NDArray[np.float64]:
+def _first_row_to_numpy(x: torch.Tensor) -> NDArray[np.float64]:
     """Return what the only text of a batch has."""
     return x[0].double().cpu().numpy()
 
 
-def _draw_matrix(axes: Axes, values: NDArray[np.float64], words: list[str], title: str) -> None:
+def _draw_word_matrix(axes: Axes, values: NDArray[np.float64], words: list[str], title: str) -> None:
     """Draw a number from 0 to 1 for each query (row) and key (column)."""
     axes.imshow(values, cmap="Blues", vmin=0.0, vmax=max(float(values.max()), 1e-9), aspect="auto")
     places = np.arange(len(words))
     axes.set_xticks(places, words, rotation=60, ha="right", fontsize=9, parse_math=False, fontfamily=fonts())
-    _label(axes, places, words)
+    _label_rows(axes, places, words)
     axes.set_title(title, fontsize=10)
 
 
-def _label(axes: Axes, places: NDArray[np.int64], words: list[str]) -> None:
-    axes.set_yticks(places, words, fontsize=9, parse_math=False, fontfamily=fonts())
+def _label_rows(axes: Axes, positions: NDArray[np.int64], words: list[str]) -> None:
+    axes.set_yticks(positions, words, fontsize=9, parse_math=False, fontfamily=fonts())
 
 
 INNER = (10, 90)  # percentiles between which most units are shown
@@ -252,18 +254,18 @@ def word_gates(
     base = model.base_model
     if not isinstance(base, BetaLstmModel):
         raise ValueError(f"a {type(model).__name__} has no gates to show; expected a Beta-LSTM")
-    inputs = _inputs_of(model, tokenizer, text)
+    inputs = _encode_text(model, tokenizer, text)
     with in_evaluation_mode(model):
         statistics = base(**inputs, output_gate_statistics=True).gate_statistics
-    found = next((one for one in statistics if (one.layer, one.reverse) == (layer, reverse)), None)
-    if found is None:
+    layer_statistics = next((one for one in statistics if (one.layer, one.reverse) == (layer, reverse)), None)
+    if layer_statistics is None:
         known = ", ".join(f"layer {one.layer}{', reverse' if one.reverse else ''}" for one in statistics)
         raise ValueError(f"there is no layer {layer}{', reverse' if reverse else ''}; there are {known}")
     return WordGates(
         tokenizer.convert_ids_to_tokens(inputs["input_ids"][0].tolist()),
-        _array(found.input_gate),
-        _array(found.forget_gate),
-        None if found.correlation is None else _array(found.correlation),
+        _first_row_to_numpy(layer_statistics.input_gate),
+        _first_row_to_numpy(layer_statistics.forget_gate),
+        None if layer_statistics.correlation is None else _first_row_to_numpy(layer_statistics.correlation),
     )
 
 
@@ -284,13 +286,13 @@ def draw_word_gates(gates: WordGates, out: str | Path, *, title: str | None = No
     panels = 1 if gates.correlation is None else 2
     figure = new_figure(2.0 + 0.45 * max(len(gates.words), 6), 1.6 + 1.8 * panels)
     axes = figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0]
-    _draw_units(axes[0], gates.input_gate, COLOURS[0], "input gate i")
-    _draw_units(axes[0], gates.forget_gate, COLOURS[1], "forget gate f")
+    _draw_mean_and_band(axes[0], gates.input_gate, COLOURS[0], "input gate i")
+    _draw_mean_and_band(axes[0], gates.forget_gate, COLOURS[1], "forget gate f")
     axes[0].set_ylim(0, 1)
     axes[0].set_ylabel("mean of the gate")
     axes[0].legend(frameon=False, fontsize=8)
     if gates.correlation is not None:
-        _draw_units(axes[1], gates.correlation, COLOURS[2], "correlation of i and f")
+        _draw_mean_and_band(axes[1], gates.correlation, COLOURS[2], "correlation of i and f")
         axes[1].axhline(0.0, color="black", linewidth=0.8)
         axes[1].set_ylim(-1, 1)
         axes[1].set_ylabel("correlation of i and f")
@@ -305,7 +307,7 @@ def draw_word_gates(gates: WordGates, out: str | Path, *, title: str | None = No
     save_figure(figure, out)
 
 
-def _draw_units(axes: Axes, values: NDArray[np.float64], colour: str, label: str) -> None:
+def _draw_mean_and_band(axes: Axes, values: NDArray[np.float64], colour: str, label: str) -> None:
     """Draw the mean over units at each word as a line with points, and the middle of the units as a band."""
     places = np.arange(len(values))
     low, high = np.percentile(values, INNER, axis=1)

@@ -15,7 +15,11 @@ from ctxzoo.hub.classification_facts import get_label_names
 from ctxzoo.hub.folder_files import TOKENIZER_FILES, read_json_object
 from ctxzoo.hub.saved_model import fetch_checkpoint_files
 from ctxzoo.models.ops_execution import in_evaluation_mode
-from ctxzoo.tasks.text_classification.known_words import NO_KNOWN_WORD, count_words, no_known_word_note
+from ctxzoo.tasks.text_classification.known_words import (
+    NO_KNOWN_WORD,
+    count_word_ids,
+    describe_texts_without_known_words,
+)
 
 if TYPE_CHECKING:
     from ctxzoo.models.tokenization_word import WordTokenizer
@@ -60,22 +64,22 @@ class TextAnswers:
         begin = self.texts_of.rows
         texts = self.texts_of(rows, stream.name, stream.kind == LINES)
         self.rows += [row for row, text in enumerate(texts, start=begin) if text is not None]
-        found = iter(self.labels([text for text in texts if text is not None]))
-        return [None if text is None else _answer(next(found)) for text in texts]
+        found = iter(self.classify([text for text in texts if text is not None]))
+        return [None if text is None else _build_answer(next(found)) for text in texts]
 
-    def labels(self, texts: Sequence[str]) -> list[dict[str, Any]]:
-        """Return what `classify_texts` does, and count for `notes`."""
+    def classify(self, texts: Sequence[str]) -> list[dict[str, Any]]:
+        """Return what `classify_texts` does, and count for `write_notes`."""
         if self.keeps_texts:
             self.texts += texts
-        found = classify_texts(self.model, self.tokenizer, texts, batch_size=self.batch_size)
-        self.known += [NO_KNOWN_WORD not in one for one in found]
-        self.left_out += [one.get(LEFT_OUT, 0) for one in found]
-        return found
+        answers = classify_texts(self.model, self.tokenizer, texts, batch_size=self.batch_size)
+        self.known += [NO_KNOWN_WORD not in one for one in answers]
+        self.left_out += [one.get(LEFT_OUT, 0) for one in answers]
+        return answers
 
-    def notes(self) -> list[str]:
+    def write_notes(self) -> list[str]:
         """Return a line on texts that are longer than the limit, and one on those without a known word, if any."""
         numbers = [number for number in self.left_out if number]
-        unknown = no_known_word_note(self.known, self.rows)
+        unknown = describe_texts_without_known_words(self.known, self.rows)
         return [
             *(
                 [
@@ -100,7 +104,7 @@ def classify_texts(
     """
     limited = tokenizer.word_limit is not None
     names = get_label_names(model.config)
-    found: list[dict[str, Any]] = [{}] * len(texts)
+    answers: list[dict[str, Any]] = [{}] * len(texts)
     # Texts of nearly the same length share a batch, so that little is padded.
     order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
     with in_evaluation_mode(model):
@@ -119,17 +123,17 @@ def classify_texts(
             beyond = words["num_truncated_tokens"] if limited else [0] * len(rows)
             for row, of_labels, ids, left_out in zip(rows, probabilities, words["input_ids"], beyond, strict=True):
                 best = max(range(len(names)), key=of_labels.__getitem__)
-                found[row] = {
+                answers[row] = {
                     "label": names[best],
                     "score": of_labels[best],
                     "probabilities": dict(zip(names, of_labels, strict=True)),
                     **({LEFT_OUT: left_out} if left_out else {}),
-                    **({} if count_words(ids, tokenizer) else {NO_KNOWN_WORD: True}),
+                    **({} if count_word_ids(ids, tokenizer) else {NO_KNOWN_WORD: True}),
                 }
-    return found
+    return answers
 
 
-def without_probabilities(answer: dict[str, Any]) -> dict[str, Any]:
+def drop_probabilities(answer: dict[str, Any]) -> dict[str, Any]:
     """Return an answer of `classify_texts` as a .json file and the terminal have it."""
     return {name: value for name, value in answer.items() if name != "probabilities"}
 
@@ -144,12 +148,12 @@ def read_text_columns(checkpoint: str) -> list[str] | None:
     return read_json_object(fetch_checkpoint_files(checkpoint, name) / name).get(RECORDED)
 
 
-def _answer(found: dict[str, Any]) -> Answer:
-    chosen = {"predicted_label": found["label"], "predicted_probability": found["score"]}
-    unread = {LEFT_OUT: found.get(LEFT_OUT, 0), NO_KNOWN_WORD: NO_KNOWN_WORD in found}
-    each = {f"probability_{name}": value for name, value in found["probabilities"].items()}
+def _build_answer(prediction: dict[str, Any]) -> Answer:
+    chosen = {"predicted_label": prediction["label"], "predicted_probability": prediction["score"]}
+    unread = {LEFT_OUT: prediction.get(LEFT_OUT, 0), NO_KNOWN_WORD: NO_KNOWN_WORD in prediction}
+    each = {f"probability_{name}": value for name, value in prediction["probabilities"].items()}
     return Answer(
-        fields={**chosen, "probabilities": found["probabilities"], **unread},
+        fields={**chosen, "probabilities": prediction["probabilities"], **unread},
         cells=[{**chosen, **each, **unread}],
-        alone=without_probabilities(found),
+        alone=drop_probabilities(prediction),
     )

@@ -94,14 +94,16 @@ class TextClassification(Classification, TaskCommands):
         return variants
 
     def settings(self, name: str, architecture: str, variant: str) -> Experiment:
-        return (experiments.paper if name == "paper" else experiments.default)(architecture, variant)
+        return (experiments.build_paper_experiment if name == "paper" else experiments.build_default_experiment)(
+            architecture, variant
+        )
 
     def tiny(self, experiment: Experiment) -> Experiment:
         changes: dict[str, Any] = {"epochs": 1, "tiny": True}
         model, start, data = experiment.model, experiment.start, experiment.data
         assert isinstance(data, TextData)
         if start.init_from is None:
-            usual = {name: one.default for name, one in _fields_of(model.architecture).items()}
+            usual = {name: one.default for name, one in _get_config_fields(model.architecture).items()}
             own = model.config()
             sizes = {name: size for name, size in TINY.items() if own.get(name) or usual.get(name)}
             changes |= {"min_word_count": 1, **sizes}
@@ -118,12 +120,12 @@ class TextClassification(Classification, TaskCommands):
 
     def implied(self, experiment: Experiment) -> dict[str, Any]:
         """Return those of the variant, and what recipes told beside the words, the folds and earlier options."""
-        found = super().implied(experiment)
+        values = super().implied(experiment)
         if experiment.start.init_from is None:
-            found |= ARCHITECTURES[experiment.model.architecture].config_class.former_fields
+            values |= ARCHITECTURES[experiment.model.architecture].config_class.former_fields
         if experiment.start.values()["word_vectors"] is not None:
-            found |= {"freeze_embeddings": False, "embedding_seed": None}
-        return found if experiment.fold is not None else {**found, "own_splits": True}
+            values |= {"freeze_embeddings": False, "embedding_seed": None}
+        return values if experiment.fold is not None else {**values, "own_splits": True}
 
     def search_space(self, experiment: Experiment) -> dict[str, Sequence[Any] | Between]:
         space = super().search_space(experiment)
@@ -136,8 +138,8 @@ class TextClassification(Classification, TaskCommands):
         import numpy as np
 
         from ctxzoo.data.own_splits import OwnRows, gather_splits
-        from ctxzoo.tasks.text_classification.reader import check_texts, load_texts, note_contradictions
-        from ctxzoo.tasks.text_classification.splitting import labels_of, text_groups
+        from ctxzoo.tasks.text_classification.reader import check_texts, load_texts, note_contradictory_labels
+        from ctxzoo.tasks.text_classification.splitting import get_labels, group_equal_texts
 
         data: Any = experiment.data
         names: dict[str, Any] = {"text_column": data.text_column, "label_column": data.label_column}
@@ -145,11 +147,11 @@ class TextClassification(Classification, TaskCommands):
         splits, origin = gather_splits(data.dataset, files, lambda source: load_texts(source, data_dir, **names))
         checked = check_texts(splits, **names, origin=origin, any_labels=True)
         for name, split in checked.splits.items():
-            _refuse_numbers(origin[name], split["text"][:])
-        grouped = text_groups(checked)
-        labels = {name: labels_of(split) for name, split in checked.splits.items()}
+            _refuse_numeric_texts(origin[name], split["text"][:])
+        grouped = group_equal_texts(checked)
+        labels = {name: get_labels(split) for name, split in checked.splits.items()}
         both = (np.concatenate([one[name] for name in checked.splits]) for one in (grouped.groups, labels))
-        note_contradictions(", ".join(dict.fromkeys(origin.values())), *both)
+        note_contradictory_labels(", ".join(dict.fromkeys(origin.values())), *both)
         label = datasets.ClassLabel(names=checked.label_names)
         splits = {name: split.cast_column("label", label) for name, split in checked.splits.items()}
         return OwnRows(splits=splits, **vars(grouped))
@@ -157,26 +159,26 @@ class TextClassification(Classification, TaskCommands):
     def data_module(self, experiment: Experiment) -> Any:
         from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 
-        return TextClassificationDataModule.from_options(experiment.source, **self.data_options(experiment))
+        return TextClassificationDataModule.from_options(experiment.source, **self.build_data_options(experiment))
 
-    def data_options(self, experiment: Experiment) -> dict[str, Any]:
+    def build_data_options(self, experiment: Experiment) -> dict[str, Any]:
         """Return the arguments of the DataModule by name, but for its dataset."""
         data: Any = experiment.data
         start = experiment.start.values()
-        found: dict[str, Any] = {"data_dir": experiment.run.data_dir, "seed": experiment.seed}
+        options: dict[str, Any] = {"data_dir": experiment.run.data_dir, "seed": experiment.seed}
         if start["init_from"] is not None:
             kept = {name: value for name, value in data.values().items() if name in OF_A_CONTINUATION}
-            return {**found, **kept, "init_from": start["init_from"]}
+            return {**options, **kept, "init_from": start["init_from"]}
         if not data.rows:
             columns = data.report()["text_column"]
-            found |= {"text_column": columns, "label_column": data.label_column}
+            options |= {"text_column": columns, "label_column": data.label_column}
         if experiment.fold is not None:
-            found |= {"folds": data.folds, "fold": experiment.fold}
+            options |= {"folds": data.folds, "fold": experiment.fold}
         is_document = data.folds is None and not data.rows
-        found |= {"eval_batch_size": 64} if is_document else {}
-        found |= {name: value for name, value in data.values().items() if name not in _OF_ALL_DATA}
+        options |= {"eval_batch_size": 64} if is_document else {}
+        options |= {name: value for name, value in data.values().items() if name not in _OF_ALL_DATA}
         linear = {name: start[name] for name in ("wide", "wide_rows", "wide_cost", *_OF_THE_DATA_MODULE)}
-        return {**found, **linear, "fold_seed": DEV_SEED if is_document else experiment.seed}
+        return {**options, **linear, "fold_seed": DEV_SEED if is_document else experiment.seed}
 
     def model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
         config = super().model_config(experiment, data)
@@ -184,14 +186,14 @@ class TextClassification(Classification, TaskCommands):
             config["ngram_buckets"] = experiment.data.values()["ngram_buckets"]
         # With a seed of their own, frozen vectors would be drawn again and no checkpoint would hold those given.
         has_vectors = experiment.start.values()["word_vectors"] is not None
-        has_vectors = has_vectors and "embedding_seed" in _fields_of(experiment.model.architecture)
+        has_vectors = has_vectors and "embedding_seed" in _get_config_fields(experiment.model.architecture)
         return {**config, "embedding_seed": None} if has_vectors else config
 
     def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
         from torch import nn
 
         from ctxzoo.tasks.text_classification.prediction import RECORDED
-        from ctxzoo.tasks.text_classification.wide_start import has_wide_part, start_wide_part
+        from ctxzoo.tasks.text_classification.wide_start import has_wide_part, initialize_wide_part
         from ctxzoo.word_vectors.vocabulary import set_word_features, set_word_vectors
 
         task: Any = super().module(experiment, data, processes)
@@ -199,13 +201,13 @@ class TextClassification(Classification, TaskCommands):
         data.tokenizer.init_kwargs.pop(RECORDED, None)
         if experiment.data.rows and columns:
             data.tokenizer.init_kwargs[RECORDED] = list(columns)
-        set_word_vectors(task.model, data.vector_table())
+        set_word_vectors(task.model, data.build_vector_table())
         if start["naive_bayes"]:
-            features, weights = data.naive_bayes()
+            features, weights = data.fit_naive_bayes()
             set_word_features(task.model, features)
             task.model.start_linear(start["naive_bayes"] * weights)
         if has_wide_part(task.model):
-            start_wide_part(task.model, data, ("train",), tell_time=experiment.run.tell_time)
+            initialize_wide_part(task.model, data, ("train",), tell_time=experiment.run.tell_time)
         for name in start["zeroed"]:
             nn.init.zeros_(task.model.get_parameter(name)).requires_grad_(False)
         return task  # type: ignore[no-any-return]
@@ -214,13 +216,13 @@ class TextClassification(Classification, TaskCommands):
         self, experiment: Experiment, task: Any, data: Any, splits: tuple[str, ...]
     ) -> dict[str, dict[str, float]]:
         """Return split to scores; the linear part is fitted to the rows of validation too, once these are scored."""
-        from ctxzoo.tasks.text_classification.wide_start import has_wide_part, start_wide_part
+        from ctxzoo.tasks.text_classification.wide_start import has_wide_part, initialize_wide_part
 
         if not has_wide_part(task.model) or "validation" not in data.splits:
             return super().score(experiment, task, data, splits)
         chosen = tuple(split for split in splits if split == "validation")
         scores = super().score(experiment, task, data, chosen)
-        start_wide_part(task.model, data, ("train", "validation"), tell_time=experiment.run.tell_time)
+        initialize_wide_part(task.model, data, ("train", "validation"), tell_time=experiment.run.tell_time)
         others = tuple(split for split in splits if split != "validation")
         return scores | super().score(experiment, task, data, others)
 
@@ -256,8 +258,8 @@ class TextClassification(Classification, TaskCommands):
         from ctxzoo.data.text_columns import TEXT_COLUMNS
         from ctxzoo.tasks.text_classification.prediction import (
             TextAnswers,
+            drop_probabilities,
             read_text_columns,
-            without_probabilities,
         )
 
         columns = own["text_column"] or read_text_columns(options.checkpoint)
@@ -268,7 +270,7 @@ class TextClassification(Classification, TaskCommands):
         )
         header = columns or TEXT_COLUMNS[:1]
         if text is not None:
-            (label,) = answers.labels([text])
+            (label,) = answers.classify([text])
         elif page is None or options.output is not None:
             answer_file(options, answers, columns=header)
         else:
@@ -276,12 +278,12 @@ class TextClassification(Classification, TaskCommands):
                 for chunk in rows.chunks:
                     answers(chunk, rows)
         if page is not None:
-            _explain(model, tokenizer, answers.texts, page)
+            _write_explanation(model, tokenizer, answers.texts, page)
         if text is not None:
-            print(json.dumps(without_probabilities(label), ensure_ascii=False))
+            print(json.dumps(drop_probabilities(label), ensure_ascii=False))
         else:
             say_written(options, count_of(len(answers.known), "labels"), page)
-        for note in answers.notes():
+        for note in answers.write_notes():
             print(f"ctxzoo: {note}", file=sys.stderr)
 
 
@@ -300,7 +302,7 @@ class PretrainedEncoder(TextClassification):
         from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 
         tokenizer = AutoTokenizer.from_pretrained(experiment.start.init_from)
-        options = self.data_options(experiment.changed(init_from=None))
+        options = self.build_data_options(experiment.changed(init_from=None))
         return TextClassificationDataModule.from_options(experiment.source, **options, tokenizer=tokenizer)
 
     def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
@@ -319,13 +321,13 @@ class PretrainedEncoder(TextClassification):
         write_result_file(training_result(task, data, trainer, scores, run), run.results_file)
 
 
-def _fields_of(architecture: str) -> Mapping[str, Any]:
+def _get_config_fields(architecture: str) -> Mapping[str, Any]:
     """Return name to field of an architecture's configuration."""
     fields: Mapping[str, Any] = ARCHITECTURES[architecture].config_class.__dataclass_fields__
     return fields
 
 
-def _refuse_numbers(where: str, texts: Sequence[str]) -> None:
+def _refuse_numeric_texts(location: str, texts: Sequence[str]) -> None:
     """Refuse a column of numbers, which is most often the wrong one.
 
     Raises:
@@ -335,7 +337,7 @@ def _refuse_numbers(where: str, texts: Sequence[str]) -> None:
 
     if all(_NUMBER.fullmatch(text) for text in texts):
         raise TextFormatError(
-            f"{where}: every text is a number, as {texts[0]!r}; name the column of the texts (or set `text_column`)"
+            f"{location}: every text is a number, as {texts[0]!r}; name the column of the texts (or set `text_column`)"
         )
 
 
@@ -353,7 +355,7 @@ def _check_explanation_file(file: Path) -> None:
         check_plots()
 
 
-def _explain(model: Any, tokenizer: Any, texts: Sequence[str], file: Path) -> None:
+def _write_explanation(model: Any, tokenizer: Any, texts: Sequence[str], file: Path) -> None:
     """Write the page, or the picture, of which words decided."""
     from ctxzoo.tasks.text_classification.contributions import explain_text
     from ctxzoo.tasks.text_classification.explanation import write_explanation_page

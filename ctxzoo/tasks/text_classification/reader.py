@@ -130,20 +130,20 @@ def check_texts(
     """
     any_labels = any_labels or known_labels is not None
     columns = [
-        _Columns.of((origin or {}).get(name, f"split {name!r}"), split, text_column, label_column, any_labels)
+        _Columns.from_split((origin or {}).get(name, f"split {name!r}"), split, text_column, label_column, any_labels)
         for name, split in splits.items()
     ]
-    columns = _with_whole_numbers(columns)
+    columns = _convert_labels_to_integers(columns)
     if known_labels is not None:
-        columns = [split.of_known(known_labels) for split in columns]
+        columns = [split.replace_with_known_names(known_labels) for split in columns]
         label_names = list(known_labels)
     else:
-        integers = _integer_names(columns) if any_labels else None
+        integers = _list_integer_labels(columns) if any_labels else None
         if integers is not None:
             columns = [replace(split, labels=split.labels.cast(pa.string())) for split in columns]
-        label_names = _label_names(columns, integers)
+        label_names = _collect_label_names(columns, integers)
         note_lookalikes(", ".join(split.where for split in columns), label_names)
-    checked = {name: split.numbered(label_names) for name, split in zip(splits, columns, strict=True)}
+    checked = {name: split.to_dataset(label_names) for name, split in zip(splits, columns, strict=True)}
     return TextSplits(checked, label_names, {name: dataset_fingerprint(split) for name, split in checked.items()})
 
 
@@ -160,15 +160,20 @@ class _Columns:
     label_texts: list[str] | None
 
     @classmethod
-    def of(
-        cls, where: str, split: datasets.Dataset, text_column: ColumnNames, label_column: str | None, any_labels: bool
+    def from_split(
+        cls,
+        location: str,
+        split: datasets.Dataset,
+        text_column: ColumnNames,
+        label_column: str | None,
+        any_labels: bool,
     ) -> _Columns:
         if len(split) == 0:
-            raise TextFormatError(f"{where}: no rows; expected at least one text with its label")
+            raise TextFormatError(f"{location}: no rows; expected at least one text with its label")
         table: pa.Table = split.with_format("arrow")[:]
         wanted = {"text": (text_column, TEXT_COLUMNS), "label": (label_column, LABEL_COLUMNS)}
-        text_names, (label_name,) = find_columns(where, split.column_names, wanted)
-        checks = RowChecks(where, len(split))
+        text_names, (label_name,) = find_columns(location, split.column_names, wanted)
+        checks = RowChecks(location, len(split))
         texts = join_text_columns(checks, table, text_names)
         blank = f"the text in column {', '.join(map(repr, text_names))} is empty: {{value!r}}; leave the row out"
         checks.refuse(are_blank(texts), texts, blank)
@@ -180,8 +185,8 @@ class _Columns:
             labels = numbers
         elif pa.types.is_integer(labels.type):
             labels = labels.cast(pa.int64())
-        elif pa.types.is_floating(labels.type) and pc.all(_are_whole(labels)).as_py():
-            note(where, WITH_FRACTION, len(labels))
+        elif pa.types.is_floating(labels.type) and pc.all(_mark_whole_numbers(labels)).as_py():
+            note(location, WITH_FRACTION, len(labels))
             labels = labels.cast(pa.int64(), safe=False)
         if any_labels and pa.types.is_boolean(labels.type):
             labels = labels.cast(pa.string())
@@ -196,20 +201,22 @@ class _Columns:
         elif labels.type == pa.string():
             checks.refuse(are_blank(labels), labels, f"the label in column {label_name!r} is empty: {{value!r}}")
         if not (pa.types.is_integer(labels.type) or labels.type == pa.string()):
-            raise TextFormatError(_no_labels(where, label_name, str(labels.type), labels, 0))
+            raise TextFormatError(_describe_wrong_label_type(location, label_name, str(labels.type), labels, 0))
         labels, texts = checks.of_kept(labels), checks.of_kept(texts)
         if not len(labels):
-            raise TextFormatError(f"{where}: no rows are left; expected at least one text with its label")
+            raise TextFormatError(f"{location}: no rows are left; expected at least one text with its label")
         if labels.type == pa.string() and pc.all(pc.match_substring_regex(labels, _DECIMAL)).as_py():
             row = pc.index(pc.match_substring_regex(labels, _FRACTION), True).as_py()
             if row >= 0:
-                raise TextFormatError(_no_labels(where, label_name, "number with a fraction", labels, row))
+                raise TextFormatError(
+                    _describe_wrong_label_type(location, label_name, "number with a fraction", labels, row)
+                )
         label_texts = None
         if class_names is None and LABEL_TEXT in split.column_names and label_name != LABEL_TEXT:
             label_texts = [str(value) for value in checks.of_kept(table.column(LABEL_TEXT)).to_pylist()]
-        return cls(where, checks.rows[checks.kept], texts, labels, class_names, label_texts)
+        return cls(location, checks.rows[checks.kept], texts, labels, class_names, label_texts)
 
-    def of_known(self, known: Sequence[str]) -> _Columns:
+    def replace_with_known_names(self, known_labels: Sequence[str]) -> _Columns:
         """Return the split with the names of labels, which are all among the known ones, in the place of numbers.
 
         Raises:
@@ -221,25 +228,27 @@ class _Columns:
         elif pa.types.is_integer(labels.type) and self.label_texts is not None:
             labels = pa.array(self.label_texts, pa.string())
         labels = pa.chunked_array(labels if isinstance(labels, pa.ChunkedArray) else [labels]).cast(pa.string())
-        unknown = pc.invert(pc.is_in(labels, pa.array(list(known), pa.string())))
+        unknown = pc.invert(pc.is_in(labels, pa.array(list(known_labels), pa.string())))
         counts = Counter(labels.filter(unknown).to_pylist())
-        told = ", ".join(f"{name!r} ({count})" for name, count in counts.most_common(5))
+        most_common = ", ".join(f"{name!r} ({count})" for name, count in counts.most_common(5))
         checks = RowChecks(self.where, len(labels), self.rows)
         checks.refuse(
             unknown,
             labels,
             lambda row: (
                 f"label {labels[row].as_py()!r}, which the model does not have; {counts.total():,} of "
-                f"{len(labels):,} rows have such labels, {told}; it has {_some(known)}; correct them (or set "
-                "`skip_bad`, which leaves them out)"
+                f"{len(labels):,} rows have such labels, {most_common}; it has {_shorten_list(known_labels)}; correct "
+                "them (or set `skip_bad`, which leaves them out)"
             ),
         )
         if not checks.kept.any():
-            raise TextFormatError(f"{self.where}: no row has a label of the model; it has {_some(known)}")
+            raise TextFormatError(
+                f"{self.where}: no row has a label of the model; it has {_shorten_list(known_labels)}"
+            )
         left = {"texts": checks.of_kept(self.texts), "labels": checks.of_kept(labels)}
         return replace(self, rows=self.rows[checks.kept], **left, class_names=None, label_texts=None)
 
-    def numbered(self, names: Sequence[str]) -> datasets.Dataset:
+    def to_dataset(self, names: Sequence[str]) -> datasets.Dataset:
         labels = self.labels
         if labels.type == pa.string():
             labels = pc.index_in(labels, pa.array(names))
@@ -247,18 +256,18 @@ class _Columns:
         return datasets.Dataset(datasets.table.InMemoryTable(table))
 
 
-def _no_labels(where: str, name: str, kind: str, labels: pa.ChunkedArray, row: int) -> str:
+def _describe_wrong_label_type(location: str, name: str, kind: str, labels: pa.ChunkedArray, row: int) -> str:
     return (
-        f"{where}: column {name!r} has the type {kind} (row {row}: {labels[row].as_py()}); expected integers 0..L-1, "
-        "names, or ClassLabel: write them as names or whole numbers"
+        f"{location}: column {name!r} has the type {kind} (row {row}: {labels[row].as_py()}); expected integers "
+        "0..L-1, names, or ClassLabel: write them as names or whole numbers"
     )
 
 
-def _are_whole(labels: pa.ChunkedArray) -> pa.ChunkedArray:
+def _mark_whole_numbers(labels: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.and_(pc.equal(pc.floor(labels), labels), pc.less(pc.abs(labels), float(2**53)))
 
 
-def _with_whole_numbers(columns: Sequence[_Columns]) -> list[_Columns]:
+def _convert_labels_to_integers(columns: Sequence[_Columns]) -> list[_Columns]:
     """Return the splits with labels as integers where in all of them every label is written as a whole number."""
     texts = [split for split in columns if split.labels.type == pa.string()]
     if not all(pc.all(pc.match_substring_regex(split.labels, _WHOLE)).as_py() for split in texts):
@@ -273,7 +282,7 @@ def _with_whole_numbers(columns: Sequence[_Columns]) -> list[_Columns]:
     ]
 
 
-def _integer_names(columns: Sequence[_Columns]) -> list[str] | None:
+def _list_integer_labels(columns: Sequence[_Columns]) -> list[str] | None:
     """Return the integers that are labels, in their order; None where they number labels, or are none."""
     if any(split.class_names is not None or not pa.types.is_integer(split.labels.type) for split in columns):
         return None
@@ -281,7 +290,7 @@ def _integer_names(columns: Sequence[_Columns]) -> list[str] | None:
     return None if numbers == list(range(len(numbers))) else [str(number) for number in numbers]
 
 
-def _label_names(columns: Sequence[_Columns], integers: list[str] | None = None) -> list[str]:
+def _collect_label_names(columns: Sequence[_Columns], integers: list[str] | None = None) -> list[str]:
     """Return the names of labels 0, 1, ..., the same in all splits: `integers` where they were others."""
     first = columns[0]
     for split in columns:
@@ -301,15 +310,15 @@ def _label_names(columns: Sequence[_Columns], integers: list[str] | None = None)
         if numbers != list(range(len(numbers))):
             missing = next(number for number in range(len(numbers)) if number not in numbers)
             raise TextFormatError(
-                f"{first.where}: the labels are {_some(numbers)}; expected 0..L-1, but no row has {missing}"
+                f"{first.where}: the labels are {_shorten_list(numbers)}; expected 0..L-1, but no row has {missing}"
             )
-        names = _texts_of_numbers(columns, len(numbers))
+        names = _name_integer_labels(columns, len(numbers))
     if len(names) < 2:
         raise TextFormatError(f"{first.where}: the only label is {names[0]!r}; expected two or more")
     return names
 
 
-def _texts_of_numbers(columns: Sequence[_Columns], count: int) -> list[str]:
+def _name_integer_labels(columns: Sequence[_Columns], count: int) -> list[str]:
     """Return what the column `label_text` calls the numbers; where there is none, the numbers themselves."""
     names: dict[int, str] = {}
     for split in columns:
@@ -319,13 +328,15 @@ def _texts_of_numbers(columns: Sequence[_Columns], count: int) -> list[str]:
                     f"{split.where}, row {row}: {LABEL_TEXT} {name!r} for label {number}, which is {names[number]!r} "
                     "in another row; expected one name for each label"
                 )
-    found = [names.get(number, str(number)) for number in range(count)]
-    if len(set(found)) < count:
-        raise TextFormatError(f"{columns[0].where}: {LABEL_TEXT} gives the names {found}; expected different ones")
-    return found
+    label_names = [names.get(number, str(number)) for number in range(count)]
+    if len(set(label_names)) < count:
+        raise TextFormatError(
+            f"{columns[0].where}: {LABEL_TEXT} gives the names {label_names}; expected different ones"
+        )
+    return label_names
 
 
-def _some(values: Sequence[object]) -> str:
+def _shorten_list(values: Sequence[object]) -> str:
     shown = ", ".join(map(str, values[:10]))
     return shown if len(values) <= 10 else f"{shown}, ... {values[-1]}"
 
@@ -338,23 +349,25 @@ def _read_file(path: Path, text_column: ColumnNames, label_column: str | None) -
     if kind == ".parquet":
         return read_parquet(path)
     if kind == ".jsonl":
-        return _json_table(path, {*TEXT_COLUMNS, *LABEL_COLUMNS, LABEL_TEXT, *texts, label_column})
+        return _read_json_table(path, {*TEXT_COLUMNS, *LABEL_COLUMNS, LABEL_TEXT, *texts, label_column})
     return read_delimited(path, (*(texts or TEXT_COLUMNS[:1]), label_column or LABEL_COLUMNS[0]))
 
 
-def _json_table(path: Path, requested: Container[str | None]) -> pa.Table:
+def _read_json_table(path: Path, column_names: Container[str | None]) -> pa.Table:
     """Read JSON lines; columns that are not requested stay empty, since they may hold anything."""
     rows = read_json_lines(path)
     names = dict.fromkeys(name for row in rows for name in row)
     return pa.table(
         {
-            name: _array(path, name, [row.get(name) for row in rows]) if name in requested else pa.nulls(len(rows))
+            name: _build_column(path, name, [row.get(name) for row in rows])
+            if name in column_names
+            else pa.nulls(len(rows))
             for name in names
         }
     )
 
 
-def _array(path: Path, name: str, values: list[Any]) -> pa.Array:
+def _build_column(path: Path, name: str, values: list[Any]) -> pa.Array:
     """Return values of one type as an Arrow array.
 
     Raises:
@@ -373,15 +386,15 @@ def _array(path: Path, name: str, values: list[Any]) -> pa.Array:
         ) from None
 
 
-def note_contradictions(where: str, groups: npt.NDArray[np.int64], labels: npt.NDArray[np.int64]) -> None:
+def note_contradictory_labels(location: str, groups: npt.NDArray[np.int64], labels: npt.NDArray[np.int64]) -> None:
     """Note how many texts stand again with another label.
 
     Args:
-        where: Name of the data in messages.
+        location: Name of the data in messages.
         groups: (rows,) group number of each text, equal for equal texts, from `group_numbers`.
         labels: (rows,) class number of each text.
     """
     pairs = np.unique(np.stack([groups, labels], axis=1), axis=0)
     texts, number = np.unique(pairs[:, 0], return_counts=True)
     rows = int(np.isin(groups, texts[number > 1]).sum())
-    note(where, "texts stand there again with another label, each read as it is; correct those that are slips", rows)
+    note(location, "texts stand there again with another label, each read as it is; correct those that are slips", rows)

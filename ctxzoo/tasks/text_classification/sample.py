@@ -55,46 +55,48 @@ def sample_texts(seed: int = 0, train: int = 2000, validation: int = 300, test: 
     for split, rows in zip(SPLITS, (train, validation, test), strict=True):
         if not 1 <= rows <= MOST_ROWS:
             raise ValueError(f"{split}={rows}; expected 1 to {MOST_ROWS} rows")
-        texts = _texts(seed, split)
+        texts = _generate_texts(seed, split)
         labels = [row % len(LABELS) for row in range(rows)]
         columns = {"text": [next(texts[label]) for label in labels], "label": labels}
         splits[split] = datasets.Dataset.from_dict(columns, features=features)
     return datasets.DatasetDict(splits)
 
 
-def _texts(seed: int, split: str) -> list[Iterator[str]]:
+def _generate_texts(seed: int, split: str) -> list[Iterator[str]]:
     """Generate for each label its texts of this split."""
-    return [_different(Draws(f"ctxzoo sample_texts {seed} {split} {name}"), split, name) for name in LABELS]
+    return [
+        _generate_distinct_texts(Draws(f"ctxzoo sample_texts {seed} {split} {name}"), split, name) for name in LABELS
+    ]
 
 
-def _different(draws: Draws, split: str, name: str) -> Iterator[str]:
+def _generate_distinct_texts(draws: Draws, split: str, label_name: str) -> Iterator[str]:
     """Yield texts that were not there before; their hash says to which split they belong."""
     seen = set()
     while True:
-        text = _review(draws, LABELS.index(name))
+        text = _generate_review(draws, LABELS.index(label_name))
         eighth = hashlib.sha256(text.encode()).digest()[0] % 8
         if text not in seen and SPLITS[max(0, eighth - 5)] == split:
             seen.add(text)
             yield text
 
 
-def _review(draws: Draws, label: int) -> str:
+def _generate_review(draws: Draws, label: int) -> str:
     kind = draws.random()
     if kind < 0.25:
-        text = _clause(draws, label, negated=False)
+        text = _generate_clause(draws, label, negated=False)
     elif kind < 0.5:
-        text = f"{_clause(draws, label, negated=False)} and {_clause(draws, label, negated=False)}"
+        text = f"{_generate_clause(draws, label, negated=False)} and {_generate_clause(draws, label, negated=False)}"
     elif kind < 0.75:
-        text = _clause(draws, label, negated=True)
+        text = _generate_clause(draws, label, negated=True)
     else:
-        main, other = _clause(draws, label, negated=False), _clause(draws, 1 - label, negated=False)
+        main, other = _generate_clause(draws, label, negated=False), _generate_clause(draws, 1 - label, negated=False)
         text = draws.pick(("{other} but {main}", "although {other} , {main}", "{main} even though {other}")).format(
             main=main, other=other
         )
     return f"{draws.pick(OPENERS)}{text} ."
 
 
-def _clause(draws: Draws, label: int, *, negated: bool) -> str:
+def _generate_clause(draws: Draws, label: int, *, negated: bool) -> str:
     """Return a clause that speaks for `label`."""
     subject = f"{draws.pick(ARTICLES)} {draws.pick(THINGS)}"
     adjective = draws.pick(ADJECTIVES[1 - label if negated else label])

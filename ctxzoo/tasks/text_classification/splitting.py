@@ -72,11 +72,13 @@ class TextSplitting:
             raise ValueError(f"min_words is {self.min_words}; expected 0 (every text) or more")
 
     @property
-    def divides(self) -> bool:
+    def overrides_division(self) -> bool:
         """Whether it says itself how rows that are all `train` are divided, by `folds`, `dev_share` or `dev_block`."""
         return self.folds is not None or self.dev_share != DEV_SHARE or self.dev_block != 1
 
-    def long_enough(self, splits: dict[str, datasets.Dataset], pre_tokenizer: Tokenizer) -> dict[str, datasets.Dataset]:
+    def drop_short_texts(
+        self, splits: dict[str, datasets.Dataset], pre_tokenizer: Tokenizer
+    ) -> dict[str, datasets.Dataset]:
         """Return the splits without the texts that have fewer than `min_words` words.
 
         Args:
@@ -88,33 +90,37 @@ class TextSplitting:
         """
         if self.min_words == 0:
             return splits
-        left = {}
+        long_texts = {}
         for name, texts in splits.items():
             rows = np.flatnonzero(count_words(pre_tokenizer, texts["text"][:]) >= self.min_words)
             if not len(rows):
                 raise ValueError(f"min_words={self.min_words} leaves none of the {len(texts)} {name!r} texts; lower it")
-            left[name] = texts.select(rows)
-        return left
+            long_texts[name] = texts.select(rows)
+        return long_texts
 
     def split(self, splits: dict[str, datasets.Dataset]) -> SplitTexts:
         """Divide the rows of a dataset, given by its own splits."""
-        return self._own_splits(splits) if self.folds is None else self._cross_validation(splits, self.folds)
+        return (
+            self._use_dataset_splits(splits)
+            if self.folds is None
+            else self._split_for_cross_validation(splits, self.folds)
+        )
 
-    def _cross_validation(self, splits: dict[str, datasets.Dataset], folds: int) -> SplitTexts:
+    def _split_for_cross_validation(self, splits: dict[str, datasets.Dataset], folds: int) -> SplitTexts:
         joined = datasets.concatenate_datasets([splits[name] for name in SPLITS if name in splits])
-        labels = labels_of(joined)
+        labels = get_labels(joined)
         rest, test = fold_rows(labels, folds, self.fold, self.fold_seed)
         rows = {"train": rest, "test": test}
         if self.dev_share:
             rows["train"], rows["validation"] = hold_out(labels, rest, self.dev_share, self.fold_seed)
         return SplitTexts(dict.fromkeys(rows, joined), rows)
 
-    def _own_splits(self, splits: dict[str, datasets.Dataset]) -> SplitTexts:
+    def _use_dataset_splits(self, splits: dict[str, datasets.Dataset]) -> SplitTexts:
         texts = dict(splits)
         rows: dict[str, Rows] = {name: np.arange(len(split)) for name, split in splits.items()}
         if "train" in splits and "validation" not in splits and self.dev_share:
             texts["validation"] = splits["train"]
-            of = labels_of(splits["train"]), rows["train"], self.dev_share
+            of = get_labels(splits["train"]), rows["train"], self.dev_share
             rows["train"], rows["validation"] = (
                 hold_out(*of, self.fold_seed)
                 if self.dev_block == 1
@@ -123,24 +129,24 @@ class TextSplitting:
         return SplitTexts(texts, rows)
 
 
-def text_groups(checked: TextSplits) -> RowGroups:
+def group_equal_texts(checked: TextSplits) -> RowGroups:
     """Say that equal texts stay on one side when they are divided, each label in proportion."""
     return RowGroups(
         groups=group_numbers({name: map(text_key, split["text"]) for name, split in checked.splits.items()}),
         unit="texts",
         together="equal texts",
-        labels=labels_of(checked.splits["train"]) if "train" in checked.splits else None,
+        labels=get_labels(checked.splits["train"]) if "train" in checked.splits else None,
         label_names=checked.label_names,
     )
 
 
-def labels_of(texts: datasets.Dataset) -> npt.NDArray[np.int64]:
+def get_labels(texts: datasets.Dataset) -> npt.NDArray[np.int64]:
     """Return the labels (rows,) of texts."""
     labels: npt.NDArray[np.int64] = texts.with_format("numpy", columns=["label"])[:]["label"]
     return labels
 
 
-def some_rows(labels: npt.NDArray[np.int64], number: int, seed: int) -> Rows:
+def draw_rows_of_every_label(labels: npt.NDArray[np.int64], number: int, seed: int) -> Rows:
     """Return so many rows, ascending: the first of each label, and others that are drawn at random.
 
     Args:

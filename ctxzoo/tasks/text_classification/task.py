@@ -15,7 +15,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreT
 from ctxzoo.data.own_splits import group_numbers, text_key
 from ctxzoo.hub.classification_facts import get_label_names
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.tasks.text_classification.reader import note_contradictions
+from ctxzoo.tasks.text_classification.reader import note_contradictory_labels
 from ctxzoo.training.classification import ClassificationScores, ClassificationTask
 from ctxzoo.training.scoring import build_scorer, score_splits, task_of, tokenizer_of
 
@@ -34,19 +34,19 @@ class TextScores(ClassificationScores):
         self.known_accuracy = MulticlassAccuracy(num_labels, average="micro")
         self.known_share = MeanMetric()
 
-    def update_texts(self, logits: torch.Tensor, labels: torch.Tensor, known: torch.Tensor) -> None:
-        """Add logits (N, L) of texts with the labels (N,); `known`, boolean (N,): those with a known word."""
+    def update_texts(self, logits: torch.Tensor, labels: torch.Tensor, has_known_word: torch.Tensor) -> None:
+        """Add logits (N, L) of texts with the labels (N,); `has_known_word`, boolean (N,): those with a known word."""
         self.update(logits, labels)
-        self.known_share.update(known.float())
-        if known.any():
-            self.known_accuracy.update(logits[known], labels[known])
+        self.known_share.update(has_known_word.float())
+        if has_known_word.any():
+            self.known_accuracy.update(logits[has_known_word], labels[has_known_word])
 
     def compute(self) -> dict[str, float]:
         scores = super().compute()
-        share = float(self.known_share.compute())
-        if 0 < share < 1:
+        fraction = float(self.known_share.compute())
+        if 0 < fraction < 1:
             scores["known_accuracy"] = 100.0 * float(self.known_accuracy.compute())
-            scores["known_share"] = 100.0 * share
+            scores["known_share"] = 100.0 * fraction
         return scores
 
 
@@ -121,7 +121,7 @@ def evaluate(
     rows = data.rows(split)
     groups = group_numbers({split: map(text_key, data.texts(split).select(rows)["text"])})[split]
     where = dataset if Path(dataset).is_file() else f"dataset {dataset!r}, split {split!r}"
-    note_contradictions(where, groups, data.labels(split))
+    note_contradictory_labels(where, groups, data.labels(split))
     return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
 
 
@@ -154,7 +154,7 @@ def evaluate_ensemble(
     """
     if not checkpoints:
         raise ValueError("checkpoints is empty; give one or more to take the mean of")
-    found: dict[str, list[torch.Tensor]] = {split: [] for split in splits}
+    log_probabilities: dict[str, list[torch.Tensor]] = {split: [] for split in splits}
     names: list[str] = []
     for member in checkpoints:
         task = SequenceClassificationTask(pretrained=member)
@@ -176,10 +176,10 @@ def evaluate_ensemble(
         for split in splits:
             batches = scorer.predict(task, data.split_dataloader(split))
             rows, logits = (torch.cat([batch[name] for batch in batches or []]) for name in ("row", "logits"))
-            found[split].append(logits[rows.argsort()].log_softmax(dim=1))
+            log_probabilities[split].append(logits[rows.argsort()].log_softmax(dim=1))
     scores = {}
     for split in splits:
-        mean = torch.stack(found[split]).logsumexp(dim=0) - math.log(len(checkpoints))
+        mean = torch.stack(log_probabilities[split]).logsumexp(dim=0) - math.log(len(checkpoints))
         of_split = ClassificationScores(mean.size(1))
         of_split.update(mean, torch.from_numpy(data.labels(split)))
         scores[split] = of_split.compute()

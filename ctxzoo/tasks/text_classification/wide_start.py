@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from ctxzoo.tasks.text_classification.naive_bayes import log_count_ratios
+from ctxzoo.tasks.text_classification.naive_bayes import compute_log_count_ratios
 from ctxzoo.training.remaining_time import RemainingTime
 
 C_VALUES = (0.0625, 0.25, 1.0, 4.0)
@@ -49,21 +49,21 @@ class WideStart:
     cost: float
 
 
-def wide_start(
+def fit_wide_part(
     counts: Matrix,
     labels: Labels,
     num_labels: int,
     group_starts: Sequence[int],
     seed: int,
     costs: Sequence[float] = C_VALUES,
-    tell: Callable[[int, int], None] = lambda done, total: None,
+    report_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> WideStart:
     """Fit the linear classifier from which a wide part starts.
 
     A linear SVM for each class against the others (of two classes one is enough) reads the TF-IDF, each entry times the
-    square root of how much its id speaks for or against the class, |r| of `log_count_ratios`: halfway between plain
-    TF-IDF and the NB-SVM of Wang and Manning (2012). C is the one with the best accuracy on held-out folds; the margins
-    are scaled by the factor with which those of the held-out rows are the best log-odds of their labels.
+    square root of how much its id speaks for or against the class, |r| of `compute_log_count_ratios`: halfway between
+    plain TF-IDF and the NB-SVM of Wang and Manning (2012). C is the one with the best accuracy on held-out folds; the
+    margins are scaled by the factor with which those of the held-out rows are the best log-odds of their labels.
 
     Args:
         counts: (rows, V) sparse matrix: how often each of V token ids occurs in each training text.
@@ -73,7 +73,7 @@ def wide_start(
             `layers_wide.tfidf`.
         seed: Seed of the cross-validation folds.
         costs: Values of the inverse regularization strength C to choose from.
-        tell: Function called with the number of fits that are done and their total, for a progress display.
+        report_progress: Function called with the number of fits that are done and their total, for a progress display.
 
     Raises:
         ValueError: all rows have one label.
@@ -81,10 +81,10 @@ def wide_start(
     present = np.unique(labels)
     if len(present) < 2:
         raise ValueError(f"every training row has the label {present.tolist()}; a classifier needs two or more")
-    idf = inverse_document_frequency(counts)
-    features = tfidf_matrix(counts, idf, group_starts)
-    cost, factor = _choose_cost(features, labels, num_labels, seed, costs, tell)
-    weight, bias = _fit(features, labels, num_labels, cost, _scales(features, labels))
+    idf = compute_inverse_document_frequency(counts)
+    features = compute_tfidf(counts, idf, group_starts)
+    cost, factor = _choose_cost(features, labels, num_labels, seed, costs, report_progress)
+    weight, bias = _fit_linear_svms(features, labels, num_labels, cost, _compute_feature_scales(features, labels))
     return WideStart(
         inverse_document_frequency=torch.from_numpy(idf).float(),
         weight=torch.from_numpy(factor * weight).float(),
@@ -93,7 +93,7 @@ def wide_start(
     )
 
 
-def inverse_document_frequency(counts: Matrix) -> Scores:
+def compute_inverse_document_frequency(counts: Matrix) -> Scores:
     """Return (V,) log((1 + rows) / (1 + rows with the id)) + 1, and 0 for ids of no row."""
     frequency = np.bincount(counts.indices, minlength=counts.shape[1])
     idf: Scores = np.log((1 + counts.shape[0]) / (1 + frequency)) + 1
@@ -101,7 +101,7 @@ def inverse_document_frequency(counts: Matrix) -> Scores:
     return idf
 
 
-def tfidf_matrix(counts: Matrix, idf: Scores, group_starts: Sequence[int]) -> Matrix:
+def compute_tfidf(counts: Matrix, idf: Scores, group_starts: Sequence[int]) -> Matrix:
     """Return the TF-IDF (rows, V) of counts as `ctxzoo.models.layers_wide.tfidf` has it: each group has length 1."""
     entries = np.empty(counts.nnz)
     bounds = [*group_starts, counts.shape[1]]
@@ -114,10 +114,10 @@ def tfidf_matrix(counts: Matrix, idf: Scores, group_starts: Sequence[int]) -> Ma
         squares = np.bincount(group, values**2)
         lengths = np.sqrt(squares[group])
         entries[ends[0] : ends[-1]] = np.divide(values, lengths, out=np.zeros_like(values), where=lengths > 0)
-    return _with_entries(counts, entries)
+    return _replace_entries(counts, entries)
 
 
-def _with_entries(matrix: Matrix, entries: Scores) -> Matrix:
+def _replace_entries(matrix: Matrix, entries: Scores) -> Matrix:
     """Return a matrix with other entries in the same places, which it shares."""
     return sparse.csr_matrix((entries, matrix.indices, matrix.indptr), shape=matrix.shape)
 
@@ -128,50 +128,52 @@ def _choose_cost(
     num_labels: int,
     seed: int,
     costs: Sequence[float],
-    tell: Callable[[int, int], None],
+    report_progress: Callable[[int, int], None],
 ) -> tuple[float, float]:
     """Return C and the factor of the margins, by held-out folds; with too few rows for any 1, or the only C, and 1."""
     rows = np.random.default_rng(seed).permutation(len(labels))[:MOST_ROWS_TO_CHOOSE]
     features, labels = features[rows], labels[rows]
-    folds = list(_folds(labels, seed))
+    folds = list(_split_into_folds(labels, seed))
     if not folds:
         return costs[0] if len(costs) == 1 else 1.0, 1.0
     scores = {cost: np.zeros((len(labels), num_labels)) for cost in costs}
     for fold, (fitted, held) in enumerate(folds):
         # Ratios do not depend on C, and matrices of long texts are large: both are made once for each fold.
         of_fitted, of_held = features[fitted], features[held]
-        scales = _scales(of_fitted, labels[fitted])
+        scales = _compute_feature_scales(of_fitted, labels[fitted])
         for number, cost in enumerate(costs, start=1 + fold * len(costs)):
-            weight, bias = _fit(of_fitted, labels[fitted], num_labels, cost, scales)
+            weight, bias = _fit_linear_svms(of_fitted, labels[fitted], num_labels, cost, scales)
             scores[cost][held] = of_held @ weight + bias
-            tell(number, len(folds) * len(costs) + 1)  # the last is that of all rows
+            report_progress(number, len(folds) * len(costs) + 1)  # the last is that of all rows
     held_out = np.concatenate([held for _, held in folds])
     accuracies = {cost: (scores[cost][held_out].argmax(axis=1) == labels[held_out]).mean() for cost in costs}
     best = max(accuracies, key=accuracies.__getitem__)
-    return best, _factor(scores[best][held_out], labels[held_out])
+    return best, _fit_score_scale(scores[best][held_out], labels[held_out])
 
 
-def _classes_to_fit(labels: Labels) -> npt.NDArray[np.int64]:
+def _select_classes_to_fit(labels: Labels) -> npt.NDArray[np.int64]:
     """Return the classes that have an SVM: of two the second alone, whose margin is against the first."""
     classes = np.unique(labels)
     return classes[1:] if len(classes) == 2 else classes
 
 
-def _scales(features: Matrix, labels: Labels) -> Scores:
-    """Return (fitted classes, V) the square root of |r| of `log_count_ratios`."""
-    present = _with_entries(features, np.ones(features.nnz))
-    scales: Scores = np.sqrt(np.abs(log_count_ratios(present, labels, _classes_to_fit(labels))))
+def _compute_feature_scales(features: Matrix, labels: Labels) -> Scores:
+    """Return (fitted classes, V) the square root of |r| of `compute_log_count_ratios`."""
+    present = _replace_entries(features, np.ones(features.nnz))
+    scales: Scores = np.sqrt(np.abs(compute_log_count_ratios(present, labels, _select_classes_to_fit(labels))))
     return scales
 
 
-def _fit(features: Matrix, labels: Labels, num_labels: int, cost: float, scales: Scores) -> tuple[Scores, Scores]:
+def _fit_linear_svms(
+    features: Matrix, labels: Labels, num_labels: int, cost: float, scales: Scores
+) -> tuple[Scores, Scores]:
     """Return weights (V, L) and biases (L,) of linear SVMs; a class without a row never wins."""
-    classes, fitted = np.unique(labels), _classes_to_fit(labels)
+    classes, fitted = np.unique(labels), _select_classes_to_fit(labels)
     columns, intercepts = [], []
     for label, scale in zip(fitted, scales, strict=True):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # of a large C, which then is not chosen, or as good
-            scaled = _with_entries(features, features.data * scale[features.indices])
+            scaled = _replace_entries(features, features.data * scale[features.indices])
             model = LinearSVC(C=cost, random_state=0).fit(scaled, labels == label)
         columns.append(model.coef_[0] * scale)
         intercepts.append(float(model.intercept_[0]))
@@ -183,7 +185,7 @@ def _fit(features: Matrix, labels: Labels, num_labels: int, cost: float, scales:
     return weight, bias
 
 
-def _folds(labels: Labels, seed: int) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+def _split_into_folds(labels: Labels, seed: int) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
     """Yield rows to fit on and rows held out, over which every class is spread.
 
     There are fewer folds where no class has so many rows, and none where each row has a class of its own.
@@ -199,7 +201,7 @@ def _folds(labels: Labels, seed: int) -> Iterator[tuple[npt.NDArray[np.int64], n
                 yield fitted, held
 
 
-def _factor(scores: Scores, labels: Labels) -> float:
+def _fit_score_scale(scores: Scores, labels: Labels) -> float:
     """Return the factor of scores (rows, L) with which their softmax has the least cross-entropy on the labels."""
 
     def cross_entropy(log_factor: float) -> float:
@@ -216,11 +218,11 @@ def has_wide_part(model: Any) -> bool:
     return getattr(model, "wide", None) is not None
 
 
-def start_wide_part(model: Any, data: Any, splits: tuple[str, ...], *, tell_time: bool = False) -> None:
+def initialize_wide_part(model: Any, data: Any, splits: tuple[str, ...], *, tell_time: bool = False) -> None:
     """Fit the wide part of a model to these splits; where it takes long it is told."""
     number = sum(len(data.rows(split)) for split in splits)
     read = number if data.wide_rows is None else min(number, data.wide_rows)
     remaining = RemainingTime(f"linear part, fitted to {read:,} texts of {' and '.join(splits)}", "fits")
     tell = remaining.tell if tell_time else (lambda done, total: None)
-    start = data.wide_start(splits, model.config.wide_groups, tell)
+    start = data.fit_wide_part(splits, model.config.wide_groups, tell)
     model.start_wide(start.inverse_document_frequency, start.weight, start.bias)

@@ -1,4 +1,4 @@
-"""Bars of taggers: the most frequent tag of each word, and a linear model of a word, its shape and those beside it."""
+"""Baselines of taggers: the most frequent tag of each word, and a linear model of a word, its shape and neighbours."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EDGE = ""  # in place of a word before the first, and behind the last
 SHAPES = ((re.compile(r"[^\W\d_]"), lambda found: "X" if found[0].isupper() else "x"), (re.compile(r"\d"), "9"))
 
 
-def words_of(data: TokenClassificationDataModule, split: str) -> tuple[Sentences, Labels]:
+def get_sentences_and_labels(data: TokenClassificationDataModule, split: str) -> tuple[Sentences, Labels]:
     """Return the sentences of a split of data after `setup`, and the labels of their words, `IGNORED` for none.
 
     Raises:
@@ -59,7 +59,7 @@ class FrequentTags:
         self.tags = {word: label for (word, label), _ in counts}  # what is most frequent comes last, and stays
 
     @property
-    def numbers(self) -> int:
+    def num_parameters(self) -> int:
         """How many numbers it holds."""
         return len(self.tags) + 1
 
@@ -68,14 +68,14 @@ class FrequentTags:
         return np.array([self.tags.get(word, self.usual) for sentence in sentences for word in sentence], np.int64)
 
 
-def shape_of(word: str) -> str:
+def compute_word_shape(word: str) -> str:
     """Return a word with X for capital letters, x for others and 9 for digits, runs of one of them cut to two."""
     for pattern, sign in SHAPES:
         word = pattern.sub(sign, word)
     return re.sub(r"(.)\1{2,}", r"\1\1", word)
 
 
-def features_of(sentence: Sequence[str]) -> Iterator[list[str]]:
+def extract_features(sentence: Sequence[str]) -> Iterator[list[str]]:
     """Yield the features of each word, those of a conditional random field but for the tag before.
 
     They are the word, its lower case, its first and last one to three letters, its shape, and the words before and
@@ -88,7 +88,7 @@ def features_of(sentence: Sequence[str]) -> Iterator[list[str]]:
             f"{end}{size}={part}" for size in (1, 2, 3) for end, part in (("p", lower[:size]), ("s", lower[-size:]))
         ]
         beside = (f"before={padded[place]}", f"behind={padded[place + 2]}")
-        yield [f"w={word}", f"l={lower}", f"shape={shape_of(word)}", *parts, *beside]
+        yield [f"w={word}", f"l={lower}", f"shape={compute_word_shape(word)}", *parts, *beside]
 
 
 class LinearTagger:
@@ -105,7 +105,7 @@ class LinearTagger:
     def __init__(self, sentences: Sentences, labels: Labels, seed: int = 0) -> None:
         self.hasher = FeatureHasher(HASHED, input_type="string")
         counts = labels != IGNORED
-        features, labels = self._features(sentences)[counts], labels[counts]
+        features, labels = self._hash_features(sentences)[counts], labels[counts]
         if len(np.unique(labels)) < 2:
             raise ValueError(f"the only tag of {count_of(len(labels), 'words')} is number {labels[0]}; expected two")
         self.model = SGDClassifier(alpha=PENALTY, average=True, random_state=seed)
@@ -117,17 +117,17 @@ class LinearTagger:
                 self.model.partial_fit(features[part], labels[part], classes=np.unique(labels))
             remaining.tell(done, len(rows))
 
-    def _features(self, sentences: Sentences) -> Any:
-        return self.hasher.transform(one for sentence in sentences for one in features_of(sentence))
+    def _hash_features(self, sentences: Sentences) -> Any:
+        return self.hasher.transform(one for sentence in sentences for one in extract_features(sentence))
 
     @property
-    def numbers(self) -> int:
+    def num_parameters(self) -> int:
         """How many numbers it holds."""
         return int(self.model.coef_.size + self.model.intercept_.size)
 
     def predict(self, sentences: Sentences) -> Labels:
         """Return the labels of all words of sentences."""
-        found: Labels = self.model.predict(self._features(sentences))
+        found: Labels = self.model.predict(self._hash_features(sentences))
         return found
 
 
@@ -147,15 +147,15 @@ class TagRun(CountedRun):
         return {} if self.most_rows is None else {"most_sentences": self.most_rows}
 
     def fit(self, data: TokenClassificationDataModule) -> SimpleModel:
-        sentences, labels = words_of(data, "train")
+        sentences, labels = get_sentences_and_labels(data, "train")
         sentences = sentences[: self.most_rows]
         model = BASELINES[self.experiment.model.variant](sentences, labels[: sum(map(len, sentences))])
 
-        def scores_of(split: str) -> dict[str, float]:
-            tested, truth = words_of(data, split)
-            found = model.predict(tested)[truth != IGNORED]
+        def score_split(split: str) -> dict[str, float]:
+            tested, truth = get_sentences_and_labels(data, split)
+            predicted = model.predict(tested)[truth != IGNORED]
             truth = truth[truth != IGNORED]
-            macro_f1 = f1_score(truth, found, average="macro", zero_division=0.0)
-            return {"accuracy": 100.0 * float(accuracy_score(truth, found)), "macro_f1": 100.0 * float(macro_f1)}
+            macro_f1 = f1_score(truth, predicted, average="macro", zero_division=0.0)
+            return {"accuracy": 100.0 * float(accuracy_score(truth, predicted)), "macro_f1": 100.0 * float(macro_f1)}
 
-        return SimpleModel(model.numbers, scores_of)
+        return SimpleModel(model.num_parameters, score_split)

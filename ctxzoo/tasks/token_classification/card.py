@@ -122,13 +122,13 @@ def tag_texts(
 
     Words are what white space sets apart.
     """
-    found = tagger(texts, batch_size=batch_size, ignore_labels=[])  # by default it keeps the tag "O" to itself
+    predictions = tagger(texts, batch_size=batch_size, ignore_labels=[])  # by default it keeps the tag "O" to itself
     return [
         [
             {"word": text[word["start"] : word["end"]], "tag": word["entity"], "score": float(word["score"])}
             for word in words
         ]
-        for text, words in zip(texts, found, strict=True)
+        for text, words in zip(texts, predictions, strict=True)
     ]
 
 

@@ -18,7 +18,7 @@ from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, encode_texts, f
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.models.tokenization_base import PAD_TOKEN, UNK_TOKEN
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer, cut_words, word_cutter
-from ctxzoo.tasks.token_classification.reader import TokenSplits, read_tokens, sentence_groups, split_rows
+from ctxzoo.tasks.token_classification.reader import TokenSplits, assign_rows_to_splits, group_sentences, read_tokens
 from ctxzoo.tasks.token_classification.sources import TOKENS
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
 from ctxzoo.word_vectors.vocabulary import word_vector_table
@@ -36,7 +36,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
     """Sentences with one tag for each word in bucketed batches.
 
     Splits: `train`, `validation` and `test`; training rows alone are divided (`divide`); other splits that the
-    dataset lacks are cut out of `train`, see `split_rows`.
+    dataset lacks are cut out of `train`, see `assign_rows_to_splits`.
 
     Sentences come as words; they are not cut further. The vocabulary holds the words with `min_word_count` occurrences
     in `train`, the most frequent first; with `word_vectors` also the rarer ones that have a vector, and then all other
@@ -54,8 +54,8 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
             given vector.
         lower_case, fold_digits: Whether words are lower-cased, and whether every digit becomes 0, as in
             `build_word_tokenizer`; they should match the word vectors.
-        word_vectors: File of pretrained word vectors that initialize the embeddings, for `vector_table`; None: random
-            vectors.
+        word_vectors: File of pretrained word vectors that initialize the embeddings, for `build_vector_table`; None:
+            random vectors.
         batch_size, eval_batch_size: Number of sentences in a batch, in training and in evaluation.
         seed: Seed of the order of batches, and of random embeddings of words without a vector.
         num_workers: Number of worker processes that build batches; 0: the training process builds them.
@@ -64,7 +64,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
             data.
         known_labels: Tag names of the model to be scored, in its order, as in `read_tokens`; None: those of the data.
         divide: Whether data with a single split "train" is split into train, validation and test, as by `ctxzoo train`;
-            if not, only data of ten or more files is, by `split_rows`.
+            if not, only data of ten or more files is, by `assign_rows_to_splits`.
 
     Raises:
         ValueError: min_word_count below 1; a tokenizer that removes words, or one beside word_vectors; both `tokenizer`
@@ -146,7 +146,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         sizes = {"vocab_size": self.tokenizer.num_ids, "num_labels": len(self.label_names)}
         return sizes if self._vectors is None else {**sizes, "word_dim": self._vectors.dim}
 
-    def vector_table(self) -> torch.Tensor | None:
+    def build_vector_table(self) -> torch.Tensor | None:
         """Return (num_ids, dim) the vectors of `word_vectors`, or None without them; see `word_vector_table`."""
         return None if self._vectors is None else word_vector_table(self.tokenizer, self._vectors, self.seed)
 
@@ -157,11 +157,11 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
 
     def texts(self, split: str) -> datasets.Dataset:
         """Return the sentences (`tokens`, `labels`) that hold those of a split, to which `row` of a batch refers."""
-        return self.loaded().splits[self._source_rows(split)[0]]
+        return self.loaded().splits[self._get_source_and_rows(split)[0]]
 
     def rows(self, split: str) -> Rows:
         """Return the rows of `texts(split)` that belong to the split, ascending."""
-        return self._source_rows(split)[1]
+        return self._get_source_and_rows(split)[1]
 
     # -- Lightning ---------------------------------------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         if self._rows:
             return
         try:
-            rows = split_rows(self.loaded().splits)
+            rows = assign_rows_to_splits(self.loaded().splits)
         except ValueError as error:
             raise ValueError(f"dataset {self.dataset!r}: {error}") from error
         if self.word_vectors is not None:
@@ -186,7 +186,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         self._rows = rows
 
     def batches(self, split: str, *, training: bool) -> TokenBatches:
-        source, rows = self._source_rows(split)
+        source, rows = self._get_source_and_rows(split)
         labels = self.loaded().splits[source].with_format("arrow")[:]["labels"].combine_chunks().flatten().to_numpy()
         return TokenBatches(self._encode_sentences(source), labels, rows, self.tokenizer.pad_token_id)
 
@@ -196,23 +196,21 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         return read_tokens(self.dataset, self.data_dir, self.tag_column, self.known_labels)
 
     def row_groups(self, checked: TokenSplits) -> RowGroups:
-        return sentence_groups(checked)
+        return group_sentences(checked)
 
-    def _source_rows(self, split: str) -> tuple[str, Rows]:
+    def _get_source_and_rows(self, split: str) -> tuple[str, Rows]:
         return self.part(self._rows, split)
 
     def _build_tokenizer(self, sentences: list[list[str]]) -> WordTokenizer:
         texts = [" ".join(words) for words in sentences]
 
-        def at_least(count: int) -> list[str]:
-            cutter = word_cutter(self.lower_case, fold_digits=self.fold_digits)
-            return frequent_words_of_texts(cutter, texts, count)
-
-        words = dict.fromkeys(at_least(self.min_word_count))
+        pre_tokenizer = word_cutter(self.lower_case, fold_digits=self.fold_digits)
+        words = dict.fromkeys(frequent_words_of_texts(pre_tokenizer, texts, self.min_word_count))
         if self._vectors is not None:
-            vectors, cutter = self._vectors, word_cutter(self.lower_case, fold_digits=self.fold_digits)
-            words |= dict.fromkeys(word for word in at_least(1) if vectors.lookup(word) is not None)
-            words |= dict.fromkeys(word for word in vectors.words if cut_words(cutter, word) == [word])
+            vectors = self._vectors
+            all_words = frequent_words_of_texts(pre_tokenizer, texts, 1)
+            words |= dict.fromkeys(word for word in all_words if vectors.lookup(word) is not None)
+            words |= dict.fromkeys(word for word in vectors.words if cut_words(pre_tokenizer, word) == [word])
         for special in (PAD_TOKEN, UNK_TOKEN):
             words.pop(special, None)
         if not words:

@@ -97,7 +97,7 @@ class TagStart(VectorStart):
         return {**super().report(), "word_vectors": vectors}
 
 
-def paper(architecture: str = ARCHITECTURE, variant: str = ARCHITECTURE) -> Experiment:
+def build_paper_experiment(architecture: str = ARCHITECTURE, variant: str = ARCHITECTURE) -> Experiment:
     """Return the settings of Ling et al. (2015), or those of docs/models/bilstm_tagger.md where it is silent.
 
     Raises:
@@ -120,7 +120,7 @@ def paper(architecture: str = ARCHITECTURE, variant: str = ARCHITECTURE) -> Expe
     )
 
 
-def token_dataset(name: str, tag_column: str | None = None) -> dict[str, str]:
+def get_tag_dataset(name: str, tag_column: str | None = None) -> dict[str, str]:
     """Return values of `TagData` for one of `TOKEN_DATASETS`, or for any other Hub id or folder.
 
     Args:
@@ -136,7 +136,7 @@ def token_dataset(name: str, tag_column: str | None = None) -> dict[str, str]:
     return {**(known or {"dataset": name}), **({} if tag_column is None else {"tag_column": tag_column})}
 
 
-def on_corpus(experiment: Experiment, name: str, vectors: str | None = None) -> Experiment:
+def set_corpus(experiment: Experiment, name: str, vectors: str | None = None) -> Experiment:
     """Return the experiment on a corpus, with a model that starts from word vectors, by which its row is named.
 
     Args:
@@ -146,11 +146,11 @@ def on_corpus(experiment: Experiment, name: str, vectors: str | None = None) -> 
         vectors: Pretrained word vectors: a file, checkpoint folder or Hub id; None: random vectors.
 
     Raises:
-        ValueError: see `token_dataset`.
+        ValueError: see `get_tag_dataset`.
     """
     data: Any = experiment.data
     row = RANDOM_VECTORS if vectors is None else plain_name(Path(vectors))
-    return experiment.changed(**token_dataset(name, data.tag_column), word_vectors=vectors, row=row)
+    return experiment.changed(**get_tag_dataset(name, data.tag_column), word_vectors=vectors, row=row)
 
 
 _ENCODER: Mapping[str, Any] = {
@@ -169,12 +169,12 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def variants(architecture: str) -> Mapping[str, Mapping[str, Any]]:
+def get_variants(architecture: str) -> Mapping[str, Mapping[str, Any]]:
     """Return the variants of an architecture and their fields; one without any is its own."""
     return ARCHITECTURES[architecture].config_class.variants or {architecture: {}}
 
 
-def default(architecture: str, variant: str) -> Experiment:
+def build_default_experiment(architecture: str, variant: str) -> Experiment:
     """Return the settings of `ctxzoo train`.
 
     The optimizer is that of the defaults of text classification; widths are twice those of Ling et al. (2015), whose

@@ -56,10 +56,10 @@ class TokenClassification(Classification, TaskCommands):
     predict_options = (TEXT,)
 
     def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
-        return experiments.variants(architecture)
+        return experiments.get_variants(architecture)
 
     def settings(self, name: str, architecture: str, variant: str) -> Experiment:
-        make = experiments.paper if name == "paper" else experiments.default
+        make = experiments.build_paper_experiment if name == "paper" else experiments.build_default_experiment
         return make(architecture, variant)
 
     def implied(self, experiment: Experiment) -> dict[str, Any]:
@@ -75,23 +75,23 @@ class TokenClassification(Classification, TaskCommands):
         import datasets
 
         from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits
-        from ctxzoo.tasks.token_classification.reader import check_tokens, load_tokens, sentence_groups
+        from ctxzoo.tasks.token_classification.reader import check_tokens, group_sentences, load_tokens
         from ctxzoo.tasks.token_classification.sources import TAGS, TOKENS
 
         data: Any = experiment.data
 
-        def load(source: str) -> Loaded:
+        def load_splits(source: str) -> Loaded:
             splits = load_tokens(source, experiment.run.data_dir)
             return splits, dict.fromkeys(splits, source)
 
-        splits, _ = gather_splits(data.dataset, files, load)
+        splits, _ = gather_splits(data.dataset, files, load_splits)
         checked = check_tokens(splits, data.tag_column, origin=data.dataset)
         tags = datasets.List(datasets.ClassLabel(names=checked.label_names))
         sentences = {
             name: split.select_columns([TOKENS, "labels"]).rename_column("labels", TAGS).cast_column(TAGS, tags)
             for name, split in checked.splits.items()
         }
-        return OwnRows(splits=sentences, **vars(sentence_groups(checked)))
+        return OwnRows(splits=sentences, **vars(group_sentences(checked)))
 
     def data_module(self, experiment: Experiment) -> Any:
         from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
@@ -116,7 +116,7 @@ class TokenClassification(Classification, TaskCommands):
         from ctxzoo.word_vectors.vocabulary import set_word_vectors
 
         task = super().module(experiment, data, processes)
-        set_word_vectors(task.model, data.vector_table())
+        set_word_vectors(task.model, data.build_vector_table())
         return task
 
     def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
@@ -146,15 +146,15 @@ class TokenClassification(Classification, TaskCommands):
         check_input(options, "text", own["text"])
 
         from ctxzoo.data.text_columns import TEXT_COLUMNS
-        from ctxzoo.tasks.token_classification.task import TagAnswers, tag_rows
+        from ctxzoo.tasks.token_classification.task import TagAnswers, stream_conll_sentences
 
         model, tokenizer = options.saved.load()
         answers = TagAnswers(model.to(device_of(options)), tokenizer, batch_size=options.batch_size)
         if options.file is None:
-            for word in answers.tags([own["text"].split()])[0]:
+            for word in answers.tag_and_count([own["text"].split()])[0]:
                 print(f"{word['word']}\t{word['tag']}\t{word['score']:.4f}")
             return
-        rows = tag_rows(options.file, options.format)
+        rows = stream_conll_sentences(options.file, options.format)
         number = answer_file(options, answers, rows=rows, columns=TEXT_COLUMNS[:1])
         say_written(options, f"tags of {count_of(answers.words, 'words')} in {count_of(number, 'texts')}")
 

@@ -98,20 +98,20 @@ def check_tokens(
     Raises:
         TextFormatError: as in `read_tokens`.
     """
-    columns = {name: _columns(f"{origin}, split {name!r}", split, tag_column) for name, split in splits.items()}
+    columns = {name: _read_columns(f"{origin}, split {name!r}", split, tag_column) for name, split in splits.items()}
     if known_labels is None:
-        label_names = _label_names(origin, splits, columns)
+        label_names = _collect_label_names(origin, splits, columns)
         note_lookalikes(origin, label_names)
     else:
         label_names = list(known_labels)
         columns = {
-            name: _of_known(f"{origin}, split {name!r}", tables, label_names) for name, tables in columns.items()
+            name: _keep_known_tags(f"{origin}, split {name!r}", tables, label_names) for name, tables in columns.items()
         }
-    checked = {name: _number_tags(tables, label_names) for name, tables in columns.items()}
+    checked = {name: _convert_tags_to_labels(tables, label_names) for name, tables in columns.items()}
     return TokenSplits(checked, label_names, {name: dataset_fingerprint(split) for name, split in checked.items()})
 
 
-def sentence_groups(checked: TokenSplits) -> RowGroups:
+def group_sentences(checked: TokenSplits) -> RowGroups:
     """Say that sentences of one document or, where documents are not known or too few, equal ones stay on one side."""
     splits = checked.splits
     if all(DOCUMENT in split.column_names for split in splits.values()):
@@ -134,53 +134,55 @@ class _Columns:
     class_names: list[str] | None
 
 
-def _of_known(where: str, columns: _Columns, known: Sequence[str]) -> _Columns:
+def _keep_known_tags(location: str, columns: _Columns, known_tags: Sequence[str]) -> _Columns:
     """Return the sentences all of whose tags a model has.
 
     Raises:
         TextFormatError: another tag, unless its sentence is left out; no sentence is left.
     """
     tags = columns.tags.flatten()
-    unknown = pc.invert(pc.is_in(tags, pa.array(list(known), pa.string())))
+    unknown = pc.invert(pc.is_in(tags, pa.array(list(known_tags), pa.string())))
     counts = Counter(tags.filter(unknown).to_pylist())
-    told = ", ".join(f"{name!r} ({count})" for name, count in counts.most_common(5))
-    checks = RowChecks(where, len(columns.tags), columns.rows)
+    most_common = ", ".join(f"{name!r} ({count})" for name, count in counts.most_common(5))
+    checks = RowChecks(location, len(columns.tags), columns.rows)
     bad = np.zeros(len(columns.tags), np.bool_)
     bad[pc.list_parent_indices(columns.tags).filter(unknown).to_numpy()] = True
     reason = (
-        f"a tag that the model does not have; {counts.total():,} of {len(tags):,} words have such tags, {told}; "
+        f"a tag that the model does not have; {counts.total():,} of {len(tags):,} words have such tags, {most_common}; "
         "correct them (or set `skip_bad`, which leaves their sentences out)"
     )
     checks.refuse(bad, columns.tags, lambda row: reason)
     if not checks.kept.any():
-        raise TextFormatError(f"{where}: no sentence has tags of the model alone")
-    kept = pa.array(checks.kept)
-    files = None if columns.files is None else columns.files.filter(kept)
-    return _Columns(columns.rows[checks.kept], columns.tokens.filter(kept), columns.tags.filter(kept), files, None)
+        raise TextFormatError(f"{location}: no sentence has tags of the model alone")
+    is_known = pa.array(checks.kept)
+    files = None if columns.files is None else columns.files.filter(is_known)
+    return _Columns(
+        columns.rows[checks.kept], columns.tokens.filter(is_known), columns.tags.filter(is_known), files, None
+    )
 
 
-def _columns(where: str, split: datasets.Dataset, tag_column: str | None) -> _Columns:
+def _read_columns(location: str, split: datasets.Dataset, tag_column: str | None) -> _Columns:
     if len(split) == 0:
-        raise TextFormatError(f"{where}: no rows; expected at least one sentence with its tags")
+        raise TextFormatError(f"{location}: no rows; expected at least one sentence with its tags")
     table: pa.Table = split.with_format("arrow")[:]
     named = [name for name in TAG_COLUMNS if name in table.column_names]
     tag_name = tag_column or (named[0] if named else None)
     if tag_column is None and named[1:]:
         told = f"columns could hold the tags too, {', '.join(map(repr, named[1:]))}; read is {named[0]!r}"
-        note(where, told, len(named) - 1)
-    for what, name in (("words", TOKENS), ("tags", tag_name)):
+        note(location, told, len(named) - 1)
+    for meaning, name in (("words", TOKENS), ("tags", tag_name)):
         if name not in table.column_names:
             missing = f"column {name!r}" if name else f"column of the usual names {', '.join(TAG_COLUMNS)}"
-            raise TextFormatError(f"{where}: no {missing} for the {what}; there are {table.column_names}")
+            raise TextFormatError(f"{location}: no {missing} for the {meaning}; there are {table.column_names}")
     assert tag_name is not None
-    checks = RowChecks(where, len(split))
-    tokens, tags = (_list_column(checks, name, table) for name in (TOKENS, tag_name))
-    class_names = _class_names(split.features[tag_name])
+    checks = RowChecks(location, len(split))
+    tokens, tags = (_read_list_column(checks, name, table) for name in (TOKENS, tag_name))
+    class_names = _get_class_names(split.features[tag_name])
     if class_names is not None:
-        tags = _name_tags(where, tag_name, tags, class_names)
+        tags = _convert_tags_to_names(location, tag_name, tags, class_names)
     for name, column in ((TOKENS, tokens), (tag_name, tags)):
         if column.type.value_type != pa.string():
-            raise TextFormatError(f"{where}: column {name!r} holds {column.type.value_type}; expected text")
+            raise TextFormatError(f"{location}: column {name!r} holds {column.type.value_type}; expected text")
     lengths, others = pc.list_value_length(tokens), pc.list_value_length(tags)
     checks.refuse(pc.equal(lengths, 0), tokens, "the sentence has no word; leave the row out")
     checks.refuse(
@@ -190,16 +192,16 @@ def _columns(where: str, split: datasets.Dataset, tag_column: str | None) -> _Co
             f"{count_of(lengths[row].as_py(), 'words')} but {others[row]} in {tag_name!r}; expected one for each word"
         ),
     )
-    _refuse_values(checks, TOKENS, tokens, r"^$|[\s\x0b\x85\p{Z}]", "expected a word without white space")
-    _refuse_values(checks, tag_name, tags, r"^\s*$", "expected a tag")
+    _refuse_matching_values(checks, TOKENS, tokens, r"^$|[\s\x0b\x85\p{Z}]", "expected a word without white space")
+    _refuse_matching_values(checks, tag_name, tags, r"^\s*$", "expected a tag")
     if not checks.kept.any():
-        raise TextFormatError(f"{where}: no rows are left; expected at least one sentence with its tags")
-    kept = pa.array(checks.kept)
-    files = table.column(DOCUMENT).combine_chunks().filter(kept) if DOCUMENT in table.column_names else None
-    return _Columns(checks.rows[checks.kept], tokens.filter(kept), tags.filter(kept), files, class_names)
+        raise TextFormatError(f"{location}: no rows are left; expected at least one sentence with its tags")
+    is_good = pa.array(checks.kept)
+    files = table.column(DOCUMENT).combine_chunks().filter(is_good) if DOCUMENT in table.column_names else None
+    return _Columns(checks.rows[checks.kept], tokens.filter(is_good), tags.filter(is_good), files, class_names)
 
 
-def _list_column(checks: RowChecks, name: str, table: pa.Table) -> pa.Array:
+def _read_list_column(checks: RowChecks, name: str, table: pa.Table) -> pa.Array:
     column = plain_column(table.column(name)).combine_chunks()
     if not pa.types.is_list(column.type):
         raise TextFormatError(
@@ -209,22 +211,22 @@ def _list_column(checks: RowChecks, name: str, table: pa.Table) -> pa.Array:
     return column
 
 
-def _class_names(feature: object) -> list[str] | None:
+def _get_class_names(feature: object) -> list[str] | None:
     inner = getattr(feature, "feature", None)
     return list(inner.names) if isinstance(inner, datasets.ClassLabel) else None
 
 
-def _name_tags(where: str, column: str, tags: pa.Array, names: Sequence[str]) -> pa.Array:
+def _convert_tags_to_names(location: str, column: str, tags: pa.Array, names: Sequence[str]) -> pa.Array:
     values = tags.flatten()
     odd = pc.index(pc.or_kleene(pc.less(values, 0), pc.greater_equal(values, len(names))), True).as_py()
     if odd >= 0:
         raise TextFormatError(
-            f"{where}, row {_row_of(tags, odd)}: {values[odd]} in column {column!r}; expected 0..{len(names) - 1}"
+            f"{location}, row {_find_row(tags, odd)}: {values[odd]} in column {column!r}; expected 0..{len(names) - 1}"
         )
-    return _with_values(tags, pa.array(names, pa.string()).take(values))
+    return _replace_values(tags, pa.array(names, pa.string()).take(values))
 
 
-def _refuse_values(checks: RowChecks, column: str, lists: pa.Array, pattern: str, expected: str) -> None:
+def _refuse_matching_values(checks: RowChecks, column: str, lists: pa.Array, pattern: str, expected: str) -> None:
     """Leave out, or raise for, the rows with an entry that is missing or in which the pattern is found."""
     values = lists.flatten()
     rows = pc.list_parent_indices(lists)
@@ -237,33 +239,37 @@ def _refuse_values(checks: RowChecks, column: str, lists: pa.Array, pattern: str
     checks.refuse(is_bad, lists, lambda row: f"{values[first[row]].as_py()!r} in column {column!r}; {expected}")
 
 
-def _row_of(lists: pa.Array, index: int) -> int:
+def _find_row(lists: pa.Array, index: int) -> int:
     row: int = pc.list_parent_indices(lists)[index].as_py()
     return row
 
 
-def _label_names(origin: str, splits: Mapping[str, datasets.Dataset], columns: Mapping[str, _Columns]) -> list[str]:
+def _collect_label_names(
+    origin: str, splits: Mapping[str, datasets.Dataset], columns: Mapping[str, _Columns]
+) -> list[str]:
     """Return the names of labels 0, 1, ..., the same in all splits."""
-    given = [one.class_names for one in columns.values()]
-    if any(names != given[0] for names in given):
+    names_of_splits = [split_columns.class_names for split_columns in columns.values()]
+    if any(names != names_of_splits[0] for names in names_of_splits):
         raise TextFormatError(f"{origin}: the tags of the splits {list(splits)} have other names; expected the same")
-    if given[0] is not None:
-        return given[0]
-    names = sorted({tag for one in columns.values() for tag in pc.unique(one.tags.flatten()).to_pylist()})
+    if names_of_splits[0] is not None:
+        return names_of_splits[0]
+    names = sorted(
+        {tag for split_columns in columns.values() for tag in pc.unique(split_columns.tags.flatten()).to_pylist()}
+    )
     if len(names) < 2:
         raise TextFormatError(f"{origin}: the only tag is {names[0]!r}; expected two or more")
     return names
 
 
-def _number_tags(columns: _Columns, names: Sequence[str]) -> datasets.Dataset:
+def _convert_tags_to_labels(columns: _Columns, names: Sequence[str]) -> datasets.Dataset:
     labels = pc.index_in(columns.tags.flatten(), pa.array(names)).cast(pa.int64())
-    content = {TOKENS: columns.tokens, "labels": _with_values(columns.tags, labels)}
+    content = {TOKENS: columns.tokens, "labels": _replace_values(columns.tags, labels)}
     if columns.files is not None:
         content[DOCUMENT] = columns.files
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table(content)))
 
 
-def _with_values(lists: pa.Array, values: pa.Array) -> pa.Array:
+def _replace_values(lists: pa.Array, values: pa.Array) -> pa.Array:
     """Return lists of the same lengths with other values."""
     lengths = pc.list_value_length(lists)
     ends = pc.cumulative_sum(lengths).cast(pa.int32())
@@ -273,7 +279,7 @@ def _with_values(lists: pa.Array, values: pa.Array) -> pa.Array:
 TENTHS = 10  # parts of `train`; one of them is validation, another test where there is no test split
 
 
-def split_rows(splits: dict[str, datasets.Dataset]) -> dict[str, tuple[str, Rows]]:
+def assign_rows_to_splits(splits: dict[str, datasets.Dataset]) -> dict[str, tuple[str, Rows]]:
     """Return the name of each split to the split in which its rows are, and these rows, ascending.
 
     Splits that are there stay as they are. Without `test`, `train` is cut by its column `file`: files count in the

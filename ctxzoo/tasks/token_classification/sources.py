@@ -62,8 +62,8 @@ def read_tag_file(path: Path, kind: str | None = None, *, of_folder: bool = Fals
         rows = read_json_lines(path)
     else:
         lines = file_lines(path)
-        found = (_universal_sentences if kind == UNIVERSAL else _sentences)(lines, path)
-        rows = _without_empty_columns(found, path) if kind == UNIVERSAL else list(found)
+        found = (_read_conllu_sentences if kind == UNIVERSAL else _read_conll_sentences)(lines, path)
+        rows = _drop_empty_tag_columns(found, path) if kind == UNIVERSAL else list(found)
     if not rows:
         raise DatasetFileError(f"{path} holds no sentence; expected a word and its tag in each line")
     if kind != ".jsonl" and of_folder:
@@ -76,42 +76,42 @@ def read_tag_file(path: Path, kind: str | None = None, *, of_folder: bool = Fals
         raise DatasetFileError(f"{path}: {error}; expected lists of words and of tags in each line") from error
 
 
-def _sentences(lines: Sequence[str], path: Path) -> Iterator[dict[str, Any]]:
+def _read_conll_sentences(lines: Sequence[str], path: Path) -> Iterator[dict[str, Any]]:
     """Yield the sentences of CoNLL columns; there are as many columns as most lines have that hold a word and a tag."""
-    plain = [_columns_of(line) for line in lines if line.strip() and not line.startswith((COMMENT, DOCUMENT_START))]
+    plain = [_split_columns(line) for line in lines if line.strip() and not line.startswith((COMMENT, DOCUMENT_START))]
     tags = {columns[-1].strip() for columns in plain}
     widths = Counter(len(columns) for columns in plain if len(columns) > 1)
     width = widths.most_common(1)[0][0] if widths else 1
 
     def is_comment(line: str) -> bool:
         """Return whether a line that begins with # is none of the word "#" with a tag that other words have."""
-        columns = _columns_of(line)
+        columns = _split_columns(line)
         is_word = columns[0] == "#" and len(columns) == width and columns[-1].strip() in tags
         return line.startswith(COMMENT) and not is_word
 
     comments = trailing = 0
-    for document, block in _blocks(lines):
+    for document, block in _split_into_sentences(lines):
         rows = [(number, line) for number, line in block if not is_comment(line)]
         comments += len(block) - len(rows)
-        odd = next(((n, line) for n, line in rows if len(_columns_of(line)) != width or width < 2), None)
+        odd = next(((n, line) for n, line in rows if len(_split_columns(line)) != width or width < 2), None)
         if odd is not None:
             number, line = odd
-            where = f"{path}, line {number}"
+            location = f"{path}, line {number}"
             error = (
-                f"{where}: {line[:60]!r} has {count_of(len(_columns_of(line)), 'columns')}; expected "
+                f"{location}: {line[:60]!r} has {count_of(len(_split_columns(line)), 'columns')}; expected "
                 f"{'a word and its tag' if width < 2 else f'{width} as in most lines'}, and an empty line "
                 "between sentences"
             )
-            leave_out(where, DatasetFileError(error))
+            leave_out(location, DatasetFileError(error))
         elif rows:
-            trailing += sum(_ends_empty(line) for _, line in rows)
-            words, found = ([_columns_of(line)[place].strip() for _, line in rows] for place in (0, -1))
-            yield {TOKENS: words, TAGS: found, DOCUMENT: str(document)}
+            trailing += sum(_has_empty_last_column(line) for _, line in rows)
+            words, tags_of_words = ([_split_columns(line)[place].strip() for _, line in rows] for place in (0, -1))
+            yield {TOKENS: words, TAGS: tags_of_words, DOCUMENT: str(document)}
     note(str(path), "comment lines, left out", comments)
     note(str(path), TRAILING, trailing)
 
 
-def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[tuple[int, str]]]]:
+def _split_into_sentences(lines: Sequence[str]) -> Iterator[tuple[int, list[tuple[int, str]]]]:
     """Yield the number of the document of each sentence, and its lines with their numbers."""
     block: list[tuple[int, str]] = []
     document = 0
@@ -125,19 +125,19 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[tuple[int, str]]]]
             block = []
 
 
-def _columns_of(line: str) -> list[str]:
+def _split_columns(line: str) -> list[str]:
     """Return the columns of a line, without empty ones behind the last."""
     line = line.rstrip()
     return line.split("\t") if "\t" in line else line.split()
 
 
-def _ends_empty(line: str) -> bool:
+def _has_empty_last_column(line: str) -> bool:
     return "\t" in line[len(line.rstrip()) :]
 
 
-def _universal_sentences(lines: Sequence[str], path: Path) -> Iterator[dict[str, Any]]:
+def _read_conllu_sentences(lines: Sequence[str], path: Path) -> Iterator[dict[str, Any]]:
     document = trailing = 0
-    for _, block in _blocks(lines):
+    for _, block in _split_into_sentences(lines):
         document += sum(line.startswith(NEW_DOCUMENT) for _, line in block)
         rows = [(number, line.split("\t")) for number, line in block if not line.startswith("#")]
         longer = [row for _, row in rows if row[UNIVERSAL_COLUMNS:] and not "".join(row[UNIVERSAL_COLUMNS:]).strip()]
@@ -145,12 +145,12 @@ def _universal_sentences(lines: Sequence[str], path: Path) -> Iterator[dict[str,
             del row[UNIVERSAL_COLUMNS:]
         odd = next(((number, row) for number, row in rows if len(row) != UNIVERSAL_COLUMNS), None)
         if odd is not None:
-            where, found = f"{path}, line {odd[0]}", "\t".join(odd[1])[:60]
+            location, shown = f"{path}, line {odd[0]}", "\t".join(odd[1])[:60]
             error = (
-                f"{where}: {found!r} has {count_of(len(odd[1]), 'columns')}; expected {UNIVERSAL_COLUMNS} set apart by "
-                "tabs, as CoNLL-U has"
+                f"{location}: {shown!r} has {count_of(len(odd[1]), 'columns')}; expected {UNIVERSAL_COLUMNS} set apart "
+                "by tabs, as CoNLL-U has"
             )
-            leave_out(where, DatasetFileError(error))
+            leave_out(location, DatasetFileError(error))
             continue
         trailing += len(longer)
         whole = [row for _, row in rows if row[0].isdigit()]  # others stand for several words, or for none
@@ -160,17 +160,17 @@ def _universal_sentences(lines: Sequence[str], path: Path) -> Iterator[dict[str,
     note(str(path), TRAILING, trailing)
 
 
-def _without_empty_columns(rows: Iterable[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
+def _drop_empty_tag_columns(rows: Iterable[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
     """Leave out a column of tags in which nothing stands; in another, _ is a tag like others."""
-    found = list(rows)
+    sentences = list(rows)
     empty = []
     for name in ("upos", "xpos"):
-        tags = [tag for row in found for tag in row[name]]
+        tags = [tag for row in sentences for tag in row[name]]
         if tags.count(NO_VALUE) == len(tags):
             empty.append(name)
         else:
             note(str(path), f"words without {name}, whose tag is {NO_VALUE}", tags.count(NO_VALUE))
-    return [{name: value for name, value in row.items() if name not in empty} for row in found]
+    return [{name: value for name, value in row.items() if name not in empty} for row in sentences]
 
 
 AMBIGUOUS = ("guide", "lock", "paint", "plant", "record", "ship", "ring", "watch", "water", "wave")  # NN or VB
@@ -208,28 +208,28 @@ def sample_tags(seed: int = 0, train: int = 1000, validation: int = 200, test: i
         ValueError: negative seed, or a number of sentences below 1.
     """
 
-    def sentences(draws: Draws, number: int, split: str) -> dict[str, list[list[str]]]:
-        drawn = [list(_sentence(draws)) for _ in range(number)]
+    def generate_split(draws: Draws, num_sentences: int, split: str) -> dict[str, list[list[str]]]:
+        sampled = [list(_generate_sentence(draws)) for _ in range(num_sentences)]
         return {
-            "tokens": [[word for word, _ in sentence] for sentence in drawn],
-            "pos_tags": [[tag for _, tag in sentence] for sentence in drawn],
-            "upos": [[COARSE[tag] for _, tag in sentence] for sentence in drawn],
+            "tokens": [[word for word, _ in sentence] for sentence in sampled],
+            "pos_tags": [[tag for _, tag in sentence] for sentence in sampled],
+            "upos": [[COARSE[tag] for _, tag in sentence] for sentence in sampled],
         }
 
-    splits = generated_splits("sample_tags", "sentence", seed, (train, validation, test), sentences)
+    splits = generated_splits("sample_tags", "sentence", seed, (train, validation, test), generate_split)
     return datasets.DatasetDict(splits)
 
 
-def _sentence(draws: Draws) -> Iterator[tuple[str, str]]:
-    yield from _clause(draws)
+def _generate_sentence(draws: Draws) -> Iterator[tuple[str, str]]:
+    yield from _generate_clause(draws)
     if draws.random() < 0.25:
         yield ",", ","
         yield draws.pick(("and", "but")), "CC"
-        yield from _clause(draws)
+        yield from _generate_clause(draws)
     yield ".", "."
 
 
-def _clause(draws: Draws) -> Iterator[tuple[str, str]]:
+def _generate_clause(draws: Draws) -> Iterator[tuple[str, str]]:
     """Return words and tags of a clause, such as "They can ring the old clock" or "the guide sold 17 boats"."""
     if draws.random() < 0.5:
         yield draws.pick(PRONOUNS), "PRP"
@@ -239,17 +239,17 @@ def _clause(draws: Draws) -> Iterator[tuple[str, str]]:
         else:
             yield draws.pick(PAST), "VBD"
     else:
-        yield from _noun_phrase(draws)
+        yield from _generate_noun_phrase(draws)
         if draws.random() < 0.4:
             yield draws.pick(ADVERBS), "RB"
         yield draws.pick(PAST), "VBD"
-    yield from _noun_phrase(draws)
+    yield from _generate_noun_phrase(draws)
     if draws.random() < 0.4:
         yield draws.pick(PREPOSITIONS), "IN"
-        yield from _noun_phrase(draws)
+        yield from _generate_noun_phrase(draws)
 
 
-def _noun_phrase(draws: Draws) -> Iterator[tuple[str, str]]:
+def _generate_noun_phrase(draws: Draws) -> Iterator[tuple[str, str]]:
     kind = draws.random()
     if kind < 0.2:
         yield "".join(draws.pick(SYLLABLES) for _ in range(3)).capitalize(), "NNP"

@@ -108,25 +108,25 @@ class TagAnswers:
         """Return the answers to rows, in their order; None for a row that is left out."""
         column = TOKENS if TOKENS in rows[0] else ""
         if column:
-            sentences = [self._tokens(row, f"{stream.name}, row {self.rows + n}") for n, row in enumerate(rows)]
+            sentences = [self._read_tokens(row, f"{stream.name}, row {self.rows + n}") for n, row in enumerate(rows)]
         else:
             texts = self.texts_of(rows, stream.name, stream.kind == LINES)
             sentences = [None if text is None else text.split() for text in texts]
             column = self.texts_of.names[0]
-        found = iter(self.tags([sentence for sentence in sentences if sentence]))
+        tagged = iter(self.tag_and_count([sentence for sentence in sentences if sentence]))
         answers: list[Answer | None] = []
         for row, sentence in zip(rows, sentences, strict=True):
-            answers.append(_answer(next(found), row, self.rows, column) if sentence else None)
+            answers.append(_build_answer(next(tagged), row, self.rows, column) if sentence else None)
             self.rows += 1
         return answers
 
-    def tags(self, sentences: Sequence[list[str]]) -> list[list[dict[str, Any]]]:
+    def tag_and_count(self, sentences: Sequence[list[str]]) -> list[list[dict[str, Any]]]:
         """Return what `tag_sentences` does, and count the words."""
         found = tag_sentences(self.model, self.tokenizer, sentences, batch_size=self.batch_size)
         self.words += sum(map(len, found))
         return found
 
-    def _tokens(self, row: Row, where: str) -> list[str] | None:
+    def _read_tokens(self, row: Row, location: str) -> list[str] | None:
         words = row.get(TOKENS)
         if (
             isinstance(words, list)
@@ -134,8 +134,8 @@ class TagAnswers:
             and all(isinstance(word, str) and len(word.split()) == 1 for word in words)
         ):
             return words
-        told = f"{where}: {str(words)[:60]!r} in {TOKENS!r}; expected a list of words without blanks in them"
-        leave_out(where, TextFormatError(told))
+        told = f"{location}: {str(words)[:60]!r} in {TOKENS!r}; expected a list of words without blanks in them"
+        leave_out(location, TextFormatError(told))
         return None
 
 
@@ -144,7 +144,7 @@ def tag_sentences(
 ) -> list[list[dict[str, Any]]]:
     """Return of each word of each sentence `word`, its most probable `tag`, the `score`, and all `probabilities`."""
     names = get_label_names(model.config)
-    found: list[list[dict[str, Any]]] = [[]] * len(sentences)
+    tagged: list[list[dict[str, Any]]] = [[]] * len(sentences)
     order = sorted(range(len(sentences)), key=lambda row: len(sentences[row]))
     with in_evaluation_mode(model):
         for begin in range(0, len(order), batch_size):
@@ -153,7 +153,7 @@ def tag_sentences(
             inputs = {name: torch.tensor(words[name], device=model.device) for name in ("input_ids", "attention_mask")}
             probabilities = model(**inputs).logits.float().softmax(dim=2).cpu()
             for row, of_words in zip(rows, probabilities, strict=True):
-                found[row] = [
+                tagged[row] = [
                     {
                         "word": word,
                         "tag": names[int(of_tags.argmax())],
@@ -162,10 +162,10 @@ def tag_sentences(
                     }
                     for word, of_tags in zip(sentences[row], of_words, strict=False)
                 ]
-    return found
+    return tagged
 
 
-def tag_rows(file: Path, kind: str | None) -> RowStream | None:
+def stream_conll_sentences(file: Path, kind: str | None) -> RowStream | None:
     """Return the sentences of a CoNLL or CoNLL-U file; None for a file of another kind.
 
     Args:
@@ -178,7 +178,7 @@ def tag_rows(file: Path, kind: str | None) -> RowStream | None:
     return stream_of(str(file), read_tag_file(file, kind=None if kind is None else f".{kind}"))
 
 
-def _answer(words: Sequence[dict[str, Any]], row: Row, number: int, column: str) -> Answer:
+def _build_answer(words: Sequence[dict[str, Any]], row: Row, number: int, column: str) -> Answer:
     gold = [name for name in TAG_COLUMNS if isinstance(row.get(name), list)]
     cells = [
         {

@@ -14,7 +14,7 @@ from ctxzoo.results.result import RESULTS_DIR, path_of_parts, write_result_file
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, RunArgs
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.tasks.token_classification.experiments import on_corpus
+from ctxzoo.tasks.token_classification.experiments import set_corpus
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 from ctxzoo.tasks.word_embeddings.card import CARD
 from ctxzoo.tasks.word_embeddings.evaluations import EmbeddingTask, Evaluation, EvaluationOptions
@@ -222,5 +222,5 @@ def embedding_tagging_run(source: EmbeddingSource, experiment: Experiment) -> Em
         experiment: Experiment with the settings that all taggers share.
     """
     row = "-".join(part for part in (source.variant, source.name) if part)
-    tagger = on_corpus(experiment, TAGGING_DATASET, source.path).changed(row=row, seed=source.seed)
+    tagger = set_corpus(experiment, TAGGING_DATASET, source.path).changed(row=row, seed=source.seed)
     return EmbeddingTaggerRun(problem=TOKEN_CLASSIFICATION, experiment=tagger, source=source)

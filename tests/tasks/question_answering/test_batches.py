@@ -12,7 +12,7 @@ from ctxzoo.tasks.question_answering.batches import (
     SquadBatches,
     TypeTables,
     build_type_tables,
-    rows_within,
+    select_rows_within,
 )
 from ctxzoo.tasks.question_answering.preparation import prepare_squad
 from tests.support.tiny_squad import question, rows
@@ -48,10 +48,10 @@ def test_word_ids_follow_the_tokenizers_rule():
 
 def test_the_extra_token_is_unknown_and_padding_is_zero():
     tables = build(characters=list("acst"), features=True)
-    assert (tables.extra, tables.padding) == (len(TYPES), len(TYPES) + 1)
-    assert tables.word_ids[[tables.extra, tables.padding]].tolist() == [1, 0]
-    assert tables.char_ids[tables.extra].tolist() == [1] * 5
-    assert tables.char_ids[tables.padding].tolist() == [0] * 5
+    assert (tables.extra_row, tables.padding_row) == (len(TYPES), len(TYPES) + 1)
+    assert tables.word_ids[[tables.extra_row, tables.padding_row]].tolist() == [1, 0]
+    assert tables.char_ids[tables.extra_row].tolist() == [1] * 5
+    assert tables.char_ids[tables.padding_row].tolist() == [0] * 5
 
 
 def test_characters_are_cut_and_padded():
@@ -72,8 +72,8 @@ def test_without_characters_and_features_there_are_no_tables_for_them():
 
 def padded(tables: TypeTables, texts: list[list[str]]) -> np.ndarray:
     numbers = {word: number for number, word in enumerate(TYPES)}
-    array = np.full((len(texts), 1 + max(map(len, texts))), tables.padding, np.int32)
-    array[:, 0] = tables.extra
+    array = np.full((len(texts), 1 + max(map(len, texts))), tables.padding_row, np.int32)
+    array[:, 0] = tables.extra_row
     for row, text in enumerate(texts):
         array[row, 1 : 1 + len(text)] = [numbers[word] for word in text]
     return array
@@ -87,7 +87,7 @@ def test_features_of_a_batch_are_those_of_each_text_alone(swapped):
     if swapped:
         texts, others = others, texts
     lengths = np.array([len(text) for text in texts])
-    features = tables.features(padded(tables, texts), lengths, padded(tables, others))
+    features = tables.compute_word_features(padded(tables, texts), lengths, padded(tables, others))
     assert features.dtype == np.float32
     for row, (text, other) in enumerate(zip(texts, others, strict=True)):
         assert not features[row, 0].any()
@@ -192,8 +192,8 @@ def test_training_leaves_out_what_is_longer_than_400_50_30_words(tmp_path):
         question("no answer", texts["context"], texts["question"]),
     )
     data, _ = batches(tmp_path, split)
-    assert rows_within(data.split, TRAINING_LIMITS).tolist() == [0, 4]
-    assert rows_within(data.split, LengthLimits(400, 50)).tolist() == [0, 3, 4]
+    assert select_rows_within(data.split, TRAINING_LIMITS).tolist() == [0, 4]
+    assert select_rows_within(data.split, LengthLimits(400, 50)).tolist() == [0, 3, 4]
 
 
 def test_a_choice_of_rows_is_numbered_from_zero_and_reports_the_split_s_rows(tmp_path):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.tasks.question_answering.cloze import Article, cloze_questions, without_shared_text
+from ctxzoo.tasks.question_answering.cloze import Article, drop_overlapping_articles, generate_cloze_questions
 
 # One sentence, too long to be asked of, whose words are not rare: all articles have it.
 FILLER = " ".join(["All in all with a part of the", *(f"common{number}" for number in range(40))])
@@ -22,7 +22,7 @@ def article(*sentences: str, title: str = "Ada") -> Article:
 
 
 def questions(*articles: Article, **options: Any) -> list[dict[str, Any]]:
-    return list(cloze_questions([*articles, Article("filler", (f"{FILLER}.",) * 120)], **options))
+    return list(generate_cloze_questions([*articles, Article("filler", (f"{FILLER}.",) * 120)], **options))
 
 
 def asked(sentence: str, context: str) -> set[tuple[str, str]]:
@@ -119,7 +119,7 @@ def test_the_same_seed_draws_the_same() -> None:
 def test_an_article_with_eight_words_in_a_row_of_a_test_is_left_out(words: int, left: int) -> None:
     names = [f"word{number}" for number in range(20)]
     random.Random(0).shuffle(names)
-    kept, left_out = without_shared_text(
+    kept, left_out = drop_overlapping_articles(
         [Article("", ("Short.", " ".join(names)))], ["Other text.", " ".join(["x", *names[4 : 4 + words], "x"]).upper()]
     )
     assert (len(kept), left_out) == (left, 1 - left)

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from ctxzoo.models.ops_answer import AnswerSpans
-from ctxzoo.tasks.question_answering.data import HELD_OUT_SHARE, SquadDataModule
-from ctxzoo.tasks.question_answering.sample import squad_features
+from ctxzoo.tasks.question_answering.data import HELD_OUT_FRACTION, SquadDataModule
+from ctxzoo.tasks.question_answering.sample import build_squad_features
 from tests.support.tiny_squad import question, tiny_data, write_squad
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -46,7 +46,7 @@ def test_without_a_test_split_contexts_of_the_training_split_are_held_out(tmp_pa
     contexts = {row["id"]: row["context"] for row in data.texts("train")}
     assert {contexts[key] for key in train}.isdisjoint({contexts[key] for key in held_out})
     shared = len({contexts[key] for key in held_out})
-    assert shared == max(1, round(len(set(contexts.values())) * HELD_OUT_SHARE))
+    assert shared == max(1, round(len(set(contexts.values())) * HELD_OUT_FRACTION))
 
 
 def test_the_held_out_share_follows_the_seed_alone(tmp_path):
@@ -72,7 +72,7 @@ def with_sources(
     folder, sources: list[str], *, splits=("train", "validation", "test"), context: str = "a b"
 ) -> SquadDataModule:
     items = [{**question(str(number), f"{context} {number}"), "source": one} for number, one in enumerate(sources)]
-    features = datasets.Features(**squad_features(), source=datasets.Value("string"))
+    features = datasets.Features(**build_squad_features(), source=datasets.Value("string"))
     rows = datasets.Dataset.from_list(items, features=features)
     (folder / "s").mkdir(parents=True)
     for name in splits:
@@ -159,7 +159,7 @@ def test_sizes_and_vocabulary_belong_together(tmp_path):
     assert sizes["vocab_size"] == len(data.tokenizer)
     assert sizes["train_word_embeddings"] is True
     assert sizes["word_embedding_size"] == 8
-    assert data.vector_table() is None
+    assert data.build_vector_table() is None
     # Padding makes batches longer than that.
     longest = max(
         int(batch[name].sum(dim=1).max())
@@ -180,29 +180,29 @@ def test_pretrained_vectors_stand_at_their_words_rows(tmp_path):
     ready(tmp_path)  # writes the files
     (tmp_path / "vectors.txt").write_text("the 1 2 3\nzzz 4 5 6\n, 7 8 9\n", encoding="utf-8")
     data = ready(tmp_path, word_vectors=str(tmp_path / "vectors.txt"))
-    table = data.vector_table()
+    table = data.build_vector_table()
     assert table.shape == (5, 3)
     assert table[:2].tolist() == [[0] * 3] * 2
     assert table[data.tokenizer.word_id("the")].tolist() == [1, 2, 3]
     assert table[data.tokenizer.word_id("The")].tolist() == [1, 2, 3]
     assert data.model_sizes()["train_word_embeddings"] is False
-    assert data.vectors_name() == "vectors"
+    assert data.get_vectors_name() == "vectors"
 
 
 def test_answers_are_the_callers_characters_and_the_score_decides(tmp_path):
     data = ready(tmp_path)
-    texts, prepared = data.texts("validation"), data.prepared("validation")
+    texts, prepared = data.texts("validation"), data.get_prepared_split("validation")
     answered = np.flatnonzero(prepared.spans[:, 0] >= 0)[:3]
     spans = torch.tensor(prepared.spans[answered].astype(np.int64)) + 1
     log_p = torch.log(torch.tensor([0.5, 0.2, 0.6])), torch.log(torch.tensor([0.1, 0.6, 0.6]))
     decoded = AnswerSpans(spans[:, 0], spans[:, 1], *log_p)
-    predictions, references = data.answers("validation", torch.tensor(answered), decoded, may_refuse=True)
+    predictions, references = data.format_answers("validation", torch.tensor(answered), decoded, may_refuse=True)
     for row, prediction, reference in zip(answered.tolist(), predictions, references, strict=True):
         assert prediction["id"] == reference["id"] == texts[row]["id"]
         assert prediction["prediction_text"] == texts[row]["answers"]["text"][0] == reference["answers"]["text"][0]
     scores = [prediction["no_answer_probability"] for prediction in predictions]
     assert scores == pytest.approx([1 / 6, 0.75, 0.5], abs=1e-6)
-    sure, _ = data.answers("validation", torch.tensor(answered), decoded, may_refuse=False)
+    sure, _ = data.format_answers("validation", torch.tensor(answered), decoded, may_refuse=False)
     assert [prediction["no_answer_probability"] for prediction in sure] == [0.0, 0.0, 0.0]
 
 
@@ -210,7 +210,7 @@ def test_a_row_without_a_span_predicts_no_text(tmp_path):
     data = ready(tmp_path)
     zero = torch.zeros(1, dtype=torch.long)
     nothing = AnswerSpans(zero, zero, torch.tensor([-torch.inf]), torch.tensor([0.0]))
-    predictions, _ = data.answers("test", zero, nothing, may_refuse=True)
+    predictions, _ = data.format_answers("test", zero, nothing, may_refuse=True)
     assert predictions[0]["prediction_text"] == ""
     assert predictions[0]["no_answer_probability"] == 1.0
 

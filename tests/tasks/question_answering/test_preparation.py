@@ -146,7 +146,7 @@ def test_a_text_without_words_is_refused_by_split_row_and_id(tmp_path, what):
 def test_the_second_call_reads_what_the_first_one_wrote(tmp_path, monkeypatch):
     split = rows(question("1", "some text"))
     first = prepare(tmp_path, train=split)
-    monkeypatch.setattr(squad_preparation, "_build", None)  # calling it would fail
+    monkeypatch.setattr(squad_preparation, "_write_preparation", None)  # calling it would fail
     second = prepare(tmp_path, train=split)
     assert second.words == first.words
     np.testing.assert_array_equal(second.splits["train"].contexts.types, first.splits["train"].contexts.types)
@@ -171,7 +171,7 @@ def test_a_preparation_that_was_killed_is_done_again(tmp_path, monkeypatch):
     split = rows(question("1", "some text"))
     with monkeypatch.context() as patch:
         # words.json is written by then
-        patch.setattr(squad_preparation, "_answer_words", lambda *args: os.kill(os.getpid(), signal.SIGKILL))
+        patch.setattr(squad_preparation, "_find_answer_spans", lambda *args: os.kill(os.getpid(), signal.SIGKILL))
         process = multiprocessing.get_context("fork").Process(target=prepare, args=(tmp_path,), kwargs={"train": split})
         process.start()
         process.join()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ctxzoo.data.reading_notes import LEFT_OUT, reading_notes
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint
 from ctxzoo.tasks.question_answering.reader import check_squad, read_squad
-from ctxzoo.tasks.question_answering.sample import squad_features
+from ctxzoo.tasks.question_answering.sample import build_squad_features
 from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, read_squad_json
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -81,14 +81,14 @@ def _columns(**changes) -> dict:
 
 
 def _dataset(**changes) -> datasets.Dataset:
-    return datasets.Dataset.from_dict(_columns(**changes), features=squad_features() if not changes else None)
+    return datasets.Dataset.from_dict(_columns(**changes), features=build_squad_features() if not changes else None)
 
 
 def test_official_file_gives_the_same_rows_as_the_hub_form(tmp_path):
     read = read_squad(_write(tmp_path / "dev-v2.0.json", _official()))
     assert list(read.splits) == ["validation"]
     split = read.splits["validation"]
-    assert split.features == squad_features()
+    assert split.features == build_squad_features()
     assert split.to_dict() == {**_columns(), "title": ["Mill", "Mill", "Pond"]}
     assert read.squad_version == "2.0"
     assert read.fingerprint == {"validation": dataset_fingerprint(split)}
@@ -152,7 +152,7 @@ def test_a_folder_of_save_to_disk_is_named_and_the_advice_works(tmp_path, readme
 
 @pytest.mark.parametrize("text", ["large_string", "string_view"])
 def test_other_types_become_the_usual_ones(text):
-    features = squad_features()
+    features = build_squad_features()
     wide = datasets.Features(
         {
             **dict.fromkeys(("id", "title", "context", "question"), datasets.Value(text)),

@@ -15,10 +15,10 @@ TRAIN = ["the tower of the town", "the river of the town", "the river of the tow
 def test_weights_are_those_of_distinct_contexts() -> None:
     reader = SlidingWindow(TRAIN, common_words=0)
     assert reader.contexts == 3
-    assert reader.weight("the") == 0
-    assert reader.weight("town") == pytest.approx(math.log(4 / 3))
-    assert reader.weight("lamp") == pytest.approx(math.log(4))
-    assert reader.weight("?") == 0
+    assert reader.compute_weight("the") == 0
+    assert reader.compute_weight("town") == pytest.approx(math.log(4 / 3))
+    assert reader.compute_weight("lamp") == pytest.approx(math.log(4))
+    assert reader.compute_weight("?") == 0
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def best_span(start: torch.Tensor, end: torch.Tensor) -> tuple[int, int, float]:
 
 def by_hand(task: QuestionAnsweringTask, data: SquadDataModule, split: str, threshold: float | None) -> dict[str, Any]:
     """The scores, with spans found one by one and the rules of SQuAD written out; None: "no answer" is never given."""
-    prepared, texts = data.prepared(split), data.texts(split)
+    prepared, texts = data.get_prepared_split(split), data.texts(split)
     predictions, references, losses = [], [], []
     for key, (row, start, end, labels) in logits(task, data, split).items():
         losses.append(-float(start[labels[0]] + end[labels[1]]))

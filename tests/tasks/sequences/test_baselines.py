@@ -18,7 +18,7 @@ from ctxzoo.tasks.sequences.baselines import (
     score_baseline,
 )
 from ctxzoo.tasks.sequences.data import SESSION_DATASETS, SessionDataModule
-from ctxzoo.tasks.sequences.experiments import event_paper, session_paper
+from ctxzoo.tasks.sequences.experiments import build_event_paper_experiment, build_session_paper_experiment
 from ctxzoo.tasks.sequences.problem import NEXT_EVENT, SESSION_RECOMMENDATION
 from ctxzoo.tasks.sequences.task import SessionScores
 
@@ -65,7 +65,9 @@ def test_scores_count_every_prediction() -> None:
 
 def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
     places = {"results_dir": str(tmp_path / "results"), "output_dir": str(tmp_path / "runs")}
-    usual = session_paper("hcrnn", "hcrnn1").changed(recipe="session_floors", commit="0123abc", **places)
+    usual = build_session_paper_experiment("hcrnn", "hcrnn1").changed(
+        recipe="session_floors", commit="0123abc", **places
+    )
     run = CountedSessions(SESSION_RECOMMENDATION, CountedSessions.of(usual, "markov"))
     execute(run)
     result = read_result(run.results_file)
@@ -77,7 +79,9 @@ def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
 def test_those_of_events_leave_their_scores(baseline: str, recall: float, tmp_path: Path) -> None:
     assert set(EVENT_BASELINES) == {"pop", "markov"}
     places = {"results_dir": str(tmp_path), "output_dir": str(tmp_path / "runs")}
-    usual = event_paper("time_encoder", "lste").changed(recipe="badges_lste", commit="0123abc", **places)
+    usual = build_event_paper_experiment("time_encoder", "lste").changed(
+        recipe="badges_lste", commit="0123abc", **places
+    )
     one = CountedEvents(NEXT_EVENT, CountedEvents.of(usual, baseline))
     result = execute(one)
     assert result.metrics["test/recall_at_1"] == pytest.approx(recall, abs=0.01)

@@ -19,9 +19,9 @@ from ctxzoo.tasks.sequences.data import (
     History,
     HistoryDataModule,
     SessionDataModule,
-    history_inputs,
-    median_gap,
-    session_inputs,
+    collate_histories,
+    collate_sessions,
+    compute_median_gap,
 )
 from ctxzoo.tasks.sequences.sample import sample_histories
 
@@ -44,14 +44,14 @@ def history(events: list[int], times: list[float]) -> History:
 
 
 def test_each_item_but_the_first_is_predicted() -> None:
-    batch = session_inputs([np.array([5, 2, 9]), np.array([4, 4])])
+    batch = collate_sessions([np.array([5, 2, 9]), np.array([4, 4])])
     assert batch["input_ids"].tolist() == [[5, 2], [4, 0]]
     assert batch["attention_mask"].tolist() == [[1, 1], [1, 0]]
     assert batch["labels"].tolist() == [[2, 9], [4, -100]]
 
 
 def test_a_batch_holds_events_times_and_themselves_as_labels() -> None:
-    batch = history_inputs([history([5, 2, 9], [1.0, 2.0, 2.0]), history([4], [1.33e9 + 0.25])])
+    batch = collate_histories([history([5, 2, 9], [1.0, 2.0, 2.0]), history([4], [1.33e9 + 0.25])])
     assert batch["input_ids"].tolist() == [[5, 2, 9], [4, 0, 0]]
     assert batch["labels"].tolist() == [[5, 2, 9], [4, -100, -100]]
     assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
@@ -63,8 +63,8 @@ def test_a_batch_holds_events_times_and_themselves_as_labels() -> None:
 def test_names_are_those_of_training_and_others_are_left_out(module_class: Any, tmp_path: Path) -> None:
     data = module(module_class, tmp_path, [["b", "a", "b"], ["c"]], [["a", "z", "b"], ["z", "c"]])
     assert data.names == ["a", "b", "c"]
-    assert [ids.tolist() for ids in data.ids("train")] == [[2, 1, 2]]
-    assert [ids.tolist() for ids in data.ids("test")] == [[1, 2]]
+    assert [ids.tolist() for ids in data.get_ids("train")] == [[2, 1, 2]]
+    assert [ids.tolist() for ids in data.get_ids("test")] == [[1, 2]]
     assert data.left_out == {"train": 0, "test": 2}
     assert data.targets == {"train": 2, "test": 3}
     assert data.unknown_targets == {"train": 0, "test": 2}  # z, and c, before which nothing is known
@@ -99,7 +99,7 @@ def test_long_ones_are_cut_so_that_everything_but_the_first_is_predicted_once(
     module_class: Any, tmp_path: Path, max_length: int, expected: list[int]
 ) -> None:
     data = module(module_class, tmp_path, [[f"{number:02}" for number in range(11)]], max_length=max_length)
-    pieces = [ids.tolist() for ids in data.ids("train")]
+    pieces = [ids.tolist() for ids in data.get_ids("train")]
     assert [len(piece) for piece in pieces] == expected
     assert [name for piece in pieces for name in piece[1:]] == list(range(2, 12))
     assert all(after[0] == before[-1] for before, after in pairwise(pieces))
@@ -126,16 +126,16 @@ def test_batches_tell_rows_and_cover_each_sequence_once(module_class: Any) -> No
         rows = []
         for batch in loader:
             for row, ids in zip(batch["row"].tolist(), batch["input_ids"], strict=True):
-                whole = torch.from_numpy(data.ids(split)[row])
+                whole = torch.from_numpy(data.get_ids(split)[row])
                 assert torch.equal(ids[ids > 0], whole[:-1] if module_class is SessionDataModule else whole)
                 rows.append(row)
         assert sorted(rows) == list(range(len(data.sequences(split))))
 
 
 def test_the_unit_of_time_is_the_median_gap_of_the_training_split() -> None:
-    assert median_gap([history([1, 2, 3], [0.0, 1.0, 5.0]), history([1, 2], [10.0, 12.0])]) == 2.0
-    assert median_gap([history([1, 2, 3, 4], [0.0, 0.0, 0.0, 7.0])]) == 7.0  # most gaps are 0
-    assert median_gap([history([1, 2], [3.0, 3.0])]) == 1.0
+    assert compute_median_gap([history([1, 2, 3], [0.0, 1.0, 5.0]), history([1, 2], [10.0, 12.0])]) == 2.0
+    assert compute_median_gap([history([1, 2, 3, 4], [0.0, 0.0, 0.0, 7.0])]) == 7.0  # most gaps are 0
+    assert compute_median_gap([history([1, 2], [3.0, 3.0])]) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -173,8 +173,9 @@ def test_the_real_sets(
     sizes = data.model_sizes()
     assert len(data.names) == names == sizes.get("num_items", sizes.get("vocab_size", 0) - 1)
     assert (
-        tuple(sum(len(one) - 1 for one in data.ids(split)) for split in ("train", "validation", "test")) == predictions
+        tuple(sum(len(one) - 1 for one in data.get_ids(split)) for split in ("train", "validation", "test"))
+        == predictions
     )
     assert (data.left_out["validation"], data.left_out["test"]) == left_out
-    assert max(len(ids) for ids in data.ids("train")) <= 101
+    assert max(len(ids) for ids in data.get_ids("train")) <= 101
     assert ("Toy Story (1995)" in data.names) is ("movielens" in dataset)

@@ -16,7 +16,7 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.next_event import evaluate, next_events, time_kernel
-from ctxzoo.tasks.sequences.experiments import event_paper
+from ctxzoo.tasks.sequences.experiments import build_event_paper_experiment
 from ctxzoo.tasks.sequences.problem import NEXT_EVENT
 from tests.support.own_trainings import config_of
 from tests.tasks.sequences.test_three_doors import check_doors
@@ -25,7 +25,7 @@ HISTORY, TIMES = ["water", "feed", "prune"], [0.0, 3600.0, 500_000.0]
 
 
 def run(folder: Path, encoding: str = "lste_behaviour") -> ExperimentRun:
-    experiment = event_paper("time_encoder", encoding).changed(
+    experiment = build_event_paper_experiment("time_encoder", encoding).changed(
         **{"epochs": 8, "hidden_size": 16, "num_frequencies": 4, "learning_rate": 0.02},
         **{"recipe": "trial", "commit": "0123abc", "accelerator": "cpu", "tensorboard": False, "progress": False},
         **{"output_dir": str(folder / "runs"), "results_dir": str(folder / "results")},

@@ -14,7 +14,7 @@ from ctxzoo.hub.folder_checks import check_checkpoint_folder
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.tasks.sequences.experiments import session_paper
+from ctxzoo.tasks.sequences.experiments import build_session_paper_experiment
 from ctxzoo.tasks.sequences.problem import SESSION_RECOMMENDATION
 from ctxzoo.tasks.sequences.sample import sample_sessions
 from ctxzoo.tasks.session_recommendation import evaluate, recommend
@@ -26,7 +26,7 @@ from tests.tasks.sequences.test_training import COLUMNS, events
 def run(folder: Path, model: str = "hcrnn3_bi", **changes: object) -> ExperimentRun:
     architecture = "hcrnn" if model.startswith("hcrnn") else "session_baseline"
     topics = {"num_topics": 4} if architecture == "hcrnn" else {}
-    experiment = session_paper(architecture, model).changed(
+    experiment = build_session_paper_experiment(architecture, model).changed(
         **{"recipe": "trial", "commit": "0123abc", "accelerator": "cpu", "tensorboard": False, "progress": False},
         **{"output_dir": str(folder / "runs"), "results_dir": str(folder / "results")},
         **{"epochs": 1, "embedding_size": 8, "hidden_size": 8, **topics, **changes},

@@ -266,7 +266,7 @@ def test_any_split_can_be_read_in_evaluation_order():
 def test_names_sizes_and_fingerprint():
     data = ready()
     assert data.model_sizes() == {"vocab_size": len(data.tokenizer), "num_labels": 2}
-    assert (data.vector_table(), data.vectors_name()) == (None, "learned")
+    assert (data.build_vector_table(), data.get_vectors_name()) == (None, "learned")
     expected = [f"{name} {dataset_fingerprint(data.texts(name))[:16]}" for name in sorted(SPLITS)]
     assert data.fingerprint == ready(folds=5).fingerprint == ", ".join(expected)
 
@@ -277,8 +277,8 @@ def test_pretrained_vectors_stand_at_their_words_rows(tmp_path):
     options: dict[str, Any] = {"word_vectors": str(file), "ngram_order": 2, "ngram_buckets": 5}
     data = ready(**options)
     sizes = data.model_sizes()
-    assert (sizes["word_dim"], data.vectors_name()) == (3, "v")
-    table = data.vector_table()
+    assert (sizes["word_dim"], data.get_vectors_name()) == (3, "v")
+    table = data.build_vector_table()
     assert table.shape == (sizes["vocab_size"], 3)
     assert table[data.tokenizer.convert_tokens_to_ids("screen")].tolist() == [1, 2, 3]
     assert table[data.tokenizer.convert_tokens_to_ids("its")].tolist() == [-1, 0, 0.5]
@@ -287,32 +287,32 @@ def test_pretrained_vectors_stand_at_their_words_rows(tmp_path):
     assert len({tuple(row.tolist()) for row in drawn}) == 7
     spread = torch.tensor([1, 2, 3, -1, 0, 0.5]).std()
     assert 0.7 < float(table.std() / spread) < 1.3
-    assert torch.equal(table, ready(**options).vector_table())
+    assert torch.equal(table, ready(**options).build_vector_table())
 
 
 def test_scaled_vectors_keep_their_directions_and_so_do_those_that_are_drawn(tmp_path):
     file = tmp_path / "v.txt"
     file.write_text("screen 1 2 3\nnowhere 900 900 900\nIts -1 0 0.5\n", encoding="utf-8")
-    plain, scaled = (ready(word_vectors=str(file), vectors_std=std).vector_table() for std in (0, 0.05))
+    plain, scaled = (ready(word_vectors=str(file), vectors_std=std).build_vector_table() for std in (0, 0.05))
     # Of the words of the text alone.
     factor = 0.05 / torch.tensor([1, 2, 3, -1, 0, 0.5]).std()
     torch.testing.assert_close(scaled, plain * factor)
     with pytest.raises(ValueError, match=r"vectors_std=0\.05 scales word vectors, and none are given"):
         ready(vectors_std=0.05)
     with pytest.raises(ValueError, match="the standard deviation of word vectors is -1; expected 0"):
-        ready(word_vectors=str(file), vectors_std=-1).vector_table()
+        ready(word_vectors=str(file), vectors_std=-1).build_vector_table()
 
 
 def test_words_without_a_vector_are_counted_and_vectors_of_none_refused(tmp_path):
     (tmp_path / "some.txt").write_text("screen 1 2 3\nnowhere 900 900 900\nIts -1 0 0.5\n", encoding="utf-8")
     with reading_notes() as notes:
-        ready(word_vectors=str(tmp_path / "some.txt")).vector_table()
+        ready(word_vectors=str(tmp_path / "some.txt")).build_vector_table()
     assert notes.counts() == {"words of the model without a vector, whose rows are drawn": 57}
     file = tmp_path / "v.txt"
     file.write_text("mot 1 2 3\nautre 4 5 6\n", encoding="utf-8")
     data = ready(word_vectors=str(file))
     with pytest.raises(ValueError, match="v has a vector for none of the 59 words"):
-        data.vector_table()
+        data.build_vector_table()
 
 
 def test_a_given_tokenizer_is_used(tmp_path):
@@ -350,7 +350,7 @@ def test_another_tokenizer_s_texts_are_cut_and_counted(pieces, caplog):
         batch = next(iter(data.test_dataloader()))
     order = batch["row"].argsort()
     assert batch["input_ids"][order].tolist() == [[2, 5, 6, 3], [2, 6, 10, 3], [2, 1, 3, 0]]
-    assert data.truncated("test") == 1
+    assert data.count_truncated("test") == 1
     assert caplog.messages == ["1 'test' texts cut to max_length=4 tokens"]
 
 
@@ -361,7 +361,7 @@ def test_words_are_counted_by_the_cutter_and_not_by_another_tokenizer(pieces):
 
 def test_what_needs_words_is_refused_with_another_tokenizer(pieces):
     data = ready(pieces, tokenizer=tiny_tokenizer())
-    for name in ("model_sizes", "vector_table", "naive_bayes"):
+    for name in ("model_sizes", "build_vector_table", "fit_naive_bayes"):
         with pytest.raises(ValueError, match=f"{name}: a BertTokenizer has no vocabulary of words; give a Word"):
             getattr(data, name)()
     for options in ({"word2vec_dim": 3}, {"word_vectors": "v.txt"}):
@@ -395,7 +395,7 @@ def test_the_tokenizer_keeps_the_limit_of_the_training(tmp_path):
     loaded = AutoTokenizer.from_pretrained(tmp_path / "three")
     for again in (ready(init_from=str(tmp_path / "three")), ready(tokenizer=loaded)):
         assert (again.max_length, again.tokenizer.word_limit) == (3, 3)
-        assert again.truncated("test") == data.truncated("test") > 0
+        assert again.count_truncated("test") == data.count_truncated("test") > 0
     longer = ready(init_from=str(tmp_path / "three"), max_length=5)
     assert (longer.max_length, longer.tokenizer.word_limit) == (5, 5)
     assert ready(tokenizer=loaded, max_length=4).max_length == 4
@@ -489,10 +489,10 @@ def test_truncated_texts_are_counted_and_told_once(folds, caplog):
             loaders(data)
     for split in SPLITS:
         lengths = whole._encode_texts(split).lengths()[whole.rows(split)]
-        assert data.truncated(split) == (lengths > 8).sum() > 0
-        assert f"{data.truncated(split)} '{split}' texts cut to max_length=8 known words" in caplog.messages
+        assert data.count_truncated(split) == (lengths > 8).sum() > 0
+        assert f"{data.count_truncated(split)} '{split}' texts cut to max_length=8 known words" in caplog.messages
     assert len(caplog.messages) == 3
-    assert whole.truncated("train") == 0
+    assert whole.count_truncated("train") == 0
 
 
 def test_a_class_without_training_rows_gives_a_warning(tmp_path):
@@ -537,7 +537,7 @@ def test_naive_bayes_counts_the_training_rows_alone(tmp_path):
     write(tmp_path / "d", "validation", ["good bad"], [0])
     write(tmp_path / "d", "test", ["bad bad"], [1])
     data = ready(tmp_path / "d", min_word_count=1, ngram_order=2, ngram_buckets=50)
-    ratios, weights = data.naive_bayes()
+    ratios, weights = data.fit_naive_bayes()
     assert ratios.shape == (data.tokenizer.num_ids, 1)
     assert ratios[0] == 0
     counts = np.ones((2, data.tokenizer.num_ids))
@@ -560,11 +560,11 @@ def test_naive_bayes_of_words_and_of_characters_are_two(tmp_path):
     data = ready(tmp_path / "d", char_ngram_buckets=80, **options)
     words = ready(tmp_path / "d", min_word_count=1, ngram_order=2, ngram_buckets=60)
     characters = 1 + 3 + 60  # the first id of a character n-gram
-    ratios, weights = data.naive_bayes()
+    ratios, weights = data.fit_naive_bayes()
     assert data.tokenizer.num_ids == characters + 80 == len(ratios)
     assert ratios.shape == (len(ratios), 2)
     assert weights.shape == (2, 2)
-    np.testing.assert_allclose(ratios[:characters, 0], words.naive_bayes()[0][:, 0], rtol=1e-6)
+    np.testing.assert_allclose(ratios[:characters, 0], words.fit_naive_bayes()[0][:, 0], rtol=1e-6)
     assert not ratios[characters:, 0].any()
     assert not ratios[:characters, 1].any()
     assert ratios[characters:, 1].any()
@@ -575,7 +575,7 @@ def test_more_than_two_classes_have_a_ratio_each(tmp_path):
     for split in SPLITS:
         write(tmp_path / "d", split, [f"{word} film" for word in words] * 3, [0, 1, 2] * 3)
     data = ready(tmp_path / "d")
-    ratios, weights = data.naive_bayes()
+    ratios, weights = data.fit_naive_bayes()
     assert ratios.shape == (data.tokenizer.num_ids, 3)
     ids = data.tokenizer.convert_tokens_to_ids(words)
     assert ratios[ids].argmax(dim=1).tolist() == [0, 1, 2]

@@ -24,10 +24,10 @@ from ctxzoo.tasks.text_classification.contributions import explain_text
 from ctxzoo.tasks.text_classification.explanation import (
     Explanation,
     explanation_html,
-    intensities,
-    intensities_of,
-    percent,
-    signed,
+    format_percent,
+    format_signed,
+    scale_by_largest_magnitude,
+    scale_from_minimum_to_maximum,
     write_explanation_page,
 )
 from ctxzoo.tasks.text_classification.explanation_picture import MOST_PIECES, draw_explanation, draw_token_weights
@@ -101,7 +101,7 @@ def test_offsets_are_those_of_the_text_as_given() -> None:
     found = explained(HOSTILE, cutter="english")
     read = [HOSTILE[begin:end] for begin, end in found.offsets]
     assert read == ["script", "script", "the", "lamp", "شاشة", "is", "NOT", "solid"]
-    pieces = list(found.pieces())
+    pieces = list(found.split_text_into_pieces())
     assert "".join(piece for piece, _ in pieces) == HOSTILE
     assert [piece for piece, place in pieces if place is not None] == read
     assert [place for _, place in pieces if place is not None] == list(range(len(read)))
@@ -185,17 +185,17 @@ def test_the_page_colours_contributions_by_their_sign_and_shows_attention_apart(
     for marks, label in zip(page.marks, by_probability, strict=False):
         values = found.contributions_to(label)
         assert [word for word, *_ in marks] == found.words
-        assert [title for _, title, *_ in marks] == [signed(value) for value in values]
+        assert [title for _, title, *_ in marks] == [format_signed(value) for value in values]
         assert [kind for *_, kind in marks] == ["against" if value < 0 else "for" for value in values]
         shown = [float(style.removeprefix("--w:")) for _, _, style, _ in marks]
         np.testing.assert_allclose(shown, np.abs(values) / np.abs(values).max(), atol=0.006)
     assert found.attention is not None
     for marks, weights in zip(page.marks[3:], found.attention, strict=True):
         assert [(word, title, kind) for word, title, _, kind in marks] == [
-            (word, percent(weight), "None") for word, weight in zip(found.words, weights, strict=True)
+            (word, format_percent(weight), "None") for word, weight in zip(found.words, weights, strict=True)
         ]
         shown = [float(style.removeprefix("--w:")) for _, _, style, _ in marks]
-        np.testing.assert_allclose(shown, intensities(weights), atol=0.006)
+        np.testing.assert_allclose(shown, scale_from_minimum_to_maximum(weights), atol=0.006)
         assert (min(shown), max(shown)) == (0, 1)
 
 
@@ -234,15 +234,15 @@ def test_files_that_are_refused_leave_nothing(tmp_path: Path) -> None:
 
 
 def test_intensities_show_small_differences_but_not_rounding() -> None:
-    np.testing.assert_allclose(intensities(np.array([0.0101, 0.0100, 0.0102])), [0.5, 0, 1])
-    np.testing.assert_array_equal(intensities(np.array([0.1, 0.1 + 1e-9])), [0, 0])
-    assert intensities(np.zeros(0)).shape == (0,)
+    np.testing.assert_allclose(scale_from_minimum_to_maximum(np.array([0.0101, 0.0100, 0.0102])), [0.5, 0, 1])
+    np.testing.assert_array_equal(scale_from_minimum_to_maximum(np.array([0.1, 0.1 + 1e-9])), [0, 0])
+    assert scale_from_minimum_to_maximum(np.zeros(0)).shape == (0,)
 
 
 def test_signed_colours_are_fractions_of_the_greatest_contribution() -> None:
-    np.testing.assert_allclose(intensities_of(np.array([0.5, -2.0, 0.0])), [0.25, -1, 0])
-    np.testing.assert_array_equal(intensities_of(np.array([1e-9, -1e-8])), [0, 0])
-    assert (signed(0.01234), signed(-0.5)) == ("+0.012", "−0.500")
+    np.testing.assert_allclose(scale_by_largest_magnitude(np.array([0.5, -2.0, 0.0])), [0.25, -1, 0])
+    np.testing.assert_array_equal(scale_by_largest_magnitude(np.array([1e-9, -1e-8])), [0, 0])
+    assert (format_signed(0.01234), format_signed(-0.5)) == ("+0.012", "−0.500")
 
 
 def test_top_words_are_each_named_once() -> None:
@@ -254,7 +254,7 @@ def test_top_words_are_each_named_once() -> None:
     ("share", "shown"), [(0.0, "0%"), (1.0, "100%"), (0.0280, "2.80%"), (0.5, "50.0%"), (1e-9, "<0.001%")]
 )
 def test_percentages(share: float, shown: str) -> None:
-    assert percent(share) == shown
+    assert format_percent(share) == shown
 
 
 def test_the_picture_shows_words_in_two_colours(tmp_path: Path, drawn: list[Figure]) -> None:

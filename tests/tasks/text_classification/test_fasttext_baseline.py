@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ctxzoo.tasks.text_classification.linear import FastText, linear_baseline, number_of_weights
+from ctxzoo.tasks.text_classification.linear import FastText, build_linear_baseline, count_weights
 
 
 class Stub:
@@ -69,9 +69,9 @@ def test_what_it_is_tuned_on_it_is_not_fitted_on(stub: Stub) -> None:
 
 
 def test_it_stands_among_the_linear_baselines(stub: Stub) -> None:
-    model = linear_baseline("fasttext").fit(["a", "b"], np.array([0, 1]))
-    assert number_of_weights(model) == 21
-    assert linear_baseline("fasttext_autotuned")[-1].autotune_seconds == 60
+    model = build_linear_baseline("fasttext").fit(["a", "b"], np.array([0, 1]))
+    assert count_weights(model) == 21
+    assert build_linear_baseline("fasttext_autotuned")[-1].autotune_seconds == 60
 
 
 def test_without_the_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,11 @@ import torch
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
-from ctxzoo.tasks.text_classification.known_words import KnownWordsPipeline, count_known_words, no_known_word_note
+from ctxzoo.tasks.text_classification.known_words import (
+    KnownWordsPipeline,
+    count_known_words,
+    describe_texts_without_known_words,
+)
 from ctxzoo.tasks.text_classification.prediction import classify_texts
 
 WORDS = ["the", "lamp", "is", "solid"]
@@ -58,7 +62,11 @@ def test_no_more_words_are_read_than_in_training() -> None:
 
 
 def test_the_note_says_which_texts() -> None:
-    assert no_known_word_note([1, 2]) is None
-    assert no_known_word_note([0]) == "the model knows no word of 1 of 1 text; do not rely on their labels"
-    told = str(no_known_word_note([0, 1, 0, 0, 0, 0, 0], [0, 1, 2, 4, 5, 6, 7]))  # the row 3 was left out
+    assert describe_texts_without_known_words([1, 2]) is None
+    assert (
+        describe_texts_without_known_words([0]) == "the model knows no word of 1 of 1 text; do not rely on their labels"
+    )
+    told = str(
+        describe_texts_without_known_words([0, 1, 0, 0, 0, 0, 0], [0, 1, 2, 4, 5, 6, 7])
+    )  # the row 3 was left out
     assert "6 of 7 texts (row 0, 2, 4, 5, 6, …; rows are counted from 0)" in told

@@ -29,10 +29,10 @@ from ctxzoo.tasks.text_classification.linear import (
     TUNED_LINEAR,
     LinearRun,
     NaiveBayesWeighted,
-    chosen_cost,
-    linear_base,
-    linear_baseline,
-    number_of_weights,
+    build_linear_baseline,
+    build_linear_experiment,
+    count_weights,
+    get_chosen_cost,
 )
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 from ctxzoo.tasks.text_classification.sample import sample_texts
@@ -74,7 +74,7 @@ def test_another_classifier_can_be_weighted() -> None:
 def test_words_are_cut_as_the_cutter_does(name: str) -> None:
     text = "It's GOOD.<br />Isn't"
     words = {
-        cutter: set(linear_baseline(name, cutter)[:1].fit([text])[0].get_feature_names_out())
+        cutter: set(build_linear_baseline(name, cutter)[:1].fit([text])[0].get_feature_names_out())
         for cutter in ("whitespace", "english")
     }
     assert words["whitespace"] == {"it's", "it's good.<br", "good.<br", "good.<br />isn't", "/>isn't"}
@@ -84,7 +84,7 @@ def test_words_are_cut_as_the_cutter_does(name: str) -> None:
 
 @pytest.mark.parametrize("name", BASELINES)
 def test_it_learns_from_words(name: str) -> None:
-    model = linear_baseline(name).fit(TEXTS * 5, np.tile(LABELS, 5))
+    model = build_linear_baseline(name).fit(TEXTS * 5, np.tile(LABELS, 5))
     assert (model.predict(TEXTS) == LABELS).all()
     assert list(model.predict(["good", "bad bad"])) == [1, 0]
 
@@ -92,19 +92,19 @@ def test_it_learns_from_words(name: str) -> None:
 @pytest.mark.parametrize("name", BASELINES)
 def test_more_than_two_classes(name: str) -> None:
     texts, labels = [*TEXTS, "dull film", "a dull one"], np.array([*LABELS, 2, 2])
-    model = linear_baseline(name).fit(texts * 5, np.tile(labels, 5))
+    model = build_linear_baseline(name).fit(texts * 5, np.tile(labels, 5))
     assert (model.predict(texts) == labels).all()
 
 
 def test_pairs_of_words_and_signs_are_features() -> None:
     texts, labels = ["not good", "good not", "not bad", "bad not"] * 5, np.array([0, 1, 1, 0] * 5)
-    assert (linear_baseline("bigram_nbsvm").fit(texts, labels).predict(texts) == labels).all()
+    assert (build_linear_baseline("bigram_nbsvm").fit(texts, labels).predict(texts) == labels).all()
     signs, of_signs = ["! ?", "? !"] * 5, np.array([0, 1] * 5)
-    assert (linear_baseline("words_characters_svm").fit(signs, of_signs).predict(signs) == of_signs).all()
+    assert (build_linear_baseline("words_characters_svm").fit(signs, of_signs).predict(signs) == of_signs).all()
 
 
 def test_the_majority_class_reads_nothing() -> None:
-    model = linear_baseline(MAJORITY_CLASS).fit(["a", "b", "c"], np.array([2, 5, 5]))
+    model = build_linear_baseline(MAJORITY_CLASS).fit(["a", "b", "c"], np.array([2, 5, 5]))
     assert list(model.predict(["a", "never seen"])) == [5, 5]
 
 
@@ -112,7 +112,7 @@ def test_number_of_weights() -> None:
     texts, features = ["a b", "b c"], 5  # a, b, c, and the pairs a b, b c
     two, three = np.array([0, 1] * 3), np.array([0, 1, 2] * 2)
     found = {
-        name: [number_of_weights(linear_baseline(name).fit(texts * 3, labels)) for labels in (two, three)]
+        name: [count_weights(build_linear_baseline(name).fit(texts * 3, labels)) for labels in (two, three)]
         for name in ("bigram_nbsvm", "bigram_naive_bayes", MAJORITY_CLASS)
     }
     assert found == {
@@ -120,13 +120,13 @@ def test_number_of_weights() -> None:
         "bigram_naive_bayes": [2 * (features + 1), 3 * (features + 1)],
         MAJORITY_CLASS: [0, 0],
     }
-    model = linear_baseline("words_characters_svm").fit(texts * 3, two)
-    assert number_of_weights(model) == len(model[0].get_feature_names_out()) + 1
+    model = build_linear_baseline("words_characters_svm").fit(texts * 3, two)
+    assert count_weights(model) == len(model[0].get_feature_names_out()) + 1
 
 
 def test_an_unknown_name() -> None:
     with pytest.raises(ValueError, match=r"'svm'; known: .*, bigram_nbsvm, words_svm, bigram_nblr, .*, majority_class"):
-        linear_baseline("svm")
+        build_linear_baseline("svm")
 
 
 @pytest.mark.parametrize("name", [*TUNED_LINEAR, *TUNED_DOCUMENT])
@@ -135,26 +135,26 @@ def test_the_cost_is_that_of_the_best_accuracy_within_the_texts_fitted(name: str
     rows = sample_texts()["train"].shuffle(seed=1).select(range(120))
     texts, labels = rows["text"][:], np.array(rows["label"][:])
     labels[:40] = 1 - labels[:40]  # so that costs differ
-    fitted = linear_baseline(name).fit(texts, labels)
-    *features, (_, classifier) = linear_baseline(plain).steps
+    fitted = build_linear_baseline(name).fit(texts, labels)
+    *features, (_, classifier) = build_linear_baseline(plain).steps
     inputs = Pipeline(features).fit_transform(texts)
     accuracies = [
         cross_val_score(classifier.set_params(**{COSTS[plain]: cost}), inputs, labels, cv=3).mean() for cost in C_VALUES
     ]
     best = C_VALUES[int(np.argmax(accuracies))]
     assert len(set(accuracies)) > 1
-    assert chosen_cost(fitted) == best
-    alone = linear_baseline(plain)
+    assert get_chosen_cost(fitted) == best
+    alone = build_linear_baseline(plain)
     alone[-1].set_params(**{COSTS[plain]: best})
     others = sample_texts()["test"]["text"][:]
     assert (fitted.predict(others) == alone.fit(texts, labels).predict(others)).all()
-    assert number_of_weights(fitted) == number_of_weights(alone)
+    assert count_weights(fitted) == count_weights(alone)
 
 
 def test_baselines_without_a_choice_have_chosen_nothing() -> None:
-    assert chosen_cost(linear_baseline("bigram_nbsvm").fit(TEXTS, LABELS)) is None
+    assert get_chosen_cost(build_linear_baseline("bigram_nbsvm").fit(TEXTS, LABELS)) is None
     with pytest.raises(ValueError, match="unknown linear baseline 'bigram_naive_bayes_tuned'"):
-        linear_baseline("bigram_naive_bayes_tuned")
+        build_linear_baseline("bigram_naive_bayes_tuned")
 
 
 MODELS = (*LINEAR_BASELINES, *DOCUMENT_BASELINES, *TUNED_LINEAR, *TUNED_DOCUMENT, MAJORITY_CLASS)
@@ -185,12 +185,12 @@ def make_run(folder: Path, **changes: Any) -> LinearRun:
     tells = settings.pop("tell_time", False)
     variant = settings.pop("variant", MAJORITY_CLASS)
     places = {"results_dir": str(folder), "output_dir": str(folder / "runs")}
-    usual = linear_base("sentence_linear").changed(commit="0123abc", **places)
+    usual = build_linear_experiment("sentence_linear").changed(commit="0123abc", **places)
     return LinearRun(TEXT_CLASSIFICATION, LinearRun.of(usual.changed(**settings), variant), tells)
 
 
 def test_it_is_fitted_on_all_that_the_fold_does_not_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear, "linear_baseline", recorder)
+    monkeypatch.setattr(linear, "build_linear_baseline", recorder)
     result = execute(make_run(tmp_path))
     data = TextClassificationDataModule.from_options("sample", folds=5, fold=1, fold_seed=3)
     data.setup()
@@ -204,7 +204,7 @@ def test_it_is_fitted_on_all_that_the_fold_does_not_test(tmp_path: Path, monkeyp
 def test_where_settings_are_chosen_validation_is_scored_and_test_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(linear, "linear_baseline", recorder)
+    monkeypatch.setattr(linear, "build_linear_baseline", recorder)
     run = make_run(tmp_path, score="validation")
     result = execute(run)
     data = TextClassificationDataModule.from_options("sample", folds=5, fold=1, fold_seed=3)
@@ -253,7 +253,7 @@ def test_few_rows_are_fitted_where_that_is_asked_and_the_time_is_told(
     assert line.startswith("linear model beside it, fitted to 60 texts: ")
     assert line.endswith(" for 16 fits, judged by the first 5")
     assert "'scoring'" not in result.settings["pipeline"]
-    monkeypatch.setattr(linear, "linear_baseline", recorder)
+    monkeypatch.setattr(linear, "build_linear_baseline", recorder)
     execute(make_run(tmp_path, tiny=True))
     assert len(SEEN["fitted"]) == 60
 
@@ -262,12 +262,12 @@ def test_a_finished_run_is_kept_if_its_settings_are_the_same(tmp_path: Path, mon
     run = make_run(tmp_path)
     first = execute(run)
     assert execute(run, resume=True) == read_result(run.results_file)
-    monkeypatch.setattr(linear, "linear_baseline", recorder)
+    monkeypatch.setattr(linear, "build_linear_baseline", recorder)
     assert execute(run, resume=True).parameters["trainable"] == 7 != first.parameters["trainable"]
 
 
 def test_other_seeds_have_other_folds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear, "linear_baseline", recorder)
+    monkeypatch.setattr(linear, "build_linear_baseline", recorder)
     scored = []
     for seed in (0, 1):
         execute(make_run(tmp_path, seed=seed))
@@ -295,7 +295,7 @@ def test_settings_of_finished_runs_stay_the_same(tmp_path: Path) -> None:
 def test_own_splits_are_fitted_on_train_and_validation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_cache: None, validation: str
 ) -> None:
-    monkeypatch.setattr(linear, "linear_baseline", recorder)
+    monkeypatch.setattr(linear, "build_linear_baseline", recorder)
     texts = {split: [f"{split} text {number}" for number in range(40)] for split in ("train", "validation", "test")}
     texts["train"].append("short")
     if validation != "its own":

@@ -15,7 +15,7 @@ from ctxzoo.runs.own_data import choose, parse_own
 from ctxzoo.tasks.text_classification import data as data_module
 from ctxzoo.tasks.text_classification.experiments import SEARCH_SPACE
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION as TEXTS
-from ctxzoo.tasks.text_classification.splitting import some_rows
+from ctxzoo.tasks.text_classification.splitting import draw_rows_of_every_label
 from tests.support.own_data import write_reviews
 from tests.support.own_trainings import config_of
 
@@ -125,12 +125,12 @@ def test_the_default_is_the_named_architecture_and_another_has_its_first_variant
 
 
 def test_tiny_fits_what_is_linear_to_a_thousand_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data_module, "wide_start", lambda counts, labels, *_: (counts.shape[0], labels))
+    monkeypatch.setattr(data_module, "fit_wide_part", lambda counts, labels, *_: (counts.shape[0], labels))
     write_reviews(tmp_path / "many.csv", 1500, labels=("yes", "no", "so"))
     tiny = TEXTS.tiny(choose(TEXTS)).changed(dataset=str(tmp_path / "many.csv"))
     data = TEXTS.data_module(tiny)
     data.setup()
-    rows, labels = data.wide_start(("train",), [0])
+    rows, labels = data.fit_wide_part(("train",), [0])
     assert (rows, len(labels), set(labels.tolist())) == (1000, 1000, {0, 1, 2})
     assert tiny.settings()["wide_rows"] == 1000
     assert choose(TEXTS).settings()["wide_rows"] is None
@@ -138,7 +138,7 @@ def test_tiny_fits_what_is_linear_to_a_thousand_texts(tmp_path: Path, monkeypatc
 
 def test_drawn_rows_have_every_label_and_are_different_with_another_seed() -> None:
     labels = np.array([0] * 500 + [1, 2])
-    drawn = [some_rows(labels, 20, seed) for seed in (0, 0, 1)]
+    drawn = [draw_rows_of_every_label(labels, 20, seed) for seed in (0, 0, 1)]
     assert all(len(rows) == len(set(rows.tolist())) == 20 for rows in drawn)
     assert all(set(labels[rows].tolist()) == {0, 1, 2} for rows in drawn)
     assert drawn[0].tolist() == drawn[1].tolist() != drawn[2].tolist()

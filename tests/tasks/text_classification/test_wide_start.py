@@ -11,8 +11,8 @@ from sklearn.svm import LinearSVC
 
 from ctxzoo.models.layers_wide import WideScores
 from ctxzoo.tasks.text_classification import wide_start as module
-from ctxzoo.tasks.text_classification.naive_bayes import log_count_ratios
-from ctxzoo.tasks.text_classification.wide_start import inverse_document_frequency, tfidf_matrix, wide_start
+from ctxzoo.tasks.text_classification.naive_bayes import compute_log_count_ratios
+from ctxzoo.tasks.text_classification.wide_start import compute_inverse_document_frequency, compute_tfidf, fit_wide_part
 
 STARTS = (0, 12)
 
@@ -39,16 +39,16 @@ def ids_of(counts: sparse.csr_matrix) -> tuple[torch.Tensor, torch.Tensor]:
 @pytest.mark.parametrize("labels", [2, 3])
 def test_the_layer_gives_the_margins_of_the_svms(labels: int) -> None:
     counts, of_row = texts(60, labels)
-    start = wide_start(counts, of_row, labels, STARTS, seed=0)
+    start = fit_wide_part(counts, of_row, labels, STARTS, seed=0)
     layer = WideScores(20, labels, list(STARTS))
     layer.start(start.inverse_document_frequency, start.weight, start.bias)
     found = layer(*ids_of(counts)).detach().numpy()
 
-    features = tfidf_matrix(counts, inverse_document_frequency(counts), STARTS)
+    features = compute_tfidf(counts, compute_inverse_document_frequency(counts), STARTS)
     present = (features > 0).astype(float)
     margins = []
     for label in [1] if labels == 2 else range(labels):
-        scale = np.sqrt(np.abs(log_count_ratios(present, of_row, [label])[0]))
+        scale = np.sqrt(np.abs(compute_log_count_ratios(present, of_row, [label])[0]))
         svm = LinearSVC(C=start.cost, random_state=0).fit(features @ sparse.diags(scale), of_row == label)
         margins.append(svm.decision_function(features @ sparse.diags(scale)))
     expected = np.stack([-margins[0] / 2, margins[0] / 2] if labels == 2 else margins, axis=1)
@@ -59,10 +59,10 @@ def test_the_layer_gives_the_margins_of_the_svms(labels: int) -> None:
 
 def test_groups_have_length_one_and_unknown_ids_count_for_nothing() -> None:
     counts, of_row = texts(30, 2)
-    features = tfidf_matrix(counts, inverse_document_frequency(counts), STARTS).toarray()
+    features = compute_tfidf(counts, compute_inverse_document_frequency(counts), STARTS).toarray()
     lengths = np.stack([np.linalg.norm(features[:, :12], axis=1), np.linalg.norm(features[:, 12:], axis=1)])
     assert np.all(np.isclose(lengths, 1) | (lengths == 0))
-    start = wide_start(counts, of_row, 2, STARTS, seed=0)
+    start = fit_wide_part(counts, of_row, 2, STARTS, seed=0)
     assert start.inverse_document_frequency[-1] == 0
     assert start.weight[-1].abs().max() == 0
 
@@ -70,17 +70,17 @@ def test_groups_have_length_one_and_unknown_ids_count_for_nothing() -> None:
 def test_the_matrix_is_the_same_whatever_the_number_of_rows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     counts, _ = texts(30, 2)
     counts = sparse.vstack([counts, sparse.csr_matrix((2, 20), dtype=counts.dtype)]).tocsr()  # two texts without an id
-    idf = inverse_document_frequency(counts)
-    whole = tfidf_matrix(counts, idf, STARTS).toarray()
+    idf = compute_inverse_document_frequency(counts)
+    whole = compute_tfidf(counts, idf, STARTS).toarray()
     monkeypatch.setattr(module, "ROWS_AT_ONCE", 7)
-    np.testing.assert_array_equal(tfidf_matrix(counts, idf, STARTS).toarray(), whole)
+    np.testing.assert_array_equal(compute_tfidf(counts, idf, STARTS).toarray(), whole)
     assert not whole[-2:].any()
 
 
 def test_scores_are_log_odds_of_texts_that_were_held_out() -> None:
     counts, of_row = texts(600, 2)
-    start = wide_start(counts[:400], of_row[:400], 2, STARTS, seed=0)
-    features = tfidf_matrix(counts[400:], start.inverse_document_frequency.double().numpy(), STARTS)
+    start = fit_wide_part(counts[:400], of_row[:400], 2, STARTS, seed=0)
+    features = compute_tfidf(counts[400:], start.inverse_document_frequency.double().numpy(), STARTS)
     scores = features @ start.weight.double().numpy() + start.bias.double().numpy()
 
     def cross_entropy(factor: float) -> float:
@@ -91,35 +91,35 @@ def test_scores_are_log_odds_of_texts_that_were_held_out() -> None:
 
 def test_a_class_without_a_row_never_wins() -> None:
     counts, of_row = texts(40, 2)
-    start = wide_start(counts, of_row, 4, STARTS, seed=0)
-    features = tfidf_matrix(counts, inverse_document_frequency(counts), STARTS)
+    start = fit_wide_part(counts, of_row, 4, STARTS, seed=0)
+    features = compute_tfidf(counts, compute_inverse_document_frequency(counts), STARTS)
     scores = features @ start.weight.numpy() + start.bias.numpy()
     assert set(scores.argmax(axis=1)) <= {0, 1}
 
 
 def test_few_rows_are_enough() -> None:
     counts, _ = texts(5, 2)
-    assert wide_start(counts, np.array([0, 1, 2, 3, 4]), 5, STARTS, seed=0).cost == 1.0  # no fold can be held out
-    assert wide_start(counts, np.array([0, 0, 0, 0, 1]), 2, STARTS, seed=0).weight.isfinite().all()
+    assert fit_wide_part(counts, np.array([0, 1, 2, 3, 4]), 5, STARTS, seed=0).cost == 1.0  # no fold can be held out
+    assert fit_wide_part(counts, np.array([0, 0, 0, 0, 1]), 2, STARTS, seed=0).weight.isfinite().all()
 
 
 def test_one_label_is_refused() -> None:
     counts, _ = texts(5, 2)
     with pytest.raises(ValueError, match=r"every training row has the label \[1\]; a classifier needs two or more"):
-        wide_start(counts, np.ones(5, np.int64), 2, STARTS, seed=0)
+        fit_wide_part(counts, np.ones(5, np.int64), 2, STARTS, seed=0)
 
 
 def test_c_is_chosen_on_at_most_so_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_ROWS_TO_CHOOSE", 50)
     seen: list[int] = []
-    fit = module._fit
+    fit = module._fit_linear_svms
 
     def counted(features: object, labels: np.ndarray, *rest: object) -> object:
         seen.append(len(labels))
         return fit(features, labels, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "_fit", counted)
+    monkeypatch.setattr(module, "_fit_linear_svms", counted)
     counts, of_row = texts(90, 2)
-    wide_start(counts, of_row, 2, STARTS, seed=0)
+    fit_wide_part(counts, of_row, 2, STARTS, seed=0)
     assert seen[-1] == 90
     assert max(seen[:-1]) < 50

@@ -9,7 +9,12 @@ import torch
 
 from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
-from ctxzoo.tasks.token_classification.experiments import TOKEN_DATASETS, on_corpus, paper, token_dataset
+from ctxzoo.tasks.token_classification.experiments import (
+    TOKEN_DATASETS,
+    build_paper_experiment,
+    get_tag_dataset,
+    set_corpus,
+)
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 
 TRAIN = [["The", "Cat", "sat", "."], ["the", "cat", "saw", "1995", "dogs", "."], ["Rare", "."]]
@@ -64,20 +69,20 @@ def test_words_of_the_vectors_follow_in_their_order(folder, vectors):
     data = ready(folder, word_vectors=vectors)
     assert words(data) == ["[PAD]", "[UNK]", ".", "cat", "the", "rare", "dog", "new", "00"]
     assert data.model_sizes() == {"vocab_size": 9, "num_labels": 6, "word_dim": 3}
-    table = data.vector_table()
+    table = data.build_vector_table()
     assert table[3].tolist() == [4, 5, 6]  # of "Cat"
     assert table[5:].tolist() == [[7, 8, 9], [1, 2, 3], [2, 2, 2], [3, 3, 3]]
     assert not table[0].any()
     assert table[1].any()
     assert "word vectors " in data.fingerprint
-    assert ready(folder).vector_table() is None
+    assert ready(folder).build_vector_table() is None
     assert ready(folder).model_sizes() == {"vocab_size": 5, "num_labels": 6}
 
 
 def test_a_rare_word_of_train_is_known_by_another_spelling_of_the_vectors(folder, vectors):
     data = ready(folder, word_vectors=vectors, lower_case=False)
     assert "Rare" in words(data)
-    assert data.vector_table()[words(data).index("Rare")].tolist() == [7, 8, 9]
+    assert data.build_vector_table()[words(data).index("Rare")].tolist() == [7, 8, 9]
 
 
 def test_a_batch_holds_words_and_tags_of_its_rows(folder):
@@ -162,11 +167,11 @@ def test_min_word_count_out_of_range():
 
 
 def test_names_of_corpora():
-    assert token_dataset("ptb_sample") == {"dataset": "ctxzoo-data/ptb_sample", "tag_column": "pos_tags"}
-    assert token_dataset("ud_english_ewt", "upos")["tag_column"] == "upos"
-    assert token_dataset("someone/tags", "ner_tags") == {"dataset": "someone/tags", "tag_column": "ner_tags"}
+    assert get_tag_dataset("ptb_sample") == {"dataset": "ctxzoo-data/ptb_sample", "tag_column": "pos_tags"}
+    assert get_tag_dataset("ud_english_ewt", "upos")["tag_column"] == "upos"
+    assert get_tag_dataset("someone/tags", "ner_tags") == {"dataset": "someone/tags", "tag_column": "ner_tags"}
     with pytest.raises(ValueError, match=r"'someone/tags' is none of ptb_sample, .*; name its column of tags too"):
-        token_dataset("someone/tags")
+        get_tag_dataset("someone/tags")
 
 
 @pytest.mark.data
@@ -180,7 +185,7 @@ def test_names_of_corpora():
     ],
 )
 def test_real_corpora(name, sentences, tags):
-    data = TOKEN_CLASSIFICATION.data_module(on_corpus(paper(), name))
+    data = TOKEN_CLASSIFICATION.data_module(set_corpus(build_paper_experiment(), name))
     data.setup()
     assert {split: len(data.rows(split)) for split in data.splits} == sentences
     assert len(data.label_names) == tags

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.tasks.token_classification.reader import check_tokens, read_tokens, split_rows
+from ctxzoo.tasks.token_classification.reader import assign_rows_to_splits, check_tokens, read_tokens
 
 SENTENCES = [["The", "dog", "barks"], ["No"]]
 TAGS = [["DT", "NN", "VBZ"], ["UH"]]
@@ -116,7 +116,7 @@ def test_a_folder_is_read_and_one_without_our_splits_is_not(tmp_path):
 
 def rows_of(**files: list[str]) -> dict[str, tuple[str, list[int]]]:
     splits = {name: datasets.Dataset.from_dict({"file": column}) for name, column in files.items()}
-    return {name: (source, rows.tolist()) for name, (source, rows) in split_rows(splits).items()}
+    return {name: (source, rows.tolist()) for name, (source, rows) in assign_rows_to_splits(splits).items()}
 
 
 def test_splits_that_are_there_stay():
@@ -152,6 +152,6 @@ def test_a_validation_split_of_its_own_leaves_the_rest_to_train():
 
 def test_what_cannot_be_cut_stays_whole():
     assert rows_of(train=[f"f{number}" for number in range(9)]) == {"train": ("train", list(range(9)))}
-    assert list(split_rows({"train": datasets.Dataset.from_dict({"tokens": [["a"]]})})) == ["train"]
+    assert list(assign_rows_to_splits({"train": datasets.Dataset.from_dict({"tokens": [["a"]]})})) == ["train"]
     with pytest.raises(ValueError, match=r"no test split, only \['validation'\], and no train split"):
         rows_of(validation=["a"])

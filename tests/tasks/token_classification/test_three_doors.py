@@ -74,11 +74,11 @@ def tagger_folder(folder: Path) -> Path:
     """A checkpoint of a short training on generated sentences."""
     from ctxzoo.runs.run import execute
     from ctxzoo.runs.train import ExperimentRun
-    from ctxzoo.tasks.token_classification.experiments import on_corpus, paper
+    from ctxzoo.tasks.token_classification.experiments import build_paper_experiment, set_corpus
     from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 
     places = {"output_dir": str(folder / "runs"), "results_dir": str(folder / "results"), "tensorboard": False}
-    experiment = paper().changed(epochs=1, recipe="trial", commit="0123abc", progress=False, **places)
-    run = ExperimentRun(TOKEN_CLASSIFICATION, on_corpus(experiment, "sample"))
+    experiment = build_paper_experiment().changed(epochs=1, recipe="trial", commit="0123abc", progress=False, **places)
+    run = ExperimentRun(TOKEN_CLASSIFICATION, set_corpus(experiment, "sample"))
     execute(run)
     return run.checkpoint

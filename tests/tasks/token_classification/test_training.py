@@ -14,8 +14,8 @@ import ctxzoo
 from ctxzoo.cli.main import main
 from ctxzoo.data.own_splits import write_own_splits
 from ctxzoo.runs.own_data import with_rows
-from ctxzoo.tasks.token_classification.baselines import FrequentTags, features_of
-from ctxzoo.tasks.token_classification.experiments import paper, variants
+from ctxzoo.tasks.token_classification.baselines import FrequentTags, extract_features
+from ctxzoo.tasks.token_classification.experiments import build_paper_experiment, get_variants
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 from tests.support.baselines import check_baselines, result_of
 from tests.support.own_data import write_tags
@@ -23,7 +23,7 @@ from tests.support.own_trainings import config_of
 
 
 def read(path: Path) -> Any:
-    return TOKEN_CLASSIFICATION.read_own(paper().changed(dataset=str(path)), {}, path.parent)
+    return TOKEN_CLASSIFICATION.read_own(build_paper_experiment().changed(dataset=str(path)), {}, path.parent)
 
 
 def test_documents_stay_together_where_there_are_enough(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_tags_have_their_names_in_every_part(tmp_path: Path) -> None:
     written = write_own_splits(read(write_tags(tmp_path / "a.conll", 40)), "a.conll", tmp_path)
     assert written.lines[0].startswith("a.conll: 40 sentences: 32 train, 4 validation, 4 test (")
     places = {"dataset": str(tmp_path / "a.conll"), "output_dir": str(tmp_path.parent), "recipe": tmp_path.name}
-    data = TOKEN_CLASSIFICATION.data_module(with_rows(paper().changed(**places), written))
+    data = TOKEN_CLASSIFICATION.data_module(with_rows(build_paper_experiment().changed(**places), written))
     data.setup()
     assert data.label_names == ["LOC", "O", "PER"]
     assert data.splits == ("train", "validation", "test")
@@ -62,7 +62,7 @@ def test_every_setting_makes_a_model(settings: str) -> None:
 
 @pytest.mark.parametrize("architecture", ["kernel_encoder", "linear_encoder", "higher_order_encoder"])
 def test_every_default_of_an_encoder_makes_a_tagger(architecture: str) -> None:
-    for variant in variants(architecture):
+    for variant in get_variants(architecture):
         experiment = TOKEN_CLASSIFICATION.settings("default", architecture, variant)
         for one in (experiment, TOKEN_CLASSIFICATION.tiny(experiment)):
             TOKEN_CLASSIFICATION.check(one)
@@ -127,11 +127,11 @@ def test_simple_models_stand_beside_a_users_tags(
 def test_the_most_frequent_tag_of_a_word_and_of_all() -> None:
     tagger = FrequentTags([["a", "b", "a"], ["a", "c", "b"]], np.array([1, 0, 2, 2, 2, -100]))
     assert tagger.predict([["a", "b"], ["new"]]).tolist() == [2, 0, 2]
-    assert tagger.numbers == 4
+    assert tagger.num_parameters == 4
 
 
 def test_features_of_a_word() -> None:
-    first, second = features_of(["Paris", "2026b"])
+    first, second = extract_features(["Paris", "2026b"])
     assert first == [
         *("w=Paris", "l=paris", "shape=Xxx", "p1=p", "s1=s", "p2=pa", "s2=is", "p3=par", "s3=ris"),
         *("before=", "behind=2026b"),

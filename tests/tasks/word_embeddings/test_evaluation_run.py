@@ -10,7 +10,7 @@ import pytest
 from ctxzoo.cli.main import EMBEDDING_TASKS
 from ctxzoo.results.result import read_result
 from ctxzoo.runs.run import execute
-from ctxzoo.tasks.token_classification.experiments import paper
+from ctxzoo.tasks.token_classification.experiments import build_paper_experiment
 from ctxzoo.tasks.word_embeddings import evaluations as embedding_tasks
 from ctxzoo.tasks.word_embeddings.evaluation_run import (
     EmbeddingRun,
@@ -152,7 +152,9 @@ def test_a_second_evaluation_of_the_same_is_told_who_is_at_it(tmp_path: Path, da
 
 def tagging_of(path: Path, name: str = "", seed: int = 3) -> EmbeddingTaggerRun:
     source = EmbeddingSource(path=str(path), seed=seed, name=name)
-    return embedding_tagging_run(source, paper().changed(recipe="embedding_evaluation", commit="0123abc"))
+    return embedding_tagging_run(
+        source, build_paper_experiment().changed(recipe="embedding_evaluation", commit="0123abc")
+    )
 
 
 def test_it_tells_which_vectors_it_starts_from(tmp_path: Path) -> None:
