@@ -68,7 +68,7 @@ def main(settings: Settings) -> None:
     draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
 
 
-def roll(settings: Settings, folder: Path) -> TableRows:
+def draw_roll(settings: Settings, folder: Path) -> TableRows:
     model, _ = load_saved_model(settings.music)
     piece = piece_of(settings)
     probabilities = predict_roll(model, piece)
@@ -80,7 +80,7 @@ def roll(settings: Settings, folder: Path) -> TableRows:
     return rows
 
 
-def densities(settings: Settings, folder: Path) -> TableRows:
+def draw_densities(settings: Settings, folder: Path) -> TableRows:
     generator = torch.Generator().manual_seed(settings.seed)
     cell = CELLS["bibeta5"]
     draws: dict[str, NDArray[np.float32]] = {}
@@ -96,7 +96,7 @@ def densities(settings: Settings, folder: Path) -> TableRows:
     return rows
 
 
-FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"roll": roll, "densities": densities}
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"roll": draw_roll, "densities": draw_densities}
 
 
 def piece_of(settings: Settings) -> Roll:

@@ -35,7 +35,16 @@ from ctxzoo.results.table_parts import refuse_mixtures
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.training.arguments import Args
 from reports.recipe_figures import TableRows, check_figures, draw_figures
-from reports.tables_bidaf import ADADELTA, ADAMW, PRESENT_START, V1_MINI, VECTORS, bidaf_runs, is_plain, on_all_rows
+from reports.tables_bidaf import (
+    ADADELTA,
+    ADAMW,
+    PRESENT_START,
+    V1_MINI,
+    VECTORS,
+    filter_runs,
+    has_all_rows,
+    has_no_options,
+)
 
 MODELS = {  # label -> variant, optimizer
     "baseline": ("baseline", ADADELTA),
@@ -144,7 +153,7 @@ def draw_attention(
     save_figure(figure, out)
 
 
-def curves(settings: Settings, folder: Path) -> TableRows:
+def draw_curves(settings: Settings, folder: Path) -> TableRows:
     """Draw validation scores by epoch; rows of model, seeds, epoch, and mean EM, F1 and loss.
 
     Raises:
@@ -180,10 +189,10 @@ def runs_of(results: list[RunResult], variant: str, optimizer: str) -> list[RunR
     """Return the seeds of a variant with an optimizer, on the rows of every source, that start as today."""
     runs = [
         run
-        for run in bidaf_runs(results, V1_MINI)
+        for run in filter_runs(results, V1_MINI)
         if (run.variant, run.settings.get("optimizer")) == (variant, optimizer)
-        and is_plain(run)
-        and on_all_rows(run)
+        and has_no_options(run)
+        and has_all_rows(run)
         and run.settings["product_start"] == PRESENT_START
         and run.settings.get("word_vectors") == VECTORS
     ]
@@ -191,7 +200,7 @@ def runs_of(results: list[RunResult], variant: str, optimizer: str) -> list[RunR
     return runs
 
 
-FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"attention": attention, "curves": curves}
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"attention": attention, "curves": draw_curves}
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from ctxzoo.results.result import RunResult
 Name = TypeVar("Name", bound=Hashable)
 
 
-def chosen_by(rows: Collection[Sequence[RunResult]], key: str) -> str:
+def choose_score(rows: Collection[Sequence[RunResult]], key: str) -> str:
     """Return the score by which the best of some rows is chosen.
 
     That is `key` on validation, so that the scores shown played no part in the choice, where every run of every row has
@@ -25,13 +25,13 @@ def chosen_by(rows: Collection[Sequence[RunResult]], key: str) -> str:
     return on_validation if all(on_validation in run.metrics for runs in rows for run in runs) else key
 
 
-def best_row(rows: Mapping[Name, Sequence[RunResult]], key: str, *, lower: bool = False) -> Name:
-    """Return the name of the row with the best mean of the score by which is chosen, see `chosen_by`.
+def find_best_row(rows: Mapping[Name, Sequence[RunResult]], key: str, *, lower: bool = False) -> Name:
+    """Return the name of the row with the best mean of the score by which is chosen, see `choose_score`.
 
     Args:
         rows: Runs by the name of their row, one row or more.
         key: Name of the score that is shown, as ``test/accuracy``.
         lower: Whether a lower score is better.
     """
-    choice, sign = chosen_by(rows.values(), key), -1 if lower else 1
+    choice, sign = choose_score(rows.values(), key), -1 if lower else 1
     return max(rows, key=lambda name: sign * statistics.fmean(run.metrics[choice] for run in rows[name]))

@@ -51,7 +51,7 @@ def main(settings: Settings) -> None:
     draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
 
 
-def words(settings: Settings, folder: Path) -> TableRows:
+def draw_words(settings: Settings, folder: Path) -> TableRows:
     model, tokenizer = load_saved_model(settings.checkpoint)
     kernels = word_kernels(model, tokenizer, settings.sentence, layer=settings.layer)
     draw_word_kernels(kernels, folder / "words.png")
@@ -65,7 +65,7 @@ def words(settings: Settings, folder: Path) -> TableRows:
     return rows
 
 
-FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"words": words}
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"words": draw_words}
 
 
 if __name__ == "__main__":

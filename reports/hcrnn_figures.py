@@ -111,7 +111,7 @@ def draw_next_items(session: list[str], shown: list[str], scores: list[dict[str,
     save_figure(figure, out)
 
 
-def change(settings: Settings, folder: Path) -> TableRows:
+def draw_change(settings: Settings, folder: Path) -> TableRows:
     model, sessions = read(settings)
     half = settings.half
     own = mean_gates(model, [session[: 2 * half] for session in sessions])
@@ -126,7 +126,7 @@ def change(settings: Settings, folder: Path) -> TableRows:
     return rows
 
 
-def contexts(settings: Settings, folder: Path) -> TableRows:
+def draw_contexts(settings: Settings, folder: Path) -> TableRows:
     model, sessions = read(settings)
     ids = torch.tensor([model.ids_of(session[: 2 * settings.half]) for session in sessions], device=model.device)
     with in_evaluation_mode(model):
@@ -176,8 +176,8 @@ def mean_gates(model: Any, histories: list[list[str]]) -> NDArray[np.float64]:
 
 FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {
     "next_items": next_items,
-    "change": change,
-    "contexts": contexts,
+    "change": draw_change,
+    "contexts": draw_contexts,
 }
 
 

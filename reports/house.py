@@ -30,7 +30,7 @@ OLDER = ("Preset", "TrainingRequest", "OwnTraining", "RunSpec", "reported")  # w
 RATE = re.compile(r"^\s+learning_rate: float", re.MULTILINE)
 
 
-def files_of(root: Path, places: Iterable[str]) -> list[Path]:
+def list_python_files(root: Path, places: Iterable[str]) -> list[Path]:
     """Return the Python files of places, folders or files, that are there."""
     found: list[Path] = []
     for place in places:
@@ -39,14 +39,14 @@ def files_of(root: Path, places: Iterable[str]) -> list[Path]:
     return found
 
 
-def measures(root: Path) -> list[tuple[str, str]]:
+def measure_house(root: Path) -> list[tuple[str, str]]:
     """Return what is measured, and the number, of a checkout."""
     rows = []
     for part, places in PARTS.items():
-        files = files_of(root, places)
+        files = list_python_files(root, places)
         lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
         rows.append((f"{part}: files / lines", f"{len(files)} / {lines:,}"))
-    texts = {file: file.read_text(encoding="utf-8") for file in files_of(root, ("ctxzoo", "recipes"))}
+    texts = {file: file.read_text(encoding="utf-8") for file in list_python_files(root, ("ctxzoo", "recipes"))}
     rates = sum(len(RATE.findall(text)) for text in texts.values())
     rows.append(("places that declare a learning rate", str(rates)))
     for name in OLDER:
@@ -56,7 +56,7 @@ def measures(root: Path) -> list[tuple[str, str]]:
 
 
 def main() -> None:
-    for what, number in measures(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT):
+    for what, number in measure_house(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT):
         print(f"| {what} | {number} |")
 
 

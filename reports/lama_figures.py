@@ -105,7 +105,7 @@ def weights(settings: Settings, folder: Path) -> TableRows:
     return rows
 
 
-def heads(settings: Settings, folder: Path) -> TableRows:
+def draw_heads(settings: Settings, folder: Path) -> TableRows:
     runs = [run for run in runs_of(settings) if run.variant in ("lama", "lama_ctx") and plain_but_heads(run)]
     points: dict[str, dict[int, list[float]]] = {}
     for run in sorted(runs, key=lambda run: (run.variant, run.settings["num_heads"], run.seed)):
@@ -121,7 +121,7 @@ def heads(settings: Settings, folder: Path) -> TableRows:
     ]
 
 
-def parameters(settings: Settings, folder: Path) -> TableRows:
+def draw_parameters(settings: Settings, folder: Path) -> TableRows:
     counts: dict[str, dict[int, float]] = {"LAMA": {}, "SAN": {}, "Transformer encoder": {}}
     for heads in range(1, MOST_HEADS + 1):
         with torch.device("meta"):  # counted, not filled
@@ -137,7 +137,7 @@ def parameters(settings: Settings, folder: Path) -> TableRows:
     return rows + [[heads, *(line[heads] for line in counts.values())] for heads in counts["LAMA"]]
 
 
-def words(settings: Settings, folder: Path) -> TableRows:
+def draw_words(settings: Settings, folder: Path) -> TableRows:
     found, data = occurrences(settings, settings.table_dataset, settings.table_checkpoint)
     names = data.tokenizer.convert_ids_to_tokens(range(len(data.tokenizer)))
     rows: TableRows = [["label", "word", "weight", "occurrences"]]
@@ -149,9 +149,9 @@ def words(settings: Settings, folder: Path) -> TableRows:
 
 FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {
     "weights": weights,
-    "heads": heads,
-    "parameters": parameters,
-    "words": words,
+    "heads": draw_heads,
+    "parameters": draw_parameters,
+    "words": draw_words,
 }
 
 

@@ -50,7 +50,7 @@ def main(settings: Settings) -> None:
     draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
 
 
-def lengths(settings: Settings, folder: Path) -> TableRows:
+def draw_lengths(settings: Settings, folder: Path) -> TableRows:
     """Draw accuracy by length; rows of attention, probe, length and mean accuracy.
 
     Raises:
@@ -81,7 +81,7 @@ def lengths(settings: Settings, folder: Path) -> TableRows:
     return [["attention", "probe", "tokens", "test accuracy"], *rows]
 
 
-FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"lengths": lengths}
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"lengths": draw_lengths}
 
 
 if __name__ == "__main__":

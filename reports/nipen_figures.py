@@ -62,7 +62,7 @@ def main(settings: Settings) -> None:
     draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
 
 
-def points(settings: Settings, folder: Path) -> TableRows:
+def draw_points(settings: Settings, folder: Path) -> TableRows:
     model: Any = load_saved_model(settings.checkpoint)[0]
     nominate = nominate_of(settings.dataset, settings.data_dir, settings.min_votes)
     agreement = draw_ideal_points(model, folder / "points.png", others=nominate)
@@ -71,7 +71,7 @@ def points(settings: Settings, folder: Path) -> TableRows:
     return found + [[name, round(value, 4)] for name, value in rows]
 
 
-def votes(settings: Settings, folder: Path) -> TableRows:
+def draw_vote_picture(settings: Settings, folder: Path) -> TableRows:
     model: Any = load_saved_model(settings.checkpoint)[0]
     bill: str | int = settings.bill or (-1 if settings.text else model.config.names_of_bills()[0])
     draw_votes(model, settings.text, folder / "votes.png", bill=bill)
@@ -87,7 +87,7 @@ def nominate_of(dataset: str, data_dir: str | None, min_votes: int) -> dict[str,
     return {name: value for name, value, number in rows if value is not None and number >= min_votes}
 
 
-FIGURES = {"points": points, "votes": votes}
+FIGURES = {"points": draw_points, "votes": draw_vote_picture}
 
 
 if __name__ == "__main__":

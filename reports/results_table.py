@@ -221,10 +221,10 @@ class Table:
         results = [self.prepare(run) for run in results if not self.having or self.having in run.metrics]
         rows = self.rows(results) if callable(self.rows) else self.rows
         cells = _Cells(self, results)
-        lines = [line for row in rows if (line := cells.line(row)) is not None]
+        lines = [line for row in rows if (line := cells.write_line(row)) is not None]
         headings = [*self.headings, *(column.heading for column in cells.columns)]
         table = markdown_table(headings, lines, len(self.headings))
-        return with_commands(table, [*commands_not_run(cells.commands()), *self.further(results)])
+        return with_commands(table, [*commands_not_run(cells.list_commands()), *self.further(results)])
 
 
 class _Cells:
@@ -239,14 +239,16 @@ class _Cells:
         self.of_one = not any(column.where for column in self.columns)  # row, not column, tells the runs
         self.missing: dict[tuple[int, str], list[str]] = {}  # variants by place of the column and command
 
-    def line(self, row: Line) -> Sequence[str] | None:
+    def write_line(self, row: Line) -> Sequence[str] | None:
         """Return the cells of a row; None for one that is left out."""
         if isinstance(row, Row):
-            return self._row(row)
+            return self._write_row(row)
         if not isinstance(row, Difference):
             return row
         cells = [
-            column.minus(self._find(row.ours, column), self._find(row.base, column)) if column.minus else NOTHING
+            column.minus(self._find_runs(row.ours, column), self._find_runs(row.base, column))
+            if column.minus
+            else NOTHING
             for column in self.columns
         ]
         if row.optional and set(cells) == {NOTHING}:
@@ -254,7 +256,7 @@ class _Cells:
         last = max(place for place, column in enumerate(self.columns) if column.minus)
         return [row.label, *cells[: last + 1]]
 
-    def commands(self) -> list[str]:
+    def list_commands(self) -> list[str]:
         """Return the commands of what is missing, by columns and recipes where columns have some of their own."""
         found = []
         order = sorted(self.missing.items(), key=lambda item: item[0] if item[0][0] >= 0 else (-1, ""))
@@ -263,7 +265,7 @@ class _Cells:
             found += command.format(missing=" ".join(dict.fromkeys(variants)), **fill).splitlines()
         return list(dict.fromkeys(found))
 
-    def _find(self, source: Source, column: Column, instead: Where | None = None) -> Runs:
+    def _find_runs(self, source: Source, column: Column, instead: Where | None = None) -> Runs:
         """Return the runs of a cell, or of what has other values `instead`."""
         found = source(column) if callable(source) else source
         if not isinstance(found, Mapping):
@@ -271,13 +273,13 @@ class _Cells:
         where = {**self.table.where, **found, **column.where, **(instead or {})}
         return select_alike_runs(self.by_recipe[where["recipe"]], where)
 
-    def _row(self, row: Row) -> list[str] | None:
+    def _write_row(self, row: Row) -> list[str] | None:
         columns = self.columns
         if self.of_one and not callable(row.source):
-            found = [self._find(row.source, columns[0])] * len(columns)
+            found = [self._find_runs(row.source, columns[0])] * len(columns)
         else:
-            found = [self._find(row.source, column) if column.show or column.minus else [] for column in columns]
-        self._note_missing(row, found)
+            found = [self._find_runs(row.source, column) if column.show or column.minus else [] for column in columns]
+        self._note_missing_runs(row, found)
         if row.optional and not any(found):
             return None
         cells: list[str] = []
@@ -286,13 +288,13 @@ class _Cells:
                 cells.append(NOTHING)
             elif column.show and not runs and column.heading not in row.given and self.of_one:
                 cells.append(row.absent)
-                return [*self._label(row, found), *cells]
+                return [*self._write_label(row, found), *cells]
             else:
-                cells.append(self._cell(row, column, runs, found))
+                cells.append(self._write_cell(row, column, runs, found))
         last = max(place for place, column in enumerate(columns) if not row.only or column.heading in row.only)
-        return [*self._label(row, found), *cells[: last + 1]]
+        return [*self._write_label(row, found), *cells[: last + 1]]
 
-    def _cell(self, row: Row, column: Column, runs: Runs, found: Sequence[Runs]) -> str:
+    def _write_cell(self, row: Row, column: Column, runs: Runs, found: Sequence[Runs]) -> str:
         if column.heading in row.given:
             return row.given[column.heading]
         if column.total:
@@ -304,24 +306,24 @@ class _Cells:
             return shown + row.behind.get(column.heading, "")
         if column.minus and (row.base is not None or column.base):
             if row.base is None or isinstance(row.base, Mapping):
-                base = self._find(row.source, column, {**(row.base or {}), **column.base})
+                base = self._find_runs(row.source, column, {**(row.base or {}), **column.base})
             else:
                 base = row.base
             return NOTHING if base == runs else column.minus(runs, base)
         return NOTHING
 
-    def _label(self, row: Row, found: Sequence[Runs]) -> list[str]:
+    def _write_label(self, row: Row, found: Sequence[Runs]) -> list[str]:
         label = [row.label] if isinstance(row.label, str) else list(row.label)
         if row.beside is not None:
             pairs = {}
             for column, runs in zip(self.columns, found, strict=True):
-                plain = self._find(row.source, column, row.beside) if column.show and runs else []
+                plain = self._find_runs(row.source, column, row.beside) if column.show and runs else []
                 if plain:
                     pairs[column.heading] = runs[0], plain[0]
             label[-1] += format_changes(pairs)
         return label
 
-    def _note_missing(self, row: Row, found: Sequence[Runs]) -> None:
+    def _note_missing_runs(self, row: Row, found: Sequence[Runs]) -> None:
         for place, (column, runs) in enumerate(zip(self.columns, found, strict=True)):
             seeds = [str(seed) for seed in row.seeds if seed not in {run.seed for run in runs}]
             enough = self.table.complete(runs) if self.table.complete else len(runs) >= row.need

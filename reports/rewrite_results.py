@@ -18,7 +18,7 @@ from ctxzoo.results.result import read_result, write_result_file
 EXAMPLES_OF = ("citeulike_hcrnn", "session_baselines", "squad_bidaf", "small_reader")  # recipes
 
 
-def rewrite(path: Path) -> int:
+def rewrite_results_file(path: Path) -> int:
     """Write one file anew and return by how many bytes it is shorter.
 
     Raises:
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     files = sorted(parser.parse_args(arguments).folder.rglob("*.json"))
-    saved = [rewrite(path) for path in files]
+    saved = [rewrite_results_file(path) for path in files]
     print(f"{len(files)} files, {sum(map(bool, saved))} of them rewritten, {sum(saved) / 1e6:.1f} MB less")
 
 

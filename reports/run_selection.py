@@ -27,11 +27,11 @@ def select_runs(results: Iterable[RunResult], where: Where) -> Runs:
     return [
         run
         for run in results
-        if all(_value(run, name) == value for name, value in items) and not run.settings.get("tiny")
+        if all(_read_value(run, name) == value for name, value in items) and not run.settings.get("tiny")
     ]
 
 
-def _value(run: RunResult, name: str) -> Any:
+def _read_value(run: RunResult, name: str) -> Any:
     place, _, entry = name.partition(".")
     value = getattr(run, place)
     return value.get(entry) if entry else value

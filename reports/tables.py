@@ -34,7 +34,7 @@ from ctxzoo.results.table_parts import NOT_RUN, NOTHING
 Make = Callable[..., str]
 
 
-def registry(kind: str) -> dict[str, Make]:
+def collect_tables(kind: str) -> dict[str, Make]:
     """Return the tables of all modules of this folder by name.
 
     Args:
@@ -53,9 +53,9 @@ def registry(kind: str) -> dict[str, Make]:
     return found
 
 
-TABLES = registry("TABLES")  # of results
-TRIAL_TABLES = registry("TRIAL_TABLES")  # of the runs by which settings were chosen
-CHECKPOINT_TABLES = registry("CHECKPOINT_TABLES")  # of results and published checkpoints
+TABLES = collect_tables("TABLES")  # of results
+TRIAL_TABLES = collect_tables("TRIAL_TABLES")  # of the runs by which settings were chosen
+CHECKPOINT_TABLES = collect_tables("CHECKPOINT_TABLES")  # of results and published checkpoints
 FINISHED = ", finished rows"  # behind the name of a table
 EMPTY = {NOTHING, "", "0"}  # cells of a row without a result; 0 trainings
 KNOWN = (*TABLES, *TRIAL_TABLES, *CHECKPOINT_TABLES)
@@ -66,7 +66,7 @@ def read_trials(folder: Path) -> list[RunResult]:
     return read_results(folder / TRIALS) if (folder / TRIALS).is_dir() else []
 
 
-def render(
+def render_tables(
     text: str, results: list[RunResult], trials: Sequence[RunResult] = (), published: Sequence[Published] = ()
 ) -> str:
     """Return the document ``text`` with each of its tables made anew from ``results``, ``trials`` or ``published``.
@@ -74,23 +74,23 @@ def render(
     Raises:
         ValueError: a table is not in ``KNOWN``, occurs twice, or a marker has no partner.
     """
-    for marked, position in reversed(_positions(text).items()):
-        text = text[: position.start] + _content(marked, results, trials, published) + text[position.stop :]
+    for marked, position in reversed(_find_table_positions(text).items()):
+        text = text[: position.start] + _render_content(marked, results, trials, published) + text[position.stop :]
     return text
 
 
-def disagreements(
+def find_stale_tables(
     text: str, results: list[RunResult], trials: Sequence[RunResult] = (), published: Sequence[Published] = ()
 ) -> list[str]:
-    """Return the names of the tables of a document that are not what the runs give; raises as ``render`` does."""
+    """Return the names of a document's tables that are not what the runs give; raises as ``render_tables`` does."""
     return [
         name
-        for name, position in _positions(text).items()
-        if text[position] != _content(name, results, trials, published)
+        for name, position in _find_table_positions(text).items()
+        if text[position] != _render_content(name, results, trials, published)
     ]
 
 
-def csv_files(
+def render_csv_files(
     text: str, results: list[RunResult], trials: Sequence[RunResult] = (), published: Sequence[Published] = ()
 ) -> dict[str, str]:
     """Return the content of the CSV files that a document asks for, by their names.
@@ -102,11 +102,11 @@ def csv_files(
     for name in re.findall(r"^<!-- table: (.+)\.csv -->$", text, flags=re.MULTILINE):
         if name not in KNOWN:
             raise ValueError(f"unknown table {name!r}; known: {', '.join(KNOWN)}")
-        files[f"{name}.csv"] = as_csv(_table(name, results, trials, published))
+        files[f"{name}.csv"] = convert_to_csv(_make_table(name, results, trials, published))
     return files
 
 
-def as_csv(table: str) -> str:
+def convert_to_csv(table: str) -> str:
     """Return the rows of a Markdown table as CSV, without the commands below it."""
     buffer = io.StringIO()
     lines = table.partition("\n\n")[0].splitlines()
@@ -115,19 +115,23 @@ def as_csv(table: str) -> str:
     return buffer.getvalue()
 
 
-def _content(marked: str, results: list[RunResult], trials: Sequence[RunResult], published: Sequence[Published]) -> str:
+def _render_content(
+    marked: str, results: list[RunResult], trials: Sequence[RunResult], published: Sequence[Published]
+) -> str:
     name = marked.removesuffix(FINISHED)
-    table = _table(name, results, trials, published)
-    return f"\n{table if name == marked else _finished_rows(table)}\n\n"
+    table = _make_table(name, results, trials, published)
+    return f"\n{table if name == marked else _keep_finished_rows(table)}\n\n"
 
 
-def _table(name: str, results: list[RunResult], trials: Sequence[RunResult], published: Sequence[Published]) -> str:
+def _make_table(
+    name: str, results: list[RunResult], trials: Sequence[RunResult], published: Sequence[Published]
+) -> str:
     if name in CHECKPOINT_TABLES:
         return CHECKPOINT_TABLES[name](results, published)
     return TRIAL_TABLES[name](list(trials)) if name in TRIAL_TABLES else TABLES[name](results)
 
 
-def _finished_rows(table: str) -> str:
+def _keep_finished_rows(table: str) -> str:
     """Return the rows of a table that hold a result, without the commands below it."""
     return "\n".join(line for line in table.partition("\n\n")[0].splitlines() if _holds_a_result(line))
 
@@ -137,7 +141,7 @@ def _holds_a_result(row: str) -> bool:
     return any(cell not in EMPTY and not cell.startswith(NOT_RUN) for cell in cells[1:])
 
 
-def _positions(text: str) -> dict[str, slice]:
+def _find_table_positions(text: str) -> dict[str, slice]:
     """Return where the content of each table of a document stands, in order."""
     positions: dict[str, slice] = {}
     name, start = None, 0
@@ -162,7 +166,7 @@ def _positions(text: str) -> dict[str, slice]:
 
 def write_csv(results: Iterable[RunResult], path: str | Path) -> None:
     """Write one line per run, nested fields as ``metrics.test/f1`` and so on, lists as JSON, absent values empty."""
-    flat = [_flat(asdict(result)) for result in results]
+    flat = [_flatten_dict(asdict(result)) for result in results]
     columns = list(dict.fromkeys(key for row in flat for key in row))
     order = list(RunResult.__dataclass_fields__)
     columns.sort(key=lambda key: (order.index(key.split(".")[0]), key))
@@ -189,9 +193,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         runs = results, trials, list_published_checkpoints(options.results.parent)
         for document in options.documents:
             text = document.read_text(encoding="utf-8")
-            if names := disagreements(text, *runs):
-                stale[document], made[document] = names, render(text, *runs)
-            for name, content in csv_files(text, *runs).items():
+            if names := find_stale_tables(text, *runs):
+                stale[document], made[document] = names, render_tables(text, *runs)
+            for name, content in render_csv_files(text, *runs).items():
                 file = document.parent / name
                 if not file.is_file() or file.read_text(encoding="utf-8") != content:
                     stale[file], made[file] = [file.stem], content
@@ -208,11 +212,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _flat(value: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+def _flatten_dict(value: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, item in value.items():
         if isinstance(item, dict):
-            flat.update(_flat(item, f"{prefix}{key}."))
+            flat.update(_flatten_dict(item, f"{prefix}{key}."))
         else:
             flat[f"{prefix}{key}"] = json.dumps(item) if isinstance(item, list) else item
     return flat

@@ -19,20 +19,20 @@ from reports.labels import read_labels
 from reports.results_table import Column, Line, Row, Table, make_difference_rows, make_named_rows, make_rows
 from reports.run_selection import Runs, select_runs
 from reports.score_columns import compare_over_seeds, format_mean, score_column
-from reports.tables_contextualizer import sentence_table
+from reports.tables_contextualizer import make_sentence_table
 
 NLL = "test/nll"
 BASE = "lstm"  # with which the others are compared
 OF_BASE = {"variant": BASE}
 
 
-def cell_name(cell: str) -> str:
+def format_cell_name(cell: str) -> str:
     """Write a cell as tables do: `bibeta5` + prior."""
     name = cell.removesuffix(PRIOR)
     return f"`{name}`" if name == cell else f"`{name}` + prior"
 
 
-LABELS, PTB_LABELS = ({cell: cell_name(cell) for cell in cells} for cells in (CELLS, PTB_CELLS))
+LABELS, PTB_LABELS = ({cell: format_cell_name(cell) for cell in cells} for cells in (CELLS, PTB_CELLS))
 DATASET = "ctxzoo-data/polyphonic_music"
 MUSIC = {"recipe": "music_beta_lstm", "dataset": DATASET, "name": ""}
 JSB = "jsb_chorales"
@@ -45,7 +45,7 @@ SETS, OPTIONS, COUNT_LABELS = DECLARED["sets"], DECLARED["options"], DECLARED["c
 TO_BASE, TO_DROPOUT = (f"test − `{BASE}`{name} (p over seeds)" for name in ("", f", {AS_MUCH_DROPOUT}"))
 
 
-def _chorales(results: Runs) -> Iterable[Line]:
+def _list_chorale_rows(results: Runs) -> Iterable[Line]:
     command = "--patience 20 --cells {missing} --seeds 0 1 2 --resume"
     for cell, label in LABELS.items():
         given = {} if cell in WITH_DROPOUT else {TO_DROPOUT: ""}
@@ -69,13 +69,13 @@ TABLES["beta-lstm-chorales"] = Table(
         Column(TO_BASE, minus=compare_over_seeds(NLL, 3), base=OF_BASE),
         Column(TO_DROPOUT, minus=compare_over_seeds(NLL, 3), base={**OF_BASE, "name": AS_MUCH_DROPOUT}),
     ),
-    _chorales,
+    _list_chorale_rows,
     where={**MUSIC, "part": JSB},
     headings=("cell",),
 )
 
 
-def _score_and_seeds(runs: Runs) -> str:
+def _format_score_and_seeds(runs: Runs) -> str:
     return format_mean(runs, NLL, 3) + (f" ({len(runs)} seeds)" if len(runs) > 1 else "")
 
 
@@ -83,7 +83,7 @@ TABLES["beta-lstm-music"] = Table(
     [
         Column(
             heading,
-            _score_and_seeds,
+            _format_score_and_seeds,
             compare_over_seeds(NLL, 3),
             where={"part": name},
             fill={"set": OPTIONS[name]} if name in OPTIONS else {},
@@ -102,31 +102,31 @@ TABLES["beta-lstm-music"] = Table(
 GATE_CELLS = ("bibeta5", "bibeta5_prior", "bibeta3")  # whose gates may be correlated; the last on request
 
 
-def _gates(results: Runs) -> Iterable[Line]:
+def _list_gate_rows(results: Runs) -> Iterable[Line]:
     """Return a row for each set, cell and layer, whose runs have the scores of the layer alone."""
     for (heading, part), cell in product(SETS.items(), GATE_CELLS):
         runs = select_runs(results, {"recipe": "music_gates", "dataset": DATASET, "variant": cell, "part": part})
         refuse_repeats(runs)  # settings tell the weights, others for each seed
-        label = f"{heading}, {cell_name(cell)}"
+        label = f"{heading}, {format_cell_name(cell)}"
         if not runs and cell in GATE_CELLS[:2]:
             yield Row(label, [], command=f"--dataset {part} --cells {{missing}} --resume", variant=cell)
         for layer in (1, 2) if runs else ():
-            yield Row(f"{label}, {layer}", [replace(run, metrics=_of_layer(run, layer)) for run in runs])
+            yield Row(f"{label}, {layer}", [replace(run, metrics=_select_layer_scores(run, layer)) for run in runs])
 
 
-def _of_layer(run: RunResult, layer: int) -> dict[str, float]:
+def _select_layer_scores(run: RunResult, layer: int) -> dict[str, float]:
     return {name.removeprefix(f"test/layer{layer}/"): value for name, value in run.metrics.items()}
 
 
-def _before_and_after(name: str, runs: Runs) -> str:
+def _format_change(name: str, runs: Runs) -> str:
     decimals = 1 if name == "positive_units" else 3
     return " → ".join(format_mean(runs, f"{start}{name}", decimals) for start in ("start/", ""))
 
 
 # What the gates are per set, cell and layer, before training and after.
 TABLES["beta-lstm-gates"] = Table(
-    ("seeds", *(Column(heading, partial(_before_and_after, name)) for name, heading in DECLARED["gates"].items())),
-    _gates,
+    ("seeds", *(Column(heading, partial(_format_change, name)) for name, heading in DECLARED["gates"].items())),
+    _list_gate_rows,
     where={"recipe": "music_gates"},
     headings=("set, cell, layer",),
 )
@@ -135,7 +135,7 @@ PTB = {"recipe": "ptb_beta_lstm", "dataset": "ctxzoo-data/ptb_text"}
 PTB_COMPARED = (BASE, "coupled", "g2", "beta", "bibeta5")  # that the table needs
 
 
-def _penn_treebank(results: Runs) -> Iterable[Line]:
+def _list_penn_treebank_rows(results: Runs) -> Iterable[Line]:
     yield from make_rows(DECLARED["ptb_counts"], {"recipe": "ptb_floors"}, only=("test",), command="--resume")
     yield from make_rows(PTB_LABELS, needed=PTB_COMPARED, command="--cells {missing} --resume")
     yield from make_named_rows(results, PTB, PTB_LABELS)
@@ -153,10 +153,10 @@ TABLES["beta-lstm-ptb"] = Table(
         "minutes",
         Column(f"nats of a token − `{BASE}` (p over seeds)", minus=compare_over_seeds(NLL, 3), base=OF_BASE),
     ),
-    _penn_treebank,
+    _list_penn_treebank_rows,
     where={**PTB, "name": ""},
 )
-TABLES["beta-lstm-sentences"] = sentence_table(
+TABLES["beta-lstm-sentences"] = make_sentence_table(
     recipe="sentence_beta_lstm",
     option="cells",
     known=tuple(BetaLstmConfig.variants),

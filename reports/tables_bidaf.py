@@ -48,7 +48,7 @@ EM, F1 = score_column("test EM", "test/exact"), score_column("test F1", "test/f1
 VALIDATION_F1 = score_column("validation F1", "validation/f1")
 
 
-def bidaf_runs(results: Iterable[RunResult], dataset: str, split: str = "test") -> list[RunResult]:
+def filter_runs(results: Iterable[RunResult], dataset: str, split: str = "test") -> list[RunResult]:
     """Return runs that report this split; those that chose something on validation never stand beside test scores."""
     return [
         replace(run, settings={**DEFAULTS, **run.settings})
@@ -57,32 +57,32 @@ def bidaf_runs(results: Iterable[RunResult], dataset: str, split: str = "test") 
     ]
 
 
-def options_of(run: RunResult) -> list[str]:
+def list_options(run: RunResult) -> list[str]:
     """Return the names of the changes to the architecture or training that this run was made with."""
     return [str(name) for name in run.settings.get("extensions") or []]
 
 
-def is_plain(run: RunResult) -> bool:
+def has_no_options(run: RunResult) -> bool:
     """Return whether the run has no option on and did not go on from another run's checkpoint."""
-    return not options_of(run) and not any(run.settings.get(name) for name in CONTINUED)
+    return not list_options(run) and not any(run.settings.get(name) for name in CONTINUED)
 
 
-def on_all_rows(run: RunResult) -> bool:
+def has_all_rows(run: RunResult) -> bool:
     """Return whether the run was trained on the rows of every source."""
     return not any(run.settings.get(name) for name in ("left_out_source", "train_source"))
 
 
-def without_earlier_start(runs: Sequence[RunResult]) -> list[RunResult]:
+def drop_earlier_starts(runs: Sequence[RunResult]) -> list[RunResult]:
     """Return runs but those that began with the wider w_cq, where there are runs of their row with the present one."""
-    present = {_identify(run, "product_start") for run in runs if run.settings["product_start"] == PRESENT_START}
+    present = {_identify_run(run, "product_start") for run in runs if run.settings["product_start"] == PRESENT_START}
     return [
         run
         for run in runs
-        if run.settings["product_start"] == PRESENT_START or _identify(run, "product_start") not in present
+        if run.settings["product_start"] == PRESENT_START or _identify_run(run, "product_start") not in present
     ]
 
 
-def _identify(run: RunResult, *left_out: str) -> str:
+def _identify_run(run: RunResult, *left_out: str) -> str:
     """Return variant, settings and data of a run as text; of word vectors the name, which all results have."""
     settings = {name: value for name, value in run.settings.items() if name not in (VECTORS_CONTENT, *left_out)}
     return json.dumps([run.variant, settings, run.data["fingerprint"]], sort_keys=True)
@@ -100,13 +100,13 @@ def group_runs(runs: Iterable[RunResult]) -> list[tuple[str, list[RunResult]]]:
     rows: dict[tuple[str, int], list[RunResult]] = defaultdict(list)
     alike: dict[str, list[RunResult]] = defaultdict(list)  # the first run of each row by its name
     for run in runs:
-        rows[_identify(run), run.parameters["trainable"]].append(run)
+        rows[_identify_run(run), run.parameters["trainable"]].append(run)
     for members in rows.values():
         refuse_repeats(members)
-        alike[_name(members[0])].append(members[0])
+        alike[_format_row_name(members[0])].append(members[0])
     groups = []
     for _, (run, *others) in sorted(rows.items()):
-        name = _name(run)
+        name = _format_row_name(run)
         differing = [
             f"{key} {json.dumps(run.settings.get(key))}"
             for key in sorted({key for other in alike[name] for key in other.settings})
@@ -119,37 +119,37 @@ def group_runs(runs: Iterable[RunResult]) -> list[tuple[str, list[RunResult]]]:
     return groups
 
 
-def _name(run: RunResult) -> str:
-    name = " + ".join([run.variant, *options_of(run)])
+def _format_row_name(run: RunResult) -> str:
+    name = " + ".join([run.variant, *list_options(run)])
     finish = run.settings.get("finish_source")
     if finish is not None:
         return f"{name}, finished on {finish}"
     return f"{name}, continued" if run.settings.get("init_from") else name
 
 
-def _of_variants(runs: Iterable[RunResult], variants: Sequence[str], dataset: str) -> Iterable[Line]:
+def _list_variant_rows(runs: Iterable[RunResult], variants: Sequence[str], dataset: str) -> Iterable[Line]:
     """Return a row for each group of runs, in the order of ``variants`` (others after them)."""
     by_variant: dict[str, list[tuple[str, list[RunResult]]]] = {variant: [] for variant in variants}
     for label, members in group_runs(runs):
         by_variant.setdefault(members[0].variant, []).append((label, members))
     for variant, groups in by_variant.items():
-        yield from (Row(*group) for group in sorted(groups, key=lambda group: not is_plain(group[1][0])))
+        yield from (Row(*group) for group in sorted(groups, key=lambda group: not has_no_options(group[1][0])))
         if not groups:
             listed = variant in SEVERAL_SEEDS and dataset == V1_MINI  # with a command for all its seeds
             command = "" if listed else COMMAND(dataset=dataset, variant=variant, seeds=1, more=MORE[dataset])
             yield Row(variant, [], given={"trainable parameters": ""}, command=command)
 
 
-def _runs_as_published(results: Runs) -> list[RunResult]:
+def _select_runs_as_published(results: Runs) -> list[RunResult]:
     """Return runs with the paper's optimizer and all training rows."""
-    runs = bidaf_runs(results, V1_MINI)
-    return [run for run in runs if run.settings.get("optimizer", ADADELTA) == ADADELTA and on_all_rows(run)]
+    runs = filter_runs(results, V1_MINI)
+    return [run for run in runs if run.settings.get("optimizer", ADADELTA) == ADADELTA and has_all_rows(run)]
 
 
-def _v1_mini(results: Runs) -> Iterable[Line]:
-    runs = [run for run in _runs_as_published(results) if run.variant not in CONTROLS and is_plain(run)]
+def _list_squad_v1_rows(results: Runs) -> Iterable[Line]:
+    runs = [run for run in _select_runs_as_published(results) if run.variant not in CONTROLS and has_no_options(run)]
     variants = [name for name in BidafConfig.variants if name not in CONTROLS]
-    yield from _of_variants(without_earlier_start(runs), variants, V1_MINI)
+    yield from _list_variant_rows(drop_earlier_starts(runs), variants, V1_MINI)
     for variant in SEVERAL_SEEDS:  # rows that are not shown, which ask for what no run with the present start has
         present = [run for run in runs if (run.variant, run.settings["product_start"]) == (variant, PRESENT_START)]
         left = [seed for seed in NEEDED_SEEDS if seed not in {run.seed for run in present}]
@@ -162,16 +162,16 @@ TABLES: dict[str, Callable[..., str]] = {}
 # Every variant as published, on real SQuAD 1.1 questions; the official set's row says what it waits for.
 TABLES["bidaf-squad-v1-mini"] = Table(
     ("trainable parameters", EM, F1, VALIDATION_F1, *RUN_COLUMNS),
-    _v1_mini,
+    _list_squad_v1_rows,
     RECIPE,
     further=lambda results: ("# SQuAD 2.0, official train split", "python recipes/squad_bidaf.py"),
 )
 
 
-def _v2_mini(results: Runs) -> Iterable[Line]:
+def _list_squad_v2_rows(results: Runs) -> Iterable[Line]:
     """Return the rows of whole trainings; shorter runs are those of the first epochs."""
-    runs = [run for run in bidaf_runs(results, V2_MINI) if run.settings["epochs"] >= 4]
-    return _of_variants(runs, ("baseline", EXTENDED_VARIANT), V2_MINI)
+    runs = [run for run in filter_runs(results, V2_MINI) if run.settings["epochs"] >= 4]
+    return _list_variant_rows(runs, ("baseline", EXTENDED_VARIANT), V2_MINI)
 
 
 # SQuAD 2.0 mode, beside the score of a model that never answers.
@@ -186,22 +186,22 @@ TABLES["bidaf-squad-v2-mini"] = Table(
         score_column("NLL", "test/nll"),
         *RUN_COLUMNS,
     ),
-    _v2_mini,
+    _list_squad_v2_rows,
     RECIPE,
 )
 
 
-def _without_epochs(run: RunResult) -> RunResult:
+def _drop_epochs(run: RunResult) -> RunResult:
     return replace(run, settings={**run.settings, "epochs": None})
 
 
-def _first_epochs(results: Runs) -> Iterable[Line]:
+def _list_first_epochs_rows(results: Runs) -> Iterable[Line]:
     """Return rows of runs that differ in nothing but how long they went on, which does not matter here."""
-    groups = group_runs(_without_epochs(run) for run in bidaf_runs(results, V2_MINI) if is_plain(run))
+    groups = group_runs(_drop_epochs(run) for run in filter_runs(results, V2_MINI) if has_no_options(run))
     return [Row(*group) for group in groups] or [[NOT_RUN]]
 
 
-def _after_epoch(epoch: int, heading: str, name: str) -> Column:
+def _make_epoch_column(epoch: int, heading: str, name: str) -> Column:
     key = f"validation/epoch{epoch}/span_{name}"
     return Column(
         f"span {heading}, epoch {epoch}",
@@ -209,30 +209,30 @@ def _after_epoch(epoch: int, heading: str, name: str) -> Column:
     )
 
 
-def _runs_by_epoch(runs: Runs) -> str:
+def _count_runs_by_epoch(runs: Runs) -> str:
     return "/".join(str(sum(f"validation/epoch{epoch}/span_exact" in run.metrics for run in runs)) for epoch in (1, 2))
 
 
 # Reading after one and two epochs.
 TABLES["bidaf-first-epochs"] = Table(
     (
-        *(_after_epoch(epoch, *name) for epoch in (1, 2) for name in (("EM", "exact"), ("F1", "f1"))),
-        Column("seeds", _runs_by_epoch),
+        *(_make_epoch_column(epoch, *name) for epoch in (1, 2) for name in (("EM", "exact"), ("F1", "f1"))),
+        Column("seeds", _count_runs_by_epoch),
     ),
-    _first_epochs,
+    _list_first_epochs_rows,
 )
 
 
-def _gain(heading: str, key: str, unit: str = "") -> Column:
+def _make_gain_column(heading: str, key: str, unit: str = "") -> Column:
     """Return the column of the difference of a score between equal seeds, with their number."""
 
-    def minus(ours: Runs, base: Runs) -> str:
+    def write_difference(ours: Runs, base: Runs) -> str:
         plain = {run.seed: run.metrics[key] for run in base}
         gains = [run.metrics[key] - plain[run.seed] for run in ours if run.seed in plain]
         number = f"{len(gains)}{unit}{'s' if unit and len(gains) > 1 else ''}"
         return f"{signed(mean_and_deviation(gains))} ({number})" if gains else NOTHING
 
-    return Column(heading, minus=minus)
+    return Column(heading, minus=write_difference)
 
 
 # The first epoch of the baseline by `pool_batches` and `product_start`; the wider start is that of an earlier commit.
@@ -249,9 +249,9 @@ FIRST_EPOCH = (
 )
 
 
-def _first_epoch(results: Runs) -> Iterable[Line]:
-    runs = [_without_epochs(run) for split in ("test", "validation") for run in bidaf_runs(results, V2_MINI, split)]
-    runs = [run for run in runs if run.variant == "baseline" and is_plain(run) and FIRST_F1 in run.metrics]
+def _list_first_epoch_rows(results: Runs) -> Iterable[Line]:
+    runs = [_drop_epochs(run) for split in ("test", "validation") for run in filter_runs(results, V2_MINI, split)]
+    runs = [run for run in runs if run.variant == "baseline" and has_no_options(run) and FIRST_F1 in run.metrics]
     runs = [run for run in runs if run.settings.get("precision") == "bf16-mixed"]
     base: Runs = []
     for name, asked in CONDITIONS.items():
@@ -270,38 +270,38 @@ TABLES["bidaf-first-epoch"] = Table(
     (
         score_column("span EM", "validation/epoch1/span_exact"),
         score_column("span F1", FIRST_F1),
-        _gain("difference F1", FIRST_F1, " seed"),
+        _make_gain_column("difference F1", FIRST_F1, " seed"),
         "seeds",
     ),
-    _first_epoch,
+    _list_first_epoch_rows,
     headings=("rows of a batch", "start of w_cq"),
 )
 
 
-def _pairs(ours: Runs, plain: Runs) -> list[tuple[RunResult, RunResult]]:
+def _pair_runs(ours: Runs, plain: Runs) -> list[tuple[RunResult, RunResult]]:
     """Return runs beside the plain ones that differ in nothing but the options."""
 
-    def rest(run: RunResult) -> tuple[Any, ...]:
-        return run.seed, run.fold, _identify(run, "extensions", *CONTINUED)
+    def identify_without_options(run: RunResult) -> tuple[Any, ...]:
+        return run.seed, run.fold, _identify_run(run, "extensions", *CONTINUED)
 
-    by_rest = {rest(run): run for run in reversed(plain)}  # the first of several
-    return [(run, by_rest[rest(run)]) for run in ours if rest(run) in by_rest]
+    by_rest = {identify_without_options(run): run for run in reversed(plain)}  # the first of several
+    return [(run, by_rest[identify_without_options(run)]) for run in ours if identify_without_options(run) in by_rest]
 
 
-def _difference_column(heading: str, key: str) -> Column:
-    def minus(ours: Runs, plain: Runs) -> str:
-        scores = [[run.metrics[key] for run in pair if key in run.metrics] for pair in _pairs(ours, plain)]
+def _make_difference_column(heading: str, key: str) -> Column:
+    def write_difference(ours: Runs, plain: Runs) -> str:
+        scores = [[run.metrics[key] for run in pair if key in run.metrics] for pair in _pair_runs(ours, plain)]
         return signed(mean_and_deviation(pair[0] - pair[1] if len(pair) == 2 else None for pair in scores))
 
-    return Column(heading, minus=minus)
+    return Column(heading, minus=write_difference)
 
 
-def _extensions(results: Runs) -> Iterable[Line]:
-    runs = [run for run in _runs_as_published(results) if run.variant == EXTENDED_VARIANT]
-    plain = [run for run in runs if is_plain(run)]
-    for label, members in sorted(group_runs(runs), key=lambda group: not is_plain(group[1][0])):
-        yield Row(label, members, base=None if is_plain(members[0]) else plain)
-    done = {tuple(options_of(run)) for run in runs}
+def _list_extension_rows(results: Runs) -> Iterable[Line]:
+    runs = [run for run in _select_runs_as_published(results) if run.variant == EXTENDED_VARIANT]
+    plain = [run for run in runs if has_no_options(run)]
+    for label, members in sorted(group_runs(runs), key=lambda group: not has_no_options(group[1][0])):
+        yield Row(label, members, base=None if has_no_options(members[0]) else plain)
+    done = {tuple(list_options(run)) for run in runs}
     for name in EXTENSIONS:
         if (name,) not in done:
             yield Row(f"{EXTENDED_VARIANT} + {name}", [], given={"trainable parameters": ""})
@@ -311,23 +311,23 @@ def _extensions(results: Runs) -> Iterable[Line]:
 TABLES["bidaf-extensions"] = Table(
     (
         *("trainable parameters", EM, F1),
-        _difference_column("difference EM", "test/exact"),
-        _difference_column("difference F1", "test/f1"),
-        Column("pairs", minus=lambda ours, plain: str(len(_pairs(ours, plain)))),
+        _make_difference_column("difference EM", "test/exact"),
+        _make_difference_column("difference F1", "test/f1"),
+        Column("pairs", minus=lambda ours, plain: str(len(_pair_runs(ours, plain)))),
         *RUN_COLUMNS,
     ),
-    _extensions,
+    _list_extension_rows,
 )
 
 
-def _paper_number(value: float | None) -> str:
+def _format_paper_number(value: float | None) -> str:
     return "not finished" if value is None else f"{value:.2f}"
 
 
 # The paper's own numbers. Ours stay empty: no run here had its training data, so no result is looked up.
 TABLES["bidaf-paper"] = Table(
     [Column(heading) for heading in ("course split", "paper F1", "paper EM", "our F1", "our EM")],
-    [[row.variant, row.split, *map(_paper_number, (row.f1, row.exact)), *["not run here"] * 2] for row in PAPER],
+    [[row.variant, row.split, *map(_format_paper_number, (row.f1, row.exact)), *["not run here"] * 2] for row in PAPER],
 )
 
 ADADELTA, ADAMW = "adadelta", "adamw"
@@ -335,9 +335,9 @@ VECTORS = "wiki2015_cbow.100d"
 OF_ADAMW = "--epochs 4 --optimizer adamw --learning_rate 0.0015 --warmup_steps 200 --decay --threads 1"
 
 
-def _controls(results: Runs) -> Iterable[Line]:
+def _list_control_rows(results: Runs) -> Iterable[Line]:
     """Return each control with its differences at equal seeds; all of one start of w_cq and one file of vectors."""
-    runs = [run for run in bidaf_runs(results, V1_MINI) if is_plain(run) and on_all_rows(run)]
+    runs = [run for run in filter_runs(results, V1_MINI) if has_no_options(run) and has_all_rows(run)]
     start = {"settings.product_start": PRESENT_START, "settings.word_vectors": VECTORS}
     for variant, optimizer, base in LABELS["compared"]:
         where = {**start, "settings.optimizer": optimizer}
@@ -351,8 +351,8 @@ def _controls(results: Runs) -> Iterable[Line]:
 
 # What positions, their dropout and the literal self-attention do, each against the run that differs in it.
 TABLES["bidaf-controls"] = Table(
-    (EM, F1, VALIDATION_F1, _gain("difference F1", "test/f1"), "seeds"),
-    _controls,
+    (EM, F1, VALIDATION_F1, _make_gain_column("difference F1", "test/f1"), "seeds"),
+    _list_control_rows,
     RECIPE,
     headings=("variant", "optimizer", "compared with"),
 )
@@ -364,11 +364,11 @@ READER = (
 SMALL = "reader_small"  # name of the runs that made the reader small
 
 
-def _readers(results: Runs) -> Iterable[Line]:
+def _list_reader_rows(results: Runs) -> Iterable[Line]:
     window = {"recipe": "squad_sliding_window", "dataset": V1_MINI, "split": "test"}
     yield Row("sliding window over words, no network", window, command=f"python recipes/{window['recipe']}.py")
     for tag, (label, options, seeds) in LABELS["readers"].items():
-        runs = select_alike_runs(bidaf_runs(results, V1_MINI), {"tag": tag})
+        runs = select_alike_runs(filter_runs(results, V1_MINI), {"tag": tag})
         command = f"{READER} {options} --seeds {{seeds}} --name {tag}"
         if tag == SMALL:
             label += f", {runs[0].settings['keep_words']:,} words" if runs else ""
@@ -376,7 +376,7 @@ def _readers(results: Runs) -> Iterable[Line]:
         yield Row(label, runs, seeds=seeds, command=command)
 
 
-def _drop(run: RunResult) -> float | None:
+def _subtract_test_f1(run: RunResult) -> float | None:
     left_out = run.metrics.get(f"{LEFT_OUT}/f1")
     return None if left_out is None else left_out - run.metrics["test/f1"]
 
@@ -387,45 +387,45 @@ TABLES["bidaf-reader"] = Table(
         *("trainable parameters", VALIDATION_F1, EM, F1),
         score_column("left out EM", f"{LEFT_OUT}/exact"),
         score_column("left out F1", f"{LEFT_OUT}/f1"),
-        Column("left out − test, F1", lambda runs: signed(mean_and_deviation(map(_drop, runs)))),
+        Column("left out − test, F1", lambda runs: signed(mean_and_deviation(map(_subtract_test_f1, runs)))),
         *RUN_COLUMNS,
     ),
-    _readers,
+    _list_reader_rows,
     RECIPE,
     headings=("reader",),
 )
 
 
-def _setting(heading: str, name: str, unless_told: object = NOTHING) -> Column:
-    def show(runs: Runs) -> str:
+def _make_setting_column(heading: str, name: str, unless_told: object = NOTHING) -> Column:
+    def format_setting(runs: Runs) -> str:
         value = runs[0].settings.get(name)
         return str(unless_told if value is None else value)
 
-    return Column(heading, show)
+    return Column(heading, format_setting)
 
 
-def _trials(results: Runs) -> Iterable[Line]:
+def _list_trial_rows(results: Runs) -> Iterable[Line]:
     """Return every training whose validation score helped to choose the settings, the best first."""
-    groups = [runs for _, runs in group_runs(bidaf_runs(results, V1_MINI, "validation"))]
+    groups = [runs for _, runs in group_runs(filter_runs(results, V1_MINI, "validation"))]
     groups.sort(key=lambda runs: -statistics.fmean(run.metrics["validation/f1"] for run in runs))
-    return [Row(" + ".join([runs[0].variant, *options_of(runs[0])]), runs) for runs in groups] or [[NOT_RUN]]
+    return [Row(" + ".join([runs[0].variant, *list_options(runs[0])]), runs) for runs in groups] or [[NOT_RUN]]
 
 
 TRIAL_TABLES: dict[str, Callable[..., str]] = {
     "bidaf-reader-trials": Table(
         (
-            _setting("optimizer", "optimizer"),
-            _setting("learning rate", "learning_rate"),
-            _setting("width", "hidden_size"),
-            _setting("dropout", "dropout"),
-            _setting("word vectors", "word_vectors", "learned"),
-            _setting("begins as", "init_from"),
-            _setting("words kept", "keep_words", "all"),
+            _make_setting_column("optimizer", "optimizer"),
+            _make_setting_column("learning rate", "learning_rate"),
+            _make_setting_column("width", "hidden_size"),
+            _make_setting_column("dropout", "dropout"),
+            _make_setting_column("word vectors", "word_vectors", "learned"),
+            _make_setting_column("begins as", "init_from"),
+            _make_setting_column("words kept", "keep_words", "all"),
             "trainable parameters",
             score_column("validation EM", "validation/exact"),
             VALIDATION_F1,
             *RUN_COLUMNS,
         ),
-        _trials,
+        _list_trial_rows,
     )
 }

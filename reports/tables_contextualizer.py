@@ -1,7 +1,7 @@
 """The Contextualizer: its tables, made from results files, and the numbers of its paper and of others.
 
-A cell is the mean and sample standard deviation over the folds of a cross-validation. `sentence_table` is for other
-models on the same folds.
+A cell is the mean and sample standard deviation over the folds of a cross-validation. `make_sentence_table` is for
+other models on the same folds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOT_RUN, NOTHING, TO_PUBLISH
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS as DATASETS
 from ctxzoo.tasks.text_classification.linear import MAJORITY_CLASS
-from reports.choice import best_row
+from reports.choice import find_best_row
 from reports.labels import read_labels
 from reports.results_table import Column, Difference, Line, Row, Table, make_difference_rows, make_rows, pick_by_heading
 from reports.run_selection import Runs, list_run_names, select_alike_runs, select_runs
@@ -31,24 +31,24 @@ LABELS = read_labels("contextualizer")
 PAPER_STEPS, PAPER_STARTS, NEURAL = LABELS["steps"], LABELS["starts"], LABELS["neural"]
 
 
-def _numbers(label: str, values: Iterable[float]) -> list[str]:
+def _format_paper_row(label: str, values: Iterable[float]) -> list[str]:
     return [label, *(f"{value:.1f}" for value in values)]
 
 
-def _by_steps(heading: str, paper: Mapping[str, tuple[str, Mapping[int, float]]], number: int) -> Table:
+def _make_steps_table(heading: str, paper: Mapping[str, tuple[str, Mapping[int, float]]], number: int) -> Table:
     """Return one of the paper's tables of first steps on MR, a column for each K: its numbers above ours."""
     steps = next(iter(paper.values()))[1]
     rows: list[Line] = []
     for name, (variant, numbers) in paper.items():
         ours = Row(f"{name}, ours", {"variant": variant}, command=f"--table {number} --resume")
-        rows += [_numbers(f"{name}, the paper", numbers.values()), ours]
+        rows += [_format_paper_row(f"{name}, the paper", numbers.values()), ours]
     columns = [folds_score_column(f"K = {k}", ACCURACY, where={"tag": f"k{k}"}) for k in steps]
     return Table(columns, rows, STEPS, headings=(heading,), complete=is_complete)
 
 
 TABLES: dict[str, Callable[..., str]] = {
-    "contextualizer-steps": _by_steps("steps", PAPER_STEPS, 2),
-    "contextualizer-starts": _by_steps("first context", PAPER_STARTS, 3),
+    "contextualizer-steps": _make_steps_table("steps", PAPER_STEPS, 2),
+    "contextualizer-starts": _make_steps_table("first context", PAPER_STARTS, 3),
 }
 # Every cell of both tables once: heading -> variant, K and the paper's number. A random start is a recurrent row.
 CELLS = {
@@ -59,8 +59,8 @@ CELLS = {
 }
 
 
-def _deviations(results: Runs) -> Iterable[Line]:
-    yield _numbers("the paper", (number for _, _, number in CELLS.values()))
+def _list_deviation_rows(results: Runs) -> Iterable[Line]:
+    yield _format_paper_row("the paper", (number for _, _, number in CELLS.values()))
     yield Row("ours", {"name": ""}, absent=NOTHING)
     parts = {f"k{k}" for _, k, _ in CELLS.values()}
     for name in sorted({name for part in parts for name in list_run_names(results, {"recipe": STEPS["recipe"]}, part)}):
@@ -72,24 +72,24 @@ TABLES["contextualizer-deviations"] = Table(
         folds_score_column(heading, ACCURACY, where={"variant": variant, "part": f"k{k}"})
         for heading, (variant, k, _) in CELLS.items()
     ],
-    _deviations,
+    _list_deviation_rows,
     STEPS,
     headings=("settings",),
 )
 
 
-def _ours(label: str, tag: str = "", options: str = "") -> Row:
+def _make_row(label: str, tag: str = "", options: str = "") -> Row:
     return Row(label, {**SENTENCES, "tag": tag}, command=f"{options} --resume".lstrip())
 
 
 LINEAR = {"recipe": "sentence_linear", "tag": ""}
-OURS = _ours("Contextualizer, the paper's settings")
+OURS = _make_row("Contextualizer, the paper's settings")
 _DROPOUT = "--dropout 0.5 --embedding_bound 0.1 --name dropout"
-DROPOUT = _ours("Contextualizer, dropout 0.5, vectors from U(−0.1, 0.1)", "dropout", _DROPOUT)
-STRONGEST = _ours("Contextualizer, strongest settings of each set", BEST)
+DROPOUT = _make_row("Contextualizer, dropout 0.5, vectors from U(−0.1, 0.1)", "dropout", _DROPOUT)
+STRONGEST = _make_row("Contextualizer, strongest settings of each set", BEST)
 # The control: the same model, whose attention is a plain mean throughout.
-PLAIN_MEAN = _ours("strongest settings with W = 0: a plain mean", f"{BEST}_mean")
-FIXED_STARTS = _ours("strongest settings, read from eight first contexts that are drawn once", f"{BEST}_fixed")
+PLAIN_MEAN = _make_row("strongest settings with W = 0: a plain mean", f"{BEST}_mean")
+FIXED_STARTS = _make_row("strongest settings, read from eight first contexts that are drawn once", f"{BEST}_fixed")
 # What is added to the commands of the strongest settings.
 OF_STRONGEST = (
     (PLAIN_MEAN, f" --plain_mean true --name {BEST}_mean"),
@@ -110,34 +110,34 @@ NEURAL_ROWS, NARROW_ROWS = (
 WEIGHTS = "weights, at most"
 
 
-def _weights(cells: Iterable[Runs]) -> str:
+def _format_weights(cells: Iterable[Runs]) -> str:
     weights = [run.parameters["trainable"] for run in chain.from_iterable(cells)]
     return f"{max(weights):,}" if weights else ""
 
 
-def _on_sets(key: str) -> list[Column]:
+def _make_columns(key: str) -> list[Column]:
     return [folds_score_column(heading, key, where={"dataset": dataset}) for heading, dataset in DATASETS.items()]
 
 
-def _sentences(key: str, results: Runs) -> Iterable[Line]:
+def _list_sentence_rows(key: str, results: Runs) -> Iterable[Line]:
     """Return the rows of our runs; those of settings with dropout and of the strongest only where these are whole.
 
     Neither the paper nor the published numbers have macro F1.
     """
     by_accuracy = key == ACCURACY
-    found = {row.label: [_on(results, row, data) for data in DATASETS.values()] for row in (DROPOUT, STRONGEST)}
+    found = {row.label: [_find_runs(results, row, data) for data in DATASETS.values()] for row in (DROPOUT, STRONGEST)}
     with_dropout, with_strongest = (all(map(is_complete, cells)) for cells in found.values())
     yield MAJORITY_CLASS_ROW
     if by_accuracy:
-        yield _numbers("Contextualizer, the paper", LABELS["sentences"])
+        yield _format_paper_row("Contextualizer, the paper", LABELS["sentences"])
     yield OURS
     if with_dropout:
         yield DROPOUT
     if with_strongest:
         yield STRONGEST
-        best = {heading: _best_linear(results, key, dataset) for heading, dataset in DATASETS.items()}
+        best = {heading: _select_best_linear_runs(results, key, dataset) for heading, dataset in DATASETS.items()}
         yield Difference("strongest settings − best linear baseline", STRONGEST.source, pick_by_heading(best))
-        chosen = {heading: _chosen_by_fold(results, dataset) for heading, dataset in DATASETS.items()}
+        chosen = {heading: _select_best_run_by_fold(results, dataset) for heading, dataset in DATASETS.items()}
         label = "Contextualizer, settings chosen for each fold on its own validation part"
         yield Row(label, pick_by_heading(chosen), given={WEIGHTS: ""}, absent=NOTHING)
         made = dict.fromkeys(run.command.replace(TO_PUBLISH, "") for run in chain(*found[STRONGEST.label]))
@@ -156,22 +156,22 @@ def _sentences(key: str, results: Runs) -> Iterable[Line]:
         label = f"Contextualizer − {str(row.label).partition(',')[0]}, both with dropout 0.5, U(−0.1, 0.1)"
         yield Difference(label, DROPOUT.source, row.source)
     if by_accuracy:
-        yield from (_numbers(label, values) for label, values in LABELS["published"].items())
+        yield from (_format_paper_row(label, values) for label, values in LABELS["published"].items())
 
 
-def _on(results: Runs, row: Row, dataset: str) -> Runs:
+def _find_runs(results: Runs, row: Row, dataset: str) -> Runs:
     """Return the folds of a row on one dataset."""
     assert isinstance(row.source, Mapping)
     return select_alike_runs(results, {**row.source, "dataset": dataset})
 
 
-def _best_linear(results: Runs, key: str, dataset: str) -> Runs:
-    """Return the runs of the best linear baseline, see `best_row`: linear ones hold nothing out for validation."""
-    rows = {row.label: runs for row in LINEAR_ROWS if is_complete(runs := _on(results, row, dataset))}
-    return rows[best_row(rows, key)] if rows else []
+def _select_best_linear_runs(results: Runs, key: str, dataset: str) -> Runs:
+    """Return the runs of the best linear baseline, see `find_best_row`: linear ones hold nothing out for validation."""
+    rows = {row.label: runs for row in LINEAR_ROWS if is_complete(runs := _find_runs(results, row, dataset))}
+    return rows[find_best_row(rows, key)] if rows else []
 
 
-def _chosen_by_fold(results: Runs, dataset: str) -> Runs:
+def _select_best_run_by_fold(results: Runs, dataset: str) -> Runs:
     """Return for each fold the run with the best accuracy on its validation part, of settings that have all folds.
 
     That part shares no row with the fold's test part. Settings that start from vectors of other texts have no part.
@@ -188,8 +188,8 @@ def _chosen_by_fold(results: Runs, dataset: str) -> Runs:
 
 
 for _name, _key in (("contextualizer-sentences", ACCURACY), ("contextualizer-sentences-f1", "test/macro_f1")):
-    _columns = [*_on_sets(_key), Column(WEIGHTS, total=_weights)]
-    TABLES[_name] = Table(_columns, partial(_sentences, _key), complete=is_complete)
+    _columns = [*_make_columns(_key), Column(WEIGHTS, total=_format_weights)]
+    TABLES[_name] = Table(_columns, partial(_list_sentence_rows, _key), complete=is_complete)
 
 # MPQA over all phrases and over those with a known word, which are all that the paper's softmax is defined for.
 TABLES["contextualizer-known"] = Table(
@@ -199,7 +199,7 @@ TABLES["contextualizer-known"] = Table(
         folds_score_column("share of these", "test/known_share"),
     ),
     (
-        _numbers("Contextualizer, the paper", LABELS["sentences"][-1:]),
+        _format_paper_row("Contextualizer, the paper", LABELS["sentences"][-1:]),
         replace(OURS, command=f"--datasets {DATASETS['MPQA']}"),
         replace(DROPOUT, command=f"--datasets {DATASETS['MPQA']} {_DROPOUT}"),
     ),
@@ -208,7 +208,7 @@ TABLES["contextualizer-known"] = Table(
 )
 
 
-def _climb(results: Runs) -> Iterable[Line]:
+def _list_option_rows(results: Runs) -> Iterable[Line]:
     """Return each option by its accuracy on validation. That on test is not shown: settings are chosen by this table.
 
     Runs that held nothing out for validation chose nothing and are not here.
@@ -223,8 +223,8 @@ def _climb(results: Runs) -> Iterable[Line]:
 
 
 TABLES["contextualizer-climb"] = Table(
-    add_difference_columns(_on_sets(DEV_ACCURACY), compare_over_folds(DEV_ACCURACY)),
-    _climb,
+    add_difference_columns(_make_columns(DEV_ACCURACY), compare_over_folds(DEV_ACCURACY)),
+    _list_option_rows,
     SENTENCES,
     headings=("settings",),
     having=DEV_ACCURACY,
@@ -233,7 +233,7 @@ TABLES["contextualizer-climb"] = Table(
 BESIDE = (MAJORITY_CLASS_ROW, *LINEAR_ROWS, NEURAL_ROWS[0], NEURAL_ROWS[3])  # of other recipes: linear, mean, BiGRU
 
 
-def sentence_table(
+def make_sentence_table(
     recipe: str, option: str, known: Sequence[str], compared: Sequence[str], size: tuple[str, str]
 ) -> Table:
     """Return the table of the test accuracy of variants on sentences, beside other models on the same folds.
@@ -249,10 +249,10 @@ def sentence_table(
 
     names = {variant: f"`{variant}`" for variant in known}
 
-    def sizes(cells: Iterable[Runs]) -> str:
+    def format_sizes(cells: Iterable[Runs]) -> str:
         return ", ".join(sorted({str(run.settings[size[0]]) for run in chain.from_iterable(cells)}))
 
-    def rows(results: Runs) -> Iterable[Line]:
+    def list_rows(results: Runs) -> Iterable[Line]:
         ours = [run for run in results if run.recipe == recipe and run.dataset in DATASETS.values()]
         for name in ("", *list_run_names(ours, {})):
             there = {run.variant for run in select_runs(ours, {"tag": name})}.union(() if name else compared)
@@ -268,5 +268,5 @@ def sentence_table(
             if not name:
                 yield from (replace(row, command="", given={size[1]: ""}) for row in BESIDE)
 
-    columns = [*_on_sets(ACCURACY), Column(size[1], total=sizes), Column(WEIGHTS, total=_weights)]
-    return Table(columns, rows, where={"recipe": recipe, "tag": ""}, complete=is_complete)
+    columns = [*_make_columns(ACCURACY), Column(size[1], total=format_sizes), Column(WEIGHTS, total=_format_weights)]
+    return Table(columns, list_rows, where={"recipe": recipe, "tag": ""}, complete=is_complete)

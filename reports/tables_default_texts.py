@@ -18,28 +18,28 @@ from reports.labels import read_labels
 from reports.results_table import Column, Difference, Line, Row, Table, pick_by_heading
 from reports.run_selection import Runs, select_runs
 from reports.score_columns import compare_over_folds, format_mean
-from reports.tables_lama import data_of
+from reports.tables_lama import find_data
 
 RECIPE = "default_text_classifier"
 ACCURACY = "test/accuracy"
 FOLDS = 5
 # Rows of the test splits, for the intervals.
 TEST_ROWS = {"Reuters": 2_189, "IMDB": 25_000, "News headlines": 1_918}
-DATASETS = {**SENTENCE_DATASETS, **{heading: data_of(heading)["dataset"] for heading in TEST_ROWS}}
+DATASETS = {**SENTENCE_DATASETS, **{heading: find_data(heading)["dataset"] for heading in TEST_ROWS}}
 NORMAL_95 = 1.96
 MODELS = read_labels("default_texts")
 DEFAULT, SVM, *_ = MODELS
 
 
-def _is_whole(runs: Runs) -> bool:
+def _has_all_folds(runs: Runs) -> bool:
     return bool(runs) and (len(runs) >= FOLDS or runs[0].fold is None)
 
 
-def _minus(ours: Runs, base: Runs) -> str:
+def _compare_folds(ours: Runs, base: Runs) -> str:
     return compare_over_folds(ACCURACY)(ours, base) if are_comparable(ours, base) else NOTHING
 
 
-def _interval(rows: int, ours: Runs, base: Runs) -> str:
+def _format_difference_interval(rows: int, ours: Runs, base: Runs) -> str:
     """Write the difference on the rows of one test split with an interval of 95 %, as of two samples of their own.
 
     Models that err on the same rows differ less by chance.
@@ -51,32 +51,32 @@ def _interval(rows: int, ours: Runs, base: Runs) -> str:
     return f"{100 * (fractions[0] - fractions[1]):+.2f} ± {100 * NORMAL_95 * deviation:.2f}"
 
 
-def _columns(key: str) -> list[Column]:
+def _list_dataset_columns(key: str) -> list[Column]:
     return [
         Column(
             heading,
-            lambda runs: format_mean(runs, key) if _is_whole(runs) else NOT_RUN,
-            partial(_interval, TEST_ROWS[heading]) if heading in TEST_ROWS else _minus,
+            lambda runs: format_mean(runs, key) if _has_all_folds(runs) else NOT_RUN,
+            partial(_format_difference_interval, TEST_ROWS[heading]) if heading in TEST_ROWS else _compare_folds,
             where={"dataset": dataset},
         )
         for heading, dataset in DATASETS.items()
     ]
 
 
-def _where(label: str, column: Column) -> dict[str, str]:
+def _find_model(label: str, column: Column) -> dict[str, str]:
     recipe, variant = (pair[column.heading in TEST_ROWS] for pair in MODELS[label])
     return {"recipe": recipe, "variant": variant, "tag": ""}
 
 
-def _command(label: str, column: Column) -> str:
-    where = _where(label, column)
+def _write_options(label: str, column: Column) -> str:
+    where = _find_model(label, column)
     return f"--{'parts' if where['recipe'] == RECIPE else 'models'} {where['variant']} --resume"
 
 
-ROWS: list[Line] = [Row(label, partial(_where, label), command=partial(_command, label)) for label in MODELS]
-ROWS.insert(2, Difference("default − SVM", partial(_where, DEFAULT), partial(_where, SVM)))
+ROWS: list[Line] = [Row(label, partial(_find_model, label), command=partial(_write_options, label)) for label in MODELS]
+ROWS.insert(2, Difference("default − SVM", partial(_find_model, DEFAULT), partial(_find_model, SVM)))
 TABLES: dict[str, Callable[..., str]] = {}
-TABLES["default-texts"] = Table(_columns(ACCURACY), ROWS, complete=_is_whole)
+TABLES["default-texts"] = Table(_list_dataset_columns(ACCURACY), ROWS, complete=_has_all_folds)
 TABLES["default-texts-minutes"] = Table(
     ("minutes",),
     [Row(heading, {"dataset": dataset}) for heading, dataset in DATASETS.items()],
@@ -85,19 +85,19 @@ TABLES["default-texts-minutes"] = Table(
 )
 
 
-def _network_weight(run: RunResult) -> float:
+def _read_network_weight(run: RunResult) -> float:
     return 0.0 if run.variant == "wide" else float(run.settings["deep_scale"])
 
 
-def _trials(results: Runs) -> Iterable[Line]:
+def _list_trial_rows(results: Runs) -> Iterable[Line]:
     """Return accuracy on the validation parts by the weight of the network's scores; 0 is the linear classifier."""
     found = select_runs(results, {"recipe": RECIPE})
-    for weight in sorted({_network_weight(run) for run in found}):
-        ours = [run for run in found if _network_weight(run) == weight]
+    for weight in sorted({_read_network_weight(run) for run in found}):
+        ours = [run for run in found if _read_network_weight(run) == weight]
         runs = {heading: select_runs(ours, {"dataset": dataset}) for heading, dataset in DATASETS.items()}
         yield Row(f"{weight:g}", pick_by_heading(runs))
 
 
 TRIAL_TABLES: dict[str, Callable[..., str]] = {
-    "default-texts-trials": Table(_columns("validation/accuracy"), _trials, headings=("weight",))
+    "default-texts-trials": Table(_list_dataset_columns("validation/accuracy"), _list_trial_rows, headings=("weight",))
 }

@@ -20,10 +20,10 @@ from reports.labels import read_labels
 from reports.results_table import Column, Line, Row, Table, Trials, make_difference_rows, make_rows
 from reports.run_selection import Runs, select_alike_runs, select_runs
 from reports.score_columns import compare_over_splits, score_column
-from reports.tables_contextualizer import sentence_table
+from reports.tables_contextualizer import make_sentence_table
 
 TABLES: dict[str, Callable[..., str]] = {}
-TABLES["context-encoder-sentences"] = sentence_table(
+TABLES["context-encoder-sentences"] = make_sentence_table(
     recipe="sentence_context_encoder",
     option="attentions",
     known=("dot", "ika", "ikan", "mikan", "esa", "hsa", "hsa-factorised"),
@@ -45,17 +45,17 @@ LEARNED = ("dot", "rbf", "ikan_direct", "ika", "mikan")
 OF_PERSONS = {model: label for model, label in REGRESSORS.items() if model != "gp_sm"}
 
 
-def _error(heading: str, **more: Any) -> Column:
+def _make_rmse_column(heading: str, **more: Any) -> Column:
     return score_column(heading, "test/rmse", partly=" ({have} of {need})", **more)
 
 
-def _regression(protocol: str, models: Iterable[str]) -> Table:
+def _make_regression_table(protocol: str, models: Iterable[str]) -> Table:
     """Return the table of all sets by how the epoch was chosen; differences to dot products."""
     name, option = ("", "") if protocol == VALIDATION else (protocol, f" --protocol {protocol}")
     columns, minus = [], compare_over_splits("test/rmse", TEST_TO_TRAIN[protocol])
     for data in SETS:
         fill = {"set": data, "options": option + PARTS.get(data, "")}
-        columns.append(_error(data, minus=minus, where={"part": data, "name": name}, fill=fill))
+        columns.append(_make_rmse_column(data, minus=minus, where={"part": data, "name": name}, fill=fill))
     rows: list[Line] = [
         *make_rows({model: REGRESSORS[model] for model in models}, need=SPLITS, command=OF_SET),
         *make_difference_rows(REGRESSORS, product(LEARNED[1:], LEARNED[:1]), note=""),
@@ -63,13 +63,13 @@ def _regression(protocol: str, models: Iterable[str]) -> Table:
     return Table(columns, rows, REGRESSION)
 
 
-TABLES["regression-rmse"] = _regression(VALIDATION, REGRESSORS)
-TABLES["regression-best-test"] = _regression(BEST_TEST, LEARNED)  # the protocol of IKA's code: chosen on test rows
+TABLES["regression-rmse"] = _make_regression_table(VALIDATION, REGRESSORS)
+TABLES["regression-best-test"] = _make_regression_table(BEST_TEST, LEARNED)  # IKA's code: chosen on test rows
 PERSONS = "all rows of four persons"
 TABLES["regression-persons"] = Table(
     (
-        _error("rows of any person"),
-        _error(
+        _make_rmse_column("rows of any person"),
+        _make_rmse_column(
             PERSONS,
             where={"name": "persons"},
             fill={"set": "parkinsons", "options": f"{PARTS['parkinsons']} --group_column x0 --name persons"},
@@ -94,7 +94,7 @@ LENGTHS = (64, 128, 256)
 LOOKUP_PROBES = {"copy": "copy", "recall": "associative recall"}
 
 
-def _of_any_seed(run: RunResult) -> RunResult:
+def _drop_seed_of_data(run: RunResult) -> RunResult:
     """Return a run whose data, where they are drawn with the run's own seed, are called alike for all seeds."""
     drawn = run.data["fingerprint"].removesuffix(f", drawn with seed {run.seed}")
     return replace(run, data={**run.data, "fingerprint": drawn})
@@ -103,7 +103,7 @@ def _of_any_seed(run: RunResult) -> RunResult:
 def select_probe_runs(results: Sequence[RunResult], variant: str, probe: str, length: int) -> Runs:
     """Return the seeds of an attention on a probe; raises ValueError as `select_alike_runs` does."""
     where = {**PROBES, "variant": variant, "tag": f"{probe}-n{length}"}
-    return select_alike_runs(map(_of_any_seed, results), where)
+    return select_alike_runs(map(_drop_seed_of_data, results), where)
 
 
 TABLES["long-context-lookups"] = Table(
@@ -115,14 +115,14 @@ TABLES["long-context-lookups"] = Table(
     make_rows(LOOKUPS, command=f"--probes {' '.join(LOOKUP_PROBES)} --attentions {{missing}} --resume"),
     where=PROBES,
     headings=("attention",),
-    prepare=_of_any_seed,
+    prepare=_drop_seed_of_data,
 )
 TABLES["higher-order-pairs"] = Table(
     ("seeds", score_column("test accuracy", "test/accuracy", 1), "minutes"),
     make_rows(LABELS["pairs"], command="--probes marked_product --attentions {missing} --resume"),
     where={**PROBES, "tag": "marked_product-n17"},
     headings=("one head",),
-    prepare=_of_any_seed,
+    prepare=_drop_seed_of_data,
 )
 SCORES = (score_column("validation accuracy", "validation/accuracy"), score_column("test accuracy", "test/accuracy"))
 TABLES["long-context-documents"] = Table(
@@ -166,7 +166,7 @@ TAGGER = {"recipe": "pos_bilstm_tagger"}
 VECTORS = {"random_vectors": "drawn"}  # of the variants; the others are named after their file
 
 
-def _taggers(results: Runs) -> Iterable[Line]:
+def _list_tagger_rows(results: Runs) -> Iterable[Line]:
     rows = {(run.dataset, run.tag, run.variant) for run in select_runs(results, TAGGER)}
     for dataset, tag, variant in sorted(rows, key=lambda row: (*row[:2], VECTORS.get(row[2], row[2]))):
         label = f"`{dataset}`", tag, VECTORS.get(variant, variant)
@@ -178,7 +178,7 @@ def _taggers(results: Runs) -> Iterable[Line]:
 
 TABLES["bilstm-tagger"] = Table(
     ("seeds", *SCORES, score_column("test macro F1", "test/macro_f1"), "epochs", "trainable parameters", "minutes"),
-    _taggers,
+    _list_tagger_rows,
     where=TAGGER,
     headings=("corpus", "tags", "word vectors"),
 )

@@ -35,7 +35,7 @@ SCORES = (score_column("test Recall@20", RECALL, tested=True), score_column("tes
 COLUMNS = ("seeds", VALIDATION, *SCORES, *TRAINING)
 
 
-def _models(names: Iterable[str], name: dict[str, str], options: str = "") -> list[Line]:
+def _list_model_rows(names: Iterable[str], name: dict[str, str], options: str = "") -> list[Line]:
     """Return rows of models on CiteULike, and those of what sets the foremost apart from the others."""
     command = f"--models {{missing}} --seeds 0 1 2{options} --resume"
     sources = {model: {**MODELS[model], **name} for model in names}
@@ -54,14 +54,14 @@ TABLES["hcrnn-citeulike"] = Table(
     COLUMNS,
     [
         *make_rows(COUNT_LABELS, COUNTS, only=[column.heading for column in SCORES], command="--resume"),
-        *_models(MODELS, {}),
+        *_list_model_rows(MODELS, {}),
     ],
     where=CITEULIKE,
 )
 TABLES["hcrnn-wide"] = Table(
     COLUMNS,
     [
-        *_models(WIDE_MODELS, WIDE, WIDE_OPTIONS),
+        *_list_model_rows(WIDE_MODELS, WIDE, WIDE_OPTIONS),
         *(
             Difference(f"{LABELS[name]} − with the authors' settings (p over seeds)", MODELS[name] | WIDE, MODELS[name])
             for name in WIDE_MODELS

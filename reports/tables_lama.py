@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Callable, Iterable
 
 from ctxzoo.results.table_parts import NOTHING, refuse_repeats, signed
-from reports.choice import best_row
+from reports.choice import find_best_row
 from reports.labels import read_labels
 from reports.results_table import Column, Line, Row, Table, make_difference_rows, make_rows, pick_by_heading
 from reports.run_selection import Runs, Where, list_run_names, select_alike_runs, select_runs
@@ -30,29 +30,29 @@ FOREMOST = "lama"  # which is compared with the others, where both have the pape
 ONLY_COMPARABLE = ("single_head", "te")  # rows that the other columns do not have
 
 
-def data_of(heading: str) -> dict[str, str]:
+def find_data(heading: str) -> dict[str, str]:
     """Return the dataset and the part of tags of the runs of a column."""
     return {"dataset": DATA[heading][0], "part": DATA[heading][2]}
 
 
-def _paper(numbers: Iterable[float]) -> dict[str, str]:
+def _format_paper_cells(numbers: Iterable[float]) -> dict[str, str]:
     return {f"{name}, the paper": f"{number:.1f}" for name, number in zip(OF_PAPER, numbers, strict=True)}
 
 
-def _documents(results: Runs) -> Iterable[Line]:
+def _list_document_rows(results: Runs) -> Iterable[Line]:
     for name, label in MODELS.items():
-        given = _paper(PAPER[name]) if name in PAPER else {}
+        given = _format_paper_cells(PAPER[name]) if name in PAPER else {}
         given |= dict.fromkeys(OTHERS if name in ONLY_COMPARABLE else (), NOTHING)
         command = "--dataset {data} --seeds 0 1 2 --resume"
         yield Row(label, {"variant": name}, given=given, need=SEEDS, command=command)
         if name in CLIMB_MODELS:
-            best = {column: _strongest(results, name, data) for column, data in CHOSEN_BY.items()}
+            best = {column: _select_strongest_runs(results, name, data) for column, data in CHOSEN_BY.items()}
             label = f"{label}, strongest settings of each set"
             yield Row(label, pick_by_heading(best), absent=NOTHING, optional=True)
     yield from make_difference_rows(MODELS, [(FOREMOST, name) for name in MODELS if name != FOREMOST], optional=True)
     # Its weights come from the Hub: where there are no runs, none are requested.
     bert = {"recipe": "document_bert", "variant": "bert-base-uncased"}
-    yield Row("BERT", bert, given=_paper(PAPER["bert"]), absent=NOTHING)
+    yield Row("BERT", bert, given=_format_paper_cells(PAPER["bert"]), absent=NOTHING)
     yield from make_rows(LABELS["linear"], {"recipe": "document_linear"}, command="--resume")
 
 
@@ -61,20 +61,20 @@ COLUMNS: list[Column] = []
 for _heading in (*OF_PAPER, *OTHERS):
     COLUMNS += [Column(f"{_heading}, the paper")] if _heading in OF_PAPER else []
     fill = {"data": DATA[_heading][1]}
-    COLUMNS.append(score_column(_heading, ACCURACY, tested=True, partly=PARTLY, where=data_of(_heading), fill=fill))
+    COLUMNS.append(score_column(_heading, ACCURACY, tested=True, partly=PARTLY, where=find_data(_heading), fill=fill))
 TABLES: dict[str, Callable[..., str]] = {}
-TABLES["lama-documents"] = Table(COLUMNS, _documents, where={"recipe": RECIPE, "name": ""})
+TABLES["lama-documents"] = Table(COLUMNS, _list_document_rows, where={"recipe": RECIPE, "name": ""})
 
 
-def _names(results: Runs, model: str, heading: str) -> list[str]:
+def _list_setting_names(results: Runs, model: str, heading: str) -> list[str]:
     """Return the names of the runs of a model with settings other than the paper's."""
-    where = data_of(heading)
+    where = find_data(heading)
     others = {part for dataset, _, part in DATA.values() if dataset == where["dataset"]} - {where["part"]}
     found = list_run_names(results, {"recipe": RECIPE, "variant": model, "dataset": where["dataset"]}, where["part"])
     return [name for name in found if name.partition("-")[0] not in others]
 
 
-def _strongest(results: Runs, model: str, heading: str) -> Runs:
+def _select_strongest_runs(results: Runs, model: str, heading: str) -> Runs:
     """Return the runs of the settings with the highest validation accuracy, if these are not the paper's.
 
     A single seed does not compete with a mean of several: settings with fewer seeds than a row needs have no part, nor
@@ -82,21 +82,21 @@ def _strongest(results: Runs, model: str, heading: str) -> Runs:
     they win a draw.
     """
     results = [run for run in results if DEV_ACCURACY in run.metrics]
-    where: Where = {"recipe": RECIPE, "variant": model, **data_of(heading)}
-    names = ("", *_names(results, model, heading))
+    where: Where = {"recipe": RECIPE, "variant": model, **find_data(heading)}
+    names = ("", *_list_setting_names(results, model, heading))
     rows = {name: select_alike_runs(results, {**where, "name": name}) for name in names}
     rows = {name: runs for name, runs in rows.items() if len(runs) >= SEEDS and "word_vectors" not in runs[0].settings}
-    return rows[name] if "" in rows and (name := best_row(rows, ACCURACY)) else []
+    return rows[name] if "" in rows and (name := find_best_row(rows, ACCURACY)) else []
 
 
-def _climb(results: Runs) -> Iterable[Line]:
+def _list_option_rows(results: Runs) -> Iterable[Line]:
     """Return each option by its accuracy on validation; that on test is not shown: settings are chosen by this.
 
     A mean of several seeds' probabilities stands below their row.
     """
     for model in CLIMB_MODELS:
         start = "" if model == CLIMB_MODELS[0] else f"{MODELS[model]}: "
-        names = {name for heading in CLIMB_DATA for name in _names(results, model, heading)}
+        names = {name for heading in CLIMB_DATA for name in _list_setting_names(results, model, heading)}
         for name in ("", *sorted(names)):
             source, plain = {"variant": model, "name": name}, {"name": ""}
             label = start + (name or "the paper's")
@@ -104,19 +104,19 @@ def _climb(results: Runs) -> Iterable[Line]:
                 yield Row(label, source, base=plain, beside=plain, absent=NOTHING, need=SEEDS)
             else:
                 yield Row(label, source, need=SEEDS)
-            cells = [cell for heading in CLIMB_DATA for cell in _together(results, source, heading)]
+            cells = [cell for heading in CLIMB_DATA for cell in _format_ensemble_cells(results, source, heading)]
             if set(cells) != {NOTHING}:
                 yield [f"{label}: the mean of the seeds' probabilities", *cells]
 
 
-def _together(results: Runs, source: Where, heading: str) -> list[str]:
+def _format_ensemble_cells(results: Runs, source: Where, heading: str) -> list[str]:
     """Return the cells of several seeds as one, compared with the mean of the same seeds of the paper's settings."""
-    found = select_runs(results, {**source, **data_of(heading), "recipe": "document_ensemble"})
+    found = select_runs(results, {**source, **find_data(heading), "recipe": "document_ensemble"})
     refuse_repeats(found)
     if not found:
         return [NOTHING, NOTHING]
     run = max(found, key=lambda run: len(run.settings["seeds"]))
-    base = select_alike_runs(results, {"recipe": RECIPE, **source, **data_of(heading), "name": ""})
+    base = select_alike_runs(results, {"recipe": RECIPE, **source, **find_data(heading), "name": ""})
     plain = [one.metrics[DEV_ACCURACY] for one in base if one.seed in run.settings["seeds"]]
     accuracy = run.metrics[DEV_ACCURACY]
     return [f"{accuracy:.2f}", signed(f"{accuracy - statistics.fmean(plain):.2f}") if plain else NOTHING]
@@ -124,10 +124,10 @@ def _together(results: Runs, source: Where, heading: str) -> list[str]:
 
 TABLES["lama-climb"] = Table(
     add_difference_columns(
-        (score_column(heading, DEV_ACCURACY, partly=PARTLY, where=data_of(heading)) for heading in CLIMB_DATA),
+        (score_column(heading, DEV_ACCURACY, partly=PARTLY, where=find_data(heading)) for heading in CLIMB_DATA),
         compare_means(DEV_ACCURACY),
     ),
-    _climb,
+    _list_option_rows,
     where={"recipe": RECIPE},
     headings=("settings",),
     having=DEV_ACCURACY,

@@ -38,10 +38,10 @@ LIKELIHOOD = score_column("validation log-likelihood", "validation/log_likelihoo
 COLUMNS = ("seeds", LIKELIHOOD, *SCORES, "epochs", "trainable parameters", seconds_column(1))
 
 
-def _table(dataset: str, counts: Iterable[str], models: Mapping[str, str]) -> Table:
+def _make_vote_table(dataset: str, counts: Iterable[str], models: Mapping[str, str]) -> Table:
     source = VOTE_DATASETS[dataset]
 
-    def rows(results: Runs) -> Iterable[Line]:
+    def list_rows(results: Runs) -> Iterable[Line]:
         labels = {name: COUNTS[name] for name in counts}
         scores = [column.heading for column in SCORES]
         command = f"--dataset {dataset} --resume"
@@ -57,12 +57,12 @@ def _table(dataset: str, counts: Iterable[str], models: Mapping[str, str]) -> Ta
             yield Difference(label, {"variant": ours}, {"variant": base, "name": name}, optional=True)
 
     where = {"recipe": RECIPE, "dataset": source["dataset"], "part": source["configuration"], "name": ""}
-    return Table(COLUMNS, rows, where)
+    return Table(COLUMNS, list_rows, where)
 
 
 TABLES: dict[str, Callable[..., str]] = {
-    "nipen-votes": _table("roll_call", COUNTS, MODELS),
-    "nipen-new-bills": _table(
+    "nipen-votes": _make_vote_table("roll_call", COUNTS, MODELS),
+    "nipen-new-bills": _make_vote_table(
         "roll_call_new_bills",
         ("bill_rate", "party_rate", "tfidf_party"),
         {name: label for name, label in MODELS.items() if name.removesuffix(ALONE) in READS_TEXTS},

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOT_RUN, markdown_table, mean_and_deviation, refuse_repeats
-from reports.choice import best_row
+from reports.choice import find_best_row
 from reports.labels import read_labels
 from reports.run_selection import Runs, select_runs
 
@@ -65,12 +65,12 @@ class System:
     lower: bool = False
     decimals: int = 2
 
-    def row(self, results: Sequence[RunResult]) -> list[str]:
+    def write_row(self, results: Sequence[RunResult]) -> list[str]:
         """Return the cells of the row; raises ValueError where a seed and fold of a model is there twice."""
         cells: list[tuple[str, Runs]] = []
         for models in ([self.ours], self.simple, self.networks):
-            rows = {model: runs for model in models if (runs := self._runs(results, model))}
-            best = best_row(rows, self.key, lower=self.lower) if rows else None
+            rows = {model: runs for model in models if (runs := self._select_model_runs(results, model))}
+            best = find_best_row(rows, self.key, lower=self.lower) if rows else None
             cells.append((best.label, rows[best]) if best else ("", []))
         means = [statistics.fmean(run.metrics[self.key] for run in runs) for _, runs in cells if runs]
         strongest = (min if self.lower else max)(means, default=None)
@@ -86,7 +86,7 @@ class System:
             self.paper,
         ]
 
-    def _runs(self, results: Sequence[RunResult], model: Model) -> Runs:
+    def _select_model_runs(self, results: Sequence[RunResult], model: Model) -> Runs:
         where = {"recipe": model.recipe, "variant": model.variant, "dataset": self.dataset, "tag": model.tag}
         runs = [run for run in select_runs(results, where) if self.key in run.metrics]
         refuse_repeats(runs)
@@ -116,9 +116,9 @@ def read_systems() -> list[System]:
 SYSTEMS = read_systems()
 
 
-def overview(results: Sequence[RunResult]) -> str:
+def make_overview_table(results: Sequence[RunResult]) -> str:
     """Return a row for each of `SYSTEMS`."""
-    return markdown_table(HEADINGS, [system.row(results) for system in SYSTEMS], left=2)
+    return markdown_table(HEADINGS, [system.write_row(results) for system in SYSTEMS], left=2)
 
 
-TABLES: dict[str, Callable[[Runs], str]] = {"overview": overview}
+TABLES: dict[str, Callable[[Runs], str]] = {"overview": make_overview_table}

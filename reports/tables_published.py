@@ -11,7 +11,7 @@ from ctxzoo.hub.published import Published
 from ctxzoo.results.intervals import score_interval
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOTHING, markdown_table, mean_and_deviation
-from reports.choice import best_row
+from reports.choice import find_best_row
 from reports.labels import read_labels
 
 HEADINGS = ("checkpoint", "task", "data", "score", "95 % interval", "beside the tables' rows", "MB", "load")
@@ -25,7 +25,7 @@ CONFIGURATION = ("config_name", "configuration")  # settings that name the part 
 SEVERAL = 3  # runs; the mean of fewer is no row to compare with
 
 
-def checkpoints(results: Sequence[RunResult], published: Sequence[Published]) -> str:
+def make_checkpoint_table(results: Sequence[RunResult], published: Sequence[Published]) -> str:
     """Return a row for each published checkpoint, by name."""
     rows = []
     for one in published:
@@ -38,13 +38,14 @@ def checkpoints(results: Sequence[RunResult], published: Sequence[Published]) ->
         rows.append(
             [
                 *(f"[{one.folder.name}]({TO_ROOT}{folder}/README.md)", one.task, f"`{run.dataset}`", ", ".join(scores)),
-                *(interval(run, one.task), beside(run, results, one.task), f"{one.size / 1e6:.1f}", f"`{load}`"),
+                *(format_interval(run, one.task), compare_with_best(run, results, one.task)),
+                *(f"{one.size / 1e6:.1f}", f"`{load}`"),
             ]
         )
     return markdown_table(HEADINGS, rows, left=3)
 
 
-def interval(run: RunResult, task: str) -> str:
+def format_interval(run: RunResult, task: str) -> str:
     """Write the interval of right answers, in percent; a dash where a test text is not right or wrong."""
     metric = "exact" if task == "question-answering" else "accuracy"
     facts = DATASET_FACTS.get(run.dataset)
@@ -56,7 +57,7 @@ def interval(run: RunResult, task: str) -> str:
     return f"{NAMES.get(metric, metric)} {low:.1f} to {high:.1f}{note}"
 
 
-def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
+def compare_with_best(run: RunResult, results: Sequence[RunResult], task: str) -> str:
     """Say whether the run is of the strongest row in the results of its architecture and data, behind it, or above.
 
     The strongest is chosen by `chosen_by`. A row is a variant and tag with several runs of one recipe on the same
@@ -81,7 +82,7 @@ def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
         note = f"{rows[name][0].parameters['total'] / 1e6:.1f}M weights"
     else:
         lower = SCORES[task][0] in LOWER_IS_BETTER
-        name = best_row(rows, key, lower=lower)
+        name = find_best_row(rows, key, lower=lower)
         scores = [other.metrics[key] for other in rows[name]]
         note, gain = mean_and_deviation(scores), run.metrics[key] - statistics.fmean(scores)
         if name != (run.variant, run.tag) and (gain < 0 if lower else gain > 0):
@@ -91,4 +92,4 @@ def beside(run: RunResult, results: Sequence[RunResult], task: str) -> str:
     return f"not of the strongest row, {', '.join(filter(None, name))}: {note}"
 
 
-CHECKPOINT_TABLES: dict[str, Callable[[Sequence[RunResult], Sequence[Published]], str]] = {"checkpoints": checkpoints}
+CHECKPOINT_TABLES: dict[str, Callable[..., str]] = {"checkpoints": make_checkpoint_table}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ctxzoo.catalogue.entries import ENTRIES
 from ctxzoo.results.result import VECTORS_CONTENT, RunResult
 from ctxzoo.results.table_parts import NOTHING, markdown_table, mean_and_deviation, minutes
-from reports.choice import best_row, chosen_by
+from reports.choice import choose_score, find_best_row
 from reports.labels import read_labels
 
 HEADINGS = ("recipe", "data", "get it", "row", "runs", "minutes", "MB of memory", "score")
@@ -35,17 +35,17 @@ FURTHER = ("init_from", "finish_source", "extensions")
 SCORES = {name: Score(**score) for name, score in read_labels("recipes").items()}
 
 
-def recipes(results: Sequence[RunResult]) -> str:
+def make_recipe_table(results: Sequence[RunResult]) -> str:
     """Return a row for each recipe and dataset of the catalogue, sorted; dashes where no run is published."""
     pairs = {(recipe, entry.name) for entry in ENTRIES.values() for recipe in entry.uses}
     pairs |= {(run.recipe, run.dataset) for run in results if run.dataset in ENTRIES}
-    return markdown_table(HEADINGS, [_row(recipe, dataset, results) for recipe, dataset in sorted(pairs)], left=4)
+    return markdown_table(HEADINGS, [_write_row(recipe, dataset, results) for recipe, dataset in sorted(pairs)], left=4)
 
 
-def _row(recipe: str, dataset: str, results: Sequence[RunResult]) -> list[str]:
+def _write_row(recipe: str, dataset: str, results: Sequence[RunResult]) -> list[str]:
     score = SCORES.get(f"{recipe} {dataset}", SCORES.get(recipe, Score("test/accuracy", "accuracy")))
     start = [f"`recipes/{recipe}.py`", f"`{dataset}`", f"`ctxzoo data get {dataset.rpartition('/')[2]}`"]
-    rows = _shown_rows([run for run in results if (run.recipe, run.dataset) == (recipe, dataset)], score)
+    rows = _select_shown_rows([run for run in results if (run.recipe, run.dataset) == (recipe, dataset)], score)
     if not rows:
         return [*start, *[NOTHING] * 5]
     runs = [run for row in rows for run in row]
@@ -58,7 +58,7 @@ def _row(recipe: str, dataset: str, results: Sequence[RunResult]) -> list[str]:
     return [*start, label, str(len(runs)), minutes(runs), memory, f"{score.name} {shown}"]
 
 
-def _shown_rows(runs: Sequence[RunResult], score: Score) -> list[list[RunResult]]:
+def _select_shown_rows(runs: Sequence[RunResult], score: Score) -> list[list[RunResult]]:
     """Return the rows that are shown: of those with the settings of the defaults, where there are any, those of the
     most epochs, and of these the ones with the most runs; of several the one that is best on validation, where they
     have it, and else all.
@@ -78,9 +78,9 @@ def _shown_rows(runs: Sequence[RunResult], score: Score) -> list[list[RunResult]
     sizes = {key: (found[0].settings.get("epochs") or 0, len(found)) for key, found in rows.items()}
     largest = {key: rows[key] for key in sorted(rows) if sizes[key] == max(sizes.values())}
     tested = score.metric.startswith("test/")  # and not on all rows
-    if not largest or (tested and chosen_by(largest.values(), score.metric) == score.metric):
+    if not largest or (tested and choose_score(largest.values(), score.metric) == score.metric):
         return list(largest.values())
-    return [largest[best_row(largest, score.metric, lower=not score.higher)]]
+    return [largest[find_best_row(largest, score.metric, lower=not score.higher)]]
 
 
-TABLES = {"recipes": recipes}
+TABLES = {"recipes": make_recipe_table}

@@ -23,7 +23,7 @@ RECIPE = "embedding_evaluation"
 WINDOW, WINDOWS = 20, (2, 5, 10, 20)
 
 
-def _place(study: str) -> tuple[str, str]:
+def _split_study(study: str) -> tuple[str, str]:
     """Return the architecture and the name of a study, empty where it has none, of both with a space between."""
     architecture, _, name = study.partition(" ")
     return architecture, name
@@ -32,91 +32,90 @@ def _place(study: str) -> tuple[str, str]:
 LABELS = read_labels("word_embedding")
 MODELS, GIVEN, PAPER, MEANS = (LABELS[name] for name in ("models", "given", "paper", "means"))
 # Architecture and name of a study -> what rows call it; of a study without a name also all models.
-STUDIES = {_place(study): label for study, label in LABELS["studies"].items()}
-NAMES = {_place(model): label for model, label in MODELS.items()} | STUDIES
+STUDIES = {_split_study(study): label for study, label in LABELS["studies"].items()}
+NAMES = {_split_study(model): label for model, label in MODELS.items()} | STUDIES
 # Tags of POS induction: the treebank's own stand beside the paper's.
 TREEBANK_TAGS, UNIVERSAL_TAGS = "all/pos_tags", "all/upos"
 COMMAND = "--vectors CHECKPOINT … --seeds 0 1 2 --resume"
 
 
-def trainings_of(architecture: str, name: str = "", window: int = WINDOW) -> dict[str, object]:
+def match_trainings(architecture: str, name: str = "", window: int = WINDOW) -> dict[str, object]:
     """Return what the runs have that evaluate the trainings of an architecture."""
     return {"settings.architecture": architecture, "settings.name": name, "settings.window": window}
 
 
 def select_training_runs(results: Iterable[RunResult], architecture: str, task: str, window: int = WINDOW) -> Runs:
     """Return the trainings of one cell; raises ValueError as `select_alike_runs` does."""
-    where = {"recipe": RECIPE, "settings.task": task, **trainings_of(architecture, window=window)}
-    return select_alike_runs(map(_without_vectors, results), where)
+    where = {"recipe": RECIPE, "settings.task": task, **match_trainings(architecture, window=window)}
+    return select_alike_runs(map(_drop_vectors, results), where)
 
 
-def _without_vectors(run: RunResult) -> RunResult:
+def _drop_vectors(run: RunResult) -> RunResult:
     """Return the run without what names its vectors, which are those of one training, in settings and taggers' data."""
     settings = {name: value for name, value in run.settings.items() if name not in ("vectors", VECTORS_CONTENT)}
     fingerprint = run.data["fingerprint"].partition(", word vectors ")[0]
     return replace(run, settings=settings, data={**run.data, "fingerprint": fingerprint})
 
 
-def _score(heading: str, task: str, key: str, *, tested: bool = True) -> Column:
+def _make_task_column(heading: str, task: str, key: str, *, tested: bool = True) -> Column:
     """Return the column of a score of a task."""
     return score_column(heading, key, tested=tested, where={"settings.task": task})
 
 
-def _spread(heading: str, tags: str) -> Column:
+def _make_spread_column(heading: str, tags: str) -> Column:
     """Return the column of the range from the lowest to the highest restart of all trainings."""
 
-    def show(runs: Runs) -> str:
+    def format_cell(runs: Runs) -> str:
         lowest, highest = (
             [run.metrics[key] for run in runs if key in run.metrics]
             for key in (f"{tags}/v_measure_lowest", f"{tags}/v_measure_highest")
         )
         return f"{min(lowest):.2f} to {max(highest):.2f}" if lowest and highest else NOTHING
 
-    return Column(heading, show, where={"settings.task": "pos_induction"}, absent=NOTHING)
+    return Column(heading, format_cell, where={"settings.task": "pos_induction"}, absent=NOTHING)
 
 
-def _coverage(heading: str, task: str, part: str, key: str) -> Column:
+def _make_coverage_column(heading: str, task: str, part: str, key: str) -> Column:
     """Return the column of a score with the share of a set that all vectors have."""
 
-    def show(runs: Runs) -> str:
+    def format_cell(runs: Runs) -> str:
         shown = format_mean(runs, f"{part}/{key}")
         if shown == NOTHING:
             return shown
         return f"{shown} (of {min(run.metrics[f'{part}/coverage'] for run in runs):.0f} %)"
 
-    return Column(heading, show, where={"settings.task": task})
+    return Column(heading, format_cell, where={"settings.task": task})
 
 
-def _table(columns: Sequence[Column], rows: Sequence[Line] | Callable[[Runs], Iterable[Line]]) -> Table:
+def _make_training_table(columns: Sequence[Column], rows: Sequence[Line] | Callable[[Runs], Iterable[Line]]) -> Table:
     """Return a table of trainings, whose number stands in the last column."""
     trainings = Column("trainings", total=lambda cells: str(max(map(len, cells))))
-    return Table([*columns, trainings], rows, {"recipe": RECIPE}, prepare=_without_vectors)
+    return Table([*columns, trainings], rows, {"recipe": RECIPE}, prepare=_drop_vectors)
 
 
-def _models(*, absent: str = NOT_RUN) -> list[Row]:
-    rows = [Row(label, trainings_of(name), need=3, command=COMMAND) for name, label in MODELS.items()]
+def _list_rows(*, absent: str = NOT_RUN) -> list[Row]:
+    rows = [Row(label, match_trainings(name), need=3, command=COMMAND) for name, label in MODELS.items()]
     return [*rows, *(Row(label, {"variant": name}, absent=absent, optional=True) for name, label in GIVEN.items())]
 
 
-def _differences(pairs: Iterable[Sequence[str]]) -> list[Difference]:
+def _list_difference_rows(pairs: Iterable[Sequence[str]]) -> list[Difference]:
     """Return rows of the differences of pairs of studies."""
-    places = [(_place(ours), _place(base)) for ours, base in pairs]
-    return [
-        Difference(
-            f"{NAMES[ours]} − {NAMES[base]} (p over trainings)", trainings_of(*ours), trainings_of(*base), optional=True
-        )
-        for ours, base in places
-    ]
+    rows = []
+    for pair in pairs:
+        ours, base = map(_split_study, pair)
+        label = f"{NAMES[ours]} − {NAMES[base]} (p over trainings)"
+        rows.append(Difference(label, match_trainings(*ours), match_trainings(*base), optional=True))
+    return rows
 
 
-INDUCTION = _score("POS induction, V", "pos_induction", f"{TREEBANK_TAGS}/v_measure_median")
-INDUCTION_12 = _score("12 tags, V", "pos_induction", f"{UNIVERSAL_TAGS}/v_measure_median")
-SPREAD = _spread("its spread", TREEBANK_TAGS)
-TAGGING = _score("POS tagging", "pos_tagging", "test/accuracy")
-SENTIMENT = _score("sentiment", "sentiment", "test/accuracy")
+INDUCTION = _make_task_column("POS induction, V", "pos_induction", f"{TREEBANK_TAGS}/v_measure_median")
+INDUCTION_12 = _make_task_column("12 tags, V", "pos_induction", f"{UNIVERSAL_TAGS}/v_measure_median")
+SPREAD = _make_spread_column("its spread", TREEBANK_TAGS)
+TAGGING = _make_task_column("POS tagging", "pos_tagging", "test/accuracy")
+SENTIMENT = _make_task_column("sentiment", "sentiment", "test/accuracy")
 
 
-def _with_paper(row: Row, name: str) -> Row:
+def _add_numbers(row: Row, name: str) -> Row:
     headings = [column.heading for column in (INDUCTION, TAGGING, SENTIMENT)]
     numbers = zip(headings, PAPER.get(name, ()), strict=False)
     return replace(row, behind={heading: f" ({number:.2f})" for heading, number in numbers})
@@ -124,48 +123,48 @@ def _with_paper(row: Row, name: str) -> Row:
 
 TABLES: dict[str, Callable[..., str]] = {}
 # The paper's Table 1: ours, and its number in brackets.
-TABLES["word-embedding-downstream"] = _table(
-    (INDUCTION, SPREAD, INDUCTION_12, _spread("its spread, 12 tags", UNIVERSAL_TAGS), TAGGING, SENTIMENT),
+TABLES["word-embedding-downstream"] = _make_training_table(
+    (INDUCTION, SPREAD, INDUCTION_12, _make_spread_column("its spread, 12 tags", UNIVERSAL_TAGS), TAGGING, SENTIMENT),
     [
-        *(_with_paper(row, name) for row, name in zip(_models(absent=NOTHING), [*MODELS, *GIVEN], strict=True)),
-        *_differences(("attention_cbow", model) for model in MODELS if model != "attention_cbow"),
-        *_differences([("cbow", "structured_skip_gram")]),
+        *(_add_numbers(row, name) for row, name in zip(_list_rows(absent=NOTHING), [*MODELS, *GIVEN], strict=True)),
+        *_list_difference_rows(("attention_cbow", model) for model in MODELS if model != "attention_cbow"),
+        *_list_difference_rows([("cbow", "structured_skip_gram")]),
     ],
 )
 # Word similarity and analogies, with the coverage of each set.
 SIMILARITY = LABELS["similarity"]
-TABLES["word-embedding-intrinsic"] = _table(
+TABLES["word-embedding-intrinsic"] = _make_training_table(
     [
-        *(_coverage(label, "similarity", f"test/{name}", "spearman") for name, label in SIMILARITY.items()),
-        *(_coverage(part, "analogy", f"test/{part}", "accuracy") for part in ("semantic", "syntactic")),
+        *(_make_coverage_column(label, "similarity", f"test/{name}", "spearman") for name, label in SIMILARITY.items()),
+        *(_make_coverage_column(part, "analogy", f"test/{part}", "accuracy") for part in ("semantic", "syntactic")),
     ],
-    _models(),
+    _list_rows(),
 )
 
 
-def _studies(results: Runs) -> Iterable[Line]:
+def _list_study_rows(results: Runs) -> Iterable[Line]:
     """Return a row for each of `STUDIES`, and for every other name that has results."""
     named = [run.settings for run in select_runs(results, {"recipe": RECIPE, "settings.window": WINDOW})]
     found = {(settings["architecture"], settings["name"]) for settings in named if settings.get("name")}
     others = {(name, study): f"{MODELS.get(name, name)}, {study}" for name, study in sorted(found - STUDIES.keys())}
     for place, label in {**STUDIES, **others}.items():
-        yield Row(label, trainings_of(*place), command=COMMAND)
-    yield from _differences(LABELS["comparisons"])
+        yield Row(label, match_trainings(*place), command=COMMAND)
+    yield from _list_difference_rows(LABELS["comparisons"])
 
 
-TABLES["word-embedding-studies"] = _table(
+TABLES["word-embedding-studies"] = _make_training_table(
     (
         *(INDUCTION, SPREAD, INDUCTION_12, TAGGING, SENTIMENT),
         *(
-            _score(SIMILARITY[name], "similarity", f"test/{name}/spearman", tested=False)
+            _make_task_column(SIMILARITY[name], "similarity", f"test/{name}/spearman", tested=False)
             for name in ("wordsim353", "men3000")
         ),
     ),
-    _studies,
+    _list_study_rows,
 )
 
 
-def windows(results: Runs) -> str:
+def make_window_table(results: Runs) -> str:
     """Return POS induction by the half window b."""
     rows, missing = [], False
     for tags, shown in ((TREEBANK_TAGS, "the treebank's tags"), (UNIVERSAL_TAGS, "12 tags")):
@@ -178,17 +177,17 @@ def windows(results: Runs) -> str:
     return with_commands(table, commands_not_run([f"python recipes/{RECIPE}.py {COMMAND}"] if missing else []))
 
 
-TABLES["word-embedding-windows"] = windows
-TABLES["word-embedding-sentiment"] = _table(
-    [_score(label, "sentiment_means", f"test/{name}/accuracy") for name, label in MEANS.items()],
+TABLES["word-embedding-windows"] = make_window_table
+TABLES["word-embedding-sentiment"] = _make_training_table(
+    [_make_task_column(label, "sentiment_means", f"test/{name}/accuracy") for name, label in MEANS.items()],
     [
-        Row(NAMES[place], trainings_of(*place), need=3, command=COMMAND)
-        for place in (*map(_place, MODELS), ("attention_cbow", "uniform"))
+        Row(NAMES[place], match_trainings(*place), need=3, command=COMMAND)
+        for place in (*map(_split_study, MODELS), ("attention_cbow", "uniform"))
     ],
 )
 
 
-def uses(results: Runs) -> str:
+def make_use_table(results: Runs) -> str:
     """Return a row for each model and dataset: mean and sample standard deviation over its seeds or folds."""
     headings = ["model", "starts otherwise from", "its score", "from these vectors", "difference", "runs"]
     rows, missing = [], []
@@ -207,4 +206,4 @@ for _use in LABELS["uses"]:
     _sets = SENTENCE_DATASETS if "{set}" in _use["label"] else {"": _use["where"]["dataset"]}
     for _heading, _dataset in _sets.items():
         USES.append(({**_use, "label": _use["label"].format(set=_heading)}, {**_use["where"], "dataset": _dataset}))
-TABLES["word-embedding-uses"] = uses
+TABLES["word-embedding-uses"] = make_use_table

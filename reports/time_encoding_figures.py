@@ -56,7 +56,7 @@ def main(settings: Settings) -> None:
     draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
 
 
-def kernel(settings: Settings, folder: Path) -> TableRows:
+def draw_kernel(settings: Settings, folder: Path) -> TableRows:
     """Draw K of a history; rows of an event's time since the first, its local power, and K with the first."""
     model: Any = load_saved_model(settings.checkpoint)[0]
     source = HISTORY_DATASETS.get(settings.dataset, settings.dataset)
@@ -75,7 +75,7 @@ def kernel(settings: Settings, folder: Path) -> TableRows:
     return rows
 
 
-FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"kernel": kernel}
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"kernel": draw_kernel}
 
 
 if __name__ == "__main__":

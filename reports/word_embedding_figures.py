@@ -72,7 +72,7 @@ def main(settings: Settings) -> None:
     draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
 
 
-def words(settings: Settings, folder: Path) -> TableRows:
+def draw_words(settings: Settings, folder: Path) -> TableRows:
     rows: TableRows = [["checkpoint", "predicted", "place", "word", "position", "weight"]]
     for name, path in named(settings.checkpoints):
         attention = word_attention(model_of(path), AutoTokenizer.from_pretrained(path), settings.sentence)
@@ -94,7 +94,7 @@ def words(settings: Settings, folder: Path) -> TableRows:
     return rows
 
 
-def positions(settings: Settings, folder: Path) -> TableRows:
+def draw_positions(settings: Settings, folder: Path) -> TableRows:
     curves = {name: position_curve(model_of(path)) for name, path in named(settings.checkpoints)}
     draw_position_curves(curves, folder / "positions.png")
     rows: TableRows = [["checkpoint", "position", "logit", "share"]]
@@ -104,7 +104,7 @@ def positions(settings: Settings, folder: Path) -> TableRows:
     return rows
 
 
-def windows(settings: Settings, folder: Path) -> TableRows:
+def draw_windows(settings: Settings, folder: Path) -> TableRows:
     results = read_results(settings.results_dir)
     points: dict[str, dict[int, list[float]]] = {}
     for architecture, label in MODELS.items():
@@ -127,7 +127,11 @@ def windows(settings: Settings, folder: Path) -> TableRows:
     ]
 
 
-FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"words": words, "positions": positions, "windows": windows}
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {
+    "words": draw_words,
+    "positions": draw_positions,
+    "windows": draw_windows,
+}
 
 
 def named(paths: Sequence[str]) -> Iterator[tuple[str, str]]:

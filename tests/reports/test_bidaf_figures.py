@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 import ctxzoo
 from ctxzoo.results.result import write_result_file
-from reports.bidaf_figures import Settings, attention, curves
+from reports.bidaf_figures import Settings, attention, draw_curves
 from tests.support.recipe_here import recipe_here
 from tests.support.result_tables import make_run
 
@@ -63,4 +63,4 @@ def test_another_architecture_is_refused(tmp_path: Path) -> None:
 
 def test_nothing_to_draw_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"holds none of recipes/squad_bidaf\.py"):
-        curves(Settings(results=str(tmp_path)), tmp_path)
+        draw_curves(Settings(results=str(tmp_path)), tmp_path)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.results.result import write_result_file
-from reports.long_context_figures import Settings, lengths
+from reports.long_context_figures import Settings, draw_lengths
 from tests.support.recipe_here import recipe_here
 from tests.support.result_tables import make_run
 
@@ -45,6 +45,6 @@ def test_means_over_seeds_by_attention_probe_and_length(tmp_path: Path) -> None:
 
 def test_nothing_to_draw_and_an_unknown_figure_are_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"holds none of recipes/long_context_esa\.py"):
-        lengths(Settings(results=str(tmp_path)), tmp_path)
+        draw_lengths(Settings(results=str(tmp_path)), tmp_path)
     with pytest.raises(ValueError, match="unknown 'times'; known: lengths"):
         Settings(only=["times"])

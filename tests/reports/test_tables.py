@@ -10,7 +10,17 @@ import pytest
 from ctxzoo.hub.published import list_published_checkpoints
 from ctxzoo.results.result import TRIALS, write_result
 from reports import tables_hcrnn
-from reports.tables import TABLES, as_csv, csv_files, disagreements, main, read_trials, registry, render, write_csv
+from reports.tables import (
+    TABLES,
+    collect_tables,
+    convert_to_csv,
+    find_stale_tables,
+    main,
+    read_trials,
+    render_csv_files,
+    render_tables,
+    write_csv,
+)
 from tests.support.committed_results import committed_results
 from tests.support.result_tables import make_run
 
@@ -25,10 +35,10 @@ def test_documents_agree_with_results() -> None:
     stale = {
         str(path.relative_to(ROOT)): names
         for path in documents
-        if (names := disagreements(path.read_text("utf-8"), *runs))
+        if (names := find_stale_tables(path.read_text("utf-8"), *runs))
     }
     for path in documents:
-        for name, content in csv_files(path.read_text("utf-8"), *runs).items():
+        for name, content in render_csv_files(path.read_text("utf-8"), *runs).items():
             file = path.parent / name
             if not file.is_file() or file.read_text("utf-8") != content:
                 stale[str(file.relative_to(ROOT))] = [name]
@@ -49,14 +59,14 @@ def test_tables_of_choices_are_made_from_trials_alone(tmp_path: Path) -> None:
 
 def test_a_document_agrees_only_with_the_results_it_was_made_from() -> None:
     results = [make_run(seed=1, f1=40.0), make_run(seed=2, f1=42.0)]
-    text = render(DOCUMENT, results)
+    text = render_tables(DOCUMENT, results)
     assert text.startswith("# Title\n\n<!-- table: bidaf-squad-v1-mini -->\n\n| model |")
     assert text.endswith("\n\n<!-- /table: bidaf-squad-v1-mini -->\n\nAfter.\n")
-    assert disagreements(text, results) == []
-    assert render(text, results) == text
-    assert disagreements(text, results[:1]) == ["bidaf-squad-v1-mini"]
-    assert disagreements(text.replace("41.00", "41.01"), results) == ["bidaf-squad-v1-mini"]
-    assert disagreements(DOCUMENT, results) == ["bidaf-squad-v1-mini"]
+    assert find_stale_tables(text, results) == []
+    assert render_tables(text, results) == text
+    assert find_stale_tables(text, results[:1]) == ["bidaf-squad-v1-mini"]
+    assert find_stale_tables(text.replace("41.00", "41.01"), results) == ["bidaf-squad-v1-mini"]
+    assert find_stale_tables(DOCUMENT, results) == ["bidaf-squad-v1-mini"]
 
 
 def test_rows_without_a_result_and_commands_are_left_out_on_request() -> None:
@@ -66,12 +76,12 @@ def test_rows_without_a_result_and_commands_are_left_out_on_request() -> None:
     whole = TABLES["word-embedding-downstream"](results)
     assert "| Skip-gram | not run yet" in whole
     assert "```bash" in whole
-    shown = render(text, results)
+    shown = render_tables(text, results)
     assert "Skip-gram" not in shown
     assert "```" not in shown
     kept = [line for line in whole.splitlines() if line.startswith("|") and "not run yet" not in line]
     assert [line for line in shown.splitlines() if line.startswith("|")] == kept
-    assert disagreements(shown, results) == []
+    assert find_stale_tables(shown, results) == []
 
 
 def test_every_table_renders_with_and_without_results() -> None:
@@ -79,23 +89,23 @@ def test_every_table_renders_with_and_without_results() -> None:
     for name in TABLES:
         text = f"<!-- table: {name} -->\nold\n<!-- /table: {name} -->\n"
         for given in ([], results):
-            assert disagreements(render(text, given), given) == []
+            assert find_stale_tables(render_tables(text, given), given) == []
             assert len(TABLES[name](given).splitlines()) > 2
 
 
 def test_two_tables_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(tables_hcrnn.TABLES, "overview", str)
     with pytest.raises(ValueError, match=r"two tables are called overview, one in reports/tables_overview\.py"):
-        registry("TABLES")
+        collect_tables("TABLES")
 
 
 def test_several_tables_of_one_document_keep_their_places() -> None:
     names = list(TABLES)
     text = "".join(f"before {name}\n<!-- table: {name} -->\n<!-- /table: {name} -->\n" for name in names) + "end\n"
-    made = render(text, [make_run()])
+    made = render_tables(text, [make_run()])
     plain = [line for line in made.splitlines() if line.startswith(("before", "<!--", "end"))]
     assert plain == text.splitlines()
-    assert disagreements(made.replace("60.55", "66.55"), [make_run()]) == ["bidaf-paper"]
+    assert find_stale_tables(made.replace("60.55", "66.55"), [make_run()]) == ["bidaf-paper"]
 
 
 def test_a_table_may_be_a_file_beside_its_document(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,12 +122,12 @@ def test_a_table_may_be_a_file_beside_its_document(workplace: Path, capsys: pyte
     (workplace / "bidaf-paper.csv").write_text("model\n")
     assert main(["page.md", "--check"]) == 1
     with pytest.raises(ValueError, match="unknown table 'other'"):
-        csv_files("<!-- table: other.csv -->\n", [])
+        render_csv_files("<!-- table: other.csv -->\n", [])
 
 
 def test_a_table_as_csv_has_its_cells_without_signs_of_markdown_or_commands() -> None:
     table = "| a | b, c |\n| --- | ---: |\n| x \\| y |  |\n| 1 | 2 |\n\n```bash\n| no |\n```"
-    assert as_csv(table) == 'a,"b, c"\nx | y,\n1,2\n'
+    assert convert_to_csv(table) == 'a,"b, c"\nx | y,\n1,2\n'
 
 
 @pytest.mark.parametrize(
@@ -133,14 +143,14 @@ def test_a_table_as_csv_has_its_cells_without_signs_of_markdown_or_commands() ->
 )
 def test_broken_markers(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        render(text, [])
+        render_tables(text, [])
     with pytest.raises(ValueError, match=message):
-        disagreements(text, [])
+        find_stale_tables(text, [])
 
 
 def test_a_document_without_tables_is_left_alone() -> None:
     text = "Write `<!-- table: NAME -->` on a line of its own.\n"
-    assert render(text, []) == text
+    assert render_tables(text, []) == text
 
 
 @pytest.fixture
@@ -156,7 +166,7 @@ def test_command_checks_and_rewrites(workplace: Path, capsys: pytest.CaptureFixt
     assert "README.md: bidaf-squad-v1-mini disagree with results" in capsys.readouterr().out
     assert (workplace / "README.md").read_text(encoding="utf-8") == DOCUMENT
     assert main(["README.md"]) == 0
-    assert (workplace / "README.md").read_text(encoding="utf-8") == render(DOCUMENT, [make_run()])
+    assert (workplace / "README.md").read_text(encoding="utf-8") == render_tables(DOCUMENT, [make_run()])
     assert main(["README.md", "--check"]) == 0
     assert capsys.readouterr().out == ""
     write_result(make_run(seed=2, f1=45.0), "results")

@@ -10,7 +10,7 @@ import pytest
 from ctxzoo.hub.card_facts import DATASET_FACTS
 from ctxzoo.hub.published import Published, list_published_checkpoints
 from ctxzoo.results.result import RunResult
-from reports.tables_published import beside, checkpoints, interval
+from reports.tables_published import compare_with_best, format_interval, make_checkpoint_table
 from tests.support.result_tables import make_run, rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +28,9 @@ def row_of(accuracies: list[float], tag: str) -> list[RunResult]:
 
 def test_a_row_of_the_table() -> None:
     run = make_run("char7", f1=75.5, metrics={"test/total": 1376.0}, tag="reader")
-    found = rows(checkpoints([run], [Published(Path("model_cards/reader"), "question-answering", 9_960_000, run)]))
+    found = rows(
+        make_checkpoint_table([run], [Published(Path("model_cards/reader"), "question-answering", 9_960_000, run)])
+    )
     assert found["[reader](../../model_cards/reader/README.md)"] == {
         "task": "question-answering",
         "data": "`ctxzoo-data/squad_v1_mini`",
@@ -49,13 +51,13 @@ def test_a_checkpoint_without_a_pipeline_and_with_a_loss() -> None:
     results = [music(8.6, seed) for seed in range(3)] + [music(8.4, seed, "bibeta5") for seed in range(3)]
     results += [music(3.0, seed, config="nottingham") for seed in range(3)]
     published = [Published(Path("model_cards/chorales"), "polyphonic-music", 2_400_000, results[3])]
-    found = rows(checkpoints(results, published))["[chorales](../../model_cards/chorales/README.md)"]
+    found = rows(make_checkpoint_table(results, published))["[chorales](../../model_cards/chorales/README.md)"]
     assert found["score"] == "nats of a step 8.40, frame accuracy 30.00"
     assert found["95 % interval"] == "–"
     assert found["beside the tables' rows"] == "one of the strongest row: 8.40 ± 0.00"
     load = 'AutoModelForTokenClassification.from_pretrained("model_cards/chorales")'
     assert found["load"] == f"`{load}`"
-    other = beside(results[0], results, "polyphonic-music")
+    other = compare_with_best(results[0], results, "polyphonic-music")
     assert other == "not of the strongest row, bibeta5, jsb_chorales: 8.40 ± 0.00"
 
 
@@ -68,12 +70,15 @@ def test_the_strongest_row_with_several_runs_is_told() -> None:
         *(lama(99.0, seed=seed, tag="elsewhere", dataset="stanfordnlp/imdb") for seed in range(3)),
     ]
     assert (
-        beside(results[0], results, "text-classification") == "not of the strongest row, lama_ctx, levers: 97.20 ± 0.20"
+        compare_with_best(results[0], results, "text-classification")
+        == "not of the strongest row, lama_ctx, levers: 97.20 ± 0.20"
     )
-    assert beside(results[3], results, "text-classification") == "one of the strongest row: 97.20 ± 0.20"
-    assert beside(results[0], results[:2], "text-classification") == "–"
+    assert compare_with_best(results[3], results, "text-classification") == "one of the strongest row: 97.20 ± 0.20"
+    assert compare_with_best(results[0], results[:2], "text-classification") == "–"
     alone = lama(99.0, tag="one seed")  # no row of several runs: it stands beside the strongest one that there is
-    assert beside(alone, results, "text-classification") == "above the mean of lama_ctx, levers: 97.20 ± 0.20"
+    assert (
+        compare_with_best(alone, results, "text-classification") == "above the mean of lama_ctx, levers: 97.20 ± 0.20"
+    )
 
 
 def test_the_strongest_row_is_chosen_on_validation_where_all_rows_have_a_score_there() -> None:
@@ -81,7 +86,10 @@ def test_the_strongest_row_is_chosen_on_validation_where_all_rows_have_a_score_t
     for runs, accuracy in ((plain, 96.0), (levers, 94.0)):
         for run in runs:
             run.metrics["validation/accuracy"] = accuracy
-    assert beside(plain[0], [*plain, *levers], "text-classification") == "one of the strongest row: 95.10 ± 0.10"
+    assert (
+        compare_with_best(plain[0], [*plain, *levers], "text-classification")
+        == "one of the strongest row: 95.10 ± 0.10"
+    )
 
 
 def test_perplexities_of_other_vocabularies_are_not_compared() -> None:
@@ -93,13 +101,13 @@ def test_perplexities_of_other_vocabularies_are_not_compared() -> None:
     small = words("small", 700_000, 500.0, 0)
     study = [words("b20-study", 6_600_000, 900.0, seed) for seed in range(3)]
     for runs in ([*large, *study, small], [*study, *large, small]):
-        assert beside(small, runs, "fill-mask") == "not of the strongest row, cbow, b20: 6.6M weights"
+        assert compare_with_best(small, runs, "fill-mask") == "not of the strongest row, cbow, b20: 6.6M weights"
 
 
 def test_intervals_need_texts_that_are_right_or_wrong() -> None:
-    assert interval(lama(96.0), "text-classification") == "accuracy 95.1 to 96.7"
-    assert interval(lama(96.0, dataset="someone/news"), "text-classification") == "–"
-    assert interval(lama(96.0, metrics={"test/total": 100.0}), "token-classification") == "–"
+    assert format_interval(lama(96.0), "text-classification") == "accuracy 95.1 to 96.7"
+    assert format_interval(lama(96.0, dataset="someone/news"), "text-classification") == "–"
+    assert format_interval(lama(96.0, metrics={"test/total": 100.0}), "token-classification") == "–"
 
 
 @pytest.mark.parametrize("one", list_published_checkpoints(ROOT), ids=lambda one: one.folder.name)

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
-from reports.tables_recipes import recipes
+from reports.tables_recipes import make_recipe_table
 from tests.support.result_tables import make_run
 
 
 def rows_of(results: list[Any]) -> dict[tuple[str, str], list[str]]:
-    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in recipes(results).splitlines()[2:]]
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in make_recipe_table(results).splitlines()[2:]
+    ]
     return {(cells[0].strip("`"), cells[1].strip("`")): cells[2:] for cells in lines}
 
 
