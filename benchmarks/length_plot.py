@@ -37,14 +37,14 @@ def plot_times(rows: Sequence[Row], out: str | Path, comparison: str, colours: M
     documents = int(max(rows, key=lambda row: int(row["length"]))["batch_size"])
     settings = list(dict.fromkeys(map(setting_name, rows)))
     passes = list(dict.fromkeys(row["pass"] for row in rows))
-    figure = new_figure(5.6 * len(passes), 4.8 * len(settings))
+    figure = new_figure(3.8 * len(passes), 3.7 * len(settings))
     panels = figure.subplots(len(settings), len(passes), squeeze=False, sharey="row")
     for index, setting in enumerate(settings):
         for axes, name in zip(panels[index], passes, strict=True):
             chosen = [row for row in rows if setting_name(row) == setting and row["pass"] == name]
             _draw(axes, chosen, documents, colours)
-            axes.set_title(f"{name} ({setting})", loc="left", fontweight="bold")
-        panels[index][0].set_ylim(top=4 * panels[index][0].get_ylim()[1])  # room for the legends
+            axes.set_title(f"{name} ({setting})", loc="left", fontsize=9, fontweight="bold")
+        panels[index][0].set_ylim(top=20 * panels[index][0].get_ylim()[1])  # room for the legends
         panels[index][0].set_ylabel(f"milliseconds for {documents} document{'' if documents == 1 else 's'}")
     save_figure(figure, out)
 
@@ -61,7 +61,7 @@ def _draw(axes: Axes, rows: Sequence[Row], documents: int, colours: Mapping[str,
         grows = f"  n^{float(points[0]['exponent']):.2f}" if points[0]["exponent"] else ""
         lengths = [int(point["length"]) for point in points]
         times = [1000 * float(point["seconds"]) * documents / int(point["batch_size"]) for point in points]
-        axes.plot(lengths, times, style, color=colours[model], linewidth=1.8, markersize=4.5, label=side + grows)
+        axes.plot(lengths, times, style, color=colours[model], linewidth=1.5, markersize=4, label=side + grows)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     ticks = sorted({int(row["length"]) for row in rows})
@@ -73,4 +73,4 @@ def _draw(axes: Axes, rows: Sequence[Row], documents: int, colours: Mapping[str,
     axes.set_axisbelow(True)
     # The slowest layer on top, in the legend as in the picture.
     slowest = sorted(axes.lines, key=lambda line: -float(line.get_ydata()[-1]))
-    axes.legend(slowest, [str(line.get_label()) for line in slowest], frameon=False, fontsize=8, loc="upper left")
+    axes.legend(slowest, [str(line.get_label()) for line in slowest], frameon=False, fontsize=7.5, loc="upper left")

@@ -131,9 +131,9 @@ def word_grid(
         raise ValueError(
             f"weights of shape {values.shape} do not fit {len(words)} words in {len(rows)} rows: expected (rows, words)"
         )
-    figure = new_figure(2.2 + 0.52 * max(len(words), 6), 1.5 + 0.42 * len(rows))
+    figure = new_figure(1.3 + 0.36 * max(len(words), 6), 1.4 + 0.3 * max(len(rows), 3))
     axes = figure.subplots()
-    image = axes.imshow(values, cmap="Blues", vmin=0.0, aspect="auto", interpolation="nearest")
+    axes.imshow(values, cmap="Blues", vmin=0.0, aspect="auto", interpolation="nearest")
     for row, column in np.argwhere(~np.isnan(values)):
         fraction = values[row, column]
         colour = "white" if fraction > 0.6 * np.nanmax(values) else "black"
@@ -147,5 +147,4 @@ def word_grid(
     axes.set_xlabel(note, fontsize=9, color=SMALL_PRINT)
     if title is not None:
         axes.set_title(title, loc="left", fontsize=11, parse_math=False, fontfamily=fonts(), wrap=True)
-    figure.colorbar(image, ax=axes, fraction=0.03, pad=0.01).ax.tick_params(labelsize=8, length=0)
     return figure

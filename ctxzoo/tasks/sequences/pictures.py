@@ -158,12 +158,12 @@ def draw_time_kernel(
     kernel = time_kernel(model, history, timestamps)[0]
     times = np.array(convert_to_seconds(timestamps))
     elapsed = (times - times[0]) / model.config.time_unit
-    figure = new_figure(9.0, 4.0)
+    figure = new_figure(6.8, 3.2)
     left, right = figure.subplots(1, 2)
     shown = left.pcolormesh(kernel, cmap="viridis")
     figure.colorbar(shown, ax=left)
-    left.set_xlabel("event")
-    left.set_ylabel("event")
+    left.set_xlabel("number of the event")
+    left.set_ylabel("number of the event")
     left.invert_yaxis()
     left.set_title(title or "K of the times of two events", loc="left", fontsize=10, parse_math=False)
     right.plot(elapsed, kernel.diagonal(), marker="o", markersize=3)

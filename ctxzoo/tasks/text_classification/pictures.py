@@ -130,18 +130,17 @@ def draw_word_kernels(kernels: WordKernels, out: str | Path, *, title: str | Non
         ImportError: matplotlib is missing.
     """
     words = [format_word(word) for word in kernels.words]
-    side = 1.2 + 0.32 * max(len(words), 6)
-    figure = new_figure(2.6 * side, side + 0.6)
-    axes = figure.subplots(1, 3, width_ratios=[1, 0.6, 1])
+    side = 0.17 * max(len(words), 12)
+    figure = new_figure(2.6 * side + 1.2, side + 1.2)
+    axes = figure.subplots(1, 3, sharey=True, width_ratios=[1, 0.6, 1])
     _draw_word_matrix(axes[0], kernels.similarity.mean(axis=0), words, "similarity (kernel)")
     places = np.arange(len(words))
     axes[1].barh(places, kernels.importance.mean(axis=0), color=COLOURS[1])
     axes[1].set_ylim(len(words) - 0.5, -0.5)
-    _label_rows(axes[1], places, words)
-    axes[1].set_xlabel("importance above the least (nats)", fontsize=9)
-    axes[1].set_title("importance (of the key)", fontsize=10)
+    axes[1].set_xlabel("nats above the least", fontsize=9)
+    axes[1].set_title("importance of the key", fontsize=10)
     lighten(axes[1])
-    _draw_word_matrix(axes[2], kernels.weights.mean(axis=0), words, "attention: both together")
+    _draw_word_matrix(axes[2], kernels.weights.mean(axis=0), words, "attention: both")
     if title is not None:
         figure.suptitle(title, x=0.01, ha="left", fontsize=11, parse_math=False, fontfamily=fonts(), wrap=True)
     save_figure(figure, out)
@@ -207,13 +206,9 @@ def _draw_word_matrix(axes: Axes, values: NDArray[np.float64], words: list[str],
     """Draw a number from 0 to 1 for each query (row) and key (column)."""
     axes.imshow(values, cmap="Blues", vmin=0.0, vmax=max(float(values.max()), 1e-9), aspect="auto")
     places = np.arange(len(words))
-    axes.set_xticks(places, words, rotation=60, ha="right", fontsize=9, parse_math=False, fontfamily=fonts())
-    _label_rows(axes, places, words)
+    axes.set_xticks(places, words, rotation=90, fontsize=9, parse_math=False, fontfamily=fonts())
+    axes.set_yticks(places, words, fontsize=9, parse_math=False, fontfamily=fonts())
     axes.set_title(title, fontsize=10)
-
-
-def _label_rows(axes: Axes, positions: NDArray[np.int64], words: list[str]) -> None:
-    axes.set_yticks(positions, words, fontsize=9, parse_math=False, fontfamily=fonts())
 
 
 INNER = (10, 90)  # percentiles between which most units are shown

@@ -163,7 +163,7 @@ def draw_position_curves(curves: Mapping[str, PositionCurve], out: str | Path) -
     """
     if not curves:
         raise ValueError("nothing to draw: no curves")
-    figure = new_figure(11, 3.8)
+    figure = new_figure(6.8, 3.6)
     weights, logits = figure.subplots(1, 2)
     for number, (name, curve) in enumerate(curves.items()):
         # Nothing is at position 0: the line has two parts.
@@ -178,7 +178,7 @@ def draw_position_curves(curves: Mapping[str, PositionCurve], out: str | Path) -
                 linewidth=1.5,
                 label=name,
             )
-    for axes, title in ((weights, "Share of a position, softmax of s (%)"), (logits, "Logit of a position, s")):
+    for axes, title in ((weights, "softmax of s (%)"), (logits, "logit s")):
         axes.locator_params(axis="x", integer=True)
         axes.set_xlabel("position of the context word")
         axes.set_title(title, loc="left", fontweight="bold")
