@@ -19,7 +19,14 @@ from pathlib import Path
 import torch
 
 from benchmarks.beta_lstm_sides import Side
-from benchmarks.by_length import Comparison, Size, command_line, compare, parse, settings
+from benchmarks.by_length import (
+    Comparison,
+    Size,
+    build_argument_parser,
+    compare_sides,
+    iterate_settings,
+    parse_arguments,
+)
 from benchmarks.passes import LAYER_PASSES
 from benchmarks.reporting import Value, write_rows
 from ctxzoo.models.ops_beta_lstm_gates import CELLS
@@ -31,7 +38,7 @@ WITHOUT_DRAWS = ("lstm", "coupled")
 QUICK: list[Size] = [(1, 4, 8)]
 
 
-def sides() -> tuple[Side, ...]:
+def list_sides() -> tuple[Side, ...]:
     """Return the reference, the LSTM with as many parameters, and every cell."""
     return (
         Side("nn.LSTM", "nn.LSTM", SIZE),
@@ -50,17 +57,17 @@ COMPARISONS = {
 def main(arguments: Sequence[str] | None = None) -> Path:
     """Measure, print and write the CSV; returns its path."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    comparisons = [Comparison(name, sides(), "nn.LSTM", LAYER_PASSES) for name in COMPARISONS]
-    parser = command_line("beta_lstm", __doc__, comparisons, device)
-    options = parse(parser, arguments)
+    comparisons = [Comparison(name, list_sides(), "nn.LSTM", LAYER_PASSES) for name in COMPARISONS]
+    parser = build_argument_parser("beta_lstm", __doc__, comparisons, device)
+    options = parse_arguments(parser, arguments)
     if options.redraw:
         parser.error("--redraw: there is no plot of this benchmark")
     commit = git_commit()
     rows: list[dict[str, Value]] = []
-    for setting in settings(options):
+    for setting in iterate_settings(options):
         for comparison in comparisons:
             if comparison.name in options.comparisons:
-                rows += compare(comparison, QUICK if options.quick else COMPARISONS[comparison.name], setting)
+                rows += compare_sides(comparison, QUICK if options.quick else COMPARISONS[comparison.name], setting)
     write_rows(options.target, rows, commit)
     print(f"wrote {options.target}")
     return Path(options.target)

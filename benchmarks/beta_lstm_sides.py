@@ -34,7 +34,7 @@ class Side:
     def columns(self) -> dict[str, Value]:
         """The layer."""
         with torch.device("meta"):
-            numbers = sum(parameter.numel() for parameter in build(self, 88).parameters())
+            numbers = sum(parameter.numel() for parameter in build_layers(self, 88).parameters())
         return {"cell": self.cell, "size": self.size, "gates": self.gates, "parameters": numbers}
 
 
@@ -50,7 +50,7 @@ class OutputAlone(nn.Module):
         return output
 
 
-def build(side: Side, width: int) -> nn.Module:
+def build_layers(side: Side, width: int) -> nn.Module:
     """Return the layers of a side for steps of `width` numbers."""
     rnn: nn.Module
     if side.cell == "nn.LSTM":
@@ -64,4 +64,4 @@ class Runner(LayerRunner):
     """A side, ready to run at one size after another."""
 
     def build(self, batch: int, length: int, width: int) -> nn.Module:
-        return build(self.side, width)
+        return build_layers(self.side, width)

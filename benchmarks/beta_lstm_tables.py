@@ -1,31 +1,31 @@
-"""Tables of `beta_lstm` with its aims."""
+"""Tables of `format_beta_lstm_tables` with its aims."""
 
 from __future__ import annotations
 
-from benchmarks.length_tables import Row, digits, setting_name, verdict
+from benchmarks.length_tables import Row, format_setting_name, format_significant_digits, format_verdict
 from ctxzoo.models.ops_beta_lstm_gates import CELLS
-from ctxzoo.results.table_parts import markdown_table
+from ctxzoo.results.table_parts import format_markdown_table
 
 # Label -> how many times the reference's seconds a training step may take at most, on a CPU.
 AIMS = {"bibeta5": 5.0, "bibeta5, means": 1.5, "kumaraswamy": 2.0}
 TRAINING = "forward and backward"
 
 
-def beta_lstm(rows: list[Row]) -> str:
+def format_beta_lstm_tables(rows: list[Row]) -> str:
     """Return a table for each comparison, precision and number of threads: milliseconds, ratios, part of the draws.
 
     That part is what a pass takes longer than the one with means of the same cell, where it does.
     """
     parts = []
-    for key in dict.fromkeys((row["comparison"], setting_name(row)) for row in rows):
-        chosen = [row for row in rows if (row["comparison"], setting_name(row)) == key]
+    for key in dict.fromkeys((row["comparison"], format_setting_name(row)) for row in rows):
+        chosen = [row for row in rows if (row["comparison"], format_setting_name(row)) == key]
         one = chosen[0]
         where = f"{key[1]}, B = {one['batch_size']}, n = {one['length']}, I = {one['width']}"
-        parts.append(f"**{key[0].capitalize()}** ({where})\n\n{_table(chosen)}")
+        parts.append(f"**{key[0].capitalize()}** ({where})\n\n{_format_table(chosen)}")
     return "\n\n".join(parts)
 
 
-def _table(rows: list[Row]) -> str:
+def _format_table(rows: list[Row]) -> str:
     headings = ["", "parameters"]
     for name in ("forward", "training step"):
         headings += [f"{name}, ms", f"{name}, times nn.LSTM", f"{name}, draws"]
@@ -36,14 +36,14 @@ def _table(rows: list[Row]) -> str:
     for side, passes in by_side.items():
         cells = [side, f"{int(passes[TRAINING]['parameters']):,}"]
         for name in ("forward", TRAINING):
-            cells += _cells(passes[name], by_side.get(f"{side}, means", {}).get(name))
-        body.append([*cells, _aim(passes[TRAINING])])
+            cells += _format_row_cells(passes[name], by_side.get(f"{side}, means", {}).get(name))
+        body.append([*cells, _format_aim_verdict(passes[TRAINING])])
     if any(line[-1] for line in body):
-        return markdown_table([*headings, "aim"], body)
-    return markdown_table(headings, [line[:-1] for line in body])
+        return format_markdown_table([*headings, "aim"], body)
+    return format_markdown_table(headings, [line[:-1] for line in body])
 
 
-def _cells(row: Row, means: Row | None) -> list[str]:
+def _format_row_cells(row: Row, means: Row | None) -> list[str]:
     """Return milliseconds, how many times the reference's, and the part of the Gamma draws."""
     if not row["seconds"]:
         return [row["note"], "", ""]
@@ -51,12 +51,16 @@ def _cells(row: Row, means: Row | None) -> list[str]:
     if means is not None and means["seconds"] and CELLS[row["cell"]].gammas:
         share = 1 - float(means["seconds"]) / float(row["seconds"])
         part = f"{share:.0%}" if share > 0 else ""
-    return [digits(row["seconds"], 1000), digits(str(1 / float(row["ratio"]))), part]
+    return [
+        format_significant_digits(row["seconds"], 1000),
+        format_significant_digits(str(1 / float(row["ratio"]))),
+        part,
+    ]
 
 
-def _aim(row: Row) -> str:
+def _format_aim_verdict(row: Row) -> str:
     aim = AIMS.get(row["side"])
     if aim is None or not row["ratio"] or row["device"] != "cpu":
         return ""
     times = 1 / float(row["ratio"])
-    return verdict(times <= aim, f"at most {aim:g}")
+    return format_verdict(times <= aim, f"at most {aim:g}")

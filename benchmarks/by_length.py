@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from benchmarks.reporting import RESULTS, Value
-from benchmarks.timing import medians, thread_counts
+from benchmarks.timing import measure_median_seconds, parse_thread_counts
 from benchmarks.worker import Worker, WorkerEndedError
 
 PRECISIONS = {"cpu": ("float32",), "cuda": ("bfloat16", "float32")}
@@ -70,7 +70,7 @@ class Setting:
     extra: tuple[str, ...] = ()
 
 
-def command_line(
+def build_argument_parser(
     program: str, text: str | None, comparisons: Sequence[Comparison], device: str
 ) -> argparse.ArgumentParser:
     """Return a parser of the options that every such benchmark has."""
@@ -92,7 +92,7 @@ def command_line(
     return parser
 
 
-def parse(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
+def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the options, `--output` and `--quick` filled in."""
     options = parser.parse_args(arguments)
     if options.quick:
@@ -103,14 +103,14 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> a
     return options
 
 
-def settings(options: argparse.Namespace, **more: Any) -> Iterator[Setting]:
+def iterate_settings(options: argparse.Namespace, **more: Any) -> Iterator[Setting]:
     """Return a setting for each number of threads and precision; `more` are other fields of all."""
-    for threads in thread_counts(options.threads if options.device == "cpu" else ["all"]):
+    for threads in parse_thread_counts(options.threads if options.device == "cpu" else ["all"]):
         for precision in options.precisions:
             yield Setting(options.device, threads, precision, options.rounds, **more)
 
 
-def compare(
+def compare_sides(
     comparison: Comparison, sizes: Sequence[Size], setting: Setting, obstacles: Mapping[str, str] | None = None
 ) -> list[dict[str, Value]]:
     """Return one row for each length, side and pass; what was not measured is empty, with a note.
@@ -119,14 +119,14 @@ def compare(
         sizes: Lengths, from short to long.
         obstacles: Label of a side to the reason why it cannot run on this machine.
     """
-    rows = empty_rows(comparison, sizes, setting)
+    rows = build_empty_rows(comparison, sizes, setting)
     notes = dict(obstacles or {})
     with ExitStack() as stack:
         able = [side for side in comparison.sides if side.label not in notes]
         workers = [stack.enter_context(Worker(side, setting.threads, setting.device)) for side in able]
         try:
-            workers = agreeing(workers, (*sizes[0], setting.precision), notes, setting.device)
-            measure(workers, rows, sizes, comparison.passes, setting)
+            workers = select_agreeing_workers(workers, (*sizes[0], setting.precision), notes, setting.device)
+            measure_rows(workers, rows, sizes, comparison.passes, setting)
         except WorkerEndedError as error:
             notes |= {worker.side.label: str(error) for worker in workers}
     for (length, label, name), row in rows.items():
@@ -136,14 +136,14 @@ def compare(
             reference = rows[length, comparison.reference, name]["seconds"]
             row["ratio"] = reference and reference / row["seconds"]
             of_lengths = [rows[n, label, name] for _, n, _ in sizes if n >= setting.fitted_from]
-            row["exponent"] = exponent(
+            row["exponent"] = fit_growth_exponent(
                 {one["length"]: one["seconds"] / one["batch_size"] for one in of_lengths if one["seconds"] is not None}
             )
-        print(line(row), flush=True)
+        print(format_row_line(row), flush=True)
     return list(rows.values())
 
 
-def empty_rows(comparison: Comparison, sizes: Sequence[Size], setting: Setting) -> RowsByLength:
+def build_empty_rows(comparison: Comparison, sizes: Sequence[Size], setting: Setting) -> RowsByLength:
     """Return every row with what is known of it before anything is measured."""
     rows: RowsByLength = {}
     for batch, length, width in sizes:
@@ -168,7 +168,7 @@ def empty_rows(comparison: Comparison, sizes: Sequence[Size], setting: Setting) 
     return rows
 
 
-def agreeing(
+def select_agreeing_workers(
     workers: Sequence[Worker], size: tuple[int, int, int, str], notes: dict[str, str], device: str
 ) -> list[Worker]:
     """Return the workers that answer as the first side with their layer does; the others get a note in `notes`."""
@@ -177,7 +177,7 @@ def agreeing(
     with tempfile.TemporaryDirectory() as folder:
         files = {worker.side.label: Path(folder, f"{index}.pt") for index, worker in enumerate(workers)}
 
-        def answered(worker: Worker) -> bool:
+        def save_answers_or_note(worker: Worker) -> bool:
             try:
                 worker.ask("resize", *size)
                 worker.ask("save_answers", str(files[worker.side.label]))
@@ -186,13 +186,15 @@ def agreeing(
                 return False
             return True
 
-        for worker, has_answered in zip(workers, of_each(workers, answered, device), strict=True):
+        for worker, has_answered in zip(
+            workers, call_for_each_worker(workers, save_answers_or_note, device), strict=True
+        ):
             if not has_answered:
                 continue
             side: Side = worker.side
             found = torch.load(files[side.label], weights_only=True)
             expected = first.setdefault(tuple(side.columns().values()), found)
-            name, difference = largest_difference(found, expected)
+            name, difference = find_largest_difference(found, expected)
             if difference <= TOLERANCES[size[-1]]:
                 kept.append(worker)
             else:
@@ -200,7 +202,7 @@ def agreeing(
     return kept
 
 
-def of_each(workers: Sequence[Worker], work: Callable[[Worker], Answer], device: str) -> list[Answer]:
+def call_for_each_worker(workers: Sequence[Worker], work: Callable[[Worker], Answer], device: str) -> list[Answer]:
     """Return what `work` gives for each worker; nothing in it may be timed.
 
     On a GPU all work at the same time: beginnings are waits, for a context of the device, for libraries and compilers.
@@ -209,25 +211,25 @@ def of_each(workers: Sequence[Worker], work: Callable[[Worker], Answer], device:
         return list(pool.map(work, workers))
 
 
-def largest_difference(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> tuple[str, float]:
+def find_largest_difference(actual: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> tuple[str, float]:
     """Return the name of the tensor that differs most, and by what part of its largest value; infinite with NaN."""
     worst = "output", 0.0
     for name, value in expected.items():
-        difference = float((found[name] - value).abs().max() / value.abs().max().clamp(min=1e-30))
+        difference = float((actual[name] - value).abs().max() / value.abs().max().clamp(min=1e-30))
         if not difference <= worst[1]:
             worst = name, difference if difference == difference else float("inf")
     return worst
 
 
-def measure(
+def measure_rows(
     workers: Sequence[Worker], rows: RowsByLength, sizes: Sequence[Size], passes: Sequence[str], setting: Setting
 ) -> None:
     """Fill in seconds, extra columns and peak memory, from short to long."""
     for batch, length, width in sizes:
         size = (batch, length, width, setting.precision)
-        of_each(workers, lambda worker, size=size: worker.ask("resize", *size), setting.device)
+        call_for_each_worker(workers, lambda worker, size=size: worker.ask("resize", *size), setting.device)
         for name in passes:
-            for worker, seconds in zip(workers, medians(workers, name, setting.rounds), strict=True):
+            for worker, seconds in zip(workers, measure_median_seconds(workers, name, setting.rounds), strict=True):
                 row = rows[length, worker.side.label, name]
                 row["seconds"] = seconds
                 for column in setting.extra:
@@ -237,7 +239,7 @@ def measure(
                 rows[length, worker.side.label, name]["peak_memory_mb"] = worker.ask("peak_memory", name)
 
 
-def exponent(seconds: dict[int, float]) -> float | None:
+def fit_growth_exponent(seconds: dict[int, float]) -> float | None:
     """Return the power of the length that the seconds for a document grow with, by least squares on the logarithms.
 
     Args:
@@ -249,7 +251,7 @@ def exponent(seconds: dict[int, float]) -> float | None:
     return float(np.polyfit(lengths, values, 1)[0])
 
 
-def line(row: dict[str, Any]) -> str:
+def format_row_line(row: dict[str, Any]) -> str:
     """Return the line that is printed for a row."""
     about = f"{row['comparison']:15} {row['side']:31} {row['precision']} n = {row['length']:<5} {row['pass']:20} "
     if row["seconds"] is None:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.by_length import Comparison, command_line, compare, parse, settings
+from benchmarks.by_length import Comparison, build_argument_parser, compare_sides, iterate_settings, parse_arguments
 from benchmarks.context_attention_sides import HEADS, PEER, Side
 from benchmarks.length_plot import plot_times
 from benchmarks.passes import LAYER_PASSES
@@ -35,7 +35,7 @@ FITTED_FROM = 1024  # shorter texts show what a call costs
 COLOURS = {"sdpa": "#d1792b", "esa": "#1f5fa8"}
 
 
-def _linear(causal: bool) -> tuple[Side, ...]:
+def _list_linear_sides(causal: bool) -> tuple[Side, ...]:
     return (
         Side("favor, M = 64", "esa", ("num_features=64",), causal),
         Side("favor, default M", "esa", (), causal),
@@ -44,27 +44,27 @@ def _linear(causal: bool) -> tuple[Side, ...]:
     )
 
 
-def _layer(label: str, model: str, *fields: str, causal: bool = False) -> Side:
+def _make_layer_side(label: str, model: str, *fields: str, causal: bool = False) -> Side:
     return Side(label, model, fields, causal, alone=False)
 
 
 COMPARISONS = (
-    Comparison("linear", _linear(False), reference=PEER, passes=LAYER_PASSES),
-    Comparison("causal", _linear(True), reference=PEER, passes=LAYER_PASSES),
+    Comparison("linear", _list_linear_sides(False), reference=PEER, passes=LAYER_PASSES),
+    Comparison("causal", _list_linear_sides(True), reference=PEER, passes=LAYER_PASSES),
     Comparison(
         "decoding",
-        (*_linear(True), Side("factorised", "hsa", ("order_type=factorised",), True)),
+        (*_list_linear_sides(True), Side("factorised", "hsa", ("order_type=factorised",), True)),
         reference=PEER,
         passes=("one more token",),
     ),
     Comparison(
         "kernels",
         (
-            _layer("dot", "dot"),
-            _layer("ikan, direct", "ikan", "kernel=direct"),
-            _layer("ika", "ika"),
-            _layer("mikan", "mikan"),
-            _layer(PEER, "sdpa"),
+            _make_layer_side("dot", "dot"),
+            _make_layer_side("ikan, direct", "ikan", "kernel=direct"),
+            _make_layer_side("ika", "ika"),
+            _make_layer_side("mikan", "mikan"),
+            _make_layer_side(PEER, "sdpa"),
         ),
         reference=PEER,
         passes=LAYER_PASSES,
@@ -72,11 +72,11 @@ COMPARISONS = (
     Comparison(
         "pairs",
         (
-            _layer("contextual", "hsa"),
-            _layer("factorised", "hsa", "order_type=factorised"),
-            _layer("factorised, causal", "hsa", "order_type=factorised", causal=True),
-            _layer("anova", "hsa", "order_type=anova"),
-            _layer(PEER, "sdpa"),
+            _make_layer_side("contextual", "hsa"),
+            _make_layer_side("factorised", "hsa", "order_type=factorised"),
+            _make_layer_side("factorised, causal", "hsa", "order_type=factorised", causal=True),
+            _make_layer_side("anova", "hsa", "order_type=anova"),
+            _make_layer_side(PEER, "sdpa"),
         ),
         reference=PEER,
         passes=LAYER_PASSES,
@@ -86,29 +86,31 @@ COMPARISONS = (
 
 def main(arguments: Sequence[str] | None = None) -> Path:
     """Measure, print, write the CSV and draw the plot; returns the path of the CSV."""
-    options = chosen(arguments, "cuda" if torch.cuda.is_available() else "cpu")
+    options = parse_options(arguments, "cuda" if torch.cuda.is_available() else "cpu")
     commit = git_commit()
     if not options.redraw:
         rows: list[dict[str, Value]] = []
-        for setting in settings(options, fitted_from=FITTED_FROM):
+        for setting in iterate_settings(options, fitted_from=FITTED_FROM):
             for comparison in COMPARISONS:
                 if comparison.name in options.comparisons:
                     limit = QUADRATIC_UP_TO.get(comparison.name, max(options.lengths))
                     lengths = [length for length in options.lengths if length <= limit] or options.lengths[:1]
-                    rows += compare(comparison, [(options.batch_size, n, options.width) for n in lengths], setting)
+                    rows += compare_sides(
+                        comparison, [(options.batch_size, n, options.width) for n in lengths], setting
+                    )
         write_rows(options.target, rows, commit)
         print(f"wrote {options.target}")
     plot_times(read_rows(options.target), options.target.with_suffix(".png"), "linear", COLOURS)
     return Path(options.target)
 
 
-def chosen(arguments: Sequence[str] | None, device: str) -> argparse.Namespace:
+def parse_options(arguments: Sequence[str] | None, device: str) -> argparse.Namespace:
     """Return the command line, `--quick` filled in."""
-    parser = command_line("context_attention", __doc__, COMPARISONS, device)
+    parser = build_argument_parser("context_attention", __doc__, COMPARISONS, device)
     parser.add_argument("--lengths", nargs="+", type=int, default=list(LENGTHS), help="n, tokens in a text")
     parser.add_argument("--width", type=int, default=512, help="m, numbers in a token")
     parser.add_argument("--batch_size", type=int, default=1)
-    options = parse(parser, arguments)
+    options = parse_arguments(parser, arguments)
     if options.quick:
         options.lengths, options.width, options.batch_size = [8, 16], 16, 2
     if options.width % (2 * HEADS):

@@ -82,7 +82,7 @@ class Layer(nn.Module):
 
     def __init__(self, side: Side, length: int, width: int) -> None:
         super().__init__()
-        attention = attention_of(side, length, width)
+        attention = build_attention(side, length, width)
         self.attention = attention if side.alone else MultiHeadAttention(width, HEADS, attention)
         self.causal, self.alone = side.causal, side.alone
 
@@ -102,7 +102,7 @@ class Layer(nn.Module):
         return out, aux.state
 
 
-def attention_of(side: Side, length: int, width: int) -> Attention:
+def build_attention(side: Side, length: int, width: int) -> Attention:
     """Return the attention of a side."""
     if side.model == "sdpa":
         return FusedAttention()

@@ -21,7 +21,14 @@ import torch
 
 from benchmarks import document_layer_sides as layer
 from benchmarks import document_step_sides as step
-from benchmarks.by_length import Comparison, Size, command_line, compare, parse, settings
+from benchmarks.by_length import (
+    Comparison,
+    Size,
+    build_argument_parser,
+    compare_sides,
+    iterate_settings,
+    parse_arguments,
+)
 from benchmarks.length_plot import plot_times
 from benchmarks.passes import LAYER_PASSES
 from benchmarks.reporting import Value, read_rows, write_rows
@@ -35,7 +42,7 @@ QUICK_SIZES = ((4, 8, 16), (2, 16, 16))
 COLOURS = {"LAMA": "#1f5fa8", "LAMA without W_w": "#3f9fc8", "SAN": "#d1792b", "self-attention": "#3b8a5a"}
 
 
-def heads(count: int) -> Comparison:
+def build_heads_comparison(count: int) -> Comparison:
     """Return the attentions with that many heads."""
     return Comparison(
         f"{count} heads",
@@ -66,28 +73,28 @@ RECURRENCE = Comparison(
     reference="nn.GRU, unpacked",
     passes=LAYER_PASSES,
 )
-COMPARISONS = (heads(30), heads(15), STEP, RECURRENCE)
+COMPARISONS = (build_heads_comparison(30), build_heads_comparison(15), STEP, RECURRENCE)
 
 
 def main(arguments: Sequence[str] | None = None) -> Path:
     """Measure, print, write the CSV and draw the plot; returns the path of the CSV."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    options = parse(command_line("document_attention", __doc__, COMPARISONS, device), arguments)
+    options = parse_arguments(build_argument_parser("document_attention", __doc__, COMPARISONS, device), arguments)
     commit = git_commit()
     if not options.redraw:
         chosen = [comparison for comparison in COMPARISONS if comparison.name in options.comparisons]
         rows: list[dict[str, Value]] = []
-        for setting in settings(options):
+        for setting in iterate_settings(options):
             for comparison in chosen:
-                sizes = QUICK_SIZES if options.quick else sizes_of(comparison, device)
-                rows += compare(comparison, sizes, setting)
+                sizes = QUICK_SIZES if options.quick else list_sizes(comparison, device)
+                rows += compare_sides(comparison, sizes, setting)
         write_rows(options.target, rows, commit)
         print(f"wrote {options.target}")
     plot_times(read_rows(options.target), options.target.with_suffix(".png"), COMPARISONS[0].name, COLOURS)
     return Path(options.target)
 
 
-def sizes_of(comparison: Comparison, device: str) -> list[Size]:
+def list_sizes(comparison: Comparison, device: str) -> list[Size]:
     """Return documents, words in each and numbers in a word, from short to long."""
     if comparison is STEP:
         return [(DOCUMENTS, 230, WIDTH)]

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import nn
 
-from benchmarks.packing import packed_states_of_any
+from benchmarks.packing import compute_packed_states_of_mask
 from benchmarks.passes import LayerRunner
 from benchmarks.reporting import Value
 from ctxzoo.models.layers_linear import normal_linear
@@ -120,7 +120,7 @@ class Recurrence(nn.Module):
         if self.way == "unpacked":
             return self.gru.rnn(x)[0]
         if self.way == "packed":
-            return packed_states_of_any(self.gru.rnn, x, self.mask)
+            return compute_packed_states_of_mask(self.gru.rnn, x, self.mask)
         states: torch.Tensor = self.gru(x, self.mask)
         return states
 

@@ -1,29 +1,43 @@
-"""Tables of `document_attention` with its aims."""
+"""Tables of `format_document_attention_tables` with its aims."""
 
 from __future__ import annotations
 
-from benchmarks.length_tables import Columns, Line, Row, growth, least_ratio, milliseconds, picture, ratios, tables
+from benchmarks.length_tables import (
+    Columns,
+    Line,
+    Row,
+    format_growth_verdict,
+    format_least_ratio_verdict,
+    format_milliseconds_table,
+    format_picture_link,
+    format_ratio_tables,
+    format_tables_by_setting,
+)
 
 COMPARISON, RATIO_AIM, EXPONENT_AIM = "30 heads", 3.0, 1.1  # LAMA against SAN, forward and backward
 
 
-def document_attention(rows: list[Row]) -> str:
+def format_document_attention_tables(rows: list[Row]) -> str:
     """Return the plot, and for each comparison, precision and number of threads milliseconds and ratios."""
-    return picture(rows, "document_attention", COMPARISON) + tables(rows, _tables)
+    return format_picture_link(rows, "document_attention", COMPARISON) + format_tables_by_setting(rows, _format_tables)
 
 
-def _tables(lines: list[Line]) -> list[str]:
-    return [milliseconds(lines, "D"), *ratios(lines, "D", _verdicts(lines[0][0]))]
+def _format_tables(lines: list[Line]) -> list[str]:
+    return [format_milliseconds_table(lines, "D"), *format_ratio_tables(lines, "D", _list_verdict_columns(lines[0][0]))]
 
 
-def _verdicts(one: Row) -> Columns:
+def _list_verdict_columns(one: Row) -> Columns:
     if one["comparison"] != COMPARISON:
         return {}
     return {
-        f"at least {RATIO_AIM:g}": lambda line: least_ratio(line, RATIO_AIM) if _ours(line) else "",
-        f"exponent at most {EXPONENT_AIM:g}": lambda line: growth(line, EXPONENT_AIM) if _ours(line) else "",
+        f"at least {RATIO_AIM:g}": lambda line: (
+            format_least_ratio_verdict(line, RATIO_AIM) if _is_lama_training_pass(line) else ""
+        ),
+        f"exponent at most {EXPONENT_AIM:g}": lambda line: (
+            format_growth_verdict(line, EXPONENT_AIM) if _is_lama_training_pass(line) else ""
+        ),
     }
 
 
-def _ours(line: Line) -> bool:
+def _is_lama_training_pass(line: Line) -> bool:
     return line[0]["model"].startswith("LAMA") and line[0]["pass"] == "forward and backward"

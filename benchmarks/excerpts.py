@@ -45,7 +45,7 @@ class Excerpt:
 PASS, WITH_GRADIENTS = "pass", "forward and backward"
 
 
-def printed_tables(text: str) -> tuple[list[PrintedTable], list[str]]:
+def parse_markdown_tables(text: str) -> tuple[list[PrintedTable], list[str]]:
     """Return the tables of a Markdown text, and its paragraphs that are neither a table nor the title of one."""
     tables: list[PrintedTable] = []
     others: list[str] = []
@@ -60,7 +60,7 @@ def printed_tables(text: str) -> tuple[list[PrintedTable], list[str]]:
     return tables, others
 
 
-def table_file(tables: Sequence[PrintedTable]) -> str:
+def format_tables_as_csv(tables: Sequence[PrintedTable]) -> str:
     """Return the CSV file of tables: the title in the first column, then the columns of all."""
     named = [[heading or "side" for heading in table.headings] for table in tables]
     columns = list(dict.fromkeys(heading for headings in named for heading in headings))
@@ -74,7 +74,7 @@ def table_file(tables: Sequence[PrintedTable]) -> str:
     return buffer.getvalue()
 
 
-def excerpt(tables: Sequence[PrintedTable], part: Excerpt) -> str:
+def format_excerpt(tables: Sequence[PrintedTable], part: Excerpt) -> str:
     """Return the Markdown of the part of the tables that the document shows.
 
     Raises:
@@ -87,10 +87,10 @@ def excerpt(tables: Sequence[PrintedTable], part: Excerpt) -> str:
     missing += [name for name in part.columns if not any(name in table.headings for table in chosen)]
     if missing:
         raise ValueError(f"no table, row or column {missing[0]!r}; tables: {[table.title for table in tables]}")
-    return "\n\n".join(_markdown(table, part) for table in chosen)
+    return "\n\n".join(_format_markdown_excerpt(table, part) for table in chosen)
 
 
-def _markdown(table: PrintedTable, part: Excerpt) -> str:
+def _format_markdown_excerpt(table: PrintedTable, part: Excerpt) -> str:
     kept = [place for place, name in enumerate(table.headings) if not part.columns or name in part.columns]
     rows = [row for row in table.rows if not part.rows or row[0] in part.rows]
     if part.passes:

@@ -71,26 +71,26 @@ class Case:
     def num_words(self) -> int:
         return len(self.explanation.offsets)
 
-    def logits_of(self, kept: Sequence[NDArray[np.bool_]]) -> Array:
+    def compute_logits(self, kept: Sequence[NDArray[np.bool_]]) -> Array:
         """Return the logits (rows, labels) of the text with the words where each (words,) of `kept` is true."""
         words = self.explanation.words
         texts = [" ".join(word for word, keep in zip(words, row, strict=True) if keep) for row in kept]
         return np.concatenate(
-            [logits_of(self.model, self.tokenizer, texts[i : i + AT_ONCE]) for i in range(0, len(texts), AT_ONCE)]
+            [compute_logits(self.model, self.tokenizer, texts[i : i + AT_ONCE]) for i in range(0, len(texts), AT_ONCE)]
         )
 
-    def probabilities(self, kept: Sequence[NDArray[np.bool_]]) -> Array:
+    def compute_probabilities(self, kept: Sequence[NDArray[np.bool_]]) -> Array:
         """Return the probability (rows,) of the label of the whole text."""
         label = int(self.explanation.logits.argmax())
-        found: Array = torch.from_numpy(self.logits_of(kept)).softmax(dim=1)[:, label].numpy()
+        found: Array = torch.from_numpy(self.compute_logits(kept)).softmax(dim=1)[:, label].numpy()
         return found
 
-    def only(self, words: Sequence[int]) -> NDArray[np.bool_]:
+    def mask_all_words_but(self, words: Sequence[int]) -> NDArray[np.bool_]:
         """Return (words,) true at some words."""
         return np.isin(np.arange(self.num_words), words)
 
 
-def logits_of(model: Any, tokenizer: Any, texts: Sequence[str]) -> Array:
+def compute_logits(model: Any, tokenizer: Any, texts: Sequence[str]) -> Array:
     """Return the logits (rows, labels) of texts."""
     rows = tokenizer(list(texts), truncation=tokenizer.word_limit is not None)
     longest = max(1, *map(len, rows["input_ids"]))
@@ -100,23 +100,23 @@ def logits_of(model: Any, tokenizer: Any, texts: Sequence[str]) -> Array:
     return found
 
 
-def attention(case: Case, seed: int) -> Array:
+def explain_by_attention(case: Case, seed: int) -> Array:
     """Return (words,) the mean attention over heads or steps."""
     assert case.explanation.attention is not None
     weights: Array = case.explanation.attention.mean(axis=0)
     return weights
 
 
-def contributions(case: Case, seed: int) -> Array:
+def explain_by_contributions(case: Case, seed: int) -> Array:
     """Return (words,) the contributions to the label."""
     return case.explanation.contributions_to(case.explanation.label)
 
 
-def leave_one_out(case: Case, seed: int) -> Array:
+def explain_by_leaving_one_word_out(case: Case, seed: int) -> Array:
     """Return (words,) how far the label's logit falls without each word, or its share of the fall without a run."""
     runs = np.array_split(np.arange(case.num_words), min(case.num_words, MOST_PASSES - 1))
     label = int(case.explanation.logits.argmax())
-    logits = case.logits_of([~case.only(run) for run in runs])[:, label]
+    logits = case.compute_logits([~case.mask_all_words_but(run) for run in runs])[:, label]
     return np.concatenate(
         [
             np.full(len(run), (case.explanation.logits[label] - logit) / len(run))
@@ -125,7 +125,7 @@ def leave_one_out(case: Case, seed: int) -> Array:
     )
 
 
-def shapley(case: Case, seed: int) -> Array:
+def explain_by_shapley_values(case: Case, seed: int) -> Array:
     """Return (words,) the mean rise of the label's logit as words come in, in random orders and in these backwards."""
     runs = np.array_split(np.arange(case.num_words), min(case.num_words, MOST_PASSES // 2))
     generator = np.random.default_rng(seed)
@@ -134,26 +134,26 @@ def shapley(case: Case, seed: int) -> Array:
     while (len(orders) + 2) * (len(runs) - 1) + 2 <= MOST_PASSES:
         order = generator.permutation(len(runs))
         orders += [order, order[::-1]]
-    empty, whole = case.logits_of([case.only([]), ~case.only([])])[:, label]
+    empty, whole = case.compute_logits([case.mask_all_words_but([]), ~case.mask_all_words_but([])])[:, label]
     values = np.zeros(case.num_words)
     for order in orders:
-        kept = [case.only(np.concatenate([runs[i] for i in order[:n]])) for n in range(1, len(runs))]
-        steps = np.diff([empty, *case.logits_of(kept)[:, label], whole])
+        kept = [case.mask_all_words_but(np.concatenate([runs[i] for i in order[:n]])) for n in range(1, len(runs))]
+        steps = np.diff([empty, *case.compute_logits(kept)[:, label], whole])
         for number, step in zip(order, steps, strict=True):
             values[runs[number]] += step / len(runs[number]) / len(orders)
     return values
 
 
 METHODS: Mapping[str, Callable[[Case, int], Array]] = {
-    "attention": attention,
-    "contributions": contributions,
-    "leave one out": leave_one_out,
-    "Shapley": shapley,
+    "attention": explain_by_attention,
+    "contributions": explain_by_contributions,
+    "leave one out": explain_by_leaving_one_word_out,
+    "Shapley": explain_by_shapley_values,
 }
 PARTS = {MAIN: ("attention", "contributions"), CHOICE: tuple(METHODS)}
 
 
-def score(case: Case, values: Array, seed: int) -> dict[str, float]:
+def score_explanation(case: Case, values: Array, seed: int) -> dict[str, float]:
     """Score the words that (words,) values put first, beside as many at random.
 
     Returns:
@@ -164,10 +164,10 @@ def score(case: Case, values: Array, seed: int) -> dict[str, float]:
     generator = np.random.default_rng(seed)
     order = np.argsort(-values, kind="stable")
     drawn = [generator.choice(case.num_words, TOP, replace=False) for _ in range(RANDOM_DRAWS)]
-    chosen = [case.only(words) for words in (order[:TOP], *drawn)]
+    chosen = [case.mask_all_words_but(words) for words in (order[:TOP], *drawn)]
     others = generator.permutation(order[1:])[: MOST_DELETED - 1]
-    single = [~case.only([word]) for word in (order[0], *others)]
-    found = case.probabilities([~case.only([]), *[~words for words in chosen], *chosen, *single])
+    single = [~case.mask_all_words_but([word]) for word in (order[0], *others)]
+    found = case.compute_probabilities([~case.mask_all_words_but([]), *[~words for words in chosen], *chosen, *single])
     whole, without, alone = found[0], found[1 : 2 + RANDOM_DRAWS], found[2 + RANDOM_DRAWS : 3 + 2 * RANDOM_DRAWS]
     of_single = found[3 + 2 * RANDOM_DRAWS :]
     before = (of_single[1:] < of_single[0]).sum() + (of_single[1:] == of_single[0]).sum() / 2
@@ -180,7 +180,9 @@ def score(case: Case, values: Array, seed: int) -> dict[str, float]:
     }
 
 
-def cases(model: Any, tokenizer: Any, texts: Sequence[str], first: int, count: int) -> Iterator[tuple[Case, float]]:
+def build_cases(
+    model: Any, tokenizer: Any, texts: Sequence[str], first: int, count: int
+) -> Iterator[tuple[Case, float]]:
     """Yield `count` explained texts with enough known words, the first ones left out, and the CPU seconds of each."""
     long_enough = (text for text in texts if text.strip() and len(tokenizer.tokenize(text)) >= FEWEST_WORDS)
     for number, text in enumerate(long_enough):
@@ -202,14 +204,14 @@ def count_passes(model: Any, tokenizer: Any, text: str) -> int:
     return sum(rows)
 
 
-def missing_fraction(explanation: Explanation) -> float:
+def compute_missing_fraction(explanation: Explanation) -> float:
     """Return by how much contributions and bias miss the logits, as a fraction of the most that words add to one."""
     differences = explanation.logits - explanation.bias
     missing = differences - explanation.contributions.sum(axis=1)
     return float(np.abs(missing).max() / max(np.abs(differences).max(), 1e-9))
 
 
-def texts_of_test(dataset: str, tokenizer: Any, seed: int, **options: Any) -> list[str]:
+def load_test_texts(dataset: str, tokenizer: Any, seed: int, **options: Any) -> list[str]:
     """Return the texts of a test split in random order."""
     data = TextClassificationDataModule.from_options(dataset, tokenizer=tokenizer, **options)
     data.prepare_data()
@@ -219,7 +221,7 @@ def texts_of_test(dataset: str, tokenizer: Any, seed: int, **options: Any) -> li
     return texts
 
 
-def published_classifiers(root: Path) -> dict[str, tuple[Path, str, dict[str, Any]]]:
+def find_published_classifiers(root: Path) -> dict[str, tuple[Path, str, dict[str, Any]]]:
     """Return name to checkpoint, dataset and options of the data, of the published classifiers of texts."""
     found = {}
     for folder, entry in read_published_entries(root).items():
@@ -230,7 +232,7 @@ def published_classifiers(root: Path) -> dict[str, tuple[Path, str, dict[str, An
     return found
 
 
-def train_default(folder: Path, seed: int) -> Path:
+def train_default_classifier(folder: Path, seed: int) -> Path:
     """Train the default classifier on film reviews with the command line; returns the checkpoint."""
     from ctxzoo.cli.main import main as ctxzoo_main
 
@@ -252,24 +254,24 @@ def train_default(folder: Path, seed: int) -> Path:
     return checkpoint
 
 
-def measure(
+def measure_explanations(
     name: str, checkpoint: Path, dataset: str, options: Mapping[str, Any], counts: Mapping[str, int], seed: int
 ) -> list[dict[str, Value]]:
     """Return a row for each part and method."""
     torch.set_num_threads(1)
     rows: list[dict[str, Value]] = []
     model, tokenizer = load_saved_model(str(checkpoint))
-    texts = texts_of_test(dataset, tokenizer, seed, **options)
+    texts = load_test_texts(dataset, tokenizer, seed, **options)
     first = 0
     for part, count in counts.items():
         if not count:
             continue
         begin = time.perf_counter()
-        explained = list(cases(model, tokenizer, texts, first, count))
+        explained = list(build_cases(model, tokenizer, texts, first, count))
         passes = max(count_passes(model, tokenizer, case.explanation.text) for case, _ in explained[:3])
         first += count
         for method in PARTS[part]:
-            scores = [score(case, METHODS[method](case, seed), seed) for case, _ in explained]
+            scores = [score_explanation(case, METHODS[method](case, seed), seed) for case, _ in explained]
             means = {key: float(np.mean([one[key] for one in scores])) for key in scores[0]}
             is_ours = method == "contributions"
             row: dict[str, Value] = {
@@ -281,7 +283,9 @@ def measure(
                 "words": float(np.mean([case.num_words for case, _ in explained])),
                 **means,
                 "passes": passes if is_ours else None,
-                "missing": max(missing_fraction(case.explanation) for case, _ in explained) if is_ours else None,
+                "missing": max(compute_missing_fraction(case.explanation) for case, _ in explained)
+                if is_ours
+                else None,
                 "cpu_seconds_a_text": float(np.mean([seconds for _, seconds in explained])) if is_ours else None,
                 "seed": seed,
                 "wall_seconds": time.perf_counter() - begin,
@@ -309,12 +313,12 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     commit = git_commit()
     counts = {MAIN: options.texts, CHOICE: options.choice}
     with tempfile.TemporaryDirectory() as folder:
-        classifiers = published_classifiers(Path(__file__).resolve().parents[1])
+        classifiers = find_published_classifiers(Path(__file__).resolve().parents[1])
         if options.only is None or DEFAULT in options.only:
-            classifiers[DEFAULT] = (train_default(Path(folder), options.seed), FILM_REVIEWS, {})
+            classifiers[DEFAULT] = (train_default_classifier(Path(folder), options.seed), FILM_REVIEWS, {})
         chosen = [(name, *classifiers[name]) for name in classifiers if options.only is None or name in options.only]
         with ProcessPoolExecutor(options.processes, mp_context=get_context("spawn")) as pool:
-            found = [pool.submit(measure, *one, counts, options.seed) for one in chosen]
+            found = [pool.submit(measure_explanations, *one, counts, options.seed) for one in chosen]
             rows = [row for one in found for row in one.result()]
     write_rows(options.output, rows, commit)
     return Path(options.output)

@@ -1,9 +1,9 @@
-"""The tables of `explanations`: attention and contributions on one part of the texts, all methods on another."""
+"""The tables of `explanations.py`: attention and contributions on one part of the texts, all methods on another."""
 
 from __future__ import annotations
 
 from benchmarks.explanations import CHOICE, MAIN
-from ctxzoo.results.table_parts import NOTHING, markdown_table
+from ctxzoo.results.table_parts import NOTHING, format_markdown_table
 
 Row = dict[str, str]
 HEADINGS = [
@@ -22,7 +22,7 @@ TITLES = {MAIN: "Attention and contributions", CHOICE: "All that was tried for t
 NAMES = {"attention": "attention (before)", "contributions": "contributions (now)"}
 
 
-def explanations(rows: list[Row]) -> str:
+def format_explanations_table(rows: list[Row]) -> str:
     """Return the table of each part; five words at random are the first row of each classifier."""
     tables = []
     for part, title in TITLES.items():
@@ -38,5 +38,5 @@ def explanations(rows: list[Row]) -> str:
             if row["passes"]:
                 costs = [row["passes"], f"{float(row['missing']):.1%}", f"{float(row['cpu_seconds_a_text']):.2f}"]
             body.append([row["classifier"], NAMES.get(row["method"], row["method"]), *sizes, *scores, *costs])
-        tables += [f"**{title}**", markdown_table(HEADINGS, body, left=2)]
+        tables += [f"**{title}**", format_markdown_table(HEADINGS, body, left=2)]
     return "\n\n".join(tables)

@@ -48,10 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     commit = git_commit()
     seconds: dict[str, list[float]] = {name: [] for name in IMPORTS}
     for program in IMPORTS.values():
-        run(program)  # compiles what is not compiled yet, and fills the file cache
+        measure_import_seconds(program)  # compiles what is not compiled yet, and fills the file cache
     for _ in range(options.rounds):
         for name, program in IMPORTS.items():
-            seconds[name].append(run(program))
+            seconds[name].append(measure_import_seconds(program))
     peer = statistics.median(seconds[PEER])
     rows: list[dict[str, Value]] = [
         {
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     return Path(options.output)
 
 
-def run(program: str) -> float:
+def measure_import_seconds(program: str) -> float:
     """Return the seconds that an import takes in a fresh interpreter, its own start not counted."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(program)],

@@ -29,7 +29,7 @@ from ctxzoo import use_attention
 from ctxzoo.models.configuration_kernel_encoder import KernelEncoderConfig
 from ctxzoo.models.layers_kernel_encoder import SpectralDensity, build_kernel_attention
 from ctxzoo.results.environment import git_commit
-from ctxzoo.results.table_parts import markdown_table
+from ctxzoo.results.table_parts import format_markdown_table
 
 NAME = "kernel_start"
 UNIFORM, PEER = "uniform", "nn.MultiheadAttention"
@@ -43,7 +43,7 @@ FACTORS, FREQUENCIES, STARTS = (1, 4), (64, 256, 512, 1024, 8192), 3
 WIDTH, HEADS, TEXTS, LENGTH, CAUSAL_LENGTH, ROUNDS = 128, 4, 8, 24, 256, 7
 
 
-def stock_model(factor: float) -> BertModel:
+def build_stock_model(factor: float) -> BertModel:
     """Return BERT in evaluation, its weights `factor` times as large as they are drawn."""
     torch.manual_seed(0)
     sizes = {"hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": HEADS, "intermediate_size": 4 * WIDTH}
@@ -56,11 +56,11 @@ def stock_model(factor: float) -> BertModel:
 
 
 @torch.no_grad()
-def distances(frequencies: Sequence[int]) -> Iterator[dict[str, Value]]:
+def measure_attention_distances(frequencies: Sequence[int]) -> Iterator[dict[str, Value]]:
     """Yield a row for each factor, kernel and number of frequencies."""
     ids = torch.randint(5, 1000, (TEXTS, LENGTH), generator=torch.Generator().manual_seed(1))
     for factor in FACTORS:
-        stock = stock_model(factor)
+        stock = build_stock_model(factor)
         states = stock(ids).last_hidden_state
 
         def distance(model: Any, states: torch.Tensor = states) -> float:
@@ -90,7 +90,7 @@ def distances(frequencies: Sequence[int]) -> Iterator[dict[str, Value]]:
                 yield row(attention, number, statistics.mean(found))
 
 
-def causal_costs(length: int) -> Iterator[dict[str, Value]]:
+def measure_causal_costs(length: int) -> Iterator[dict[str, Value]]:
     """Yield a row for the peer and each kernel."""
     torch.manual_seed(0)
     peer = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
@@ -115,7 +115,7 @@ def causal_costs(length: int) -> Iterator[dict[str, Value]]:
         yield {**what, "milliseconds": 1000 * statistics.median(taken[1:])}
 
 
-def kernel_start(rows: list[dict[str, str]]) -> str:
+def format_kernel_start_table(rows: list[dict[str, str]]) -> str:
     """Return the table of distances, and that of costs below it."""
     start, causal = ([row for row in rows if row["part"] == part] for part in ("start", "causal"))
     numbers = list(dict.fromkeys(row["frequencies"] for row in start if row["frequencies"]))
@@ -130,8 +130,8 @@ def kernel_start(rows: list[dict[str, str]]) -> str:
         for row in causal
     ]
     headings = ["weights", "attention", *(f"{int(number):,} frequencies" for number in numbers)]
-    distances_table = markdown_table(headings, body, left=2)
-    return f"{distances_table}\n\n{markdown_table(['causal layer', 'ms', 'times the peer'], costs)}"
+    distances_table = format_markdown_table(headings, body, left=2)
+    return f"{distances_table}\n\n{format_markdown_table(['causal layer', 'ms', 'times the peer'], costs)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -141,9 +141,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     commit = git_commit()
     torch.set_num_threads(1)
-    rows = [*distances((8, 16) if options.quick else FREQUENCIES), *causal_costs(9 if options.quick else CAUSAL_LENGTH)]
+    rows = [
+        *measure_attention_distances((8, 16) if options.quick else FREQUENCIES),
+        *measure_causal_costs(9 if options.quick else CAUSAL_LENGTH),
+    ]
     write_rows(options.out, rows, commit)
-    print(kernel_start([{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]))
+    print(
+        format_kernel_start_table(
+            [{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.length_tables import Row, setting_name
+from benchmarks.length_tables import Row, format_setting_name
 from ctxzoo.results.figures import new_figure, save_figure
 
 if TYPE_CHECKING:
@@ -35,21 +35,21 @@ def plot_times(rows: Sequence[Row], out: str | Path, comparison: str, colours: M
     if not rows:
         return
     documents = int(max(rows, key=lambda row: int(row["length"]))["batch_size"])
-    settings = list(dict.fromkeys(map(setting_name, rows)))
+    settings = list(dict.fromkeys(map(format_setting_name, rows)))
     passes = list(dict.fromkeys(row["pass"] for row in rows))
     figure = new_figure(3.8 * len(passes), 3.7 * len(settings))
     panels = figure.subplots(len(settings), len(passes), squeeze=False, sharey="row")
     for index, setting in enumerate(settings):
         for axes, name in zip(panels[index], passes, strict=True):
-            chosen = [row for row in rows if setting_name(row) == setting and row["pass"] == name]
-            _draw(axes, chosen, documents, colours)
+            chosen = [row for row in rows if format_setting_name(row) == setting and row["pass"] == name]
+            _draw_panel(axes, chosen, documents, colours)
             axes.set_title(f"{name} ({setting})", loc="left", fontsize=9, fontweight="bold")
         panels[index][0].set_ylim(top=20 * panels[index][0].get_ylim()[1])  # room for the legends
         panels[index][0].set_ylabel(f"milliseconds for {documents} document{'' if documents == 1 else 's'}")
     save_figure(figure, out)
 
 
-def _draw(axes: Axes, rows: Sequence[Row], documents: int, colours: Mapping[str, str]) -> None:
+def _draw_panel(axes: Axes, rows: Sequence[Row], documents: int, colours: Mapping[str, str]) -> None:
     lines: dict[str, list[Row]] = {}
     for row in rows:
         lines.setdefault(row["side"], []).append(row)

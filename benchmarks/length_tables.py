@@ -4,60 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from benchmarks.reporting import number
-from ctxzoo.results.table_parts import markdown_table
+from benchmarks.reporting import format_number
+from ctxzoo.results.table_parts import format_markdown_table
 
 Row = dict[str, str]
 Line = list[Row]  # one side and pass, by length
 Columns = dict[str, Callable[[Line], str]]
 
 
-def tables(rows: Sequence[Row], of_setting: Callable[[list[Line]], list[str]]) -> str:
-    """Join what `of_setting` makes of each comparison, precision and number of threads, and what has no measurement."""
+def format_tables_by_setting(rows: Sequence[Row], format_tables: Callable[[list[Line]], list[str]]) -> str:
+    """Join the tables of each comparison, precision and number of threads, and tell what was not measured."""
     parts = []
-    for setting in dict.fromkeys((row["comparison"], setting_name(row)) for row in rows):
-        chosen = [row for row in rows if (row["comparison"], setting_name(row)) == setting]
+    for setting in dict.fromkeys((row["comparison"], format_setting_name(row)) for row in rows):
+        chosen = [row for row in rows if (row["comparison"], format_setting_name(row)) == setting]
         keys = dict.fromkeys((row["side"], row["pass"]) for row in chosen)
         lines = [[row for row in chosen if (row["side"], row["pass"]) == key] for key in keys]
         measured = [line for line in lines if any(row["seconds"] for row in line)]
-        parts += of_setting(measured) if measured else []
+        parts += format_tables(measured) if measured else []
         notes = dict.fromkeys(f"{row['side']}: {row['note']}" for row in chosen if row["note"])
         parts += [f"Not measured: {'; '.join(notes)}."] if notes else []
     return "\n\n".join(parts)
 
 
-def picture(rows: Sequence[Row], program: str, comparison: str) -> str:
+def format_picture_link(rows: Sequence[Row], program: str, comparison: str) -> str:
     """Return the plot of a comparison, where it was measured, with an empty line after it."""
     if all(row["comparison"] != comparison for row in rows):
         return ""
     return f"![milliseconds by the length of the text](results/{program}-{rows[0]['device']}.png)\n\n"
 
 
-def setting_name(row: Row) -> str:
+def format_setting_name(row: Row) -> str:
     """Say how a row was measured: precision, and on the CPU the number of threads."""
     threads = f", {row['threads']} thread{'' if row['threads'] == '1' else 's'}" if row["device"] == "cpu" else ""
     return row["precision"] + threads
 
 
-def milliseconds(lines: Sequence[Line], width: str) -> str:
+def format_milliseconds_table(lines: Sequence[Line], width: str) -> str:
     """Return a table of a pass: milliseconds by length, exponent, memory at the greatest one; `width`: its symbol."""
     longest = lines[0][-1]["length"]
-    more: Columns = {f"MiB at n = {longest}": lambda line: number(line[-1]["peak_memory_mb"], 1)}
+    more: Columns = {f"MiB at n = {longest}": lambda line: format_number(line[-1]["peak_memory_mb"], 1)}
     if any(line[0]["exponent"] for line in lines):
-        more = {"exponent": lambda line: number(line[0]["exponent"], 2), **more}
-    return table("milliseconds", lambda row: digits(row["seconds"], 1000), lines, width, more)
+        more = {"exponent": lambda line: format_number(line[0]["exponent"], 2), **more}
+    return format_length_table(
+        "milliseconds", lambda row: format_significant_digits(row["seconds"], 1000), lines, width, more
+    )
 
 
-def ratios(lines: Sequence[Line], width: str, verdicts: Columns) -> list[str]:
+def format_ratio_tables(lines: Sequence[Line], width: str, verdicts: Columns) -> list[str]:
     """Return a table of how much faster than the reference each side is, with aims; nothing without a measurement."""
     reference = lines[0][0]["reference"]
     others = [line for line in lines if line[0]["side"] != reference]
     if not any(row["ratio"] for line in others for row in line):
         return []
-    return [table(f"speed relative to {reference}", lambda row: digits(row["ratio"]), others, width, verdicts)]
+    return [
+        format_length_table(
+            f"speed relative to {reference}",
+            lambda row: format_significant_digits(row["ratio"]),
+            others,
+            width,
+            verdicts,
+        )
+    ]
 
 
-def table(title: str, cell: Callable[[Row], str], lines: Sequence[Line], width: str, more: Columns) -> str:
+def format_length_table(
+    title: str, cell: Callable[[Row], str], lines: Sequence[Line], width: str, more: Columns
+) -> str:
     """Return a table with a line for each side and pass, a column for each length, and `more` columns."""
     first, last = lines[0][0], lines[0][-1]
     documents = f"{first['batch_size']} documents"
@@ -68,30 +80,32 @@ def table(title: str, cell: Callable[[Row], str], lines: Sequence[Line], width: 
         [line[0]["side"], line[0]["pass"], *map(cell, line), *(column(line) for column in more.values())]
         for line in lines
     ]
-    where = f"{setting_name(first)}, {documents}, {width} = {first['width']}"
-    return f"**{first['comparison'].capitalize()}, {title}** ({where})\n\n{markdown_table(headings, body, left=2)}"
+    where = f"{format_setting_name(first)}, {documents}, {width} = {first['width']}"
+    return (
+        f"**{first['comparison'].capitalize()}, {title}** ({where})\n\n{format_markdown_table(headings, body, left=2)}"
+    )
 
 
-def least_ratio(line: Line, aim: float, first: int = 0) -> str:
+def format_least_ratio_verdict(line: Line, aim: float, first: int = 0) -> str:
     """Return the verdict on all lengths from `first` on; nothing where one was not measured."""
     found = [(row["ratio"], row["length"]) for row in line if int(row["length"]) >= first]
     if not found or not all(ratio for ratio, _ in found):
         return ""
     least, length = min(found, key=lambda pair: float(pair[0]))
-    return verdict(float(least) >= aim, f"{digits(least)} at n = {length}")
+    return format_verdict(float(least) >= aim, f"{format_significant_digits(least)} at n = {length}")
 
 
-def growth(line: Line, aim: float) -> str:
+def format_growth_verdict(line: Line, aim: float) -> str:
     """Return the verdict on the exponent."""
     value = line[0]["exponent"]
-    return value and verdict(float(value) <= aim, number(value, 2))
+    return value and format_verdict(float(value) <= aim, format_number(value, 2))
 
 
-def verdict(met: bool, value: str) -> str:
+def format_verdict(met: bool, value: str) -> str:
     return f"{'met' if met else 'missed'}: {value}"
 
 
-def digits(text: str, factor: float = 1) -> str:
+def format_significant_digits(text: str, factor: float = 1) -> str:
     """Write three digits that count, at most two behind the point."""
     if not text:
         return ""

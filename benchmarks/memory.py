@@ -8,15 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.results.process_memory import peak_resident_bytes
+from ctxzoo.results.process_memory import get_peak_resident_bytes
 
 
-def own_peak_memory_mb() -> float:
+def measure_own_peak_memory_mb() -> float:
     """Return the greatest resident memory of this program so far, in MiB."""
-    return peak_resident_bytes() / 2**20
+    return get_peak_resident_bytes() / 2**20
 
 
-def allocated_peak_mb(work: Callable[[], Any], device: str) -> float:
+def measure_allocated_peak_mb(work: Callable[[], Any], device: str) -> float:
     """Return the MiB of tensors that `work` holds at most at a time, beyond those that are there before it.
 
     On the CPU the profiler counts, which takes time and memory of its own: nothing is to be timed meanwhile.

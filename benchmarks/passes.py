@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from benchmarks.memory import allocated_peak_mb
-from benchmarks.timing import timed
+from benchmarks.memory import measure_allocated_peak_mb
+from benchmarks.timing import measure_seconds
 from ctxzoo.training.allocator import keep_freed_memory
 
 SEED = 224
@@ -68,7 +68,7 @@ class PassRunner:
         """Run untimed passes, and set how many passes the rounds that follow will have."""
         work = self.work(name)
         work()
-        self._passes = max(1, math.ceil(ROUND_SECONDS[self.device.type] / timed(work, self.device)))
+        self._passes = max(1, math.ceil(ROUND_SECONDS[self.device.type] / measure_seconds(work, self.device)))
 
     def round(self, name: str) -> float:
         """Return the seconds for one pass, the mean over a round."""
@@ -78,13 +78,13 @@ class PassRunner:
             for _ in range(self._passes):
                 work()
 
-        return timed(several, self.device) / self._passes
+        return measure_seconds(several, self.device) / self._passes
 
     def peak_memory(self, name: str) -> float:
         """Return the MiB that a pass allocates beyond what is there before: weights, tokens, an optimizer's state."""
         work = self.work(name)
         self.forget_gradients()
-        return allocated_peak_mb(work, self.device.type)
+        return measure_allocated_peak_mb(work, self.device.type)
 
     def forget_gradients(self) -> None:
         self.module.zero_grad(set_to_none=True)

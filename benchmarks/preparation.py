@@ -28,7 +28,7 @@ from typing import Any
 
 import datasets
 
-from benchmarks.memory import own_peak_memory_mb
+from benchmarks.memory import measure_own_peak_memory_mb
 from benchmarks.reporting import RESULTS, Value, write_rows
 from ctxzoo.results.environment import git_commit
 from ctxzoo.tasks.question_answering.reader import read_squad
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     parser.add_argument("--start", help=argparse.SUPPRESS)  # the fresh interpreter
     options = parser.parse_args(arguments)
     if options.start:
-        print(json.dumps(start(options.start)))
+        print(json.dumps(measure_start(options.start)))
         return Path(options.start)
     if options.quick and options.output is None:
         parser.error("--quick measures nothing worth keeping: give --output a file outside results/")
@@ -80,40 +80,40 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     rows: list[dict[str, Value]] = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        for name in [SAMPLE] if options.quick else found_datasets():
+        for name in [SAMPLE] if options.quick else list_available_datasets():
             splits: Splits = dict(read_squad(name).splits)
             if options.quick:
-                splits = repeated(splits, QUICK)
-            corpora = {"whole": splits, "first": first_questions(splits), "few": few_questions(splits)}
+                splits = repeat_to_sizes(splits, QUICK)
+            corpora = {"whole": splits, "first": select_first_questions(splits), "few": select_few_questions(splits)}
             measured = {}
             for kind, corpus in corpora.items():
                 saved = folder / f"{Path(name).name}-{kind}"
-                save(corpus, saved)
-                measured[kind] = starts(saved, rounds)
-            rows += [row(name, splits, kind, measured["whole"]) for kind in (COLD, SECOND)]
-            rows += [extrapolated(name, splits, kind, measured, full) for kind in (COLD, SECOND)]
+                save_splits(corpus, saved)
+                measured[kind] = measure_cold_and_warm_starts(saved, rounds)
+            rows += [build_measured_row(name, splits, kind, measured["whole"]) for kind in (COLD, SECOND)]
+            rows += [build_extrapolated_row(name, splits, kind, measured, full) for kind in (COLD, SECOND)]
             for one in rows[-4:]:
-                print(line(one), flush=True)
+                print(format_row_line(one), flush=True)
         # `splits` is the last corpus: SQuAD 2.0 in shape, where the data is there.
-        grown = repeated(splits, full)
-        save(grown, folder / "full")
-        of_full = starts(folder / "full", rounds)
+        grown = repeat_to_sizes(splits, full)
+        save_splits(grown, folder / "full")
+        of_full = measure_cold_and_warm_starts(folder / "full", rounds)
         for kind in (COLD, SECOND):
-            rows.append(row(f"{name}, repeated", grown, kind, of_full, aim=AIMS[kind]))
-            print(line(rows[-1]), flush=True)
+            rows.append(build_measured_row(f"{name}, repeated", grown, kind, of_full, aim=AIMS[kind]))
+            print(format_row_line(rows[-1]), flush=True)
     write_rows(target, rows, commit)
     print(f"wrote {target}")
     return Path(target)
 
 
-def found_datasets() -> list[str]:
+def list_available_datasets() -> list[str]:
     """Return the mini corpora if CTXZOO_DATA has them, else the generated sample."""
     folder = os.environ.get("CTXZOO_DATA")
     found = [name for name in DATASETS if folder and Path(folder, name).is_dir()]
     return found or [SAMPLE]
 
 
-def first_questions(splits: Splits) -> Splits:
+def select_first_questions(splits: Splits) -> Splits:
     """Return the first question of each context."""
     kept: Splits = {}
     for name, rows in splits.items():
@@ -124,12 +124,12 @@ def first_questions(splits: Splits) -> Splits:
     return kept
 
 
-def few_questions(splits: Splits) -> Splits:
+def select_few_questions(splits: Splits) -> Splits:
     """Return so few questions that a start on them costs what every start costs."""
     return {name: rows.select(range(min(FEW, len(rows)))) for name, rows in splits.items()}
 
 
-def repeated(splits: Splits, sizes: dict[str, Size]) -> Splits:
+def repeat_to_sizes(splits: Splits, sizes: dict[str, Size]) -> Splits:
     """Return a corpus of these sizes: contexts of train in turn, a number behind each, and their questions in turn."""
     of_context: dict[str, list[dict[str, Any]]] = {}
     for row in splits["train"].to_list():
@@ -151,28 +151,28 @@ def repeated(splits: Splits, sizes: dict[str, Size]) -> Splits:
     return grown
 
 
-def save(splits: Splits, folder: Path) -> None:
+def save_splits(splits: Splits, folder: Path) -> None:
     """Write a folder as the Hub keeps such a dataset: one Parquet file for each split."""
     folder.mkdir()
     for name, rows in splits.items():
         rows.to_parquet(str(folder / f"{name}.parquet"))
 
 
-def starts(corpus: Path, rounds: int) -> dict[str, dict[str, float]]:
+def measure_cold_and_warm_starts(corpus: Path, rounds: int) -> dict[str, dict[str, float]]:
     """Return the medians of `rounds` cold starts, each followed by a second one."""
     found: dict[str, list[dict[str, float]]] = {COLD: [], SECOND: []}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as caches:
             for kind in (COLD, SECOND):
-                found[kind].append(fresh_start(corpus, Path(caches)))
+                found[kind].append(measure_start_in_new_process(corpus, Path(caches)))
     return {
         kind: {name: statistics.median(one[name] for one in several) for name in several[0]}
         for kind, several in found.items()
     }
 
 
-def fresh_start(corpus: Path, caches: Path) -> dict[str, float]:
-    """Run `start` in a new interpreter, plus `total_seconds` of the whole process."""
+def measure_start_in_new_process(corpus: Path, caches: Path) -> dict[str, float]:
+    """Run `measure_start` in a new interpreter, plus `total_seconds` of the whole process."""
     environment = {
         **os.environ,
         "OMP_NUM_THREADS": str(THREADS),
@@ -196,7 +196,7 @@ def fresh_start(corpus: Path, caches: Path) -> dict[str, float]:
     return {**answer, "total_seconds": time.perf_counter() - begin}
 
 
-def start(corpus: str) -> dict[str, float]:
+def measure_start(corpus: str) -> dict[str, float]:
     """Return the seconds of each stage in this process, memory and CPU time; earlier imports are not counted."""
     from ctxzoo.tasks.question_answering.data import SquadDataModule
 
@@ -215,25 +215,25 @@ def start(corpus: str) -> dict[str, float]:
         **seconds,
         "setup_seconds": times[-1] - times[0],
         "cpu_seconds": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        "peak_memory_mb": own_peak_memory_mb(),
+        "peak_memory_mb": measure_own_peak_memory_mb(),
     }
 
 
-def row(
+def build_measured_row(
     corpus: str, splits: Splits, kind: str, measured: dict[str, dict[str, float]], aim: float | None = None
 ) -> dict[str, Value]:
     """Return a measured row."""
-    return _row(corpus, "measured", size_of(splits), kind, measured[kind], aim)
+    return _build_row(corpus, "measured", count_questions_and_contexts(splits), kind, measured[kind], aim)
 
 
-def extrapolated(
+def build_extrapolated_row(
     corpus: str, splits: Splits, kind: str, measured: dict[str, dict[str, dict[str, float]]], full: dict[str, Size]
 ) -> dict[str, Value]:
     """Return a row for the full size, from what a start, a context and a question cost.
 
     t = f + a C + b Q, solved from a start on a few questions (f), on one question of each context, and on all.
     """
-    size = size_of(splits)
+    size = count_questions_and_contexts(splits)
     target = Size(sum(one.questions for one in full.values()), sum(one.contexts for one in full.values()))
     whole, first, few = (measured[name][kind] for name in ("whole", "first", "few"))
     guessed: dict[str, float] = {}
@@ -244,15 +244,17 @@ def extrapolated(
     guessed["setup_seconds"] = sum(guessed[name] for name in STAGES)
     # Only the setup grows; interpreter and imports do not.
     guessed["total_seconds"] = guessed["setup_seconds"] + whole["total_seconds"] - whole["setup_seconds"]
-    return _row(f"SQuAD 2.0, from {corpus}", "extrapolated", target, kind, guessed, AIMS[kind])
+    return _build_row(f"SQuAD 2.0, from {corpus}", "extrapolated", target, kind, guessed, AIMS[kind])
 
 
-def size_of(splits: Splits) -> Size:
+def count_questions_and_contexts(splits: Splits) -> Size:
     """Return the questions, and contexts that are distinct within their split."""
     return Size(sum(map(len, splits.values())), sum(len(set(rows["context"])) for rows in splits.values()))
 
 
-def _row(corpus: str, how: str, size: Size, kind: str, values: dict[str, float], aim: float | None) -> dict[str, Value]:
+def _build_row(
+    corpus: str, how: str, size: Size, kind: str, values: dict[str, float], aim: float | None
+) -> dict[str, Value]:
     return {
         "corpus": corpus,
         "how": how,
@@ -267,7 +269,7 @@ def _row(corpus: str, how: str, size: Size, kind: str, values: dict[str, float],
     }
 
 
-def line(one: dict[str, Value]) -> str:
+def format_row_line(one: dict[str, Value]) -> str:
     """Return the line that is printed for a row."""
     aim = "" if one["aim_seconds"] is None else f", aim {one['aim_seconds']:.0f} s"
     return (

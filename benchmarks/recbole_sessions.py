@@ -32,7 +32,7 @@ import numpy as np
 import torch
 
 from benchmarks.reporting import RESULTS, Value, write_rows
-from benchmarks.session_positions import ONE_PASS, batches_of, seconds_of_an_epoch
+from benchmarks.session_positions import ONE_PASS, list_batch_makers, measure_epoch_seconds
 from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
 from ctxzoo.models.modeling_session_baseline import SessionBaselineForNextItem
 from ctxzoo.results.environment import git_commit
@@ -64,7 +64,7 @@ def write_interactions(data: SessionDataModule, folder: Path) -> None:
         (folder / f"{folder.name}.{name}.inter").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def peer_settings(settings: Experiment, model: str, folder: Path) -> dict[str, Any]:
+def build_recbole_settings(settings: Experiment, model: str, folder: Path) -> dict[str, Any]:
     """Return RecBole's settings that say the same as ours."""
     dropout = (settings.model.embedding_dropout, settings.model.pooled_dropout)
     own = {
@@ -99,7 +99,7 @@ def peer_settings(settings: Experiment, model: str, folder: Path) -> dict[str, A
 
 
 @contextmanager
-def inside(folder: Path) -> Iterator[None]:
+def change_working_folder(folder: Path) -> Iterator[None]:
     """Work in a folder meanwhile: RecBole leaves its logs where it is started."""
     before = Path.cwd()
     os.chdir(folder)
@@ -109,7 +109,7 @@ def inside(folder: Path) -> Iterator[None]:
         os.chdir(before)
 
 
-def peer_trainer(settings: Experiment, model: str, folder: Path) -> tuple[Any, ...]:
+def build_recbole_trainer(settings: Experiment, model: str, folder: Path) -> tuple[Any, ...]:
     """Return RecBole's trainer of a new model, and its loaders of training, validation and test."""
     for dropped, kept in (("float_", np.float64), ("complex_", np.complex128), ("unicode_", np.str_)):
         setattr(np, dropped, kept)  # names that NumPy 2 has no more, and RecBole has
@@ -118,42 +118,42 @@ def peer_trainer(settings: Experiment, model: str, folder: Path) -> tuple[Any, .
     from recbole.trainer import Trainer
     from recbole.utils import get_model, init_seed
 
-    config = Config(MODELS[model], folder.name, config_dict=peer_settings(settings, model, folder))
+    config = Config(MODELS[model], folder.name, config_dict=build_recbole_settings(settings, model, folder))
     init_seed(0, reproducibility=True)
     loaders = data_preparation(config, create_dataset(config))
     return Trainer(config, get_model(MODELS[model])(config, loaders[0].dataset)), *loaders
 
 
-def seconds_of_peer(settings: Experiment, model: str, folder: Path) -> float:
+def measure_recbole_epoch_seconds(settings: Experiment, model: str, folder: Path) -> float:
     """Return the processor's seconds for the training part of RecBole's first epoch."""
-    with inside(folder.parent):
-        trainer, train, _, _ = peer_trainer(settings, model, folder)
+    with change_working_folder(folder.parent):
+        trainer, train, _, _ = build_recbole_trainer(settings, model, folder)
         trainer.eval_collector.data_collect(train)  # as its `fit` does before
         started = time.process_time()
         trainer._train_epoch(train, 0)
         return time.process_time() - started
 
 
-def seconds_of_ours(settings: Experiment, model: str, data: SessionDataModule) -> float:
+def measure_ctxzoo_epoch_seconds(settings: Experiment, model: str, data: SessionDataModule) -> float:
     """Return the processor's seconds for an epoch of ours, in the batches that its recipe takes."""
     fields = {name: getattr(settings.model, name) for name in ("embedding_size", "hidden_size")}
     kind = {**SessionBaselineConfig.variants[model], **fields}
     torch.manual_seed(0)
     fresh = SessionBaselineForNextItem(SessionBaselineConfig(**kind, **data.model_sizes()))  # type: ignore[arg-type]
-    return seconds_of_an_epoch(fresh.train(), batches_of(ONE_PASS, data.sequences("train")))
+    return measure_epoch_seconds(fresh.train(), list_batch_makers(ONE_PASS, data.sequences("train")))
 
 
-def train_peer(settings: Experiment, model: str, folder: Path) -> dict[str, Value]:
+def train_recbole_model(settings: Experiment, model: str, folder: Path) -> dict[str, Value]:
     """Train RecBole's model to the end of its patience, and return its scores."""
     epochs: list[int] = []
 
-    def told(epoch: int, score: float) -> None:
+    def print_epoch(epoch: int, score: float) -> None:
         epochs.append(epoch)
         print(f"{PEER}, {model}: epoch {epoch + 1}, validation Recall@20 {100 * score:.2f}", flush=True)
 
-    with inside(folder.parent):
-        trainer, train, valid, test = peer_trainer(settings, model, folder)
-        _, valid_scores = trainer.fit(train, valid, verbose=False, show_progress=False, callback_fn=told)
+    with change_working_folder(folder.parent):
+        trainer, train, valid, test = build_recbole_trainer(settings, model, folder)
+        _, valid_scores = trainer.fit(train, valid, verbose=False, show_progress=False, callback_fn=print_epoch)
         # RecBole's own loading lacks `weights_only`, which its file, written a moment ago, needs.
         trainer.model.load_state_dict(torch.load(trainer.saved_model_file, weights_only=False)["state_dict"])
         scores = trainer.evaluate(test, load_best_model=False, show_progress=False)
@@ -166,7 +166,7 @@ def train_peer(settings: Experiment, model: str, folder: Path) -> dict[str, Valu
     }
 
 
-def train_ours(settings: Experiment, model: str, dataset: str, commit: str) -> dict[str, Value]:
+def train_ctxzoo_model(settings: Experiment, model: str, dataset: str, commit: str) -> dict[str, Value]:
     """Train our model as its recipe does, and return its scores."""
     named = {"dataset": SESSION_DATASETS.get(dataset, dataset), "variant": model, "recipe": NAME, "commit": commit}
     result = execute(ExperimentRun(SESSION_RECOMMENDATION, settings.changed(**named)))
@@ -179,12 +179,12 @@ def train_ours(settings: Experiment, model: str, dataset: str, commit: str) -> d
     }
 
 
-def one_thread() -> None:
+def use_one_thread() -> None:
     torch.set_num_threads(1)
     keep_freed_memory()  # as every training does
 
 
-def measure(
+def measure_rows(
     settings: Experiment, data: SessionDataModule, work: Path, commit: str, processes: int
 ) -> list[dict[str, Value]]:
     """Return a row for each model and side: seconds first, one after the other, and then the trainings."""
@@ -193,16 +193,16 @@ def measure(
     predictions = sum(len(session) - 1 for session in data.sequences("train"))
     seconds: dict[tuple[str, str], float] = {}
     for model in MODELS:
-        seconds[model, OURS] = seconds_of_ours(settings, model, data)
-        seconds[model, PEER] = seconds_of_peer(settings, model, folder)
+        seconds[model, OURS] = measure_ctxzoo_epoch_seconds(settings, model, data)
+        seconds[model, PEER] = measure_recbole_epoch_seconds(settings, model, folder)
         print(f"{model}: {seconds[model, OURS]:.1f} s an epoch, {PEER} {seconds[model, PEER]:.1f} s", flush=True)
 
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context, initializer=one_thread) as pool:
+    with ProcessPoolExecutor(processes, mp_context=context, initializer=use_one_thread) as pool:
         # The peer's first: they take longer.
-        trainings = {(model, PEER): pool.submit(train_peer, settings, model, folder) for model in MODELS}
+        trainings = {(model, PEER): pool.submit(train_recbole_model, settings, model, folder) for model in MODELS}
         for model in MODELS:
-            trainings[model, OURS] = pool.submit(train_ours, settings, model, data.dataset, commit)
+            trainings[model, OURS] = pool.submit(train_ctxzoo_model, settings, model, data.dataset, commit)
         return [
             {"model": model, "side": side, "predictions": predictions, "seconds": seconds[model, side]}
             | trainings[model, side].result()
@@ -219,7 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=RESULTS / f"{NAME}.csv")
     options = parser.parse_args(arguments)
     commit = git_commit()
-    one_thread()
+    use_one_thread()
     source = "sample" if options.quick else SESSION_DATASETS["citeulike"]
     data = SessionDataModule(source, data_dir=options.data_dir)
     data.setup()
@@ -228,7 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             **{"data_dir": options.data_dir, "output_dir": work, "results_dir": f"{work}/results"},
             **{"progress": False, "tensorboard": False, **({"epochs": QUICK_EPOCHS} if options.quick else {})},
         )
-        measured = measure(settings, data, Path(work), commit, options.processes)
+        measured = measure_rows(settings, data, Path(work), commit, options.processes)
     rows = [{"data": source, **row} for row in measured]
     write_rows(options.out, rows, commit)
 

@@ -1,9 +1,9 @@
-"""The table of `recbole_sessions` with its aim."""
+"""The table of `format_recbole_sessions_table` with its aim."""
 
 from __future__ import annotations
 
 from benchmarks.recbole_sessions import OURS, PEER
-from ctxzoo.results.table_parts import markdown_table
+from ctxzoo.results.table_parts import format_markdown_table
 
 LABELS = {"gru4rec": "GRU4REC", "narm": "NARM"}
 AIMED = "gru4rec"  # no slower than RecBole's
@@ -11,7 +11,7 @@ AIMED = "gru4rec"  # no slower than RecBole's
 Row = dict[str, str]
 
 
-def recbole_sessions(rows: list[Row]) -> str:
+def format_recbole_sessions_table(rows: list[Row]) -> str:
     """Return scores and the seconds of an epoch of each model, ours and RecBole's."""
     peers = {row["model"]: float(row["seconds"]) for row in rows if row["side"] == PEER}
     body = []
@@ -33,4 +33,4 @@ def recbole_sessions(rows: list[Row]) -> str:
         "of RecBole's",
         "aim: 1 at most",
     ]
-    return markdown_table(headings, body, left=2)
+    return format_markdown_table(headings, body, left=2)

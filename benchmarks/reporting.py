@@ -9,26 +9,28 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ctxzoo.data.files import write_atomically
-from ctxzoo.results.environment import command_line, hardware, versions
-from ctxzoo.results.result import utc_now
+from ctxzoo.results.environment import describe_hardware, format_command_line, get_library_versions
+from ctxzoo.results.result import format_utc_now
 
 RESULTS = Path(__file__).parent / "results"
 
 Value = str | int | float | None
 
 
-def provenance(commit: str) -> dict[str, Value]:
+def build_provenance_columns(commit: str) -> dict[str, Value]:
     """Return the columns that every row of a benchmark gets; `commit` is taken at the start of the run."""
-    machine = hardware()
+    machine = describe_hardware()
     gpus = machine.pop("gpus")
     return {
         "commit": commit,
         **{name: value for name, value in machine.items() if not isinstance(value, list)},
         "gpus": json.dumps(gpus),
-        **versions(),
+        **get_library_versions(),
         # Benchmarks import each other, so they run as modules.
-        "command": command_line().replace("python benchmarks/", "python -m benchmarks.", 1).replace(".py", "", 1),
-        "created": utc_now(),
+        "command": format_command_line()
+        .replace("python benchmarks/", "python -m benchmarks.", 1)
+        .replace(".py", "", 1),
+        "created": format_utc_now(),
     }
 
 
@@ -40,12 +42,12 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Value]], commit: str) -> 
     """
     if len({tuple(row) for row in rows}) != 1:
         raise ValueError(f"{len(rows)} rows with {len({tuple(row) for row in rows})} sets of columns; expected one set")
-    common = provenance(commit)
+    common = build_provenance_columns(commit)
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, [*rows[0], *common], lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({name: _shown(value) for name, value in {**row, **common}.items()})
+        writer.writerow({name: _round_float(value) for name, value in {**row, **common}.items()})
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, buffer.getvalue().encode())
 
@@ -56,10 +58,10 @@ def read_rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def number(text: str, decimals: int, unit: float = 1) -> str:
+def format_number(text: str, decimals: int, unit: float = 1) -> str:
     """Write a number of such a file in a unit of its own, with commas; nothing where the cell is empty."""
     return f"{float(text) / unit:,.{decimals}f}" if text else ""
 
 
-def _shown(value: Value) -> Value:
+def _round_float(value: Value) -> Value:
     return float(f"{value:.5g}") if isinstance(value, float) else value

@@ -21,12 +21,12 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.by_length import Comparison, command_line, compare, parse, settings
+from benchmarks.by_length import Comparison, build_argument_parser, compare_sides, iterate_settings, parse_arguments
 from benchmarks.length_plot import plot_times
 from benchmarks.passes import LAYER_PASSES
 from benchmarks.reporting import Value, read_rows, write_rows
 from benchmarks.second_order_sides import HEADS, Side
-from ctxzoo.cli.doctor import cxx_compiler
+from ctxzoo.cli.doctor import find_cxx_compiler
 from ctxzoo.models.ops_second_order_triton import available
 from ctxzoo.results.environment import git_commit
 
@@ -77,29 +77,29 @@ COMPARISONS = (
 
 def main(arguments: Sequence[str] | None = None) -> Path:
     """Measure, print, write the CSV and draw the plot; returns the path of the CSV."""
-    options = chosen(arguments, "cuda" if torch.cuda.is_available() else "cpu")
+    options = parse_options(arguments, "cuda" if torch.cuda.is_available() else "cpu")
     commit = git_commit()
     if not options.redraw:
         sizes = [(options.batch_size, length, options.width) for length in options.lengths]
         rows: list[dict[str, Value]] = []
-        for setting in settings(options, fitted_from=FITTED_FROM, extra=("floor_seconds",)):
-            for comparison in possible(options):
-                obstacles = {side.label: obstacle(side, options.device) for side in comparison.sides}
+        for setting in iterate_settings(options, fitted_from=FITTED_FROM, extra=("floor_seconds",)):
+            for comparison in select_possible_comparisons(options):
+                obstacles = {side.label: explain_missing_support(side, options.device) for side in comparison.sides}
                 reasons = {label: why for label, why in obstacles.items() if why}
-                rows += compare(comparison, sizes, setting, reasons)
+                rows += compare_sides(comparison, sizes, setting, reasons)
         write_rows(options.target, rows, commit)
         print(f"wrote {options.target}")
     plot_times(read_rows(options.target), options.target.with_suffix(".png"), "layers", COLOURS)
     return Path(options.target)
 
 
-def chosen(arguments: Sequence[str] | None, device: str) -> argparse.Namespace:
+def parse_options(arguments: Sequence[str] | None, device: str) -> argparse.Namespace:
     """Return the command line, `--quick` and what depends on the device filled in."""
-    parser = command_line("second_order_attention", __doc__, COMPARISONS, device)
+    parser = build_argument_parser("second_order_attention", __doc__, COMPARISONS, device)
     parser.add_argument("--lengths", nargs="+", type=int, default=list(LENGTHS), help="n, tokens in a document")
     parser.add_argument("--width", type=int, default=512, help="m, numbers in a token")
     parser.add_argument("--batch_size", type=int, default=BATCH_SIZES[device])
-    options = parse(parser, arguments)
+    options = parse_arguments(parser, arguments)
     if options.quick:
         options.lengths, options.width, options.batch_size = [8, 16], 16, 2
     if options.width % HEADS:
@@ -108,22 +108,22 @@ def chosen(arguments: Sequence[str] | None, device: str) -> argparse.Namespace:
     return options
 
 
-def possible(options: argparse.Namespace) -> list[Comparison]:
+def select_possible_comparisons(options: argparse.Namespace) -> list[Comparison]:
     """Return the requested comparisons, on a CPU without the kernels for a GPU."""
     return [
-        replace(comparison, sides=tuple(side for side in comparison.sides if _possible(side, options.device)))
+        replace(comparison, sides=tuple(side for side in comparison.sides if _is_side_possible(side, options.device)))
         for comparison in COMPARISONS
         if comparison.name in options.comparisons
     ]
 
 
-def _possible(side: Side, device: str) -> bool:
+def _is_side_possible(side: Side, device: str) -> bool:
     return device == "cuda" or side.implementation != "triton"
 
 
-def obstacle(side: Side, device: str) -> str:
+def explain_missing_support(side: Side, device: str) -> str:
     """Say why a side cannot run here; nothing where it can."""
-    if side.compiled and cxx_compiler() is None:
+    if side.compiled and find_cxx_compiler() is None:
         return "skipped: torch.compile finds no C++ compiler"
     if side.implementation == "triton" and not available(torch.empty(0, device=device)):
         return "skipped: the kernels need Triton and a CUDA device of compute capability 8.0"

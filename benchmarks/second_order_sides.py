@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from benchmarks.passes import LayerRunner
 from benchmarks.reporting import Value
-from benchmarks.timing import timed
+from benchmarks.timing import measure_seconds
 from ctxzoo.models.layers_contextualizer import Contextualizer
 from ctxzoo.models.ops_second_order_attention import Implementation, second_order_attention
 
@@ -142,7 +142,7 @@ class Runner(LayerRunner):
         """
         if self.side.model != "attention alone" or self.device.type != "cuda":
             return None
-        return self.moved_bytes(name) / self._bytes_per_second()
+        return self.moved_bytes(name) / self._measure_bytes_per_second()
 
     def moved_bytes(self, name: str) -> int:
         """Return the bytes that a pass moves.
@@ -158,12 +158,12 @@ class Runner(LayerRunner):
             moved += inputs + mask + 2 * output + inputs
         return moved
 
-    def _bytes_per_second(self) -> float:
+    def _measure_bytes_per_second(self) -> float:
         """Return the bytes read and written by a copy that no cache holds."""
         source = torch.empty(COPIED_BYTES, dtype=torch.uint8, device=self.device)
         target = torch.empty_like(source)
         target.copy_(source)
-        seconds = [timed(lambda: target.copy_(source), self.device) for _ in range(5)]
+        seconds = [measure_seconds(lambda: target.copy_(source), self.device) for _ in range(5)]
         return 2 * COPIED_BYTES / statistics.median(seconds)
 
 

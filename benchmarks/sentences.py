@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.length_tables import digits
+from benchmarks.length_tables import format_significant_digits
 from benchmarks.reporting import read_rows
 
 Row = dict[str, str]
@@ -99,7 +99,7 @@ SENTENCES = (
 )
 
 
-def written(sentence: Sentence, results: Path) -> str:
+def format_sentence(sentence: Sentence, results: Path) -> str:
     """Return the line of a sentence, with machine, day and commit; that it was not measured without its file.
 
     Raises:
@@ -109,26 +109,26 @@ def written(sentence: Sentence, results: Path) -> str:
     if not file.exists():
         return f"- {sentence.text.format(times='…')} (not measured yet)."
     rows = read_rows(file)
-    row = _only_row(rows, sentence.cells, file)
+    row = _find_only_row(rows, sentence.cells, file)
     times = float(row[sentence.column])
     if sentence.beside is not None:
-        other = float(_only_row(rows, {**sentence.cells, **sentence.beside}, file)[sentence.column])
+        other = float(_find_only_row(rows, {**sentence.cells, **sentence.beside}, file)[sentence.column])
         times = other / times
     elif sentence.longer:
         times = 1 / times
-    machine = "an H200" if row["gpus"] != "[]" else _threads(row)
-    text = sentence.text.format(times=digits(str(times)))
+    machine = "an H200" if row["gpus"] != "[]" else _format_threads(row)
+    text = sentence.text.format(times=format_significant_digits(str(times)))
     return f"- {text} on {machine} ({row['created'][:10]}, {row['commit'][:12]})."
 
 
-def _only_row(rows: list[Row], cells: Mapping[str, str], file: Path) -> Row:
+def _find_only_row(rows: list[Row], cells: Mapping[str, str], file: Path) -> Row:
     found = [row for row in rows if all(row[name] == value for name, value in cells.items())]
     if len(found) != 1:
         raise ValueError(f"{file.name}: {len(found)} rows have {dict(cells)}; expected one")
     return found[0]
 
 
-def _threads(row: Row) -> str:
+def _format_threads(row: Row) -> str:
     """Say how many threads of a processor were used; a benchmark without that column has one thread."""
     threads = row.get("threads", "1")
     return f"{threads} CPU thread{'' if threads == '1' else 's'}"

@@ -39,7 +39,7 @@ AIM = 1 / 3  # of the authors' way
 Batch = dict[str, Any]
 
 
-def batches_of(side: str, sessions: Sequence[Session], seed: int = 0) -> list[Callable[[], Batch]]:
+def list_batch_makers(side: str, sessions: Sequence[Session], seed: int = 0) -> list[Callable[[], Batch]]:
     """Return what makes each batch of an epoch."""
     if side == ONE_PASS:
         sampler = BucketSampler([len(session) for session in sessions], SESSIONS, shuffle=True, seed=seed)
@@ -50,35 +50,35 @@ def batches_of(side: str, sessions: Sequence[Session], seed: int = 0) -> list[Ca
     prefixes = [(session, step) for session in sessions for step in range(1, len(session))]
     pool = 50 if side == SORTED else 1
     drawn = BucketSampler([step for _, step in prefixes], PREFIXES, shuffle=True, seed=seed, pool_batches=pool)
-    return [lambda rows=rows: _prefixes([prefixes[row] for row in rows]) for rows in drawn]
+    return [lambda rows=rows: _build_prefix_batch([prefixes[row] for row in rows]) for rows in drawn]
 
 
-def _prefixes(chosen: Sequence[tuple[Session, int]]) -> Batch:
-    ids = torch.zeros(len(chosen), max(step for _, step in chosen), dtype=torch.int64)
-    for row, (session, step) in enumerate(chosen):
+def _build_prefix_batch(sessions_and_steps: Sequence[tuple[Session, int]]) -> Batch:
+    ids = torch.zeros(len(sessions_and_steps), max(step for _, step in sessions_and_steps), dtype=torch.int64)
+    for row, (session, step) in enumerate(sessions_and_steps):
         ids[row, :step] = torch.from_numpy(session[:step])
-    labels = torch.tensor([int(session[step]) for session, step in chosen])
+    labels = torch.tensor([int(session[step]) for session, step in sessions_and_steps])
     return {"input_ids": ids, "attention_mask": (ids > 0).long(), "labels": labels}
 
 
-def seconds_of_an_epoch(model: Any, batches: Sequence[Callable[[], Batch]]) -> float:
+def measure_epoch_seconds(model: Any, batches: Sequence[Callable[[], Batch]]) -> float:
     """Return the processor's seconds for an epoch; the first batch warms up before."""
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
 
-    def step(make: Callable[[], Batch]) -> None:
+    def run_training_step(make: Callable[[], Batch]) -> None:
         optimizer.zero_grad()
         model(**make()).loss.backward()
         optimizer.step()
         model.project_parameters()
 
-    step(batches[0])
+    run_training_step(batches[0])
     started = time.process_time()
     for make in batches:
-        step(make)
+        run_training_step(make)
     return time.process_time() - started
 
 
-def measure(data: SessionDataModule, sizes: dict[str, Any]) -> Iterator[dict[str, Value]]:
+def measure_rows(data: SessionDataModule, sizes: dict[str, Any]) -> Iterator[dict[str, Value]]:
     """Yield a row for each model and side."""
     sessions = data.sequences("train")
     models: dict[str, Callable[[], Any]] = {
@@ -88,8 +88,8 @@ def measure(data: SessionDataModule, sizes: dict[str, Any]) -> Iterator[dict[str
     for name, make in models.items():
         for side in (ONE_PASS, AUTHORS, SORTED):
             torch.manual_seed(0)
-            batches = batches_of(side, sessions)
-            seconds = seconds_of_an_epoch(make().train(), batches)
+            batches = list_batch_makers(side, sessions)
+            seconds = measure_epoch_seconds(make().train(), batches)
             print(f"{name}, {side}: {seconds:.1f} s, {len(batches)} batches")
             predictions = int(np.sum([len(session) - 1 for session in sessions]))
             yield {"model": name, "side": side, "batches": len(batches), "predictions": predictions, "seconds": seconds}
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     data = SessionDataModule(source, data_dir=options.data_dir)
     data.setup()
     sizes = {"embedding_size": 6, "hidden_size": 6} if options.quick else {}
-    rows = [{"data": source, **row} for row in measure(data, sizes)]
+    rows = [{"data": source, **row} for row in measure_rows(data, sizes)]
     write_rows(options.out, rows, commit)
 
 

@@ -1,14 +1,14 @@
-"""The table of `session_positions` with its aim."""
+"""The table of `format_session_positions_table` with its aim."""
 
 from __future__ import annotations
 
 from benchmarks.session_positions import AIM, AUTHORS, ONE_PASS
-from ctxzoo.results.table_parts import markdown_table
+from ctxzoo.results.table_parts import format_markdown_table
 
 Row = dict[str, str]
 
 
-def session_positions(rows: list[Row]) -> str:
+def format_session_positions_table(rows: list[Row]) -> str:
     """Return the seconds of an epoch, and how much of the authors' way each side takes."""
     authors = {row["model"]: float(row["seconds"]) for row in rows if row["side"] == AUTHORS}
     body = []
@@ -20,4 +20,4 @@ def session_positions(rows: list[Row]) -> str:
             [row["model"], row["side"], row["batches"], predictions, f"{float(row['seconds']):.1f}", f"{part:.2f}", aim]
         )
     headings = ["model", "side", "batches", "predictions", "seconds an epoch", "of prefixes", "aim: 1/3 at most"]
-    return markdown_table(headings, body, left=2)
+    return format_markdown_table(headings, body, left=2)

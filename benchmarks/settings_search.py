@@ -19,10 +19,10 @@ from pathlib import Path
 import datasets
 import torch
 
-from benchmarks.reporting import RESULTS, Value, number, write_rows
+from benchmarks.reporting import RESULTS, Value, format_number, write_rows
 from ctxzoo.data.sources import load_splits
 from ctxzoo.results.environment import git_commit
-from ctxzoo.results.table_parts import markdown_table
+from ctxzoo.results.table_parts import format_markdown_table
 from ctxzoo.runs.experiment import describe_values
 from ctxzoo.runs.own_data import OwnArgs, parse_own, search_of, with_rows
 from ctxzoo.runs.own_data import write_rows as write_own_rows
@@ -51,7 +51,7 @@ SETS: dict[str, tuple[str, ...]] = {
 }
 
 
-def searched(problem: Problem, words: Sequence[str], trials: int) -> dict[str, Value]:
+def compare_searched_settings(problem: Problem, words: Sequence[str], trials: int) -> dict[str, Value]:
     """Return the row of one set: scores of the usual settings, and of the best of some trials.
 
     Args:
@@ -81,21 +81,21 @@ def searched(problem: Problem, words: Sequence[str], trials: int) -> dict[str, V
         "best_trial": best.number,
         "usual_validation": usual.score,
         "best_validation": best.score,
-        "usual_test": _on_test(search, usual, "usual"),
-        "best_test": _on_test(search, best, "best"),
+        "usual_test": _train_and_score_on_test(search, usual, "usual"),
+        "best_test": _train_and_score_on_test(search, best, "best"),
         "is_better": int(best.score < usual.score if search.lower_is_better else best.score > usual.score),
         "changed": describe_values({name: value for name, value in changed.items() if value != own[name]}),
         "seconds": sum(one.seconds for one in ended),
     }
 
 
-def _on_test(search: Search, ended: Ended, name: str) -> float:
+def _train_and_score_on_test(search: Search, ended: Ended, name: str) -> float:
     """Train with the settings of a trial, and return the score on test."""
     result = execute(search.run_of(ended.settings, Trial(name=name, minutes=MINUTES, score="test")), quiet=True)
     return float(result.metrics[f"test/{search.objective}"])
 
 
-def _part(name: str, folder: Path) -> Path:
+def _write_first_sentences(name: str, folder: Path) -> Path:
     """Write the first sentences of a treebank's training split, and return their file."""
     rows = load_splits(name, None)["train"]
     file = folder / f"{name.rpartition('/')[2]}.parquet"
@@ -103,21 +103,21 @@ def _part(name: str, folder: Path) -> Path:
     return file
 
 
-def settings_search(rows: list[dict[str, str]]) -> str:
+def format_settings_search_table(rows: list[dict[str, str]]) -> str:
     """Return the scores of the usual settings beside those of the best trial."""
     headings = ["data", "model", "score", "validation", "best of trials", "test", "test, best", "trials", "ended early"]
     names = ("usual_validation", "best_validation", "usual_test", "best_test")
-    return markdown_table(
+    return format_markdown_table(
         [*headings, "minutes"],
         [
             [
                 f"`{row['data']}`",
                 row["model"],
                 row["score"].replace("_", " "),
-                *(number(row[name], 2) for name in names),
+                *(format_number(row[name], 2) for name in names),
                 row["trials"],
                 row["ended_early"],
-                number(row["seconds"], 1, 60),
+                format_number(row["seconds"], 1, 60),
             ]
             for row in rows
         ],
@@ -136,12 +136,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows = []
     for problem, words in SETS.items():
         with tempfile.TemporaryDirectory() as folder:
-            data = {TREEBANK: str(_part(TREEBANK, Path(folder)))} if TREEBANK in words else {}
+            data = {TREEBANK: str(_write_first_sentences(TREEBANK, Path(folder)))} if TREEBANK in words else {}
             own = ("--output_dir", folder, "--threads", "1")
             asked = [*(data.get(word, word) for word in words), *own]
-            rows.append(searched(commands_named(problem), asked, options.trials))
+            rows.append(compare_searched_settings(commands_named(problem), asked, options.trials))
         write_rows(options.out, rows, commit)
-    print(settings_search([{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]))
+    print(
+        format_settings_search_table(
+            [{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -17,11 +17,11 @@ from collections.abc import Collection, Hashable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.reporting import RESULTS, Value, write_rows
-from ctxzoo.data.own_splits import text_key
+from ctxzoo.data.own_splits import hash_normalized_text
 from ctxzoo.data.sources import load_splits
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RunResult, read_results
-from ctxzoo.results.table_parts import NOTHING, markdown_table
+from ctxzoo.results.table_parts import NOTHING, format_markdown_table
 
 NAME = "shared_rows"
 ALIKE = 0.6
@@ -35,64 +35,69 @@ SPLITS = ("test", "train")
 SCORES = {"recall_at_20": "Recall@20", "mrr_at_20": "MRR@20"}
 
 
-def alike(tested: Sequence[Collection[Hashable]], trained: Sequence[Collection[Hashable]]) -> list[bool]:
-    """Return for each set of `tested` whether its overlap with one of `trained`, as Jaccard has it, is `ALIKE`."""
-    sets = [frozenset(one) for one in trained]
+def find_similar_sets(
+    test_sets: Sequence[Collection[Hashable]], training_sets: Sequence[Collection[Hashable]]
+) -> list[bool]:
+    """Return for each test set whether its overlap with a training set, as Jaccard has it, is `ALIKE`."""
+    sets = [frozenset(one) for one in training_sets]
     holders: dict[Hashable, list[int]] = defaultdict(list)
     for number, one in enumerate(sets):
         for part in one:
             holders[part].append(number)
     found = []
-    for one in map(frozenset, tested):
+    for one in map(frozenset, test_sets):
         shared = Counter(number for part in one for number in holders.get(part, ()))
         found.append(any(count >= ALIKE * len(one | sets[number]) for number, count in shared.items()))
     return found
 
 
-def equal_texts(data_dir: str | None) -> dict[str, Value]:
+def count_shared_texts(data_dir: str | None) -> dict[str, Value]:
     """Return the row of reviews of films that stand in both splits."""
     splits = load_splits(IMDB, data_dir)
-    trained = set(map(text_key, splits["train"]["text"][:]))
-    found = [text_key(text) in trained for text in splits["test"]["text"][:]]
-    return _row(IMDB, "equal texts", found)
+    trained = set(map(hash_normalized_text, splits["train"]["text"][:]))
+    found = [hash_normalized_text(text) in trained for text in splits["test"]["text"][:]]
+    return _build_row(IMDB, "equal texts", found)
 
 
-def like_titles(data_dir: str | None) -> dict[str, Value]:
+def count_similar_titles(data_dir: str | None) -> dict[str, Value]:
     """Return the row of headlines that are like one of training: of one story, mostly."""
     splits = load_splits(TITLES, data_dir)
     tested, trained = ([re.findall(r"\w+", title.casefold()) for title in splits[name]["title"][:]] for name in SPLITS)
-    return _row(TITLES, "titles that are alike", alike(tested, trained))
+    return _build_row(TITLES, "titles that are alike", find_similar_sets(tested, trained))
 
 
-def like_sessions(data_dir: str | None, results: Sequence[RunResult]) -> Iterator[dict[str, Value]]:
+def count_similar_sessions(data_dir: str | None, results: Sequence[RunResult]) -> Iterator[dict[str, Value]]:
     """Yield a row of sessions that are like one of training, and one for each model and score."""
     splits = load_splits(SESSIONS, data_dir)
     tested, trained = (splits[name]["items"][:] for name in SPLITS)
-    found = alike(tested, trained)
-    yield _row(SESSIONS, "sessions that are alike", found)
+    found = find_similar_sets(tested, trained)
+    yield _build_row(SESSIONS, "sessions that are alike", found)
     wide = [run for run in results if (run.dataset, run.tag) == (SESSIONS, WIDE)]
     of_models = {label: [run for run in wide if run.variant == model] for model, label in MODELS.items()}
     of_models[PUBLISHED_LABEL] = [run for run in wide if (run.variant, run.seed) == PUBLISHED]
     for model, runs in of_models.items():
         for score in SCORES:
-            means = (statistics.fmean(_score(run, score, left_out) for run in runs) for left_out in ([], found))
+            means = (
+                statistics.fmean(_score_remaining_sessions(run, score, left_out) for run in runs)
+                for left_out in ([], found)
+            )
             scores = [round(mean, 2) for mean in means]  # as tables show them, so that none is rounded twice
-            yield {**_row(SESSIONS, score, found), "model": model, "all": scores[0], "without": scores[1]}
+            yield {**_build_row(SESSIONS, score, found), "model": model, "all": scores[0], "without": scores[1]}
 
 
-def _row(dataset: str, what: str, found: Sequence[bool]) -> dict[str, Value]:
+def _build_row(dataset: str, what: str, found: Sequence[bool]) -> dict[str, Value]:
     counts = {"test_rows": len(found), "shared": sum(found)}
     return {"data": dataset, "what": what, **counts, "model": None, "all": None, "without": None}
 
 
-def _score(run: RunResult, score: str, left_out: Sequence[bool]) -> float:
+def _score_remaining_sessions(run: RunResult, score: str, left_out: Sequence[bool]) -> float:
     """Return a score in percent over the predictions of the sessions that are not left out."""
     sums, numbers = (run.per_example[f"test/{name}"] for name in (score, "predictions"))
     kept = [row for row in range(len(sums)) if not left_out or not left_out[row]]
     return 100 * sum(sums[row] for row in kept) / sum(numbers[row] for row in kept)
 
 
-def shared_rows(rows: list[dict[str, str]]) -> str:
+def format_shared_rows_tables(rows: list[dict[str, str]]) -> str:
     """Return the table of counts, and that of scores below it."""
     counts = [
         [f"`{row['data']}`", row["what"], f"{int(row['test_rows']):,}", f"{int(row['shared']):,}"]
@@ -105,8 +110,8 @@ def shared_rows(rows: list[dict[str, str]]) -> str:
         cells = [f"{float(found[score][part]):.2f}" for score in SCORES for part in ("all", "without")] if found else []
         scores.append([label, *(cells or [NOTHING] * 4)])
     headings = ["model of sessions", *(f"{name}, {part}" for name in SCORES.values() for part in ("all", "without"))]
-    counted = markdown_table(["data", "what", "test rows", "of these also in train"], counts, left=2)
-    return f"{counted}\n\n{markdown_table(headings, scores)}"
+    counted = format_markdown_table(["data", "what", "test rows", "of these also in train"], counts, left=2)
+    return f"{counted}\n\n{format_markdown_table(headings, scores)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -117,12 +122,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     commit = git_commit()
     results = read_results(str(RUNS))
     rows = [
-        equal_texts(options.data_dir),
-        like_titles(options.data_dir),
-        *like_sessions(options.data_dir, results),
+        count_shared_texts(options.data_dir),
+        count_similar_titles(options.data_dir),
+        *count_similar_sessions(options.data_dir, results),
     ]
     write_rows(options.out, rows, commit)
-    print(shared_rows([{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]))
+    print(
+        format_shared_rows_tables(
+            [{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -11,10 +11,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from benchmarks.memory import own_peak_memory_mb
-from benchmarks.packing import packed_states_of_any
-from benchmarks.textbook_bidaf import TextbookBidaf, textbook_decode, textbook_weights
-from benchmarks.timing import timed
+from benchmarks.memory import measure_own_peak_memory_mb
+from benchmarks.packing import compute_packed_states_of_mask
+from benchmarks.textbook_bidaf import TextbookBidaf, convert_to_textbook_weights, decode_spans_exhaustively
+from benchmarks.timing import measure_seconds
 from ctxzoo.models import layers_bidaf
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.layers_bidaf import CharCnn
@@ -71,10 +71,12 @@ class Runner:
         self.device = torch.device(device)
         if side.keep_freed_memory and device == "cpu":
             keep_freed_memory()
-        apply_switches(side)
+        replace_fast_functions(side)
         stored: dict[str, Any] = torch.load(inputs, weights_only=True)
         self.config = BidafConfig(**stored["config"])
-        self.batches = {name: [self._moved(batch) for batch in stored[name]] for name in ("bucketed", "shuffled")}
+        self.batches = {
+            name: [self._move_to_device(batch) for batch in stored[name]] for name in ("bucketed", "shuffled")
+        }
         self.model = build_model(side.model, self.config, stored["weights"]).to(self.device)
         self.optimizer = build_optimizer(
             OptimizerArgs(optimizer="adadelta", learning_rate=0.5), self.model.parameters()
@@ -89,9 +91,9 @@ class Runner:
         found: dict[str, torch.Tensor] = {}
         self.model.eval()
         for kind, batches in self.batches.items():
-            with torch.inference_mode(), self._precision():
-                start, end, loss = self._read(batches[0])
-                starts, ends = self._decode(batches[0])
+            with torch.inference_mode(), self._autocast():
+                start, end, loss = self._compute_log_probabilities_and_loss(batches[0])
+                starts, ends = self._decode_spans(batches[0])
             mask = batches[0]["attention_mask"].bool()
             span = start.gather(1, starts.unsqueeze(1)) + end.gather(1, ends.unsqueeze(1))
             values = {"loss": loss, "start": start[mask], "end": end[mask], "span": span}
@@ -111,30 +113,30 @@ class Runner:
     def round(self, phase: Phase) -> float:
         """Return the seconds for one pass over all batches of this side."""
         self.model.train(phase == "training")
-        step = self._train if phase == "training" else self._evaluate
+        step = self._train_batch if phase == "training" else self._evaluate_batch
         batches = self.batches[self.side.batches]
-        return timed(lambda: [step(batch) for batch in batches], self.device)
+        return measure_seconds(lambda: [step(batch) for batch in batches], self.device)
 
     def peak_memory(self) -> float:
         """Return the MiB that PyTorch allocated on the GPU, or on the CPU all resident memory of the process."""
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated() / 2**20
-        return own_peak_memory_mb()
+        return measure_own_peak_memory_mb()
 
-    def _train(self, batch: Batch) -> None:
-        with self._precision():
-            loss = self._read(batch)[2]
+    def _train_batch(self, batch: Batch) -> None:
+        with self._autocast():
+            loss = self._compute_log_probabilities_and_loss(batch)[2]
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
         nn.utils.clip_grad_norm_(self.model.parameters(), GRADIENT_CLIP)
         self.optimizer.step()
 
-    def _evaluate(self, batch: Batch) -> None:
-        with torch.inference_mode(), self._precision():
-            starts, ends = self._decode(batch)
+    def _evaluate_batch(self, batch: Batch) -> None:
+        with torch.inference_mode(), self._autocast():
+            starts, ends = self._decode_spans(batch)
         starts.cpu(), ends.cpu()
 
-    def _read(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def _compute_log_probabilities_and_loss(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return log p(start), log p(end) and the loss."""
         if isinstance(self.model, TextbookBidaf):
             inputs = {name: value for name, value in batch.items() if name not in LABELS}
@@ -146,22 +148,22 @@ class Runner:
         start, end, _ = span_log_probabilities(outputs)
         return start, end, outputs.loss
 
-    def _decode(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    def _decode_spans(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         inputs = {name: value for name, value in batch.items() if name not in LABELS}
         longest, may_refuse = self.config.max_answer_length, self.config.squad_version == "2.0"
         if isinstance(self.model, TextbookBidaf):
             log_start, log_end = self.model(**inputs)
-            return textbook_decode(log_start, log_end, longest, may_refuse)
+            return decode_spans_exhaustively(log_start, log_end, longest, may_refuse)
         spans = decode_answers(self.model(**inputs), batch["attention_mask"], longest)
         refuse = (spans.no_answer_log_probs > spans.span_log_probs) & may_refuse
         return spans.starts.masked_fill(refuse, 0), spans.ends.masked_fill(refuse, 0)
 
-    def _precision(self) -> Any:
+    def _autocast(self) -> Any:
         if self.side.precision == "32-true":
             return nullcontext()
         return torch.autocast(self.device.type, dtype=torch.bfloat16)
 
-    def _moved(self, batch: Batch) -> Batch:
+    def _move_to_device(self, batch: Batch) -> Batch:
         return {name: value.to(self.device) for name, value in batch.items()}
 
 
@@ -172,28 +174,28 @@ def build_model(kind: str, config: BidafConfig, weights: dict[str, torch.Tensor]
         model.load_state_dict(weights)
         return model
     textbook = TextbookBidaf(config, "concatenation" if kind == "textbook" else "products")
-    textbook.load_state_dict(textbook_weights(weights))
+    textbook.load_state_dict(convert_to_textbook_weights(weights))
     return textbook
 
 
-def apply_switches(side: Side) -> None:
+def replace_fast_functions(side: Side) -> None:
     """Replace ctxzoo's way by the slower one, in this process, where the side requests it."""
     if side.dropout == "torch":
-        layers_bidaf.dropout = _torch_dropout  # type: ignore[attr-defined]
+        layers_bidaf.dropout = _apply_torch_dropout  # type: ignore[attr-defined]
     if side.characters == "every word":
-        CharCnn.forward = _every_word  # type: ignore[method-assign]
+        CharCnn.forward = _embed_every_word  # type: ignore[method-assign]
     if side.recurrent == "packed":
-        MaskedBiRNN.forward = _packed  # type: ignore[method-assign]
+        MaskedBiRNN.forward = _run_packed  # type: ignore[method-assign]
 
 
-def _torch_dropout(x: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
+def _apply_torch_dropout(x: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
     return F.dropout(x, rate, training)
 
 
-def _every_word(self: CharCnn, char_ids: torch.Tensor) -> torch.Tensor:
+def _embed_every_word(self: CharCnn, char_ids: torch.Tensor) -> torch.Tensor:
     char_ids = F.pad(char_ids, (0, self.max_word_length - char_ids.size(-1)))
     return self._vectors(char_ids.flatten(0, 1)).view(*char_ids.shape[:2], -1)
 
 
-def _packed(self: MaskedBiRNN, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    return packed_states_of_any(self.rnn, x, mask)
+def _run_packed(self: MaskedBiRNN, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return compute_packed_states_of_mask(self.rnn, x, mask)

@@ -15,23 +15,23 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.beta_lstm_tables import beta_lstm
-from benchmarks.context_attention_tables import context_attention
-from benchmarks.document_tables import document_attention
-from benchmarks.excerpts import Excerpt, excerpt, printed_tables, table_file
-from benchmarks.explanations_tables import explanations
-from benchmarks.kernel_start import kernel_start
-from benchmarks.recbole_sessions_tables import recbole_sessions
-from benchmarks.reporting import RESULTS, number, read_rows
-from benchmarks.second_order_tables import second_order_attention
-from benchmarks.sentences import SENTENCES, written
-from benchmarks.session_positions_tables import session_positions
-from benchmarks.settings_search import settings_search
-from benchmarks.shared_rows import shared_rows
-from benchmarks.waiting_threads_tables import waiting_threads
-from benchmarks.word_embedding_tables import word_embedding
+from benchmarks.beta_lstm_tables import format_beta_lstm_tables
+from benchmarks.context_attention_tables import format_context_attention_tables
+from benchmarks.document_tables import format_document_attention_tables
+from benchmarks.excerpts import Excerpt, format_excerpt, format_tables_as_csv, parse_markdown_tables
+from benchmarks.explanations_tables import format_explanations_table
+from benchmarks.kernel_start import format_kernel_start_table
+from benchmarks.recbole_sessions_tables import format_recbole_sessions_table
+from benchmarks.reporting import RESULTS, format_number, read_rows
+from benchmarks.second_order_tables import format_second_order_tables
+from benchmarks.sentences import SENTENCES, format_sentence
+from benchmarks.session_positions_tables import format_session_positions_table
+from benchmarks.settings_search import format_settings_search_table
+from benchmarks.shared_rows import format_shared_rows_tables
+from benchmarks.waiting_threads_tables import format_waiting_threads_table
+from benchmarks.word_embedding_tables import format_word_embedding_table
 from ctxzoo.data.files import write_atomically
-from ctxzoo.results.table_parts import markdown_table
+from ctxzoo.results.table_parts import format_markdown_table
 
 DOCUMENT = Path(__file__).parent / "README.md"
 CSV_FOLDER = "tables"  # below the results
@@ -39,10 +39,10 @@ CSV_FOLDER = "tables"  # below the results
 Row = dict[str, str]
 
 
-def training_step(rows: list[Row]) -> str:
+def format_training_step_table(rows: list[Row]) -> str:
     """Return examples per second, peak memory and ratio of both sides."""
     headings = ["ours", "other", "variant", "threads", "phase", "ours/s", "other/s", "ratio", "ours GiB", "other GiB"]
-    return markdown_table(
+    return format_markdown_table(
         headings,
         [
             [
@@ -51,9 +51,9 @@ def training_step(rows: list[Row]) -> str:
                 row["variant"],
                 row["threads"],
                 row["phase"],
-                *(number(row[name], 1) for name in ("our_examples_per_second", "other_examples_per_second")),
-                number(row["ratio"], 2) if row["ratio"] else row["note"],
-                *(number(row[name], 1, 1024) for name in ("our_peak_memory_mb", "other_peak_memory_mb")),
+                *(format_number(row[name], 1) for name in ("our_examples_per_second", "other_examples_per_second")),
+                format_number(row["ratio"], 2) if row["ratio"] else row["note"],
+                *(format_number(row[name], 1, 1024) for name in ("our_peak_memory_mb", "other_peak_memory_mb")),
             ]
             for row in rows
         ],
@@ -61,10 +61,10 @@ def training_step(rows: list[Row]) -> str:
     )
 
 
-def preparation(rows: list[Row]) -> str:
+def format_preparation_table(rows: list[Row]) -> str:
     """Return the seconds of each start beside the aim."""
     headings = ["corpus", "how", "start", "questions", "contexts", "questions/s", "seconds", "with imports", "aim"]
-    return markdown_table(
+    return format_markdown_table(
         headings,
         [
             [
@@ -73,7 +73,7 @@ def preparation(rows: list[Row]) -> str:
                 row["start"],
                 *(f"{int(row[name]):,}" for name in ("questions", "contexts")),
                 f"{float(row['questions_per_second']):,.0f}",
-                *(number(row[name], 1) for name in ("setup_seconds", "total_seconds")),
+                *(format_number(row[name], 1) for name in ("setup_seconds", "total_seconds")),
                 row["aim_seconds"] and f"{float(row['aim_seconds']):g}",
             ]
             for row in rows
@@ -82,14 +82,14 @@ def preparation(rows: list[Row]) -> str:
     )
 
 
-def import_time(rows: list[Row]) -> str:
+def format_import_time_table(rows: list[Row]) -> str:
     """Return the seconds of each import, and above the peer's."""
-    return markdown_table(
+    return format_markdown_table(
         ["import", "seconds", "above the first row", "aim"],
         [
             [
                 row["imported"],
-                *(number(row[name], 2) for name in ("median_seconds", "above_peer_seconds")),
+                *(format_number(row[name], 2) for name in ("median_seconds", "above_peer_seconds")),
                 row["aim_seconds"],
             ]
             for row in rows
@@ -98,26 +98,26 @@ def import_time(rows: list[Row]) -> str:
 
 
 TABLES: dict[str, Callable[[list[Row]], str]] = {
-    "training_step-cpu": training_step,
-    "training_step-cuda": training_step,
-    "second_order_attention-cpu": second_order_attention,
-    "second_order_attention-cuda": second_order_attention,
-    "context_attention-cpu": context_attention,
-    "context_attention-cuda": context_attention,
-    "document_attention-cpu": document_attention,
-    "document_attention-cuda": document_attention,
-    "beta_lstm-cpu": beta_lstm,
-    "beta_lstm-cuda": beta_lstm,
-    "kernel_start": kernel_start,
-    "session_positions": session_positions,
-    "recbole_sessions": recbole_sessions,
-    "word_embedding": word_embedding,
-    "preparation": preparation,
-    "import_time": import_time,
-    "waiting_threads": waiting_threads,
-    "explanations": explanations,
-    "shared_rows": shared_rows,
-    "settings_search": settings_search,
+    "training_step-cpu": format_training_step_table,
+    "training_step-cuda": format_training_step_table,
+    "second_order_attention-cpu": format_second_order_tables,
+    "second_order_attention-cuda": format_second_order_tables,
+    "context_attention-cpu": format_context_attention_tables,
+    "context_attention-cuda": format_context_attention_tables,
+    "document_attention-cpu": format_document_attention_tables,
+    "document_attention-cuda": format_document_attention_tables,
+    "beta_lstm-cpu": format_beta_lstm_tables,
+    "beta_lstm-cuda": format_beta_lstm_tables,
+    "kernel_start": format_kernel_start_table,
+    "session_positions": format_session_positions_table,
+    "recbole_sessions": format_recbole_sessions_table,
+    "word_embedding": format_word_embedding_table,
+    "preparation": format_preparation_table,
+    "import_time": format_import_time_table,
+    "waiting_threads": format_waiting_threads_table,
+    "explanations": format_explanations_table,
+    "shared_rows": format_shared_rows_tables,
+    "settings_search": format_settings_search_table,
 }
 
 
@@ -168,7 +168,7 @@ EXCERPTS: dict[str, Excerpt] = {
 }
 
 
-def render(text: str, results: Path = RESULTS) -> str:
+def render_document(text: str, results: Path = RESULTS) -> str:
     """Return `text` with sentences and tables made anew; a table without a file says that it was not measured.
 
     Raises:
@@ -177,13 +177,15 @@ def render(text: str, results: Path = RESULTS) -> str:
     for name in re.findall(r"^<!-- table: (.+) -->$", text, flags=re.MULTILINE):
         if name not in TABLES:
             raise ValueError(f"unknown table {name!r}; known: {', '.join(TABLES)}")
-        text = _filled(text, f"table: {name}", _content(name, results))
+        text = _replace_between_markers(text, f"table: {name}", _format_content(name, results))
     if "<!-- sentences -->" in text:
-        text = _filled(text, "sentences", "\n".join(written(sentence, results) for sentence in SENTENCES))
+        text = _replace_between_markers(
+            text, "sentences", "\n".join(format_sentence(sentence, results) for sentence in SENTENCES)
+        )
     return text
 
 
-def _filled(text: str, marker: str, content: str) -> str:
+def _replace_between_markers(text: str, marker: str, content: str) -> str:
     """Return the text with other content between the two lines of a marker."""
     begin, end = (f"<!-- {slash}{marker} -->" for slash in ("", "/"))
     parts = re.split(rf"(?<={re.escape(begin)}\n).*?(?={re.escape(end)})", text, flags=re.DOTALL)
@@ -192,26 +194,34 @@ def _filled(text: str, marker: str, content: str) -> str:
     return f"\n{content}\n\n".join(parts)
 
 
-def csv_files(results: Path = RESULTS) -> dict[Path, str]:
+def format_csv_files(results: Path = RESULTS) -> dict[Path, str]:
     """Return the CSV file of each benchmark that was measured, with all rows of its tables."""
     return {
-        results / CSV_FOLDER / file.name: table_file(printed_tables(TABLES[file.stem](read_rows(file)))[0])
+        results / CSV_FOLDER / file.name: format_tables_as_csv(
+            parse_markdown_tables(TABLES[file.stem](read_rows(file)))[0]
+        )
         for file in sorted(results.glob("*.csv"))
     }
 
 
-def _content(name: str, results: Path) -> str:
+def _format_content(name: str, results: Path) -> str:
     file = results / f"{name}.csv"
     if not file.exists():
         return "Not measured yet."
     rows = read_rows(file)
-    tables, others = printed_tables(TABLES[name](rows))
+    tables, others = parse_markdown_tables(TABLES[name](rows))
     number_of_rows = sum(len(table.rows) for table in tables)
     every = f"[{number_of_rows} rows](results/{CSV_FOLDER}/{name}.csv)"
-    return "\n\n".join([*others, excerpt(tables, EXCERPTS.get(name, Excerpt())), f"{_origin(file, rows)}; {every}."])
+    return "\n\n".join(
+        [
+            *others,
+            format_excerpt(tables, EXCERPTS.get(name, Excerpt())),
+            f"{_describe_measurement(file, rows)}; {every}.",
+        ]
+    )
 
 
-def _origin(file: Path, rows: list[Row]) -> str:
+def _describe_measurement(file: Path, rows: list[Row]) -> str:
     """Return where and when the rows were measured."""
     one = rows[0]
     for column in ("cpu", "cores", "gpus", "torch", "transformers"):
@@ -231,7 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
-    made = {DOCUMENT: render(DOCUMENT.read_text(encoding="utf-8")), **csv_files()}
+    made = {DOCUMENT: render_document(DOCUMENT.read_text(encoding="utf-8")), **format_csv_files()}
     if options.check:
         written_files = {DOCUMENT, *(RESULTS / CSV_FOLDER).glob("*.csv")}
         return int(

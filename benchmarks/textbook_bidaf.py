@@ -17,7 +17,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from benchmarks.packing import packed_states
+from benchmarks.packing import compute_packed_states
 from ctxzoo.models.configuration_bidaf import BidafConfig
 
 SimilarityForm = Literal["products", "concatenation"]
@@ -57,7 +57,7 @@ class TextbookBidaf(nn.Module):
 
     def __init__(self, config: BidafConfig, similarity: SimilarityForm = "products") -> None:
         super().__init__()
-        refuse_unknown(config)
+        refuse_unsupported_config(config)
         h = config.hidden_size
         self.config = config
         self.drop_rate = float(config.dropout)
@@ -178,10 +178,10 @@ class PackedLstm(nn.Module):
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return states (B, n, 2h) from inputs (B, n, D) and a boolean mask (B, n)."""
-        return F.dropout(packed_states(self.lstm, x, mask.sum(dim=1)), self.drop_rate, self.training)
+        return F.dropout(compute_packed_states(self.lstm, x, mask.sum(dim=1)), self.drop_rate, self.training)
 
 
-def textbook_weights(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def convert_to_textbook_weights(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Return the weights of a `BidafForQuestionAnswering` under the names that `TextbookBidaf` gives them."""
     weights: dict[str, torch.Tensor] = {}
     for name, value in state.items():
@@ -213,7 +213,7 @@ _RENAMED = {
 }
 
 
-def textbook_decode(
+def decode_spans_exhaustively(
     log_start: torch.Tensor, log_end: torch.Tensor, max_length: int, may_refuse: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return starts and ends (B,) of the most probable spans of all pairs (C, C), (0, 0) if "no answer" is likelier."""
@@ -230,7 +230,7 @@ def textbook_decode(
     return starts, ends
 
 
-def refuse_unknown(config: BidafConfig) -> None:
+def refuse_unsupported_config(config: BidafConfig) -> None:
     """Raise ValueError for a config with an option or position kind that the textbook model lacks."""
     default: dict[str, Any] = BidafConfig().to_dict()
     for name, value in config.to_dict().items():

@@ -13,7 +13,7 @@ import torch
 from benchmarks.worker import Worker
 
 
-def timed(work: Callable[[], Any], device: torch.device) -> float:
+def measure_seconds(work: Callable[[], Any], device: torch.device) -> float:
     """Return the seconds that `work` takes; on CUDA between two events on the stream.
 
     With one thread they are those of the processor: the same on an idle machine, and not longer where others work too.
@@ -33,7 +33,7 @@ def timed(work: Callable[[], Any], device: torch.device) -> float:
     return float(first.elapsed_time(last)) / 1000
 
 
-def medians(workers: Sequence[Worker], phase: str, rounds: int) -> list[float]:
+def measure_median_seconds(workers: Sequence[Worker], phase: str, rounds: int) -> list[float]:
     """Return the median seconds of each worker's `round(phase)` over interleaved rounds, after a `warm_up` of each."""
     for worker in workers:
         worker.ask("warm_up", phase)
@@ -44,7 +44,7 @@ def medians(workers: Sequence[Worker], phase: str, rounds: int) -> list[float]:
     return [statistics.median(values) for values in seconds]
 
 
-def thread_counts(requested: Sequence[str]) -> list[int]:
+def parse_thread_counts(requested: Sequence[str]) -> list[int]:
     """Return the numbers of threads, "all" being the cores this process may use, each once."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return list(dict.fromkeys(cores if count == "all" else int(count) for count in requested))

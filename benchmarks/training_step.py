@@ -25,7 +25,7 @@ import torch
 
 from benchmarks.reporting import RESULTS, Value, write_rows
 from benchmarks.sides import Batch, Phase, Side
-from benchmarks.timing import medians, thread_counts
+from benchmarks.timing import measure_median_seconds, parse_thread_counts
 from benchmarks.worker import Worker, WorkerEndedError
 from ctxzoo.data.bucketing import POOL_BATCHES
 from ctxzoo.models.configuration_bidaf import BidafConfig
@@ -83,10 +83,10 @@ COMPARISONS = (
 
 def main(arguments: Sequence[str] | None = None) -> Path:
     """Measure, print and write the CSV; returns its path."""
-    options = parse(arguments)
+    options = parse_arguments(arguments)
     commit = git_commit()
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    threads = thread_counts(options.threads if device == "cpu" else ["all"])
+    threads = parse_thread_counts(options.threads if device == "cpu" else ["all"])
     chosen = [comparison for comparison in COMPARISONS if comparison.name in options.comparisons]
     target = options.output or RESULTS / f"training_step-{device}.csv"
     rows: list[dict[str, Value]] = []
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
                 for comparison in chosen:
                     if variant in comparison.variants and device in comparison.devices:
                         about: dict[str, Value] = {"dataset": dataset, "variant": variant, "threads": count}
-                        rows += compare(comparison, file, device, count, options, about)
+                        rows += compare_sides(comparison, file, device, count, options, about)
     if not rows:
         raise SystemExit("none of the requested comparisons has a meaning here; nothing was written")
     write_rows(target, rows, commit)
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     return Path(target)
 
 
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the command line, `--quick` filled in."""
     names = list(dict.fromkeys(comparison.name for comparison in COMPARISONS))
     parser = argparse.ArgumentParser(
@@ -146,7 +146,7 @@ def write_inputs(files: dict[str, Path], quick: bool, batch_size: int, batches: 
     questions = choose_questions(pool.lengths(), batch_size, batches)
     shuffled = np.random.default_rng(SEED).permutation(questions.flatten()).reshape(questions.shape)
     stored = {
-        name: [model_inputs(pool[rows]) for rows in order]
+        name: [select_model_inputs(pool[rows]) for rows in order]
         for name, order in (("bucketed", questions), ("shuffled", shuffled))
     }
     sizes = {**data.model_sizes(), "word_embedding_size": WORD_WIDTH, "train_word_embeddings": False}
@@ -157,7 +157,7 @@ def write_inputs(files: dict[str, Path], quick: bool, batch_size: int, batches: 
         torch.manual_seed(SEED)
         weights = BidafForQuestionAnswering(config).state_dict()
         fields = {name: getattr(config, name) for name in BidafConfig.__annotations__ if name != "model_type"}
-        kept = {name: [for_variant(batch, config) for batch in stored[name]] for name in stored}
+        kept = {name: [select_inputs_of_variant(batch, config) for batch in stored[name]] for name in stored}
         torch.save({"config": fields, "weights": weights, **kept}, file)
     return dataset
 
@@ -177,17 +177,17 @@ def choose_questions(lengths: np.ndarray, batch_size: int, batches: int) -> np.n
     return chosen
 
 
-def model_inputs(batch: Batch) -> Batch:
+def select_model_inputs(batch: Batch) -> Batch:
     """Return a batch of the DataModule without what no model reads."""
     return {name: value for name, value in batch.items() if name != "row"}
 
 
-def for_variant(batch: Batch, config: BidafConfig) -> Batch:
+def select_inputs_of_variant(batch: Batch, config: BidafConfig) -> Batch:
     """Return the inputs of a variant, without characters where it has none."""
     return {name: value for name, value in batch.items() if config.char_vocab_size or not name.endswith("char_ids")}
 
 
-def compare(
+def compare_sides(
     comparison: Comparison,
     inputs: Path,
     device: str,
@@ -217,16 +217,16 @@ def compare(
     with ExitStack() as stack:
         workers = [stack.enter_context(Worker(side, threads, str(inputs), device)) for side in sides]
         try:
-            difference = check(workers, inputs.parent)
+            difference = compare_answers(workers, inputs.parent)
             for row, phase in zip(rows, PHASES, strict=True):
-                row |= measure(workers, phase, options.rounds, questions)
+                row |= measure_phase(workers, phase, options.rounds, questions)
                 row["largest_difference"] = difference
         except WorkerEndedError as error:
             for row in rows:
                 if row["ratio"] is None:
                     row["note"] = str(error)
     for row in rows:
-        print(line(row), flush=True)
+        print(format_row_line(row), flush=True)
     return rows
 
 
@@ -242,9 +242,9 @@ MEASURED = (
 )
 
 
-def measure(workers: Sequence[Worker], phase: Phase, rounds: int, questions: int) -> dict[str, Value]:
+def measure_phase(workers: Sequence[Worker], phase: Phase, rounds: int, questions: int) -> dict[str, Value]:
     """Return medians over interleaved rounds; `ratio` above 1: ours is faster."""
-    ours, other = medians(workers, phase, rounds)
+    ours, other = measure_median_seconds(workers, phase, rounds)
     memory = [worker.ask("peak_memory") for worker in workers]
     return {
         "our_seconds": ours,
@@ -257,7 +257,7 @@ def measure(workers: Sequence[Worker], phase: Phase, rounds: int, questions: int
     }
 
 
-def check(workers: Sequence[Worker], folder: Path) -> float:
+def compare_answers(workers: Sequence[Worker], folder: Path) -> float:
     """Return the largest difference between what both sides answer.
 
     In float32 log-probabilities and loss may differ by `TOLERANCE`, in bfloat16 probabilities and loss by
@@ -273,11 +273,11 @@ def check(workers: Sequence[Worker], folder: Path) -> float:
         found.append(torch.load(file, weights_only=True))
     names = " and ".join(worker.side.label for worker in workers)
     half = any(worker.side.precision != "32-true" for worker in workers)
-    return largest_difference(found[0], found[1], names, half=half)
+    return find_largest_difference(found[0], found[1], names, half=half)
 
 
-def largest_difference(ours: Batch, other: Batch, names: str, *, half: bool) -> float:
-    """Return the largest difference between two results of `Runner.answers`; raises as `check` does."""
+def find_largest_difference(ours: Batch, other: Batch, names: str, *, half: bool) -> float:
+    """Return the largest difference between two results of `Runner.answers`; raises as `compare_answers` does."""
     largest = 0.0
     for name, value in ours.items():
         same = other[name]
@@ -292,7 +292,7 @@ def largest_difference(ours: Batch, other: Batch, names: str, *, half: bool) -> 
     return largest
 
 
-def line(row: dict[str, Value]) -> str:
+def format_row_line(row: dict[str, Value]) -> str:
     """Return the line that is printed for a row."""
     about = f"{row['comparison']:14} {row['phase']:10} {row['variant']:13} {row['threads']} threads  "
     if row["ratio"] is None:

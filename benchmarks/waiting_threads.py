@@ -24,7 +24,7 @@ from pathlib import Path
 
 from benchmarks.reporting import RESULTS, Value, write_rows
 from benchmarks.sides import Side
-from benchmarks.timing import thread_counts
+from benchmarks.timing import parse_thread_counts
 from benchmarks.training_step import write_inputs
 from benchmarks.worker import Worker
 from ctxzoo.results.environment import git_commit
@@ -47,9 +47,9 @@ SITUATIONS = ("alone", "beside a busy process", "two trainings")
 
 def main(arguments: Sequence[str] | None = None) -> Path:
     """Measure, print and write the CSV; returns its path."""
-    options = parse(arguments)
+    options = parse_arguments(arguments)
     commit = git_commit()
-    (cores,) = thread_counts(["all"])
+    (cores,) = parse_thread_counts(["all"])
     seconds: dict[tuple[str, str], float] = {}
     with tempfile.TemporaryDirectory() as folder:
         inputs = Path(folder, "inputs.pt")
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
         for name in (*SETTINGS, ONE_THREAD):
             threads = 1 if name == ONE_THREAD else cores
             for situation in SITUATIONS:
-                spent = measure(inputs, situation, SETTINGS.get(name, {}), threads, options.rounds)
+                spent = measure_round_seconds(inputs, situation, SETTINGS.get(name, {}), threads, options.rounds)
                 seconds[name, situation] = spent / options.batches
                 print(f"{name:26} {situation:22} {1 / seconds[name, situation]:.2f} steps/s", flush=True)
     rows: list[dict[str, Value]] = [
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     return Path(options.output)
 
 
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the command line, `--quick` filled in."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.waiting_threads",
@@ -100,7 +100,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def measure(inputs: Path, situation: str, variables: Mapping[str, str | None], threads: int, rounds: int) -> float:
+def measure_round_seconds(
+    inputs: Path, situation: str, variables: Mapping[str, str | None], threads: int, rounds: int
+) -> float:
     """Return the median seconds of a round; of two trainings every round of either counts."""
     trainings = 2 if situation == "two trainings" else 1
     with ExitStack() as stack:
@@ -111,7 +113,7 @@ def measure(inputs: Path, situation: str, variables: Mapping[str, str | None], t
         for worker in workers:
             worker.ask("warm_up", "training")
         if situation == "beside a busy process":
-            stack.enter_context(busy_process())
+            stack.enter_context(run_busy_process())
         pool = stack.enter_context(ThreadPoolExecutor(trainings))
         return statistics.median(spent for _ in range(rounds) for spent in pool.map(round_of, workers))
 
@@ -124,7 +126,7 @@ def round_of(worker: Worker) -> float:
 
 
 @contextmanager
-def busy_process() -> Iterator[None]:
+def run_busy_process() -> Iterator[None]:
     """Run a process that computes without a pause."""
     process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:

@@ -1,11 +1,11 @@
-"""The table of `waiting_threads`: a row for each setting, a column for each situation."""
+"""The table of `format_waiting_threads_table`: a row for each setting, a column for each situation."""
 
 from __future__ import annotations
 
-from ctxzoo.results.table_parts import markdown_table
+from ctxzoo.results.table_parts import format_markdown_table
 
 
-def waiting_threads(rows: list[dict[str, str]]) -> str:
+def format_waiting_threads_table(rows: list[dict[str, str]]) -> str:
     """Return steps a second, and in brackets how many times those of the unbounded one."""
     situations = list(dict.fromkeys(row["situation"] for row in rows))
     cells = {
@@ -13,6 +13,6 @@ def waiting_threads(rows: list[dict[str, str]]) -> str:
         for row in rows
     }
     settings = dict.fromkeys(row["setting"] for row in rows)
-    return markdown_table(
+    return format_markdown_table(
         ["setting", *situations], [[name, *(cells[name, situation] for situation in situations)] for name in settings]
     )

@@ -28,9 +28,9 @@ from importlib import metadata
 from pathlib import Path
 
 from benchmarks.reporting import RESULTS, Value, write_rows
-from benchmarks.timing import medians, thread_counts
-from benchmarks.word_embedding_sides import KNOWN, TEXT, Side, load_known
-from benchmarks.word_embedding_whole import whole_seconds
+from benchmarks.timing import measure_median_seconds, parse_thread_counts
+from benchmarks.word_embedding_sides import KNOWN, TEXT, Side, load_known_corpus
+from benchmarks.word_embedding_whole import measure_process_seconds
 from benchmarks.worker import Worker
 from ctxzoo.models.tokenization_word import cut_words, word_cutter
 from ctxzoo.results.environment import git_commit
@@ -57,7 +57,7 @@ class Comparison:
     fraction: float = 1.0
 
 
-def gensims(architecture: str, name: str) -> tuple[Side, ...]:
+def list_gensim_sides(architecture: str, name: str) -> tuple[Side, ...]:
     """Return the sides for both ways in which gensim reads."""
     return (
         Side(f"gensim {name}", "gensim", architecture),
@@ -65,7 +65,7 @@ def gensims(architecture: str, name: str) -> tuple[Side, ...]:
     )
 
 
-def ours(architecture: str, learning_rate: float | None = None) -> tuple[Side, ...]:
+def list_ctxzoo_sides(architecture: str, learning_rate: float | None = None) -> tuple[Side, ...]:
     """Return the sides for both ways in which noise is drawn."""
     return (
         Side(architecture, "ctxzoo", architecture, learning_rate=learning_rate),
@@ -74,15 +74,24 @@ def ours(architecture: str, learning_rate: float | None = None) -> tuple[Side, .
 
 
 COMPARISONS = (
-    Comparison("cbow", (*ours("attention_cbow", ATTENTION_RATE), *ours("cbow"), *gensims("cbow", "CBOW"))),
+    Comparison(
+        "cbow",
+        (
+            *list_ctxzoo_sides("attention_cbow", ATTENTION_RATE),
+            *list_ctxzoo_sides("cbow"),
+            *list_gensim_sides("cbow", "CBOW"),
+        ),
+    ),
     # Skip-gram draws noise for each context word: there is nothing to share.
-    Comparison("skip_gram", (*ours("skip_gram")[:1], *gensims("skip_gram", "skip-gram")), fraction=0.1),
+    Comparison(
+        "skip_gram", (*list_ctxzoo_sides("skip_gram")[:1], *list_gensim_sides("skip_gram", "skip-gram")), fraction=0.1
+    ),
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> Path:
     """Measure, print and write the CSV; returns its path."""
-    options = parse(arguments)
+    options = parse_arguments(arguments)
     commit = git_commit()
     rows: list[dict[str, Value]] = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -90,16 +99,16 @@ def main(arguments: Sequence[str] | None = None) -> Path:
             if comparison.name in options.comparisons:
                 folder = Path(scratch, comparison.name)
                 dataset, corpus = write_text(folder, int(comparison.fraction * options.words), options)
-                for threads in thread_counts(options.threads):
+                for threads in parse_thread_counts(options.threads):
                     about: dict[str, Value] = {"comparison": comparison.name, "dataset": dataset, "threads": threads}
                     about |= {"words": len(corpus.ids), "sentences": len(corpus), "vocabulary": len(corpus.words)}
-                    rows += compare(comparison, folder, threads, options, about)
+                    rows += compare_sides(comparison, folder, threads, options, about)
     write_rows(options.output, rows, commit)
     print(f"wrote {options.output}")
     return Path(options.output)
 
 
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the command line, `--quick` filled in."""
     names = [comparison.name for comparison in COMPARISONS]
     parser = argparse.ArgumentParser(
@@ -129,15 +138,15 @@ def write_text(folder: Path, words: int, options: argparse.Namespace) -> tuple[s
     dataset = DATASET if data and not options.quick and Path(data, DATASET).is_dir() else SAMPLE
     folder.mkdir()
     with (folder / TEXT).open("w", encoding="utf-8") as file:
-        file.writelines(first_sentences(dataset, words))
-    corpus = load_known(folder, options.min_count)
+        file.writelines(read_first_sentences(dataset, words))
+    corpus = load_known_corpus(folder, options.min_count)
     with (folder / KNOWN).open("w", encoding="utf-8") as file:
         for begin, end in zip(corpus.pointers[:-1], corpus.pointers[1:], strict=True):
             file.write(" ".join(corpus.words[row] for row in corpus.ids[begin:end]) + "\n")
     return dataset, corpus
 
 
-def first_sentences(dataset: str, words: int) -> Iterator[str]:
+def read_first_sentences(dataset: str, words: int) -> Iterator[str]:
     """Yield lines of words with a space between them."""
     cutter = word_cutter(True, "english", fold_digits=True)
     for line in CorpusSource(dataset).lines():
@@ -148,20 +157,23 @@ def first_sentences(dataset: str, words: int) -> Iterator[str]:
             return
 
 
-def compare(
+def compare_sides(
     comparison: Comparison, folder: Path, threads: int, options: argparse.Namespace, about: dict[str, Value]
 ) -> list[dict[str, Value]]:
     """Return one row for each side."""
     given = (str(folder), str(options.min_count), str(threads))
     with ExitStack() as stack:
         workers = [stack.enter_context(Worker(side, threads, *given)) for side in comparison.sides]
-        seconds = medians(workers, "training", options.rounds)
+        seconds = measure_median_seconds(workers, "training", options.rounds)
         reference = min(
             spent for side, spent in zip(comparison.sides, seconds, strict=True) if side.library == "gensim"
         )
         cache = folder / f"kernels-{threads}"
         whole = [
-            [whole_seconds(side, folder, str(options.min_count), threads, cache) for _ in range(options.rounds + 1)]
+            [
+                measure_process_seconds(side, folder, str(options.min_count), threads, cache)
+                for _ in range(options.rounds + 1)
+            ]
             for side in comparison.sides
         ]
         rows: list[dict[str, Value]] = []
@@ -183,11 +195,11 @@ def compare(
                     "numba": metadata.version("numba"),
                 }
             )
-            print(line(rows[-1]), flush=True)
+            print(format_row_line(rows[-1]), flush=True)
     return rows
 
 
-def line(row: dict[str, Value]) -> str:
+def format_row_line(row: dict[str, Value]) -> str:
     """Return the line that is printed for a row."""
     return (
         f"{row['side']:28} {row['threads']} threads  {row['words_per_second']:>12,.0f} words/s  "

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from benchmarks.memory import own_peak_memory_mb
+from benchmarks.memory import measure_own_peak_memory_mb
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import word_cutter
@@ -51,18 +51,18 @@ class Side:
     learning_rate: float | None = None
 
 
-def load_known(folder: str | Path, min_count: int) -> Corpus:
+def load_known_corpus(folder: str | Path, min_count: int) -> Corpus:
     """Load the corpus of a folder with the text, whose words are cut already."""
     source = CorpusSource(str(Path(folder, TEXT)))
     return load_corpus(source, word_cutter(False), min_count=min_count, cache=Path(folder, "cache"))
 
 
-def rate_of(side: Side) -> float:
+def get_learning_rate(side: Side) -> float:
     """Return the learning rate of a side, its own or the customary one."""
     return side.learning_rate or CUSTOMS[side.architecture].learning_rate
 
 
-def gensim_settings(side: Side, threads: int) -> dict[str, Any]:
+def build_gensim_arguments(side: Side, threads: int) -> dict[str, Any]:
     """Return the arguments of gensim's Word2Vec for one pass."""
     return {
         "vector_size": DIM,
@@ -70,7 +70,7 @@ def gensim_settings(side: Side, threads: int) -> dict[str, Any]:
         "negative": NOISE,
         "sample": SUBSAMPLING,
         "sg": int(side.architecture == "skip_gram"),
-        "alpha": rate_of(side),
+        "alpha": get_learning_rate(side),
         "epochs": 1,
         "seed": SEED,
         "workers": threads,
@@ -91,14 +91,14 @@ class Runner:
         self.side = side
         self.threads = int(threads)
         self.known = str(Path(folder, KNOWN))
-        self.rate = rate_of(side)
+        self.rate = get_learning_rate(side)
         self.vectors: Any = None
         if side.library == "gensim":
             pass
         else:
             import ctxzoo.tasks.word_embeddings.hogwild_trainer  # noqa: F401
-        self.libraries_mb = own_peak_memory_mb()
-        corpus = load_known(folder, int(min_count))
+        self.libraries_mb = measure_own_peak_memory_mb()
+        corpus = load_known_corpus(folder, int(min_count))
         self.words = corpus.words
         self.number = len(corpus.ids)
         if side.library == "ctxzoo":
@@ -111,11 +111,11 @@ class Runner:
 
     def warm_up(self, phase: str) -> None:
         """Compile the kernel before anything is timed."""
-        self._prepare()
+        self._prepare_training()
 
     def round(self, phase: str) -> float:
         """Return the seconds of one pass over the text, from the first vectors on."""
-        train, vectors = self._prepare()
+        train, vectors = self._prepare_training()
         begin = time.perf_counter()
         train()
         seconds = time.perf_counter() - begin
@@ -124,14 +124,14 @@ class Runner:
 
     def peak_memory(self) -> float:
         """Return the MiB that training takes beyond the libraries."""
-        return own_peak_memory_mb() - self.libraries_mb
+        return measure_own_peak_memory_mb() - self.libraries_mb
 
     def quality(self) -> Quality:
         """Score the vectors of the last round: similarity and analogies in percent; nothing without the test sets."""
         if not os.environ.get("CTXZOO_DATA"):
             return dict.fromkeys([*SIMILARITY, "semantic", "syntactic"])
         words, table = self.vectors
-        vectors = WordVectors.in_memory(words, torch.from_numpy(np.array(table)), self.side.label, fold_digits=True)
+        vectors = WordVectors.from_tensor(words, torch.from_numpy(np.array(table)), self.side.label, fold_digits=True)
         sets, _ = word_similarity.read_word_pairs()
         similarity = word_similarity.evaluate_similarity(vectors, {name: sets[name] for name in SIMILARITY})
         categories, _ = word_analogy.read_analogies()
@@ -141,7 +141,7 @@ class Runner:
             **{name: parts[name].accuracy for name in ("semantic", "syntactic")},
         }
 
-    def _prepare(self) -> Any:
+    def _prepare_training(self) -> Any:
         """Return a function that trains fresh vectors, and one that gives words and vectors afterwards."""
         return self._prepare_gensim() if self.side.library == "gensim" else self._prepare_ctxzoo()
 
@@ -173,7 +173,7 @@ class Runner:
     def _prepare_gensim(self) -> Any:
         import gensim.models
 
-        model = gensim.models.Word2Vec(min_count=1, **gensim_settings(self.side, self.threads))
+        model = gensim.models.Word2Vec(min_count=1, **build_gensim_arguments(self.side, self.threads))
         text = {"corpus_file": self.known} if self.side.corpus_file else {"corpus_iterable": self.sentences}
         model.build_vocab(**text)
         sizes = {"total_examples": model.corpus_count, "total_words": model.corpus_total_words, "epochs": 1}

@@ -1,9 +1,9 @@
-"""The table of `word_embedding`."""
+"""The table of `format_word_embedding_table`."""
 
 from __future__ import annotations
 
-from benchmarks.reporting import number
-from ctxzoo.results.table_parts import markdown_table
+from benchmarks.reporting import format_number
+from ctxzoo.results.table_parts import format_markdown_table
 
 Row = dict[str, str]
 WHOLE = {"whole_seconds": "whole process, s", "first_whole_seconds": "the first one, s"}
@@ -15,7 +15,7 @@ SCORES = {
 }
 
 
-def word_embedding(rows: list[Row]) -> str:
+def format_word_embedding_table(rows: list[Row]) -> str:
     """Return for each comparison and number of threads speed, ratio, memory and scores."""
     parts = []
     for comparison, threads in dict.fromkeys((row["comparison"], row["threads"]) for row in rows):
@@ -28,19 +28,20 @@ def word_embedding(rows: list[Row]) -> str:
         )
         parts += [
             title,
-            markdown_table(
-                ["", "words/s", "ratio", "MiB", *WHOLE.values(), *SCORES.values()], [_cells(row) for row in chosen]
+            format_markdown_table(
+                ["", "words/s", "ratio", "MiB", *WHOLE.values(), *SCORES.values()],
+                [_format_row_cells(row) for row in chosen],
             ),
         ]
     return "\n\n".join(parts)
 
 
-def _cells(row: Row) -> list[str]:
+def _format_row_cells(row: Row) -> list[str]:
     return [
         row["side"],
-        number(row["words_per_second"], 0),
-        number(row["ratio"], 2),
-        number(row["peak_memory_mb"], 0),
-        *(number(row.get(name, ""), 1) for name in WHOLE),  # files of earlier runs lack them
-        *(number(row[name], 1) for name in SCORES),
+        format_number(row["words_per_second"], 0),
+        format_number(row["ratio"], 2),
+        format_number(row["peak_memory_mb"], 0),
+        *(format_number(row.get(name, ""), 1) for name in WHOLE),  # files of earlier runs lack them
+        *(format_number(row[name], 1) for name in SCORES),
     ]

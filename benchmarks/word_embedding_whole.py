@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.word_embedding_sides import TEXT, Runner, Side, gensim_settings
+from benchmarks.word_embedding_sides import TEXT, Runner, Side, build_gensim_arguments
 from benchmarks.worker import ROOT
 
 
-def whole_seconds(side: Side, folder: Path, min_count: str, threads: int, cache: Path) -> float:
+def measure_process_seconds(side: Side, folder: Path, min_count: str, threads: int, cache: Path) -> float:
     """Return the seconds from the start of a process to its end.
 
     Args:
@@ -86,7 +86,7 @@ def train_gensim(side: Side, text: Path, min_count: str, threads: str) -> object
     from gensim.models import word2vec
 
     given = {"corpus_file": str(text)} if side.corpus_file else {"sentences": word2vec.LineSentence(str(text))}
-    settings = {**gensim_settings(side, int(threads)), "min_count": int(min_count)}
+    settings = {**build_gensim_arguments(side, int(threads)), "min_count": int(min_count)}
     return word2vec.Word2Vec(**given, **settings).wv.vectors
 
 

@@ -24,13 +24,13 @@ from typing import Any
 
 import datasets
 
-from ctxzoo.data.files import atomic_folder, check_writable
-from ctxzoo.data.sources import column_of, load_splits
-from ctxzoo.results.environment import command_line
+from ctxzoo.data.files import atomic_folder, check_folder_is_writable
+from ctxzoo.data.sources import get_column_values, load_splits
+from ctxzoo.results.environment import format_command_line
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.question_answering.cloze import Article, drop_overlapping_articles, generate_cloze_questions
 from ctxzoo.tasks.question_answering.reader import read_squad
-from ctxzoo.training.arguments import COUNT, SEED, Args, number
+from ctxzoo.training.arguments import COUNT, SEED, Args, number_field
 
 HELD_OUT_SPLITS = ("validation", "test")
 
@@ -52,49 +52,49 @@ class Settings(Args):
     dataset: str = "ctxzoo-data/wikipedia_en_2015"
     held_out: str = "ctxzoo-data/squad_v1_mini"
     data_dir: str | None = None
-    min_overlap: float = number(15.0, COUNT)
-    questions: int = number(0, COUNT)
-    seed: int = number(0, SEED)
+    min_overlap: float = number_field(15.0, COUNT)
+    questions: int = number_field(0, COUNT)
+    seed: int = number_field(0, SEED)
     output_dir: str = "runs/cloze_questions"
 
 
 def main(settings: Settings) -> None:
     folder = Path(settings.output_dir)
-    check_writable(folder)
+    check_folder_is_writable(folder)
     tested = read_squad(settings.held_out, data_dir=settings.data_dir).splits
     contexts = {text for split in HELD_OUT_SPLITS if split in tested for text in tested[split]["context"]}
     texts = load_splits(settings.dataset, settings.data_dir)
     with atomic_folder(folder) as fresh:
         for split, rows in texts.items():
-            articles, left_out = drop_overlapping_articles(articles_of(rows, split, settings.dataset), contexts)
+            articles, left_out = drop_overlapping_articles(read_articles(rows, split, settings.dataset), contexts)
             found = list(generate_cloze_questions(articles, min_overlap=settings.min_overlap, seed=settings.seed))
             if not found:
                 raise ValueError(
                     f"dataset {settings.dataset!r}, split {split!r} gives no question: expected articles of several "
                     "paragraphs of 40 to 300 words; give other text, or a lower min_overlap"
                 )
-            kept = sample(found, settings.questions, settings.seed)
-            content = {"version": "1.1", "command": command_line(), "data": squad_articles(kept)}
+            kept = sample_questions(found, settings.questions, settings.seed)
+            content = {"version": "1.1", "command": format_command_line(), "data": group_questions_by_article(kept)}
             (fresh / f"{split}.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
             print(f"{split}: {len(kept)} of {len(found)} questions, {len(articles)} articles, {left_out} left out")
     print(f"questions  {folder}")
 
 
-def articles_of(rows: datasets.Dataset, split: str, dataset: str) -> list[Article]:
+def read_articles(rows: datasets.Dataset, split: str, dataset: str) -> list[Article]:
     """Return the articles of a split; a paragraph is a line."""
-    titles, texts = (column_of({split: rows}, split, name, dataset) for name in ("title", "text"))
+    titles, texts = (get_column_values({split: rows}, split, name, dataset) for name in ("title", "text"))
     groups = groupby(zip(titles, texts, strict=True), key=lambda row: row[0])
     return [Article(title, tuple(line for _, text in group for line in text.splitlines())) for title, group in groups]
 
 
-def sample(questions: list[dict[str, Any]], number: int, seed: int) -> list[dict[str, Any]]:
+def sample_questions(questions: list[dict[str, Any]], number: int, seed: int) -> list[dict[str, Any]]:
     """Draw `number` of the questions and keep their order; 0, or more than there are: all."""
     if not 0 < number < len(questions):
         return questions
     return [questions[row] for row in sorted(random.Random(seed).sample(range(len(questions)), number))]
 
 
-def squad_articles(questions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def group_questions_by_article(questions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the questions in SQuAD's official form: articles, their paragraphs, and questions on each."""
     articles = []
     for title, of_title in groupby(questions, key=lambda row: row["title"]):

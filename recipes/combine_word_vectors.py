@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from ctxzoo.data.files import check_writable
+from ctxzoo.data.files import check_folder_is_writable
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.training.arguments import COUNT, Args, number
+from ctxzoo.training.arguments import COUNT, Args, number_field
 from ctxzoo.word_vectors.combination import concatenate_word_vectors, fill_word_vectors
 from ctxzoo.word_vectors.exchange import save_word2vec_binary
 from ctxzoo.word_vectors.vectors import read_word_vectors
@@ -43,7 +43,7 @@ class Settings(Args):
     base: str = ""
     other: str = ""
     how: Literal["fill", "concatenate"] = "fill"
-    vectors_std: float = number(0.0, COUNT)
+    vectors_std: float = number_field(0.0, COUNT)
     name: str = ""
     output_dir: str = "runs/word_vectors"
 
@@ -56,7 +56,7 @@ class Settings(Args):
 
 def main(settings: Settings) -> None:
     output = Path(settings.output_dir) / f"{settings.name}.bin"
-    check_writable(output.parent)
+    check_folder_is_writable(output.parent)
     base, other = read_word_vectors(settings.base), read_word_vectors(settings.other)
     vectors = HOW[settings.how](base, other, settings.name)
     if settings.vectors_std:

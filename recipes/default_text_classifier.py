@@ -58,7 +58,7 @@ def main(
     for name in datasets:
         folds = [None] if name in OWN_SPLITS else range(experiment.data.values()["folds"])
         for part in parts:
-            one = of_part(on_texts(experiment, name), part).changed(**scale)
+            one = set_control_part(set_dataset(experiment, name), part).changed(**scale)
             runs[f"{name}, {part}"] = [
                 ExperimentRun(TEXT_CLASSIFICATION, one.changed(seed=seed, fold=fold))
                 for seed in seeds
@@ -67,7 +67,7 @@ def main(
     run_all(runs, f"default settings: {experiment.score} accuracy, mean ± sd", experiment.run)
 
 
-def on_texts(experiment: Experiment, name: str) -> Experiment:
+def set_dataset(experiment: Experiment, name: str) -> Experiment:
     """Return the experiment on one of the sets, or on a Hub id, folder or file.
 
     One setting for all: how the recipes of papers cut words and hold out validation rows is not taken over.
@@ -77,7 +77,7 @@ def on_texts(experiment: Experiment, name: str) -> Experiment:
     return experiment.changed(dataset=known["dataset"], text_column=None if column is None else (column,))
 
 
-def of_part(experiment: Experiment, part: str) -> Experiment:
+def set_control_part(experiment: Experiment, part: str) -> Experiment:
     """Return the experiment, or a control that leaves the network or the linear classifier out."""
     if part == "wide":  # the network's scores are 0 and stay so
         return experiment.changed(row=part, epochs=1, zeroed=("classifier.weight", "classifier.bias"))

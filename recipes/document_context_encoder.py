@@ -62,12 +62,12 @@ def main(
         word2vec: Whether word embeddings start from word2vec trained on the training documents.
     """
     on_data = {name: set_word2vec_size(set_document_dataset(experiment, name), word2vec=word2vec) for name in dataset}
-    rows = [(f"{name}, {one}", of_attention(on_data[name], one)) for name in dataset for one in attentions]
+    rows = [(f"{name}, {one}", set_attention(on_data[name], one)) for name in dataset for one in attentions]
     title = f"documents: {experiment.score} accuracy, mean ± sd over seeds"
     run_rows(partial(ExperimentRun, TEXT_CLASSIFICATION), rows, seeds, title)
 
 
-def of_attention(experiment: Experiment, attention: str) -> Experiment:
+def set_attention(experiment: Experiment, attention: str) -> Experiment:
     """Return the experiment with one of `KNOWN`."""
     if attention == DOT:
         return experiment.changed(architecture="kernel_encoder", variant=DOT, row=DOT)

@@ -22,14 +22,14 @@ from rich.table import Table
 
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.results.environment import git_commit
-from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, result_path, write_result_file
+from ctxzoo.results.result import RESULTS_DIR, RunResult, build_result_path, read_result, write_result_file
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, RunArgs, Score
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import Run, execute
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.experiments import DEV_SEED, PROBLEM, build_result_tag, get_document_dataset
 from ctxzoo.tasks.text_classification.task import evaluate_ensemble
-from ctxzoo.training.arguments import SEED, SIZE, Args, number
+from ctxzoo.training.arguments import SEED, SIZE, Args, number_field
 
 RECIPE = "document_ensemble"
 MEMBERS = "document_lama"
@@ -55,8 +55,8 @@ class Settings(Args):
     dataset: tuple[str, ...] = ("reuters8",)
     model: tuple[str, ...] = ("lama_ctx",)
     name: str = ""
-    seeds: tuple[int, ...] = number((0, 1, 2), SEED)
-    batch_size: int = number(64, SIZE)
+    seeds: tuple[int, ...] = number_field((0, 1, 2), SEED)
+    batch_size: int = number_field(64, SIZE)
     data_dir: str | None = None
     runs_dir: str = "runs"
     results_dir: str = RESULTS_DIR
@@ -73,21 +73,21 @@ def main(settings: Settings) -> None:
     table = Table("documents", "seeds alone", "together", title=f"{settings.score} accuracy")
     for dataset in settings.dataset:
         for model in settings.model:
-            members = [finished_run(settings, dataset, model, seed) for seed in sorted(set(settings.seeds))]
-            result = execute(run_of(settings, dataset, members))
+            members = [find_finished_run(settings, dataset, model, seed) for seed in sorted(set(settings.seeds))]
+            result = execute(build_ensemble_run(settings, dataset, members))
             accuracies = [one.metrics[f"{settings.score}/accuracy"] for one in (*(run for run, _ in members), result)]
             *alone, of_all = (f"{accuracy:.2f}" for accuracy in accuracies)
             table.add_row(f"{dataset}, {model}", " ".join(alone), of_all)
     Console().print(table)
 
 
-def finished_run(settings: Settings, dataset: str, model: str, seed: int) -> tuple[RunResult, Path]:
+def find_finished_run(settings: Settings, dataset: str, model: str, seed: int) -> tuple[RunResult, Path]:
     """Return the results and the checkpoint folder of one member.
 
     Raises:
         FileNotFoundError: one of them is not there.
     """
-    results_file = result_path(
+    results_file = build_result_path(
         settings.results_dir,
         recipe=MEMBERS,
         variant=model,
@@ -168,7 +168,7 @@ class EnsembleRun(Run):
         write_result_file(result, self.results_file)
 
 
-def run_of(settings: Settings, dataset: str, members: list[tuple[RunResult, Path]]) -> EnsembleRun:
+def build_ensemble_run(settings: Settings, dataset: str, members: list[tuple[RunResult, Path]]) -> EnsembleRun:
     """Return the run that scores members as one.
 
     Raises:

@@ -72,12 +72,12 @@ def main(
         word2vec: Whether word embeddings start from word2vec trained on the training documents.
     """
     on_data = {name: set_word2vec_size(set_document_dataset(experiment, name), word2vec=word2vec) for name in dataset}
-    rows = [(f"{name}, {one}", of_model(on_data[name], one, learning_rate)) for name in dataset for one in models]
+    rows = [(f"{name}, {one}", set_model(on_data[name], one, learning_rate)) for name in dataset for one in models]
     title = f"documents: {experiment.score} accuracy, mean ± sd over seeds"
     run_rows(partial(ExperimentRun, TEXT_CLASSIFICATION), rows, seeds, title)
 
 
-def of_model(experiment: Experiment, model: str, learning_rate: float | None) -> Experiment:
+def set_model(experiment: Experiment, model: str, learning_rate: float | None) -> Experiment:
     """Return the experiment with one of `MODELS`; what only LAMA has is left out of the others."""
     rate = learning_rate or RATES.get(model, experiment.optimizer.learning_rate)
     shared: Any = experiment.model

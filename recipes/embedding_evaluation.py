@@ -22,7 +22,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from ctxzoo.data.files import check_writable
+from ctxzoo.data.files import check_folder_is_writable
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.result import RESULTS_DIR
 from ctxzoo.runs.experiment import RunArgs
@@ -48,7 +48,7 @@ from ctxzoo.tasks.word_embeddings.evaluations import (
 )
 from ctxzoo.tasks.word_embeddings.evaluations import TASKS as EMBEDDING_TASKS
 from ctxzoo.tasks.word_embeddings.pos_induction import DATASET, RESTARTS
-from ctxzoo.training.arguments import COUNT, SEED, SIZE, Args, number
+from ctxzoo.training.arguments import COUNT, SEED, SIZE, Args, number_field
 
 RECIPE = "embedding_evaluation"
 TASKS = (*EMBEDDING_TASKS, TAGGING)
@@ -77,15 +77,15 @@ class Settings(Args):
     """
 
     vectors: tuple[str, ...] = ()
-    seeds: tuple[int, ...] = number((0,), SEED)
+    seeds: tuple[int, ...] = number_field((0,), SEED)
     name: str = ""
     tasks: tuple[str, ...] = TASKS
     fold_digits: bool | None = None
     pos_dataset: str = DATASET
     pos_tags: tuple[str, ...] = POS_TAGS
-    restarts: int = number(RESTARTS, SIZE)
-    evaluation_seed: int = number(0, SEED)
-    threads: int = number(0, COUNT)
+    restarts: int = number_field(RESTARTS, SIZE)
+    evaluation_seed: int = number_field(0, SEED)
+    threads: int = number_field(0, COUNT)
     data_dir: str | None = None
     resume: bool = False
     tiny: bool = False
@@ -111,19 +111,21 @@ def main(settings: Settings) -> None:
         for path, seed in zip(settings.vectors, seeds, strict=True)
     ]
     tasks = [task for task in settings.tasks if task != TAGGING]
-    evaluations = {source: [run_of(source, task, settings, commit) for task in tasks] for source in sources}
-    taggers = {source: tagger_of(source, settings, commit) for source in sources if TAGGING in settings.tasks}
+    evaluations = {
+        source: [build_evaluation_run(source, task, settings, commit) for task in tasks] for source in sources
+    }
+    taggers = {source: build_tagger_run(source, settings, commit) for source in sources if TAGGING in settings.tasks}
     files = [(run.results_file.name, source.path) for source, runs in evaluations.items() for run in runs]
-    refuse_shared_files([*files, *((run.results_file.name, source.path) for source, run in taggers.items())])
-    check_writable(Path(settings.results_dir) / RECIPE, "--results_dir")
+    refuse_shared_results_files([*files, *((run.results_file.name, source.path) for source, run in taggers.items())])
+    check_folder_is_writable(Path(settings.results_dir) / RECIPE, "--results_dir")
     if tasks:
         for source, runs in evaluations.items():
-            evaluate(source, runs, settings)
+            evaluate_vectors(source, runs, settings)
     if taggers:
         train_taggers(list(taggers.values()), settings)
 
 
-def evaluate(source: EmbeddingSource, runs: list[EmbeddingRun], settings: Settings) -> None:
+def evaluate_vectors(source: EmbeddingSource, runs: list[EmbeddingRun], settings: Settings) -> None:
     table = Table(*HEADINGS, title=f"{source.variant}, seed {source.seed}")
     for run in runs:
         found: list[Evaluation] = []
@@ -143,7 +145,7 @@ def train_taggers(runs: list[EmbeddingTaggerRun], settings: Settings) -> None:
     run_all(by_variant, title, RunArgs(resume=settings.resume, processes=settings.threads))
 
 
-def run_of(source: EmbeddingSource, task: str, settings: Settings, commit: str) -> EmbeddingRun:
+def build_evaluation_run(source: EmbeddingSource, task: str, settings: Settings, commit: str) -> EmbeddingRun:
     options = EvaluationOptions(
         data_dir=settings.data_dir,
         pos_dataset=settings.pos_dataset,
@@ -164,7 +166,7 @@ def run_of(source: EmbeddingSource, task: str, settings: Settings, commit: str) 
     )
 
 
-def tagger_of(source: EmbeddingSource, settings: Settings, commit: str) -> EmbeddingTaggerRun:
+def build_tagger_run(source: EmbeddingSource, settings: Settings, commit: str) -> EmbeddingTaggerRun:
     places = {name: getattr(settings, name) for name in ("data_dir", "output_dir", "results_dir")}
     experiment = build_paper_experiment().changed(
         recipe=RECIPE, commit=commit, tensorboard=False, progress=False, **places
@@ -172,7 +174,7 @@ def tagger_of(source: EmbeddingSource, settings: Settings, commit: str) -> Embed
     return embedding_tagging_run(source, TOKEN_CLASSIFICATION.tiny(experiment) if settings.tiny else experiment)
 
 
-def refuse_shared_files(files: list[tuple[str, str]]) -> None:
+def refuse_shared_results_files(files: list[tuple[str, str]]) -> None:
     """Raise ValueError if two vectors would write one results file; `files` are its names and the paths of vectors."""
     owner: dict[str, str] = {}
     for name, path in files:

@@ -36,7 +36,7 @@ from ctxzoo.results.result import RESULTS_DIR, RunResult, write_result_file
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, OptimizerArgs, RunArgs
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import Run, execute
-from ctxzoo.training.arguments import POSITIVE, SEED, SIZE, Args, Range, number
+from ctxzoo.training.arguments import POSITIVE, SEED, SIZE, Args, Range, number_field
 
 RECIPE = "long_context_esa"
 WORDS = 16  # keys, and as many values
@@ -59,7 +59,7 @@ PAIRS: Mapping[str, tuple[str, dict[str, Any]]] = MappingProxyType(
 )
 
 
-def copies(count: int, length: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def draw_copy_sequences(count: int, length: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     """Return ids and labels (count, length): (length - 1) / 2 words, a mark, and the words again, the labels."""
     half = (length - 1) // 2
     words = torch.randint(2, 2 + WORDS, (count, half), generator=generator)
@@ -69,7 +69,7 @@ def copies(count: int, length: int, generator: torch.Generator) -> tuple[torch.T
     return ids, labels
 
 
-def recalls(count: int, length: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def draw_recall_sequences(count: int, length: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     """Return steps (count, length, 2), a key and its value each, and the labels (count, length) of those that ask.
 
     There are length / 4 keys; the first half of a sequence gives each of them twice, with a value of its own from 1 on.
@@ -188,18 +188,18 @@ class ProbeRun(Run):
         started, told, seed = time.perf_counter(), self.settings, self.experiment.seed
         probe, learning_rate = told["probe"], told["learning_rate"]
         torch.manual_seed(seed)
-        model = self.model().train()
+        model = self.build_model().train()
         optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0)
         generator = torch.Generator().manual_seed(seed)
         for step in range(told["steps"]):
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate * min(1.0, (step + 1) / 100)
-            scores, labels = self.scored(model, told["batch_size"], generator)
+            scores, labels = self.score_drawn_sequences(model, told["batch_size"], generator)
             optimizer.zero_grad()
             F.cross_entropy(scores, labels).backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
-        accuracy = self.accuracy(model.eval(), torch.Generator().manual_seed(TEST_SEED + seed))
+        accuracy = self.compute_test_accuracy(model.eval(), torch.Generator().manual_seed(TEST_SEED + seed))
         numbers = sum(parameter.numel() for parameter in model.parameters())
         result = self.result(
             metrics={"test/accuracy": accuracy},
@@ -209,7 +209,7 @@ class ProbeRun(Run):
         )
         write_result_file(result, self.results_file)
 
-    def model(self) -> nn.Module:
+    def build_model(self) -> nn.Module:
         """Return the model of the probe, its weights drawn."""
         told = self.settings
         probe, width = told["probe"], told["width"]
@@ -225,28 +225,30 @@ class ProbeRun(Run):
         model: nn.Module = build(known.config_class(vocab_size=2 + WORDS, word_dim=width, **fields))
         return model
 
-    def scored(self, model: nn.Module, count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    def score_drawn_sequences(
+        self, model: nn.Module, count: int, generator: torch.Generator
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the scores and classes of what is to be told in `count` drawn sequences."""
         probe, length = self.settings["probe"], self.settings["length"]
         if probe == "marked_product":
             steps, labels = draw_marked_products(count, generator)
             return model(steps), labels
         if probe == "recall":
-            steps, labels = recalls(count, length, generator)
+            steps, labels = draw_recall_sequences(count, length, generator)
             asked = labels != IGNORED
             return model(steps)[asked], labels[asked]
-        ids, labels = copies(count, length, generator)
+        ids, labels = draw_copy_sequences(count, length, generator)
         following = labels[:, 1:]
         asked = following != IGNORED
         return model(ids).logits[:, :-1][asked], following[asked]
 
     @torch.no_grad()
-    def accuracy(self, model: nn.Module, generator: torch.Generator) -> float:
+    def compute_test_accuracy(self, model: nn.Module, generator: torch.Generator) -> float:
         """Return the percentage of classes that are told right in the test sequences."""
         right = total = 0
         size = self.settings["test_size"]
         for begin in range(0, size, 100):
-            scores, labels = self.scored(model, min(100, size - begin), generator)
+            scores, labels = self.score_drawn_sequences(model, min(100, size - begin), generator)
             right += int((scores.argmax(dim=-1) == labels).sum())
             total += len(labels)
         return 100 * right / total
@@ -276,20 +278,20 @@ class Settings(Args):
     dataset: Literal["sample"] = "sample"
     probes: tuple[str, ...] = PROBES
     attentions: tuple[str, ...] = ()
-    lengths: tuple[int, ...] = number((64, 128, 256), Range(8))
-    seeds: tuple[int, ...] = number((0,), SEED)
-    steps: int = number(1000, SIZE)
-    batch_size: int = number(32, SIZE)
-    learning_rate: float = number(3e-3, POSITIVE)
-    width: int = number(64, SIZE)
-    test_size: int = number(500, SIZE)
+    lengths: tuple[int, ...] = number_field((64, 128, 256), Range(8))
+    seeds: tuple[int, ...] = number_field((0,), SEED)
+    steps: int = number_field(1000, SIZE)
+    batch_size: int = number_field(32, SIZE)
+    learning_rate: float = number_field(3e-3, POSITIVE)
+    width: int = number_field(64, SIZE)
+    test_size: int = number_field(500, SIZE)
     tiny: bool = False
     resume: bool = False
     output_dir: str = "runs"
     results_dir: str = RESULTS_DIR
 
 
-def experiment_of(settings: Settings, probe: str, length: int, variant: str) -> Experiment:
+def build_experiment(settings: Settings, probe: str, length: int, variant: str) -> Experiment:
     architecture, _ = (PAIRS if probe == "marked_product" else LOOKUPS)[variant]
     return Experiment(
         problem="lookup",
@@ -326,7 +328,7 @@ def main(settings: Settings) -> None:
             for variant in PAIRS if pairs else LOOKUPS:
                 if settings.attentions and variant not in settings.attentions:
                     continue
-                one = experiment_of(settings, probe, length, variant).changed(commit=commit)
+                one = build_experiment(settings, probe, length, variant).changed(commit=commit)
                 results[probe, length, variant] = [work(ProbeRun(one.changed(seed=seed))) for seed in settings.seeds]
     table = Table("probe", "n", "attention", "accuracy", "seconds", title="generated tasks: test accuracy (%)")
     for (probe, length, variant), found in results.items():

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.results.figures import draw_if_possible
+from ctxzoo.results.figures import draw_if_matplotlib_is_installed
 from ctxzoo.results.plots import plot_scores_by
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import Outcomes
@@ -64,31 +64,37 @@ def main(
     for name in rows:
         if name not in known:
             raise ValueError(f"rows: table {table} has no row {name!r}, only {', '.join(known)}")
-    cells = {(name, k): of_cell(experiment, *known[name], k) for name in rows or known for k in steps or usual_steps}
-    outcomes = cross_validate([(_title(*cell), one) for cell, one in cells.items()], seeds)
+    cells = {
+        (name, k): set_table_cell(experiment, *known[name], k) for name in rows or known for k in steps or usual_steps
+    }
+    outcomes = cross_validate([(_format_row_title(*cell), one) for cell, one in cells.items()], seeds)
     picture = "-".join(filter(None, (f"accuracy_by_steps_table{table}", experiment.tag)))
     figure = Path(experiment.run.output_dir) / experiment.recipe / f"{picture}.png"
     score = f"{experiment.score} accuracy"
-    if draw_if_possible(
-        lambda: plot_scores_by(curves(cells, outcomes), figure, axis="number of steps K", runs="folds", score=score)
+    if draw_if_matplotlib_is_installed(
+        lambda: plot_scores_by(
+            collect_accuracies_by_steps(cells, outcomes), figure, axis="number of steps K", runs="folds", score=score
+        )
     ):
         print(f"figure {figure}")
 
 
-def of_cell(experiment: Experiment, variant: str, changes: Mapping[str, Any], k: int) -> Experiment:
+def set_table_cell(experiment: Experiment, variant: str, changes: Mapping[str, Any], k: int) -> Experiment:
     tag = "-".join(filter(None, (f"k{k}", experiment.tag)))
     return experiment.changed(variant=variant, **changes, num_steps=k, tag=tag)
 
 
-def _title(name: str, k: int) -> str:
+def _format_row_title(name: str, k: int) -> str:
     return f"{name}, K = {k}"
 
 
-def curves(cells: Iterable[tuple[str, int]], outcomes: Outcomes) -> dict[str, dict[int, list[float]]]:
+def collect_accuracies_by_steps(
+    cells: Iterable[tuple[str, int]], outcomes: Outcomes
+) -> dict[str, dict[int, list[float]]]:
     """Return the accuracies of the folds, in percent, by row of the table and number of steps K."""
     found: dict[str, dict[int, list[float]]] = {}
     for name, k in cells:
-        scores = [result.metrics[f"{result.split}/accuracy"] for result in outcomes[_title(name, k)]]
+        scores = [result.metrics[f"{result.split}/accuracy"] for result in outcomes[_format_row_title(name, k)]]
         found.setdefault(name, {})[k] = scores
     return found
 

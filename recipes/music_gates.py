@@ -27,7 +27,7 @@ from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.polyphonic_music.experiments import on_music, paper
 from ctxzoo.tasks.polyphonic_music.gates import GatesRun
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
-from ctxzoo.training.arguments import SEED, SIZE, Args, number
+from ctxzoo.training.arguments import SEED, SIZE, Args, number_field
 
 RECIPE, TRAINED_BY = "music_gates", "music_beta_lstm"
 START = "start/"
@@ -53,9 +53,9 @@ class Settings(Args):
 
     dataset: tuple[str, ...] = ("jsb_chorales",)
     cells: tuple[str, ...] = ("bibeta5", "bibeta5_prior")
-    seeds: tuple[int, ...] = number((0,), SEED)
+    seeds: tuple[int, ...] = number_field((0,), SEED)
     name: str = ""
-    samples: int = number(50, SIZE)
+    samples: int = number_field(50, SIZE)
     score: Score = "test"
     data_dir: str | None = None
     resume: bool = False
@@ -87,12 +87,12 @@ def main(settings: Settings) -> None:
     print(*(f"reads {run.weights}" for run in runs), sep="\n")  # where one is missing, it ends before any is read
     table = Table("data", "cell", "seed", "layer", "correlation before", "after", title="correlation of i and f")
     for run in runs:
-        for row in rows_of(execute(run, resume=settings.resume)):
+        for row in format_layer_rows(execute(run, resume=settings.resume)):
             table.add_row(*row)
     Console().print(table)
 
 
-def rows_of(result: RunResult) -> list[list[str]]:
+def format_layer_rows(result: RunResult) -> list[list[str]]:
     """Return a row for each layer of a run."""
     rows = []
     layer = 1

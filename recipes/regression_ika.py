@@ -54,19 +54,21 @@ def main(
             raise ValueError(f"splits: {split!r} is neither a number from 0 nor {OWN}")
     folds = [None if split == OWN else int(split) for split in splits]
     rows = [
-        (f"{name}, {model}", of_model(on_rows(experiment, name), model, name)) for name in dataset for model in models
+        (f"{name}, {model}", set_model(on_rows(experiment, name), model, name)) for name in dataset for model in models
     ]
-    run_rows(run_of, rows, seeds, f"regression: {experiment.score} RMSE and R2, mean ± sd over splits and seeds", folds)
+    run_rows(
+        build_run, rows, seeds, f"regression: {experiment.score} RMSE and R2, mean ± sd over splits and seeds", folds
+    )
 
 
-def of_model(experiment: Experiment, model: str, dataset: str) -> Experiment:
+def set_model(experiment: Experiment, model: str, dataset: str) -> Experiment:
     """Return the experiment with one of `MODELS`."""
     if model in BASELINES:
         return BaselineRun.of(experiment, model)
     return with_attention(experiment, model, dataset)
 
 
-def run_of(experiment: Experiment) -> Run:
+def build_run(experiment: Experiment) -> Run:
     """Return what fits, or trains, one of `MODELS`."""
     kind = BaselineRun if experiment.model.variant in BASELINES else ExperimentRun
     return kind(REGRESSION, experiment)

@@ -118,9 +118,9 @@ def main(
         fields: Fields of the model's configuration to change, as name=number.
     """
     changes: dict[str, Any] = {"epochs": epochs, "learning_rate": learning_rate}
-    changes = {name: value for name, value in changes.items() if value is not None} | _numbers(fields)
+    changes = {name: value for name, value in changes.items() if value is not None} | _parse_numeric_fields(fields)
     rows = [
-        (f"{name}, {model}", of_model(experiment, name, model).changed(**changes))
+        (f"{name}, {model}", set_model(experiment, name, model).changed(**changes))
         for name in dataset
         for model in models
     ]
@@ -128,7 +128,7 @@ def main(
     run_rows(partial(ExperimentRun, VOTE_PREDICTION), rows, seeds, title)
 
 
-def of_model(experiment: Experiment, dataset: str, model: str) -> Experiment:
+def set_model(experiment: Experiment, dataset: str, model: str) -> Experiment:
     """Return the experiment with a model on a dataset, with what is chosen for them where nothing is given."""
     usual: Any = experiment
     source = vote_dataset(dataset, usual.data.configuration)
@@ -149,7 +149,7 @@ def of_model(experiment: Experiment, dataset: str, model: str) -> Experiment:
     return with_fields(experiment.changed(**source, **schedule), architecture, model, **fields)
 
 
-def _numbers(fields: Sequence[str]) -> dict[str, Any]:
+def _parse_numeric_fields(fields: Sequence[str]) -> dict[str, Any]:
     """Return name to number.
 
     Raises:

@@ -53,21 +53,21 @@ def main(
         seeds: Seeds of all random draws, including the folds; each gives runs of its own.
     """
     rows = [
-        (f"{Path(name).name}, {cell}", of_cell(experiment.changed(dataset=name), cell))
+        (f"{Path(name).name}, {cell}", set_cell(experiment.changed(dataset=name), cell))
         for name in datasets
         for cell in cells
     ]
     cross_validate(rows, seeds)
 
 
-def of_cell(experiment: Experiment, cell: str) -> Experiment:
+def set_cell(experiment: Experiment, cell: str) -> Experiment:
     """Return the experiment with a cell of so many units that its layers have as many weights as those of the lstm."""
     model: Any = experiment.model
     sizes = {"input_size": model.word_dim + model.position_dim, "num_layers": model.num_layers}
-    return experiment.changed(variant=cell, hidden_size=matched_size(cell, model.hidden_size, **sizes))
+    return experiment.changed(variant=cell, hidden_size=find_matching_num_units(cell, model.hidden_size, **sizes))
 
 
-def matched_size(cell: str, reference: int, *, input_size: int, num_layers: int) -> int:
+def find_matching_num_units(cell: str, reference: int, *, input_size: int, num_layers: int) -> int:
     """Return the units of a cell by which its layers have about as many weights as an lstm of `reference` units.
 
     Args:
@@ -80,14 +80,14 @@ def matched_size(cell: str, reference: int, *, input_size: int, num_layers: int)
         The units of the nearest number of weights; of two that are as near the fewer.
     """
     sizes = {"input_size": input_size, "num_layers": num_layers}
-    wanted = number_of_weights(REFERENCE, reference, **sizes)
+    wanted = count_weights(REFERENCE, reference, **sizes)
     units = 1
-    while number_of_weights(cell, units + 1, **sizes) <= wanted:
+    while count_weights(cell, units + 1, **sizes) <= wanted:
         units += 1
-    return min(units, units + 1, key=lambda size: abs(number_of_weights(cell, size, **sizes) - wanted))
+    return min(units, units + 1, key=lambda size: abs(count_weights(cell, size, **sizes) - wanted))
 
 
-def number_of_weights(cell: str, units: int, *, input_size: int, num_layers: int) -> int:
+def count_weights(cell: str, units: int, *, input_size: int, num_layers: int) -> int:
     """Return the number of weights of the layers of one direction of a `BetaLSTM`."""
     rows = (CELLS[cell].blocks + 2) * units
     return rows * (input_size + units + 1) + (num_layers - 1) * rows * (2 * units + 1)

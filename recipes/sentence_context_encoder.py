@@ -62,24 +62,24 @@ def main(
         seeds: Seeds of all random draws, including the folds; each gives runs of its own.
     """
     rows = [
-        (f"{Path(name).name}, {attention}", of_attention(experiment.changed(dataset=name), attention))
+        (f"{Path(name).name}, {attention}", set_attention(experiment.changed(dataset=name), attention))
         for name in datasets
         for attention in attentions
     ]
     cross_validate(rows, seeds)
 
 
-def of_attention(experiment: Experiment, attention: str) -> Experiment:
+def set_attention(experiment: Experiment, attention: str) -> Experiment:
     """Return the experiment with an attention, whose blocks have about as many weights as those of dot."""
     architecture, variant = KNOWN[attention]
     shared = experiment.model.config()
-    inner = matched_inner_size(attention, shared.pop("inner_size"), shared)
-    own = {name: value for name, value in fields_of(attention, shared).items() if name in shared}
+    inner = find_matching_inner_size(attention, shared.pop("inner_size"), shared)
+    own = {name: value for name, value in select_config_fields(attention, shared).items() if name in shared}
     model = TextModel(architecture=architecture, variant=variant, row=attention, **own, inner_size=inner)
     return dataclasses.replace(experiment, model=model)
 
 
-def fields_of(attention: str, shared: Mapping[str, Any]) -> dict[str, Any]:
+def select_config_fields(attention: str, shared: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the config of an attention: those of all that it has, and its own."""
     architecture, variant = KNOWN[attention]
     config_class = ARCHITECTURES[architecture].config_class
@@ -87,7 +87,7 @@ def fields_of(attention: str, shared: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: value for name, value in shared.items() if name in known}, **config_class.variants[variant]}
 
 
-def matched_inner_size(attention: str, reference: int, fields: Mapping[str, Any]) -> int:
+def find_matching_inner_size(attention: str, reference: int, fields: Mapping[str, Any]) -> int:
     """Return the width by which blocks have about as many weights as those of dot with a width of `reference`.
 
     Args:
@@ -98,21 +98,23 @@ def matched_inner_size(attention: str, reference: int, fields: Mapping[str, Any]
     Returns:
         The width of the nearest number of weights, at least 1.
     """
-    wanted = number_of_weights(REFERENCE, reference, fields)
-    least = number_of_weights(attention, 1, fields)
-    step = number_of_weights(attention, 2, fields) - least
+    wanted = count_weights(REFERENCE, reference, fields)
+    least = count_weights(attention, 1, fields)
+    step = count_weights(attention, 2, fields) - least
     return max(1, 1 + round((wanted - least) / step))
 
 
-def number_of_weights(attention: str, inner_size: int, fields: Mapping[str, Any]) -> int:
+def count_weights(attention: str, inner_size: int, fields: Mapping[str, Any]) -> int:
     """Return the number of weights of the blocks."""
-    return _number_of_weights(attention, inner_size, tuple(sorted(fields.items())))
+    return _count_weights(attention, inner_size, tuple(sorted(fields.items())))
 
 
 @cache
-def _number_of_weights(attention: str, inner_size: int, fields: tuple[tuple[str, Any], ...]) -> int:
+def _count_weights(attention: str, inner_size: int, fields: tuple[tuple[str, Any], ...]) -> int:
     architecture = ARCHITECTURES[KNOWN[attention][0]]
-    config = architecture.config_class(**fields_of(attention, dict(fields)), inner_size=inner_size, vocab_size=2)
+    config = architecture.config_class(
+        **select_config_fields(attention, dict(fields)), inner_size=inner_size, vocab_size=2
+    )
     with torch.device("meta"):
         model: Any = architecture.model_classes["AutoModel"](config)
     return sum(weights.numel() for weights in model.blocks.parameters())

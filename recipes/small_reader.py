@@ -20,23 +20,23 @@ from pathlib import Path
 from rich.table import Table
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
-from ctxzoo.data.files import check_writable
+from ctxzoo.data.files import check_folder_is_writable
 from ctxzoo.hub.card import build_card, make_card_example
 from ctxzoo.hub.checkpoint_folder import save_weights, write_checkpoint_folder
 from ctxzoo.hub.eval_results import build_eval_results_files
 from ctxzoo.hub.folder_checks import read_architecture
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer
-from ctxzoo.results.environment import command_line
-from ctxzoo.results.printing import print_titled
-from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, result_path, utc_now, write_result
+from ctxzoo.results.environment import format_command_line
+from ctxzoo.results.printing import print_table_with_title
+from ctxzoo.results.result import RESULTS_DIR, RunResult, build_result_path, format_utc_now, read_result, write_result
 from ctxzoo.runs.experiment import Score
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING
 from ctxzoo.tasks.question_answering.cut_vocabulary import cut_vocabulary
 from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.tasks.question_answering.task import QuestionAnsweringTask, evaluate, score_articles
-from ctxzoo.training.arguments import SIZE, Args, number
-from ctxzoo.training.scoring import task_of
+from ctxzoo.training.arguments import SIZE, Args, number_field
+from ctxzoo.training.scoring import load_task
 
 RECIPE = "small_reader"
 UNKNOWN = "unknown_words"  # the metric: percent of the words of a split
@@ -60,7 +60,7 @@ class Settings(Args):
 
     checkpoint: str = ""
     result: str = ""
-    keep_words: int = number(30_000, SIZE)
+    keep_words: int = number_field(30_000, SIZE)
     score: Score = "test"
     name: str | None = None
     data_dir: str | None = None
@@ -83,10 +83,10 @@ def main(settings: Settings) -> None:
     whole = read_result(settings.result)
     tag = settings.name or "-".join(part for part in (whole.tag, f"words{settings.keep_words}") if part)
     identity = {"variant": whole.variant, "dataset": whole.dataset, "seed": whole.seed, "tag": tag}
-    file = result_path(settings.results_dir, recipe=whole.recipe, split=settings.score, **identity)
+    file = build_result_path(settings.results_dir, recipe=whole.recipe, split=settings.score, **identity)
     folder = Path(settings.output_dir) / RECIPE / file.stem
-    check_writable(folder)
-    check_writable(file.parent, "--results_dir")
+    check_folder_is_writable(folder)
+    check_folder_is_writable(file.parent, "--results_dir")
     architecture, _ = read_architecture(Path(settings.checkpoint))
     tokenizer = AutoTokenizer.from_pretrained(settings.checkpoint)
     if not isinstance(tokenizer, WordCharTokenizer) or architecture.name != whole.architecture:
@@ -94,10 +94,10 @@ def main(settings: Settings) -> None:
             f"{settings.checkpoint} is a {architecture.name}; expected a reader of words and characters, as which "
             f"{settings.result} tells of a {whole.architecture}"
         )
-    data = data_of(settings, whole, tokenizer)
+    data = build_data_module(settings, whole, tokenizer)
     model = AutoModelForQuestionAnswering.from_pretrained(settings.checkpoint)
     small, words = cut_vocabulary(model, tokenizer, settings.keep_words)
-    small_data = data_of(settings, whole, words)
+    small_data = build_data_module(settings, whole, words)
     splits = tuple(dict.fromkeys(("validation", settings.score)))
     with tempfile.TemporaryDirectory() as temporary:
         save_weights(small, Path(temporary), half=True)
@@ -107,7 +107,7 @@ def main(settings: Settings) -> None:
             split: evaluate(temporary, whole.dataset, split, progress=settings.progress, **options) for split in splits
         }
         rounded = AutoModelForQuestionAnswering.from_pretrained(temporary)
-        task = task_of(QuestionAnsweringTask, temporary)
+        task = load_task(QuestionAnsweringTask, temporary)
     if rounded.config.squad_version == "2.0":
         task.no_answer_threshold = rounded.config.no_answer_threshold
     result = replace(
@@ -115,14 +115,14 @@ def main(settings: Settings) -> None:
         split=settings.score,
         metrics={
             **{f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},
-            **{f"{split}/{UNKNOWN}": unknown_words(small_data, split) for split in splits},
+            **{f"{split}/{UNKNOWN}": compute_unknown_word_percentage(small_data, split) for split in splits},
             **{name: whole.metrics[name] for name in ("epochs", "steps") if name in whole.metrics},
         },
         settings={**whole.settings, "keep_words": settings.keep_words, "weights": "float16"},
         parameters={**whole.parameters, "total": sum(p.numel() for p in rounded.parameters())},
         per_example=score_articles(task, small_data, settings.score, progress=settings.progress),
-        command=f"{whole.command} && {command_line()}",
-        created=utc_now(),
+        command=f"{whole.command} && {format_command_line()}",
+        created=format_utc_now(),
         tag=tag,
     )
     example = make_card_example(
@@ -134,12 +134,12 @@ def main(settings: Settings) -> None:
         folder / "checkpoint", model=rounded, tokenizer=words, card=card, eval_results=scores, half=True
     )
     write_result(result, settings.results_dir)
-    show(whole, result, {split: unknown_words(data, split) for split in splits})
+    print_score_comparison(whole, result, {split: compute_unknown_word_percentage(data, split) for split in splits})
     size = sum(path.stat().st_size for path in (folder / "checkpoint").rglob("*") if path.is_file())
     print(f"results    {file}\ncheckpoint {folder / 'checkpoint'}, {size / 1e6:.2f} MB")
 
 
-def data_of(settings: Settings, whole: RunResult, tokenizer: WordCharTokenizer) -> SquadDataModule:
+def build_data_module(settings: Settings, whole: RunResult, tokenizer: WordCharTokenizer) -> SquadDataModule:
     """Return the data of the training, as the tokenizer reads it.
 
     Raises:
@@ -160,13 +160,13 @@ def data_of(settings: Settings, whole: RunResult, tokenizer: WordCharTokenizer) 
     return data
 
 
-def unknown_words(data: SquadDataModule, split: str) -> float:
+def compute_unknown_word_percentage(data: SquadDataModule, split: str) -> float:
     """Return the percentage of a split's words that have the row of unknown words."""
     counts = data.count_word_id_occurrences(split)
     return float(100 * counts[data.tokenizer.unk_token_id] / counts.sum())
 
 
-def show(whole: RunResult, small: RunResult, unknown: dict[str, float]) -> None:
+def print_score_comparison(whole: RunResult, small: RunResult, unknown: dict[str, float]) -> None:
     """Print scores side by side; `unknown` has the percentage of unknown words of the whole reader by split."""
     table = Table("", "whole", "small", "difference")
     for split in unknown:
@@ -176,7 +176,7 @@ def show(whole: RunResult, small: RunResult, unknown: dict[str, float]) -> None:
             first = metrics.get(key)
             difference = "" if first is None else f"{small.metrics[key] - first:+.2f}"
             table.add_row(key, "" if first is None else f"{first:.2f}", f"{small.metrics[key]:.2f}", difference)
-    print_titled(f"{small.variant}, seed {small.seed}, {small.tag}", table)
+    print_table_with_title(f"{small.variant}, seed {small.seed}, {small.tag}", table)
 
 
 if __name__ == "__main__":

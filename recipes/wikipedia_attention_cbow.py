@@ -63,10 +63,10 @@ def main(
         for width in window or (experiment.values()["window"],)
         for seed in seeds
     ]
-    Console().print(summary([execute(run, resume=experiment.run.resume) for run in runs]))
+    Console().print(build_summary_table([execute(run, resume=experiment.run.resume) for run in runs]))
 
 
-def summary(results: list[RunResult]) -> Table:
+def build_summary_table(results: list[RunResult]) -> Table:
     table = Table(title="word vectors")
     for heading in ("architecture", "b", "seed", "words", "loss", "test perplexity", "words/s"):
         table.add_column(heading, justify="left" if heading == "architecture" else "right")

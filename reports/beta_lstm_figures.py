@@ -31,7 +31,7 @@ from ctxzoo.tasks.polyphonic_music.continuation import predict_roll
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
 from ctxzoo.tasks.polyphonic_music.picture import draw_gate_densities, draw_prediction
 from ctxzoo.tasks.polyphonic_music.rolls import Roll
-from ctxzoo.training.arguments import SEED, Args, number
+from ctxzoo.training.arguments import SEED, Args, number_field
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
 # U3 is in i and against f, U4 the other way round; U5 is against both.
@@ -54,7 +54,7 @@ class Settings(Args):
     only: tuple[str, ...] = ()
     music: str = ""
     piece: str = "sample"
-    seed: int = number(0, SEED)
+    seed: int = number_field(0, SEED)
     figures_dir: str = "runs/beta_lstm_figures"
 
     def __post_init__(self) -> None:

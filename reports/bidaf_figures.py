@@ -29,9 +29,9 @@ from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering
 from ctxzoo.models.ops_answer import decode_answers
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.results.figures import new_figure, save_figure
-from ctxzoo.results.plots import COLOURS, lighten
+from ctxzoo.results.plots import COLOURS, remove_axes_box
 from ctxzoo.results.result import RunResult, read_results
-from ctxzoo.results.table_parts import refuse_mixtures
+from ctxzoo.results.table_parts import refuse_runs_of_different_settings
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.training.arguments import Args
 from reports.recipe_figures import TableRows, check_figures, draw_figures
@@ -178,7 +178,7 @@ def draw_curves(settings: Settings, folder: Path) -> TableRows:
             own = [row for row in rows if row[0] == model]
             panel.plot([row[2] for row in own], [row[column] for row in own], label=model)
         panel.set(title=heading, xlabel="epoch")
-        lighten(panel)
+        remove_axes_box(panel)
     lines, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(lines, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     save_figure(figure, folder / "curves.png")
@@ -196,7 +196,7 @@ def runs_of(results: list[RunResult], variant: str, optimizer: str) -> list[RunR
         and run.settings["product_start"] == PRESENT_START
         and run.settings.get("word_vectors") == VECTORS
     ]
-    refuse_mixtures(runs)
+    refuse_runs_of_different_settings(runs)
     return runs
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.pictures import draw_word_kernels, word_kernels
-from ctxzoo.training.arguments import COUNT, Args, number
+from ctxzoo.training.arguments import COUNT, Args, number_field
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
 
@@ -37,7 +37,7 @@ class Settings(Args):
     only: tuple[str, ...] = ()
     checkpoint: str = ""
     sentence: str = "the plot is thin , but the actors are so good that one hardly minds"
-    layer: int = number(0, COUNT)
+    layer: int = number_field(0, COUNT)
     figures_dir: str = "runs/context_encoder_figures"
 
     def __post_init__(self) -> None:

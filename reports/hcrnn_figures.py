@@ -34,7 +34,7 @@ from ctxzoo.results.figures import new_figure, save_figure
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.sequences.data import SessionDataModule
 from ctxzoo.tasks.sequences.pictures import drift_gates
-from ctxzoo.training.arguments import SIZE, Args, number
+from ctxzoo.training.arguments import SIZE, Args, number_field
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
 PERCENTILES = (5, 50, 95)
@@ -61,9 +61,9 @@ class Settings(Args):
     dataset: str = "ctxzoo-data/citeulike_hcrnn"
     data_dir: str | None = None
     first: str = ""
-    steps: int = number(5, SIZE)
-    top: int = number(8, SIZE)
-    half: int = number(10, SIZE)
+    steps: int = number_field(5, SIZE)
+    top: int = number_field(8, SIZE)
+    half: int = number_field(10, SIZE)
     figures_dir: str = "runs/hcrnn_figures"
 
     def __post_init__(self) -> None:

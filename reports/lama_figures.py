@@ -26,12 +26,12 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from ctxzoo.models.layers_text_baseline import AdditiveScores
 from ctxzoo.models.modeling_lama import LowRankAttention
 from ctxzoo.results.figures import new_figure, save_figure
-from ctxzoo.results.plots import COLOURS, label_axes, lighten, plot_scores_by
+from ctxzoo.results.plots import COLOURS, label_axes, plot_scores_by, remove_axes_box
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_results
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.experiments import get_document_dataset
-from ctxzoo.training.arguments import SIZE, Args, number
+from ctxzoo.training.arguments import SIZE, Args, number_field
 from reports.attended_words import Occurrences, read_occurrences, top_words
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
@@ -68,8 +68,8 @@ class Settings(Args):
     words: tuple[str, ...] = ("delicious", "great", "okay", "bland", "terrible")
     table_dataset: str = "reuters8"
     table_checkpoint: str = ""
-    top: int = number(10, SIZE)
-    at_least: int = number(10, SIZE)
+    top: int = number_field(10, SIZE)
+    at_least: int = number_field(10, SIZE)
     run_dataset: str = "reuters8"
     data_dir: str | None = None
     runs_dir: str = "runs"
@@ -256,7 +256,7 @@ def plot_distributions(
         )
         panel.set_title(name, fontsize=11)
         panel.tick_params(labelsize=8)
-        lighten(panel)
+        remove_axes_box(panel)
     figure.supxlabel(axis, fontsize=10)
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=11)
     save_figure(figure, out)

@@ -23,7 +23,7 @@ from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.vote_prediction.pictures import draw_ideal_points, draw_votes, ideal_points
 from ctxzoo.tasks.vote_prediction.reader import legislator_names
-from ctxzoo.training.arguments import COUNT, Args, number
+from ctxzoo.training.arguments import COUNT, Args, number_field
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
 
@@ -48,7 +48,7 @@ class Settings(Args):
     data_dir: str | None = None
     text: str = ""
     bill: str = ""
-    min_votes: int = number(500, COUNT)
+    min_votes: int = number_field(500, COUNT)
     figures_dir: str = "runs/nipen_figures"
 
     def __post_init__(self) -> None:

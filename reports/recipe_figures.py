@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from ctxzoo.data.files import write_atomically
-from ctxzoo.results.environment import command_line, git_commit, hardware, versions
-from ctxzoo.results.result import utc_now
+from ctxzoo.results.environment import describe_hardware, format_command_line, get_library_versions, git_commit
+from ctxzoo.results.result import format_utc_now
 
 MADE = "figures.json"
 Settings = TypeVar("Settings")
@@ -49,11 +49,11 @@ def draw_figures(
         csv.writer(buffer, lineterminator="\n").writerows(rows)
         write_atomically(folder / f"{name}.csv", buffer.getvalue().encode())
         made = {
-            "command": command_line(),
+            "command": format_command_line(),
             "commit": commit,
-            "hardware": hardware(),
-            "versions": versions(),
-            "created": utc_now(),
+            "hardware": describe_hardware(),
+            "versions": get_library_versions(),
+            "created": format_utc_now(),
         }
         file = folder / MADE
         known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ctxzoo.results.figures import new_figure, save_figure
-from ctxzoo.results.plots import COLOURS, lighten
+from ctxzoo.results.plots import COLOURS, remove_axes_box
 from ctxzoo.results.result import RunResult, read_results
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.training.arguments import Args
@@ -110,7 +110,7 @@ def draw_errors(rows: TableRows, out: Path) -> None:
     axes.set_xlim(0, 105)
     axes.set_xlabel("test RMSE, % of that of the training rows' mean (left is better)")
     axes.legend(frameon=False, loc="center right")
-    lighten(axes)
+    remove_axes_box(axes)
     save_figure(figure, out)
 
 

@@ -19,12 +19,12 @@ from ctxzoo.results.table_parts import (
     NOT_RUN,
     NOTHING,
     PARAMETERS_COLUMN,
-    commands_not_run,
-    format_changes,
-    markdown_table,
+    append_commands,
+    format_commands_not_run,
+    format_markdown_table,
+    format_setting_changes,
+    format_trial_rows,
     seconds_column,
-    trial_rows,
-    with_commands,
 )
 from reports.run_selection import Runs, Where, list_run_names, select_alike_runs, select_runs
 
@@ -223,8 +223,8 @@ class Table:
         cells = _Cells(self, results)
         lines = [line for row in rows if (line := cells.write_line(row)) is not None]
         headings = [*self.headings, *(column.heading for column in cells.columns)]
-        table = markdown_table(headings, lines, len(self.headings))
-        return with_commands(table, [*commands_not_run(cells.list_commands()), *self.further(results)])
+        table = format_markdown_table(headings, lines, len(self.headings))
+        return append_commands(table, [*format_commands_not_run(cells.list_commands()), *self.further(results)])
 
 
 class _Cells:
@@ -320,7 +320,7 @@ class _Cells:
                 plain = self._find_runs(row.source, column, row.beside) if column.show and runs else []
                 if plain:
                     pairs[column.heading] = runs[0], plain[0]
-            label[-1] += format_changes(pairs)
+            label[-1] += format_setting_changes(pairs)
         return label
 
     def _note_missing_runs(self, row: Row, found: Sequence[Runs]) -> None:
@@ -370,10 +370,10 @@ class Trials:
             labels += [label] * len(runs)
             found.append(runs)
         groups = found if self.apart else [[run for runs in found for run in runs]]
-        cells = [row for runs in groups for row in trial_rows(runs, shown)]
+        cells = [row for runs in groups for row in format_trial_rows(runs, shown)]
         headings = [*self.headings, "settings", *(column.heading for column in shown)]
         rows = [[*label, *row] for label, row in zip(labels, cells, strict=True)]
-        return markdown_table(headings, rows, left=len(self.headings) + 1)
+        return format_markdown_table(headings, rows, left=len(self.headings) + 1)
 
 
 _SEEDS, *_OTHERS = (*table_parts.RUN_COLUMNS, PARAMETERS_COLUMN, seconds_column())

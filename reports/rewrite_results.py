@@ -2,8 +2,8 @@
 
     python -m reports.rewrite_results results
 
-Curves over the epochs keep at most 80 points (`thin_curves`), and numbers of single examples stay only where a table
-counts over some of them: those of sessions, and of readers by article.
+Curves over the epochs keep at most 80 points (`subsample_curves`), and numbers of single examples stay only where a
+table counts over some of them: those of sessions, and of readers by article.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.table_parts import refuse_mixtures, refuse_repeats
+from ctxzoo.results.table_parts import refuse_repeated_runs, refuse_runs_of_different_settings
 
 Runs: TypeAlias = Sequence[RunResult]
 Where: TypeAlias = Mapping[str, Any]
@@ -44,8 +44,8 @@ def select_alike_runs(results: Iterable[RunResult], where: Where) -> Runs:
         ValueError: A seed and fold is there twice, or runs were not made alike.
     """
     found = select_runs(results, where)
-    refuse_repeats(found)
-    refuse_mixtures(found)
+    refuse_repeated_runs(found)
+    refuse_runs_of_different_settings(found)
     return found
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ctxzoo.results.comparison import difference_cell, paired_test, score_cell
+from ctxzoo.results.comparison import compute_paired_test, format_difference_cell, format_score_cell
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.seed_comparison import seeds_cell
-from ctxzoo.results.table_parts import NOTHING, mean_and_deviation, mean_difference
+from ctxzoo.results.seed_comparison import format_seeds_cell
+from ctxzoo.results.table_parts import NOTHING, format_mean_and_deviation, format_mean_difference
 from reports.results_table import Column
 from reports.run_selection import Runs
 
@@ -29,21 +29,23 @@ def score_column(heading: str, key: str, decimals: int = 2, *, tested: bool = Fa
 
 
 def format_mean(runs: Iterable[RunResult], key: str, decimals: int = 2) -> str:
-    """Write a score over runs, see `mean_and_deviation`."""
-    return mean_and_deviation([run.metrics.get(key) for run in runs], decimals)
+    """Write a score over runs, see `format_mean_and_deviation`."""
+    return format_mean_and_deviation([run.metrics.get(key) for run in runs], decimals)
 
 
 def compare_over_seeds(key: str, digits: int = 2) -> Callable[[Runs, Runs], str]:
-    """Return what writes the difference of a score with its test over seeds, see `seeds_cell`."""
+    """Return what writes the difference of a score with its test over seeds, see `format_seeds_cell`."""
 
     def write_difference(ours: Runs, base: Runs) -> str:
-        return seeds_cell(ours, base, key, digits) if all(key in run.metrics for run in (*ours, *base)) else NOTHING
+        return (
+            format_seeds_cell(ours, base, key, digits) if all(key in run.metrics for run in (*ours, *base)) else NOTHING
+        )
 
     return write_difference
 
 
 def compare_over_splits(key: str, test_to_train: float) -> Callable[[Runs, Runs], str]:
-    """Return what writes the mean difference of a score over random splits that both have, see `paired_test`.
+    """Return what writes the mean difference of a score over random splits that both have, see `compute_paired_test`.
 
     Args:
         key: Name of the score, such as ``test/rmse``.
@@ -56,14 +58,14 @@ def compare_over_splits(key: str, test_to_train: float) -> Callable[[Runs, Runs]
         if len(common) < 2:
             return NOTHING
         first, second = ({split: scores[split] for split in common} for scores in (first, second))
-        return paired_test(first, second, test_to_train).cell()
+        return compute_paired_test(first, second, test_to_train).cell()
 
     return write_difference
 
 
 def compare_means(key: str) -> Callable[[Runs, Runs], str]:
-    """Return what writes the mean difference of a score, without a test, see `mean_difference`."""
-    return lambda ours, base: mean_difference(ours, base, key)
+    """Return what writes the mean difference of a score, without a test, see `format_mean_difference`."""
+    return lambda ours, base: format_mean_difference(ours, base, key)
 
 
 def add_difference_columns(columns: Iterable[Column], minus: Callable[[Runs, Runs], str]) -> list[Column]:
@@ -81,10 +83,10 @@ def add_difference_columns(columns: Iterable[Column], minus: Callable[[Runs, Run
 
 
 def compare_over_folds(key: str) -> Callable[[Runs, Runs], str]:
-    """Return what writes the difference of a score with its test over folds, see `difference_cell`."""
-    return lambda ours, base: difference_cell(ours, base, key)
+    """Return what writes the difference of a score with its test over folds, see `format_difference_cell`."""
+    return lambda ours, base: format_difference_cell(ours, base, key)
 
 
 def folds_score_column(heading: str, key: str, **more: Any) -> Column:
     """Return the column of a score over folds, which says where some are missing, with its test over folds."""
-    return Column(heading, lambda runs: score_cell(runs, key), compare_over_folds(key), **more)
+    return Column(heading, lambda runs: format_score_cell(runs, key), compare_over_folds(key), **more)

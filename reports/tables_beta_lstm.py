@@ -12,7 +12,7 @@ from itertools import product
 
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.table_parts import best_epoch_column, refuse_repeats
+from ctxzoo.results.table_parts import best_epoch_column, refuse_repeated_runs
 from ctxzoo.tasks.language_modelling.experiments import CELLS as PTB_CELLS
 from ctxzoo.tasks.polyphonic_music.experiments import CELLS, PRIOR
 from reports.labels import read_labels
@@ -106,7 +106,7 @@ def _list_gate_rows(results: Runs) -> Iterable[Line]:
     """Return a row for each set, cell and layer, whose runs have the scores of the layer alone."""
     for (heading, part), cell in product(SETS.items(), GATE_CELLS):
         runs = select_runs(results, {"recipe": "music_gates", "dataset": DATASET, "variant": cell, "part": part})
-        refuse_repeats(runs)  # settings tell the weights, others for each seed
+        refuse_repeated_runs(runs)  # settings tell the weights, others for each seed
         label = f"{heading}, {format_cell_name(cell)}"
         if not runs and cell in GATE_CELLS[:2]:
             yield Row(label, [], command=f"--dataset {part} --cells {{missing}} --resume", variant=cell)

@@ -11,7 +11,14 @@ from typing import Any
 
 from ctxzoo.models.configuration_bidaf import EXTENSIONS, BidafConfig
 from ctxzoo.results.result import VECTORS_CONTENT, RunResult
-from ctxzoo.results.table_parts import NOT_RUN, NOTHING, TO_PUBLISH, mean_and_deviation, refuse_repeats, signed
+from ctxzoo.results.table_parts import (
+    NOT_RUN,
+    NOTHING,
+    TO_PUBLISH,
+    add_plus_sign,
+    format_mean_and_deviation,
+    refuse_repeated_runs,
+)
 from ctxzoo.tasks.question_answering.card import PAPER
 from ctxzoo.tasks.question_answering.data import LEFT_OUT
 from ctxzoo.tasks.question_answering.experiments import build_paper_experiment
@@ -102,7 +109,7 @@ def group_runs(runs: Iterable[RunResult]) -> list[tuple[str, list[RunResult]]]:
     for run in runs:
         rows[_identify_run(run), run.parameters["trainable"]].append(run)
     for members in rows.values():
-        refuse_repeats(members)
+        refuse_repeated_runs(members)
         alike[_format_row_name(members[0])].append(members[0])
     groups = []
     for _, (run, *others) in sorted(rows.items()):
@@ -205,7 +212,7 @@ def _make_epoch_column(epoch: int, heading: str, name: str) -> Column:
     key = f"validation/epoch{epoch}/span_{name}"
     return Column(
         f"span {heading}, epoch {epoch}",
-        lambda runs: mean_and_deviation(run.metrics[key] for run in runs if key in run.metrics),
+        lambda runs: format_mean_and_deviation(run.metrics[key] for run in runs if key in run.metrics),
     )
 
 
@@ -230,7 +237,7 @@ def _make_gain_column(heading: str, key: str, unit: str = "") -> Column:
         plain = {run.seed: run.metrics[key] for run in base}
         gains = [run.metrics[key] - plain[run.seed] for run in ours if run.seed in plain]
         number = f"{len(gains)}{unit}{'s' if unit and len(gains) > 1 else ''}"
-        return f"{signed(mean_and_deviation(gains))} ({number})" if gains else NOTHING
+        return f"{add_plus_sign(format_mean_and_deviation(gains))} ({number})" if gains else NOTHING
 
     return Column(heading, minus=write_difference)
 
@@ -291,7 +298,9 @@ def _pair_runs(ours: Runs, plain: Runs) -> list[tuple[RunResult, RunResult]]:
 def _make_difference_column(heading: str, key: str) -> Column:
     def write_difference(ours: Runs, plain: Runs) -> str:
         scores = [[run.metrics[key] for run in pair if key in run.metrics] for pair in _pair_runs(ours, plain)]
-        return signed(mean_and_deviation(pair[0] - pair[1] if len(pair) == 2 else None for pair in scores))
+        return add_plus_sign(
+            format_mean_and_deviation(pair[0] - pair[1] if len(pair) == 2 else None for pair in scores)
+        )
 
     return Column(heading, minus=write_difference)
 
@@ -387,7 +396,9 @@ TABLES["bidaf-reader"] = Table(
         *("trainable parameters", VALIDATION_F1, EM, F1),
         score_column("left out EM", f"{LEFT_OUT}/exact"),
         score_column("left out F1", f"{LEFT_OUT}/f1"),
-        Column("left out − test, F1", lambda runs: signed(mean_and_deviation(map(_subtract_test_f1, runs)))),
+        Column(
+            "left out − test, F1", lambda runs: add_plus_sign(format_mean_and_deviation(map(_subtract_test_f1, runs)))
+        ),
         *RUN_COLUMNS,
     ),
     _list_reader_rows,

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 
-from ctxzoo.results.comparison import is_complete
+from ctxzoo.results.comparison import has_all_folds_and_seeds
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOT_RUN, NOTHING, TO_PUBLISH
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS as DATASETS
@@ -43,7 +43,7 @@ def _make_steps_table(heading: str, paper: Mapping[str, tuple[str, Mapping[int, 
         ours = Row(f"{name}, ours", {"variant": variant}, command=f"--table {number} --resume")
         rows += [_format_paper_row(f"{name}, the paper", numbers.values()), ours]
     columns = [folds_score_column(f"K = {k}", ACCURACY, where={"tag": f"k{k}"}) for k in steps]
-    return Table(columns, rows, STEPS, headings=(heading,), complete=is_complete)
+    return Table(columns, rows, STEPS, headings=(heading,), complete=has_all_folds_and_seeds)
 
 
 TABLES: dict[str, Callable[..., str]] = {
@@ -126,7 +126,7 @@ def _list_sentence_rows(key: str, results: Runs) -> Iterable[Line]:
     """
     by_accuracy = key == ACCURACY
     found = {row.label: [_find_runs(results, row, data) for data in DATASETS.values()] for row in (DROPOUT, STRONGEST)}
-    with_dropout, with_strongest = (all(map(is_complete, cells)) for cells in found.values())
+    with_dropout, with_strongest = (all(map(has_all_folds_and_seeds, cells)) for cells in found.values())
     yield MAJORITY_CLASS_ROW
     if by_accuracy:
         yield _format_paper_row("Contextualizer, the paper", LABELS["sentences"])
@@ -167,7 +167,9 @@ def _find_runs(results: Runs, row: Row, dataset: str) -> Runs:
 
 def _select_best_linear_runs(results: Runs, key: str, dataset: str) -> Runs:
     """Return the runs of the best linear baseline, see `find_best_row`: linear ones hold nothing out for validation."""
-    rows = {row.label: runs for row in LINEAR_ROWS if is_complete(runs := _find_runs(results, row, dataset))}
+    rows = {
+        row.label: runs for row in LINEAR_ROWS if has_all_folds_and_seeds(runs := _find_runs(results, row, dataset))
+    }
     return rows[find_best_row(rows, key)] if rows else []
 
 
@@ -179,7 +181,7 @@ def _select_best_run_by_fold(results: Runs, dataset: str) -> Runs:
     found = select_runs(results, {**SENTENCES, "dataset": dataset})
     ours = [run for run in found if DEV_ACCURACY in run.metrics and "word_vectors" not in run.settings]
     tried = [select_alike_runs(ours, {"tag": tag}) for tag in sorted({run.tag for run in ours})]
-    whole = [runs for runs in tried if is_complete(runs)]
+    whole = [runs for runs in tried if has_all_folds_and_seeds(runs)]
     by_fold: dict[tuple[int, int], list[RunResult]] = {}
     for run in chain(*whole):
         by_fold.setdefault((run.seed, run.fold or 0), []).append(run)
@@ -189,7 +191,7 @@ def _select_best_run_by_fold(results: Runs, dataset: str) -> Runs:
 
 for _name, _key in (("contextualizer-sentences", ACCURACY), ("contextualizer-sentences-f1", "test/macro_f1")):
     _columns = [*_make_columns(_key), Column(WEIGHTS, total=_format_weights)]
-    TABLES[_name] = Table(_columns, partial(_list_sentence_rows, _key), complete=is_complete)
+    TABLES[_name] = Table(_columns, partial(_list_sentence_rows, _key), complete=has_all_folds_and_seeds)
 
 # MPQA over all phrases and over those with a known word, which are all that the paper's softmax is defined for.
 TABLES["contextualizer-known"] = Table(
@@ -228,7 +230,7 @@ TABLES["contextualizer-climb"] = Table(
     SENTENCES,
     headings=("settings",),
     having=DEV_ACCURACY,
-    complete=is_complete,
+    complete=has_all_folds_and_seeds,
 )
 BESIDE = (MAJORITY_CLASS_ROW, *LINEAR_ROWS, NEURAL_ROWS[0], NEURAL_ROWS[3])  # of other recipes: linear, mean, BiGRU
 
@@ -269,4 +271,4 @@ def make_sentence_table(
                 yield from (replace(row, command="", given={size[1]: ""}) for row in BESIDE)
 
     columns = [*_make_columns(ACCURACY), Column(size[1], total=format_sizes), Column(WEIGHTS, total=_format_weights)]
-    return Table(columns, list_rows, where={"recipe": recipe, "tag": ""}, complete=is_complete)
+    return Table(columns, list_rows, where={"recipe": recipe, "tag": ""}, complete=has_all_folds_and_seeds)

@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from ctxzoo.results.comparison import are_comparable
+from ctxzoo.results.comparison import are_scored_on_same_folds
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOT_RUN, NOTHING
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS
@@ -36,7 +36,7 @@ def _has_all_folds(runs: Runs) -> bool:
 
 
 def _compare_folds(ours: Runs, base: Runs) -> str:
-    return compare_over_folds(ACCURACY)(ours, base) if are_comparable(ours, base) else NOTHING
+    return compare_over_folds(ACCURACY)(ours, base) if are_scored_on_same_folds(ours, base) else NOTHING
 
 
 def _format_difference_interval(rows: int, ours: Runs, base: Runs) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable
 
-from ctxzoo.results.table_parts import NOTHING, refuse_repeats, signed
+from ctxzoo.results.table_parts import NOTHING, add_plus_sign, refuse_repeated_runs
 from reports.choice import find_best_row
 from reports.labels import read_labels
 from reports.results_table import Column, Line, Row, Table, make_difference_rows, make_rows, pick_by_heading
@@ -112,14 +112,14 @@ def _list_option_rows(results: Runs) -> Iterable[Line]:
 def _format_ensemble_cells(results: Runs, source: Where, heading: str) -> list[str]:
     """Return the cells of several seeds as one, compared with the mean of the same seeds of the paper's settings."""
     found = select_runs(results, {**source, **find_data(heading), "recipe": "document_ensemble"})
-    refuse_repeats(found)
+    refuse_repeated_runs(found)
     if not found:
         return [NOTHING, NOTHING]
     run = max(found, key=lambda run: len(run.settings["seeds"]))
     base = select_alike_runs(results, {"recipe": RECIPE, **source, **find_data(heading), "name": ""})
     plain = [one.metrics[DEV_ACCURACY] for one in base if one.seed in run.settings["seeds"]]
     accuracy = run.metrics[DEV_ACCURACY]
-    return [f"{accuracy:.2f}", signed(f"{accuracy - statistics.fmean(plain):.2f}") if plain else NOTHING]
+    return [f"{accuracy:.2f}", add_plus_sign(f"{accuracy - statistics.fmean(plain):.2f}") if plain else NOTHING]
 
 
 TABLES["lama-climb"] = Table(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.table_parts import NOT_RUN, markdown_table, mean_and_deviation, refuse_repeats
+from ctxzoo.results.table_parts import NOT_RUN, format_markdown_table, format_mean_and_deviation, refuse_repeated_runs
 from reports.choice import find_best_row
 from reports.labels import read_labels
 from reports.run_selection import Runs, select_runs
@@ -77,7 +77,7 @@ class System:
         beside = []
         for label, runs in cells:
             scores = [run.metrics[self.key] for run in runs]
-            shown = mean_and_deviation(scores, self.decimals)
+            shown = format_mean_and_deviation(scores, self.decimals)
             beside.append((label, f"**{shown}**" if scores and statistics.fmean(scores) == strongest else shown))
         (_, ours), *others = beside
         return [
@@ -89,7 +89,7 @@ class System:
     def _select_model_runs(self, results: Sequence[RunResult], model: Model) -> Runs:
         where = {"recipe": model.recipe, "variant": model.variant, "dataset": self.dataset, "tag": model.tag}
         runs = [run for run in select_runs(results, where) if self.key in run.metrics]
-        refuse_repeats(runs)
+        refuse_repeated_runs(runs)
         return runs
 
 
@@ -118,7 +118,7 @@ SYSTEMS = read_systems()
 
 def make_overview_table(results: Sequence[RunResult]) -> str:
     """Return a row for each of `SYSTEMS`."""
-    return markdown_table(HEADINGS, [system.write_row(results) for system in SYSTEMS], left=2)
+    return format_markdown_table(HEADINGS, [system.write_row(results) for system in SYSTEMS], left=2)
 
 
 TABLES: dict[str, Callable[[Runs], str]] = {"overview": make_overview_table}

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 
 from ctxzoo.hub.card_facts import DATASET_FACTS
 from ctxzoo.hub.published import Published
-from ctxzoo.results.intervals import score_interval
+from ctxzoo.results.intervals import compute_score_interval
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.table_parts import NOTHING, markdown_table, mean_and_deviation
+from ctxzoo.results.table_parts import NOTHING, format_markdown_table, format_mean_and_deviation
 from reports.choice import find_best_row
 from reports.labels import read_labels
 
@@ -42,14 +42,14 @@ def make_checkpoint_table(results: Sequence[RunResult], published: Sequence[Publ
                 *(f"{one.size / 1e6:.1f}", f"`{load}`"),
             ]
         )
-    return markdown_table(HEADINGS, rows, left=3)
+    return format_markdown_table(HEADINGS, rows, left=3)
 
 
 def format_interval(run: RunResult, task: str) -> str:
     """Write the interval of right answers, in percent; a dash where a test text is not right or wrong."""
     metric = "exact" if task == "question-answering" else "accuracy"
     facts = DATASET_FACTS.get(run.dataset)
-    found = score_interval(run, metric, None if facts is None else facts.test_rows)
+    found = compute_score_interval(run, metric, None if facts is None else facts.test_rows)
     if found is None or task == "token-classification":
         return NOTHING
     low, high, rows = found
@@ -84,7 +84,7 @@ def compare_with_best(run: RunResult, results: Sequence[RunResult], task: str) -
         lower = SCORES[task][0] in LOWER_IS_BETTER
         name = find_best_row(rows, key, lower=lower)
         scores = [other.metrics[key] for other in rows[name]]
-        note, gain = mean_and_deviation(scores), run.metrics[key] - statistics.fmean(scores)
+        note, gain = format_mean_and_deviation(scores), run.metrics[key] - statistics.fmean(scores)
         if name != (run.variant, run.tag) and (gain < 0 if lower else gain > 0):
             return f"above the mean of {', '.join(filter(None, name))}: {note}"
     if name == (run.variant, run.tag):

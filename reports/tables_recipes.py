@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ctxzoo.catalogue.entries import ENTRIES
 from ctxzoo.results.result import VECTORS_CONTENT, RunResult
-from ctxzoo.results.table_parts import NOTHING, markdown_table, mean_and_deviation, minutes
+from ctxzoo.results.table_parts import NOTHING, format_markdown_table, format_mean_and_deviation, format_wall_minutes
 from reports.choice import choose_score, find_best_row
 from reports.labels import read_labels
 
@@ -39,7 +39,9 @@ def make_recipe_table(results: Sequence[RunResult]) -> str:
     """Return a row for each recipe and dataset of the catalogue, sorted; dashes where no run is published."""
     pairs = {(recipe, entry.name) for entry in ENTRIES.values() for recipe in entry.uses}
     pairs |= {(run.recipe, run.dataset) for run in results if run.dataset in ENTRIES}
-    return markdown_table(HEADINGS, [_write_row(recipe, dataset, results) for recipe, dataset in sorted(pairs)], left=4)
+    return format_markdown_table(
+        HEADINGS, [_write_row(recipe, dataset, results) for recipe, dataset in sorted(pairs)], left=4
+    )
 
 
 def _write_row(recipe: str, dataset: str, results: Sequence[RunResult]) -> list[str]:
@@ -52,10 +54,10 @@ def _write_row(recipe: str, dataset: str, results: Sequence[RunResult]) -> list[
     label = ", ".join(part for part in (runs[0].variant, runs[0].tag) if part)
     scores = [[run.metrics[score.metric] for run in row] for row in rows]
     means = [f"{mean:.{score.decimals}f}" for mean in sorted(map(statistics.fmean, scores))]
-    shown = mean_and_deviation(scores[0], score.decimals) if len(rows) == 1 else f"{means[0]} to {means[-1]}"
+    shown = format_mean_and_deviation(scores[0], score.decimals) if len(rows) == 1 else f"{means[0]} to {means[-1]}"
     memory = f"{max(run.peak_memory_mb for run in runs):,.0f}"
     label = label if len(rows) == 1 else f"{len(rows)} rows"
-    return [*start, label, str(len(runs)), minutes(runs), memory, f"{score.name} {shown}"]
+    return [*start, label, str(len(runs)), format_wall_minutes(runs), memory, f"{score.name} {shown}"]
 
 
 def _select_shown_rows(runs: Sequence[RunResult], score: Score) -> list[list[RunResult]]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from ctxzoo.results.result import VECTORS_CONTENT, RunResult
-from ctxzoo.results.table_parts import NOT_RUN, NOTHING, commands_not_run, markdown_table, with_commands
+from ctxzoo.results.table_parts import NOT_RUN, NOTHING, append_commands, format_commands_not_run, format_markdown_table
 from ctxzoo.tasks.text_classification.experiments import SENTENCE_DATASETS
 from reports.labels import read_labels
 from reports.results_table import Column, Difference, Line, Row, Table
@@ -173,8 +173,8 @@ def make_window_table(results: Runs) -> str:
             medians = [format_mean(runs, f"{tags}/v_measure_median") if runs else NOT_RUN for runs in cells]
             rows.append([f"{MODELS[name]}, {shown}", *medians])
             missing |= not all(cells)
-    table = markdown_table(["model", *(f"b = {window}" for window in WINDOWS)], rows)
-    return with_commands(table, commands_not_run([f"python recipes/{RECIPE}.py {COMMAND}"] if missing else []))
+    table = format_markdown_table(["model", *(f"b = {window}" for window in WINDOWS)], rows)
+    return append_commands(table, format_commands_not_run([f"python recipes/{RECIPE}.py {COMMAND}"] if missing else []))
 
 
 TABLES["word-embedding-windows"] = make_window_table
@@ -198,7 +198,9 @@ def make_use_table(results: Runs) -> str:
         rows.append([use["label"], use["otherwise"], *scores, compare_means(key)(ours, others), str(len(ours))])
         if not ours:
             missing.append(f"python recipes/{where['recipe']}.py {use['options']} --resume")
-    return with_commands(markdown_table(headings, rows, left=2), commands_not_run(list(dict.fromkeys(missing))))
+    return append_commands(
+        format_markdown_table(headings, rows, left=2), format_commands_not_run(list(dict.fromkeys(missing)))
+    )
 
 
 USES = []  # of sentences each data set

@@ -19,7 +19,7 @@ from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.next_event import HistoryDataModule, draw_time_kernel, time_kernel
 from ctxzoo.tasks.sequences.data import HISTORY_DATASETS
-from ctxzoo.training.arguments import Args, Range, number
+from ctxzoo.training.arguments import Args, Range, number_field
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
 
@@ -42,7 +42,7 @@ class Settings(Args):
     dataset: str = "badges"
     data_dir: str | None = None
     split: str = "validation"
-    events: int = number(60, Range(2))
+    events: int = number_field(60, Range(2))
     figures_dir: str = "runs/time_encoding_figures"
 
     def __post_init__(self) -> None:

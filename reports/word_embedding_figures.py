@@ -34,7 +34,7 @@ from ctxzoo.tasks.word_embeddings import (
     word_attention,
 )
 from ctxzoo.training.arguments import Args
-from ctxzoo.word_vectors.safetensors_files import find_checkpoint
+from ctxzoo.word_vectors.safetensors_files import find_vector_checkpoint
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 from reports.tables_word_embedding import MODELS, RECIPE, TREEBANK_TAGS, WINDOWS, select_training_runs
 
@@ -138,7 +138,7 @@ def named(paths: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Checkpoints with their names."""
     seen: dict[str, str] = {}
     for path in paths:
-        checkpoint = find_checkpoint(path)
+        checkpoint = find_vector_checkpoint(path)
         if checkpoint is None:
             raise FileNotFoundError(f"{path}: no checkpoint folder or Hub id")
         if checkpoint.name in seen:

@@ -14,7 +14,7 @@ from packaging.version import Version
 
 import ctxzoo
 from ctxzoo.cli.main import main
-from ctxzoo.results.environment import versions
+from ctxzoo.results.environment import get_library_versions
 from ctxzoo.version import NEXT_RELEASE, read_git_output
 from tests.support.subprocesses import REPOSITORY_ROOT, run_python
 
@@ -75,7 +75,7 @@ def test_everything_that_tells_the_version_tells_the_same(capsys: pytest.Capture
     commit = read_git_output(REPOSITORY_ROOT, "rev-parse", "HEAD")
     if commit is not None:
         assert ctxzoo.__version__.removesuffix(".dirty") == f"{NEXT_RELEASE}+g{commit[:12]}"
-    assert versions()["ctxzoo"] == ctxzoo.__version__
+    assert get_library_versions()["ctxzoo"] == ctxzoo.__version__
     with pytest.raises(SystemExit, match=r"^0$"):
         main(["--version"])
     assert capsys.readouterr().out == f"ctxzoo {ctxzoo.__version__}\n"

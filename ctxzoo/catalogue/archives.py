@@ -19,7 +19,7 @@ LARGEST_UNPACKED = 2**30  # bytes of all that an archive holds; those of the cat
 
 
 @contextmanager
-def zip_texts(path: Path) -> Iterator[Callable[[str], str]]:
+def open_zip_texts(path: Path) -> Iterator[Callable[[str], str]]:
     """Give a function from the name of a member of a zip file to its text.
 
     Raises:
@@ -28,12 +28,12 @@ def zip_texts(path: Path) -> Iterator[Callable[[str], str]]:
     """
     with _open_zip(path) as archive:
         if sum(member.file_size for member in archive.infolist()) > LARGEST_UNPACKED:
-            raise _too_large(path)
-        yield lambda name: _content(archive, name).decode("utf-8")
+            raise _make_too_large_error(path)
+        yield lambda name: _read_zip_member(archive, name).decode("utf-8")
 
 
 @contextmanager
-def zip_lines(path: Path, name: str) -> Iterator[IO[bytes]]:
+def open_zip_member(path: Path, name: str) -> Iterator[IO[bytes]]:
     """Give one member of a zip file, line by line; the others may be as large as they are, and are not read.
 
     Raises:
@@ -41,7 +41,7 @@ def zip_lines(path: Path, name: str) -> Iterator[IO[bytes]]:
     """
     with _open_zip(path) as archive:
         if archive.getinfo(name).file_size > LARGEST_UNPACKED:
-            raise _too_large(path)
+            raise _make_too_large_error(path)
         with archive.open(name) as member:  # which ends where its header says
             yield member
 
@@ -56,13 +56,13 @@ def _open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
         raise RawFileError(f"{path.name} cannot be read: {error}; expected the archive of the source") from error
 
 
-def _content(archive: zipfile.ZipFile, name: str) -> bytes:
+def _read_zip_member(archive: zipfile.ZipFile, name: str) -> bytes:
     """Return the bytes of a member, no more than its header says: whatever follows them is not unpacked."""
     with archive.open(name) as member:
         return member.read(archive.getinfo(name).file_size)
 
 
-def tar_texts(path: Path, names: re.Pattern[str]) -> Iterator[tuple[re.Match[str], str]]:
+def read_tar_texts(path: Path, name_pattern: re.Pattern[str]) -> Iterator[tuple[re.Match[str], str]]:
     """Yield the texts of the files in a .tar.gz file whose whole name a pattern matches, with the match.
 
     Raises:
@@ -71,11 +71,11 @@ def tar_texts(path: Path, names: re.Pattern[str]) -> Iterator[tuple[re.Match[str
     try:
         with (
             gzip.open(path) as stream,
-            BoundedStream(stream, LARGEST_UNPACKED, _too_large(path)) as bounded,
+            BoundedStream(stream, LARGEST_UNPACKED, _make_too_large_error(path)) as bounded,
             tarfile.open(fileobj=cast(Any, bounded), mode="r|") as archive,
         ):
             for member in archive:
-                match = names.fullmatch(member.name)
+                match = name_pattern.fullmatch(member.name)
                 content = archive.extractfile(member) if match else None  # of a link an error
                 if match and content is not None:
                     yield match, content.read().decode("utf-8")
@@ -83,7 +83,7 @@ def tar_texts(path: Path, names: re.Pattern[str]) -> Iterator[tuple[re.Match[str
         raise RawFileError(f"{path.name} cannot be unpacked: {error}") from error
 
 
-def _too_large(path: Path) -> RawFileError:
+def _make_too_large_error(path: Path) -> RawFileError:
     return RawFileError(
         f"{path.name} unpacks to more than {LARGEST_UNPACKED:,} bytes; expected the archive of the source, which holds "
         "less: fetch it again, or look at what its address gives now"

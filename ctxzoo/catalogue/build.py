@@ -10,12 +10,19 @@ import datasets
 import yaml
 from huggingface_hub import snapshot_download
 
-from ctxzoo.catalogue.check import Finding, check, is_same
-from ctxzoo.catalogue.download import RawFilesMissingError, WrongContentError, fetch, find_raw_files, forget, remember
+from ctxzoo.catalogue.check import Finding, are_all_splits_unchanged, check_splits
+from ctxzoo.catalogue.download import (
+    RawFilesMissingError,
+    WrongContentError,
+    delete_downloads,
+    download_files,
+    find_raw_files,
+    store_download_digests,
+)
 from ctxzoo.catalogue.entry import Entry, Kind, Kinds, RawFile, RawFileError, Rows
-from ctxzoo.data.files import atomic_folder, is_there
-from ctxzoo.data.notices import on_one_line
-from ctxzoo.data.sources import data_folder
+from ctxzoo.data.files import atomic_folder, path_exists
+from ctxzoo.data.notices import format_error_on_one_line
+from ctxzoo.data.sources import get_data_folder
 
 FEATURES = {
     "text": datasets.Value("string"),
@@ -51,12 +58,14 @@ class Outcome:
     kept: bool
 
 
-def get(entry: Entry, data_dir: str | None = None, *, raw: Path | None = None, replace: bool = False) -> Outcome:
+def build_or_check_dataset(
+    entry: Entry, data_dir: str | None = None, *, raw: Path | None = None, replace: bool = False
+) -> Outcome:
     """Have a dataset in the data folder; one that is there and right is kept.
 
     Args:
         entry: Catalogue entry of the dataset.
-        data_dir: Folder of datasets in which the dataset is built; default: as `data_folder` finds it.
+        data_dir: Folder of datasets in which the dataset is built; default: as `get_data_folder` finds it.
         raw: Folder with raw files, or files of the Hub, that were downloaded by hand; default: they are downloaded.
         replace: Whether a folder with other rows is replaced.
 
@@ -67,33 +76,34 @@ def get(entry: Entry, data_dir: str | None = None, *, raw: Path | None = None, r
         FileExistsError: the folder is there with other rows, and `replace` was not given.
         OSError: the folder cannot be written.
     """
-    folder = data_folder(data_dir) / entry.name
-    if is_there(folder) and not replace:
-        findings = check(entry, folder)
-        if is_same(findings) or entry.differs:
+    folder = get_data_folder(data_dir) / entry.name
+    if path_exists(folder) and not replace:
+        findings = check_splits(entry, folder)
+        if are_all_splits_unchanged(findings) or entry.differs:
             return Outcome(folder, findings, kept=True)
         raise FileExistsError(
-            f"{folder} is there, but {_what_differs(findings)}; --replace builds it anew, --data_dir builds another"
+            f"{folder} is there, but {_describe_differences(findings)}; --replace builds it anew, --data_dir builds "
+            "another"
         )
     with atomic_folder(folder) as temporary:
         if entry.convert is None:
-            _from_hub(entry, temporary, raw)
+            _copy_from_hub(entry, temporary, raw)
         else:
-            _convert(entry, temporary, raw)
-        findings = check(entry, temporary)
-        if not is_same(findings) and not entry.differs:
+            _convert_raw_files(entry, temporary, raw)
+        findings = check_splits(entry, temporary)
+        if not are_all_splits_unchanged(findings) and not entry.differs:
             if raw is None:
-                forget(entry.files)
+                delete_downloads(entry.files)
             raise WrongContentError(
-                f"{entry.name}: {_what_differs(findings)}: the files of the source are not those that results were "
-                "computed on; nothing was put in place"
+                f"{entry.name}: {_describe_differences(findings)}: the files of the source are not those that results "
+                "were computed on; nothing was put in place"
             )
     if raw is None:
-        remember(entry.files)
+        store_download_digests(entry.files)
     return Outcome(folder, findings, kept=False)
 
 
-def _what_differs(findings: list[Finding]) -> str:
+def _describe_differences(findings: list[Finding]) -> str:
     parts = [
         f"{finding.split} is missing"
         if finding.state == "missing"
@@ -104,9 +114,9 @@ def _what_differs(findings: list[Finding]) -> str:
     return ", ".join(parts)
 
 
-def _convert(entry: Entry, folder: Path, raw: Path | None) -> None:
+def _convert_raw_files(entry: Entry, folder: Path, raw: Path | None) -> None:
     assert entry.convert is not None
-    files = fetch(entry.files) if raw is None else find_raw_files(entry.files, raw)
+    files = download_files(entry.files) if raw is None else find_raw_files(entry.files, raw)
     try:
         splits = entry.convert(files)
     except Exception as error:
@@ -114,36 +124,38 @@ def _convert(entry: Entry, folder: Path, raw: Path | None) -> None:
         if isinstance(error, (MemoryError, ImportError)) or getattr(error, "errno", None) is not None:
             raise
         if raw is None:
-            forget(entry.files)  # so that the next attempt downloads them again
+            delete_downloads(entry.files)  # so that the next attempt downloads them again
         if isinstance(error, RawFileError):
             raise
         kind = type(error).__name__
         advice = "they were removed: try again" if raw is None else "fetch them again"
         raise RawFileError(
-            f"the files of {entry.name} cannot be read ({kind}: {on_one_line(error)}); {advice}"
+            f"the files of {entry.name} cannot be read ({kind}: {format_error_on_one_line(error)}); {advice}"
         ) from error
-    write_folder(entry, folder, {name: dataset_of(rows, _kinds_of(entry, name)) for name, rows in splits.items()})
+    write_dataset_folder(
+        entry, folder, {name: build_dataset(rows, _get_column_kinds(entry, name)) for name, rows in splits.items()}
+    )
 
 
-def _kinds_of(entry: Entry, split: str) -> Kinds:
+def _get_column_kinds(entry: Entry, split: str) -> Kinds:
     """Return the kinds of the columns of a split; one may differ in a configuration, as "configuration/column" says."""
     start = f"{split.rpartition('/')[0]}/"
     own = {name.removeprefix(start): kind for name, kind in entry.kinds.items() if name.startswith(start)}
     return {**{name: kind for name, kind in entry.kinds.items() if "/" not in name}, **own}
 
 
-def dataset_of(rows: Rows, kinds: Kinds) -> datasets.Dataset:
+def build_dataset(rows: Rows, kinds: Kinds) -> datasets.Dataset:
     """Return rows as a dataset with columns of these kinds; configurations may each have some of them."""
     names = [name for name in kinds if name in rows or not rows]
-    features = datasets.Features({name: _feature(kinds[name]) for name in names})
+    features = datasets.Features({name: _build_feature(kinds[name]) for name in names})
     return datasets.Dataset.from_dict({name: rows.get(name, []) for name in names}, features=features)
 
 
-def _feature(kind: Kind) -> object:
+def _build_feature(kind: Kind) -> object:
     return FEATURES[kind] if isinstance(kind, str) else datasets.ClassLabel(names=list(kind))
 
 
-def write_folder(entry: Entry, folder: Path, splits: dict[str, datasets.Dataset]) -> None:
+def write_dataset_folder(entry: Entry, folder: Path, splits: dict[str, datasets.Dataset]) -> None:
     """Write splits, named "split" or "configuration/split", as the Hub lays a dataset repository out."""
     configurations: dict[str, list[dict[str, str]]] = {}
     for name, dataset in splits.items():
@@ -163,22 +175,22 @@ def write_folder(entry: Entry, folder: Path, splits: dict[str, datasets.Dataset]
     (folder / "README.md").write_text(text, encoding="utf-8")
 
 
-def _from_hub(entry: Entry, folder: Path, raw: Path | None) -> None:
+def _copy_from_hub(entry: Entry, folder: Path, raw: Path | None) -> None:
     """Copy the Hub's files into the folder; an interrupted download goes on in the cache of the Hub's client."""
     if raw is not None:
         if not any(raw.rglob("*.parquet")):
-            raise RawFilesMissingError(f"{raw} holds no Parquet file of {entry.name}", [hub_files(entry)])
+            raise RawFilesMissingError(f"{raw} holds no Parquet file of {entry.name}", [describe_hub_files(entry)])
         shutil.copytree(raw, folder, dirs_exist_ok=True)
         return
     try:
         snapshot = snapshot_download(entry.name, repo_type="dataset", allow_patterns=list(HUB_FILES))
     except Exception as error:  # the HTTP library behind the client, and so its errors, differ between versions of it
         raise RawFilesMissingError(
-            f"the Hub did not deliver {entry.name} ({on_one_line(error)})", [hub_files(entry)]
+            f"the Hub did not deliver {entry.name} ({format_error_on_one_line(error)})", [describe_hub_files(entry)]
         ) from error
     shutil.copytree(snapshot, folder, dirs_exist_ok=True)
 
 
-def hub_files(entry: Entry) -> RawFile:
+def describe_hub_files(entry: Entry) -> RawFile:
     """Return where a person finds the files of a dataset on the Hub."""
     return RawFile(f"https://huggingface.co/datasets/{entry.name}/tree/main", "README.md and all Parquet files")

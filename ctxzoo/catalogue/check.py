@@ -28,7 +28,7 @@ class Finding:
     fingerprint: str
 
 
-def check(entry: Entry, folder: Path) -> list[Finding]:
+def check_splits(entry: Entry, folder: Path) -> list[Finding]:
     """Compare the splits of a folder with those of an entry; splits that the entry does not know come last.
 
     Raises:
@@ -36,38 +36,38 @@ def check(entry: Entry, folder: Path) -> list[Finding]:
         DatasetFileError: a file is damaged.
     """
     findings = []
-    with splits_of(folder) as found:
+    with load_splits_of_folder(folder) as found:
         for name, expected in entry.fingerprints.items():
             split = found.get(name)
             if split is None:
                 findings.append(Finding(name, "missing", None, ""))
             else:
                 lacking = set(entry.checked) - set(split.column_names)
-                print_of = "" if lacking else _fingerprint(entry, split)
+                print_of = "" if lacking else _fingerprint_checked_columns(entry, split)
                 findings.append(Finding(name, "same" if print_of == expected else "differs", len(split), print_of))
         for name in sorted(set(found) - set(entry.fingerprints)):
             findings.append(Finding(name, "not compared", len(found[name]), dataset_fingerprint(found[name])))
     return findings
 
 
-def is_same(findings: list[Finding]) -> bool:
+def are_all_splits_unchanged(findings: list[Finding]) -> bool:
     """Return whether all splits that results were computed on are there as they were."""
     return all(finding.state in ("same", "not compared") for finding in findings)
 
 
-def entry_of(folder: Path) -> Entry | None:
+def find_entry_of_folder(folder: Path) -> Entry | None:
     """Return the entry that a folder is of: by the last two parts of its path, else by what it holds, else None.
 
     Raises:
-        DatasetUnavailableError, DatasetFileError: as in `check`.
+        DatasetUnavailableError, DatasetFileError: as in `check_splits`.
     """
     named = "/".join(folder.resolve().parts[-2:])
     if named in ENTRIES:
         return ENTRIES[named]
-    with splits_of(folder) as found:
+    with load_splits_of_folder(folder) as found:
         for entry in ENTRIES.values():
             if any(
-                name in found and _fingerprint(entry, found[name]) == expected
+                name in found and _fingerprint_checked_columns(entry, found[name]) == expected
                 for name, expected in entry.fingerprints.items()
                 if set(entry.checked) <= set(found[name].column_names if name in found else ())
             ):
@@ -75,18 +75,18 @@ def entry_of(folder: Path) -> Entry | None:
     return None
 
 
-def _fingerprint(entry: Entry, split: datasets.Dataset) -> str:
+def _fingerprint_checked_columns(entry: Entry, split: datasets.Dataset) -> str:
     return dataset_fingerprint(split.select_columns(list(entry.checked)) if entry.checked else split)
 
 
 @contextmanager
-def splits_of(folder: Path) -> Iterator[Mapping[str, datasets.Dataset]]:
+def load_splits_of_folder(folder: Path) -> Iterator[Mapping[str, datasets.Dataset]]:
     """Give the splits of a folder by name, with the name of the configuration before it where there are several."""
     if not folder.is_dir():
         raise DatasetUnavailableError(f"there is no folder {folder}")
     # The cache of `datasets` would keep a copy of what is only looked at.
     with tempfile.TemporaryDirectory(prefix="ctxzoo-check-") as cache:
-        configurations = _configurations(folder)
+        configurations = _list_configurations(folder)
         found = {}
         for configuration in configurations:
             splits = load_splits(str(folder), config=configuration, cache_dir=cache)
@@ -95,7 +95,7 @@ def splits_of(folder: Path) -> Iterator[Mapping[str, datasets.Dataset]]:
         yield found
 
 
-def _configurations(folder: Path) -> list[str | None]:
+def _list_configurations(folder: Path) -> list[str | None]:
     try:
         return list(datasets.get_dataset_config_names(str(folder)))
     except FileNotFoundError:  # no data file; reading says so

@@ -17,8 +17,8 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 
 from ctxzoo.catalogue.entry import Files, RawFile
-from ctxzoo.data.files import content_hash, default_cache_folder, write_atomically
-from ctxzoo.data.notices import on_one_line
+from ctxzoo.data.files import default_cache_folder, hash_strings, write_atomically
+from ctxzoo.data.notices import format_error_on_one_line
 
 BLOCK = 2**20
 PIECE = 2**14  # bytes that a connection which breaks loses at most
@@ -43,7 +43,7 @@ class WrongContentError(ValueError):
     """A raw file, or what was built, is not what it has to be."""
 
 
-def fetch(files: Iterable[RawFile]) -> Files:
+def download_files(files: Iterable[RawFile]) -> Files:
     """Download files into the cache and return where they are; those that are there are kept.
 
     Raises:
@@ -57,17 +57,19 @@ def fetch(files: Iterable[RawFile]) -> Files:
     if by_hand:
         raise RawFilesMissingError(f"{by_hand[0].name} is not downloaded here; `{by_hand[0].url}` fetches it", by_hand)
     found: dict[str, Path] = {}
-    with _progress() as progress:
+    with _make_progress_bar() as progress:
         for number, file in enumerate(files, start=1):
-            target = cached_path(file)
+            target = get_cache_path(file)
             bar = progress.add_task(f"{number}/{len(files)} {file.name}", total=None)
             try:
-                _download(file, target, progress, bar)
+                _download_file(file, target, progress, bar)
             except requests.RequestException as error:
-                part = _part_of(target)
+                part = _partial_download_path(target)
                 have = f", {part.stat().st_size:,} bytes of it are kept" if part.is_file() else ""
-                rest = [raw for raw in files if not cached_path(raw).is_file()]
-                raise RawFilesMissingError(f"{file.url} cannot be fetched ({_reason(error)}{have})", rest) from error
+                rest = [raw for raw in files if not get_cache_path(raw).is_file()]
+                raise RawFilesMissingError(
+                    f"{file.url} cannot be fetched ({_format_request_error(error)}{have})", rest
+                ) from error
             check_digest(file, target, remove=True)
             found[file.name] = target
             progress.remove_task(bar)
@@ -91,23 +93,23 @@ def find_raw_files(files: Iterable[RawFile], folder: Path) -> Files:
     return {file.name: folder / file.name for file in files}
 
 
-def forget(files: Iterable[RawFile]) -> None:
+def delete_downloads(files: Iterable[RawFile]) -> None:
     """Remove downloaded files from the cache, because they are not what they should be."""
     for file in files:
-        cached_path(file).unlink(missing_ok=True)
+        get_cache_path(file).unlink(missing_ok=True)
 
 
-def remember(files: Iterable[RawFile]) -> None:
+def store_download_digests(files: Iterable[RawFile]) -> None:
     """Keep the sha256 of downloads that proved right and whose entry says none: they are compared from now on."""
     for file in files:
-        kept = _remember_source(cached_path(file))
+        kept = _digest_path(get_cache_path(file))
         if file.sha256 is None and file.sha512 is None and not kept.is_file():
-            write_atomically(kept, _digest(cached_path(file), "sha256").encode())
+            write_atomically(kept, _hash_file(get_cache_path(file), "sha256").encode())
 
 
-def cached_path(file: RawFile) -> Path:
+def get_cache_path(file: RawFile) -> Path:
     """Return where a file is kept after its download; files of one name have folders of their own."""
-    return default_cache_folder() / "downloads" / content_hash([file.url]) / file.name
+    return default_cache_folder() / "downloads" / hash_strings([file.url]) / file.name
 
 
 def check_digest(file: RawFile, path: Path, *, remove: bool = False) -> None:
@@ -121,14 +123,14 @@ def check_digest(file: RawFile, path: Path, *, remove: bool = False) -> None:
     Raises:
         WrongContentError: the digest is another.
     """
-    kept = _remember_source(cached_path(file))
+    kept = _digest_path(get_cache_path(file))
     algorithm, expected = ("sha256", file.sha256) if file.sha512 is None else ("sha512", file.sha512)
     remembered = expected is None and kept.is_file()
     if remembered:
         expected = kept.read_text().strip()
     if expected is None:
         return
-    found = _digest(path, algorithm)
+    found = _hash_file(path, algorithm)
     if found != expected:
         if remove:
             path.unlink()
@@ -139,7 +141,7 @@ def check_digest(file: RawFile, path: Path, *, remove: bool = False) -> None:
         raise WrongContentError(f"{path} has the {algorithm} {found}; expected {expected}; {what}")
 
 
-def _digest(path: Path, algorithm: str) -> str:
+def _hash_file(path: Path, algorithm: str) -> str:
     digest = hashlib.new(algorithm)
     with path.open("rb") as content:
         while block := content.read(BLOCK):
@@ -147,42 +149,46 @@ def _digest(path: Path, algorithm: str) -> str:
     return digest.hexdigest()
 
 
-def _remember_source(target: Path) -> Path:
+def _digest_path(target: Path) -> Path:
     return target.with_name(f"{target.name}.sha256")
 
 
-def _part_of(target: Path) -> Path:
+def _partial_download_path(target: Path) -> Path:
     return target.with_name(f"{target.name}.part")
 
 
-def _download(file: RawFile, target: Path, progress: Progress, bar: TaskID) -> None:
+def _download_file(file: RawFile, target: Path, progress: Progress, bar: TaskID) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = _part_of(target)
+    part = _partial_download_path(target)
     with FileLock(f"{part}.lock"):
         if target.is_file():
             return
         have = part.stat().st_size if part.is_file() else 0
-        if not _transfer(file.url, part, have, progress, bar):
+        if not _append_download(file.url, part, have, progress, bar):
             part.unlink(missing_ok=True)
-            _transfer(file.url, part, 0, progress, bar)
+            _append_download(file.url, part, 0, progress, bar)
         os.replace(part, target)
 
 
-def _transfer(url: str, part: Path, have: int, progress: Progress, bar: TaskID) -> bool:
+def _append_download(url: str, partial_file: Path, bytes_present: int, progress: Progress, bar: TaskID) -> bool:
     """Append the rest of a file to what there is of it; return False where the server cannot go on from there."""
     headers = {"Accept-Encoding": "identity"}  # otherwise positions in the file are not those of the transfer
-    if have:
-        headers["Range"] = f"bytes={have}-"
+    if bytes_present:
+        headers["Range"] = f"bytes={bytes_present}-"
     with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_SECONDS) as response:
-        if have:
+        if bytes_present:
             start = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
-            if response.status_code != requests.codes.partial_content or start is None or int(start[1]) != have:
+            if (
+                response.status_code != requests.codes.partial_content
+                or start is None
+                or int(start[1]) != bytes_present
+            ):
                 return False
         response.raise_for_status()
         length = response.headers.get("Content-Length")
-        progress.update(bar, completed=have, total=have + int(length) if length else None)
-        written = have
-        with _open_part(part, anew=not have) as content:
+        progress.update(bar, completed=bytes_present, total=bytes_present + int(length) if length else None)
+        written = bytes_present
+        with _open_partial_file(partial_file, truncate=not bytes_present) as content:
             for block in response.iter_content(PIECE):
                 written += len(block)
                 if written > LARGEST:
@@ -190,18 +196,18 @@ def _transfer(url: str, part: Path, have: int, progress: Progress, bar: TaskID) 
                 content.write(block)
                 progress.advance(bar, len(block))
     if written > LARGEST:
-        part.unlink()
+        partial_file.unlink()
         raise WrongContentError(f"{url} has more than {LARGEST:,} bytes; no file of the catalogue is so large")
     return True
 
 
-def _open_part(part: Path, *, anew: bool) -> BinaryIO:
+def _open_partial_file(partial_file: Path, *, truncate: bool) -> BinaryIO:
     """Open a part to write on; a link in its place is none of ours."""
-    flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if anew else os.O_APPEND) | getattr(os, "O_NOFOLLOW", 0)
-    return os.fdopen(os.open(part, flags, 0o666), "wb" if anew else "ab")
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if truncate else os.O_APPEND) | getattr(os, "O_NOFOLLOW", 0)
+    return os.fdopen(os.open(partial_file, flags, 0o666), "wb" if truncate else "ab")
 
 
-def _reason(error: requests.RequestException) -> str:
+def _format_request_error(error: requests.RequestException) -> str:
     if error.response is not None:
         return f"HTTP {error.response.status_code}"
     # Their own messages name pools and retries before they come to the reason.
@@ -212,11 +218,11 @@ def _reason(error: requests.RequestException) -> str:
         requests.ConnectionError: "no connection",
         requests.exceptions.ChunkedEncodingError: "the connection broke",
     }
-    return next((reason for kind, reason in kinds.items() if isinstance(error, kind)), on_one_line(error))
+    return next((reason for kind, reason in kinds.items() if isinstance(error, kind)), format_error_on_one_line(error))
 
 
 @contextmanager
-def _progress() -> Iterator[Progress]:
+def _make_progress_bar() -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

@@ -37,22 +37,22 @@ ENTRIES: dict[str, Entry] = {
 }
 
 
-def entry_named(name: str) -> Entry:
+def find_entry_by_name(name: str) -> Entry:
     """Return the entry of a dataset, by its whole name or the part behind the slash, in any case.
 
     Raises:
         ValueError: there is none; the message names the nearest.
     """
     wanted = name.strip().casefold()
-    found = [entry for entry in ENTRIES.values() if wanted in _names(entry)]
+    found = [entry for entry in ENTRIES.values() if wanted in _list_entry_names(entry)]
     if len(found) == 1:
         return found[0]
-    shorts = {short: entry.name for entry in ENTRIES.values() for short in _names(entry)}
+    shorts = {short: entry.name for entry in ENTRIES.values() for short in _list_entry_names(entry)}
     near = difflib.get_close_matches(wanted, shorts, n=1)
     meant = f", did you mean {shorts[near[0]]}?" if near else ""
     raise ValueError(f"the catalogue has no dataset {name!r}{meant or ';'} `ctxzoo data list` names all")
 
 
-def _names(entry: Entry) -> tuple[str, str]:
+def _list_entry_names(entry: Entry) -> tuple[str, str]:
     whole = entry.name.casefold()
     return whole, whole.rpartition("/")[2]

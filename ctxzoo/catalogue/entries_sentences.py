@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from ctxzoo.catalogue.entry import Entry, Kinds, RawFile
-from ctxzoo.catalogue.read_lines import film_reviews, label_before_text, sentence_polarity, texts_by_file
-from ctxzoo.catalogue.read_samples import CATEGORIES, headlines, yelp_sample
+from ctxzoo.catalogue.read_lines import (
+    make_label_file_converter,
+    make_labelled_line_converter,
+    read_film_reviews,
+    read_sentence_polarity,
+)
+from ctxzoo.catalogue.read_samples import CATEGORIES, read_headline_sample, read_yelp_sample
 
 NO_LICENCE = "none is stated"
 SENTENCES = (
@@ -48,7 +53,7 @@ ENTRIES = (
         megabytes=0.4,
         kinds=_REVIEWS,
         files=(RawFile(f"{_POLARITY}/rt-polarity.pos"), RawFile(f"{_POLARITY}/rt-polarity.neg")),
-        convert=sentence_polarity,
+        convert=read_sentence_polarity,
     ),
     Entry(
         name="SetFit/CR",
@@ -63,7 +68,7 @@ ENTRIES = (
         megabytes=0.1,
         kinds=_LABELLED,
         files=(RawFile(f"{_KIM}/raw/custrev.neg"), RawFile(f"{_KIM}/raw/custrev.pos")),
-        convert=texts_by_file([("custrev.neg", 0, "negative"), ("custrev.pos", 1, "positive")]),
+        convert=make_label_file_converter([("custrev.neg", 0, "negative"), ("custrev.pos", 1, "positive")]),
     ),
     Entry(
         name="SetFit/subj",
@@ -78,7 +83,9 @@ ENTRIES = (
         megabytes=0.4,
         kinds=_LABELLED,
         files=(RawFile(f"{_KIM}/raw/subj.subjective"), RawFile(f"{_KIM}/raw/subj.objective")),
-        convert=texts_by_file([("subj.subjective", 1, "subjective"), ("subj.objective", 0, "objective")], "cp1252"),
+        convert=make_label_file_converter(
+            [("subj.subjective", 1, "subjective"), ("subj.objective", 0, "objective")], "cp1252"
+        ),
     ),
     Entry(
         name="ctxzoo-data/mpqa",
@@ -93,7 +100,7 @@ ENTRIES = (
         megabytes=0.1,
         kinds=_REVIEWS,
         files=(RawFile(f"{_KIM}/raw/mpqa.neg"), RawFile(f"{_KIM}/raw/mpqa.pos")),
-        convert=texts_by_file([("mpqa.neg", 0, "neg"), ("mpqa.pos", 1, "pos")], label_text=False),
+        convert=make_label_file_converter([("mpqa.neg", 0, "neg"), ("mpqa.pos", 1, "pos")], label_text=False),
     ),
     Entry(
         name="SetFit/sst2",
@@ -105,7 +112,7 @@ ENTRIES = (
         megabytes=0.4,
         kinds=_LABELLED,
         files=tuple(RawFile(f"{_KIM}/stsa.binary.{part}") for part in ("train", "dev", "test")),
-        convert=label_before_text(
+        convert=make_labelled_line_converter(
             [("train", "stsa.binary.train"), ("validation", "stsa.binary.dev"), ("test", "stsa.binary.test")],
             ("negative", "positive"),
             " ",
@@ -126,7 +133,7 @@ ENTRIES = (
         megabytes=1.0,
         kinds={"text": "text", "label": ("acq", "crude", "earn", "grain", "interest", "money-fx", "ship", "trade")},
         files=(RawFile(f"{_R8}/r8-train-all-terms.txt"), RawFile(f"{_R8}/r8-test-all-terms.txt")),
-        convert=label_before_text(
+        convert=make_labelled_line_converter(
             [("train", "r8-train-all-terms.txt"), ("test", "r8-test-all-terms.txt")],
             ("acq", "crude", "earn", "grain", "interest", "money-fx", "ship", "trade"),
             "\t",
@@ -153,7 +160,7 @@ ENTRIES = (
                 sha256="c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe",
             ),
         ),
-        convert=film_reviews,
+        convert=read_film_reviews,
     ),
     Entry(
         name="Yelp/yelp_review_full",
@@ -178,7 +185,7 @@ ENTRIES = (
             RawFile(f"{_GITHUB}/AI-secure/aug-pe/a3f292f6fec7427b6a6e6d982b83b68c1f0a86d5/data/yelp/test.csv"),
             RawFile(f"{_GITHUB}/RWooters/Textclassifier/5aa7c2f5237f245feaae5f45f70991b3a53e17f8/yelp.csv.zip"),
         ),
-        convert=yelp_sample,
+        convert=read_yelp_sample,
         differs=_NOT_TRIED,
     ),
     Entry(
@@ -204,7 +211,7 @@ ENTRIES = (
                 "uci-news-aggregator.csv"
             ),
         ),
-        convert=headlines,
+        convert=read_headline_sample,
         differs=_NOT_TRIED,
         checked=("title", "label"),  # no result reads the publisher
     ),

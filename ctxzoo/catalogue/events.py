@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ctxzoo.catalogue.entry import Entry, Files, RawFile, RawFileError, Rows, Splits
-from ctxzoo.catalogue.order import columns_of, draw_splits
-from ctxzoo.catalogue.read_lines import lines_of
+from ctxzoo.catalogue.order import rows_to_columns, split_randomly
+from ctxzoo.catalogue.read_lines import read_lines
 
 FOLDS = range(1, 6)
 EVENTS_FILE, TIMES_FILE, NAMES_FILE = "event-{}-test.txt", "time-{}-test.txt", "badges.csv"
@@ -17,34 +17,36 @@ HEAD = "id, badge"
 Number = TypeVar("Number", int, float)
 
 
-def badges(files: Files) -> Splits:
+def read_badges(files: Files) -> Splits:
     """Return each user's badges and times once, divided by user, and the names of badges.
 
     Users are numbered by their first time, then by their events and times: folds overlap, and their order is of no
     meaning.
     """
-    names = _names(files[NAMES_FILE])
+    names = _read_badge_names(files[NAMES_FILE])
     known = set(names["event_id"])
-    users = {user for fold in FOLDS for user in _users(files, fold, known)}
+    users = {user for fold in FOLDS for user in _read_users(files, fold, known)}
     ordered = sorted(users, key=lambda user: (user[1][0], *user))
     rows: list[dict[str, Any]] = [
         {"sequence_id": number, "events": list(events), "timestamps": list(times)}
         for number, (events, times) in enumerate(ordered)
     ]
-    splits = {f"sequences/{split}": columns_of(found) for split, found in draw_splits(rows, "sequence_id").items()}
+    splits = {
+        f"sequences/{split}": rows_to_columns(found) for split, found in split_randomly(rows, "sequence_id").items()
+    }
     return {**splits, "events/train": names}
 
 
-def _users(files: Files, fold: int, known: set[int]) -> Iterator[tuple[tuple[int, ...], tuple[float, ...]]]:
+def _read_users(files: Files, fold: int, known: set[int]) -> Iterator[tuple[tuple[int, ...], tuple[float, ...]]]:
     """Yield events and times of each user of a fold."""
     path, times_path = files[EVENTS_FILE.format(fold)], files[TIMES_FILE.format(fold)]
-    lines, time_lines = lines_of(path), lines_of(times_path)
+    lines, time_lines = read_lines(path), read_lines(times_path)
     if len(lines) != len(time_lines):
         raise RawFileError(
             f"{path.name} has {len(lines):,} lines, {times_path.name} {len(time_lines):,}; expected as many"
         )
     for number, (line, time_line) in enumerate(zip(lines, time_lines, strict=True), start=1):
-        events, times = _numbers(path, number, line, int), _numbers(times_path, number, time_line, float)
+        events, times = _parse_numbers(path, number, line, int), _parse_numbers(times_path, number, time_line, float)
         if len(events) != len(times) or not events:
             raise RawFileError(
                 f"{path.name}, line {number}: {len(events)} events at {len(times)} times; expected as many, at least 1"
@@ -55,23 +57,23 @@ def _users(files: Files, fold: int, known: set[int]) -> Iterator[tuple[tuple[int
         yield events, times
 
 
-def _numbers(path: Path, number: int, line: str, kind: Callable[[str], Number]) -> tuple[Number, ...]:
+def _parse_numbers(path: Path, number: int, line: str, kind: Callable[[str], Number]) -> tuple[Number, ...]:
     try:
         return tuple(kind(cell) for cell in line.split())
     except ValueError as error:
         raise RawFileError(f"{path.name}, line {number}: {error}; expected numbers with blanks between") from error
 
 
-def _names(path: Path) -> Rows:
+def _read_badge_names(path: Path) -> Rows:
     """Return the table of badges by number; the file has them in no order."""
-    lines = [line.strip() for line in lines_of(path)]
+    lines = [line.strip() for line in read_lines(path)]
     if lines[:1] != [HEAD]:
         raise RawFileError(f"{path.name} begins with {lines[:1]}; expected {HEAD!r}")
-    pairs = sorted(_pair(path, number, line) for number, line in enumerate(lines[1:], start=2))
+    pairs = sorted(_parse_number_and_name(path, number, line) for number, line in enumerate(lines[1:], start=2))
     return {"event_id": [event for event, _ in pairs], "badge": [name for _, name in pairs]}
 
 
-def _pair(path: Path, number: int, line: str) -> tuple[int, str]:
+def _parse_number_and_name(path: Path, number: int, line: str) -> tuple[int, str]:
     event, _, name = line.partition(",")
     if not event.isdigit() or not name.strip():
         raise RawFileError(f"{path.name}, line {number}: {line!r}; expected a number, a comma and a name")
@@ -109,6 +111,6 @@ ENTRIES = (
             *(RawFile(f"{_SO}/{file.format(fold)}") for fold in FOLDS for file in (EVENTS_FILE, TIMES_FILE)),
             RawFile(f"{_SO}/{NAMES_FILE}"),
         ),
-        convert=badges,
+        convert=read_badges,
     ),
 )

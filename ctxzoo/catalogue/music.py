@@ -15,7 +15,7 @@ KEYS = 88
 _SPLITS = {"train": "traindata", "validation": "validdata", "test": "testdata"}
 
 
-def piano_rolls(files_of_sets: Mapping[str, str]) -> Callable[[Files], Splits]:
+def make_piano_roll_converter(files_of_sets: Mapping[str, str]) -> Callable[[Files], Splits]:
     """Return a converter of rolls to the keys that sound at each step.
 
     Args:
@@ -25,15 +25,15 @@ def piano_rolls(files_of_sets: Mapping[str, str]) -> Callable[[Files], Splits]:
     def convert(files: Files) -> Splits:
         splits: dict[str, Rows] = {}
         for name, file in files_of_sets.items():
-            content = _read(files[file])
+            content = _read_matlab_file(files[file])
             for split, variable in _SPLITS.items():
-                splits[f"{name}/{split}"] = _rows(content, variable, files[file])
+                splits[f"{name}/{split}"] = _convert_piano_rolls(content, variable, files[file])
         return splits
 
     return convert
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def _read_matlab_file(path: Path) -> Mapping[str, Any]:
     try:
         content: Mapping[str, Any] = loadmat(path)
     except Exception as error:  # of a damaged file scipy raises anything
@@ -41,7 +41,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     return content
 
 
-def _rows(content: Mapping[str, Any], variable: str, path: Path) -> Rows:
+def _convert_piano_rolls(content: Mapping[str, Any], variable: str, path: Path) -> Rows:
     if variable not in content:
         raise RawFileError(f"{path.name} has no {variable!r}; it has {sorted(content)}")
     rolls = [np.asarray(roll) for roll in np.ravel(content[variable])]
@@ -81,6 +81,6 @@ ENTRIES = (
         megabytes=1.4,
         kinds={"piece_id": "int32", "num_steps": "int32", "notes": "keys"},
         files=tuple(RawFile(f"{_ROLLS}/{file}") for file in MUSIC_SETS.values()),
-        convert=piano_rolls(MUSIC_SETS),
+        convert=make_piano_roll_converter(MUSIC_SETS),
     ),
 )

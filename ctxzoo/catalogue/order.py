@@ -21,48 +21,51 @@ ENDS = (0.8, 0.9)  # fractions of the rows up to where train and validation go
 KEY = np.uint32  # a collision among the rows of a set would show in the fingerprint
 
 
-def key_of(values: Iterable[Any]) -> int:
+def hash_row_values(values: Iterable[Any]) -> int:
     """Return the hash of a row, of the values that tell it from others."""
     content = "\0".join(map(str, values))
     return int.from_bytes(hashlib.sha256(content.encode()).digest()[:4], "little")
 
 
-def stored(name: str) -> dict[str, npt.NDArray[Any]]:
+def load_packaged_arrays(name: str) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays of a file of this package, `<name>.npz`, by their names."""
     with (files("ctxzoo.catalogue") / f"{name}.npz").open("rb") as file, np.load(file) as arrays:
         return dict(arrays)
 
 
-def apply_order(rows: Sequence[dict[str, Any]], by: Sequence[str], name: str) -> Splits:
+def apply_stored_order(rows: Sequence[dict[str, Any]], key_columns: Sequence[str], name: str) -> Splits:
     """Return the rows that a stored order names, in its order; those that are not there are left out.
 
     Args:
         rows: All rows that the raw files give.
-        by: Columns that identify a row; of several rows with the same values in them the first is used.
-        name: Name of the stored order, which holds an array of row keys (`key_of`) for each split.
+        key_columns: Columns that identify a row; of several rows with the same values in them the first is used.
+        name: Name of the stored order, which holds an array of row keys (`hash_row_values`) for each split.
     """
     found: dict[int, dict[str, Any]] = {}
     for row in rows:
-        found.setdefault(key_of(row[column] for column in by), row)
+        found.setdefault(hash_row_values(row[column] for column in key_columns), row)
     return {
-        split: columns_of([found[key] for key in keys.tolist() if key in found]) for split, keys in stored(name).items()
+        split: rows_to_columns([found[key] for key in keys.tolist() if key in found])
+        for split, keys in load_packaged_arrays(name).items()
     }
 
 
-def draw_splits(rows: Iterable[dict[str, Any]], by: str, seed: int = SPLIT_SEED) -> dict[str, list[dict[str, Any]]]:
-    """Return train, validation and test, drawn, the rows of each in the order of `by`.
+def split_randomly(
+    rows: Iterable[dict[str, Any]], sort_column: str, seed: int = SPLIT_SEED
+) -> dict[str, list[dict[str, Any]]]:
+    """Return train, validation and test, drawn, the rows of each in the order of `sort_column`.
 
     Args:
         rows: Rows from which splits of 80 %, 10 % and 10 % are drawn.
-        by: Column whose values identify the rows, so that the draw does not depend on their order.
+        sort_column: Column whose values identify the rows, so that the draw does not depend on their order.
         seed: Seed of the draw; default: the one that almost all datasets use.
     """
-    ordered = sorted(rows, key=lambda row: row[by])
+    ordered = sorted(rows, key=lambda row: row[sort_column])
     drawn = np.random.default_rng(seed).permutation(len(ordered))
     parts = np.split(drawn, [int(share * len(ordered)) for share in ENDS])
     return {split: [ordered[row] for row in sorted(part.tolist())] for split, part in zip(SPLITS, parts, strict=True)}
 
 
-def columns_of(rows: Sequence[dict[str, Any]]) -> Rows:
+def rows_to_columns(rows: Sequence[dict[str, Any]]) -> Rows:
     """Return rows as columns; all have the same."""
     return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}

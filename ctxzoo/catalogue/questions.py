@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxzoo.catalogue.entry import Entry, Files, RawFile, RawFileError, Splits
-from ctxzoo.catalogue.order import columns_of, stored
+from ctxzoo.catalogue.order import load_packaged_arrays, rows_to_columns
 
 Row = dict[str, Any]
 V1_DEV, V2_DEV = "dev-v1.1.json", "dev-v2.0.json"
@@ -26,18 +26,18 @@ MINI_TEST = (
 )
 
 
-def _content(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except ValueError as error:
         raise RawFileError(f"{path.name} is not JSON: {error}; expected the file of the source") from error
 
 
-def questions(path: Path) -> list[Row]:
+def read_squad_questions(path: Path) -> list[Row]:
     """Return id, title, context, question and answers of a file in SQuAD's form."""
     found = []
     try:
-        for article in _content(path)["data"]:
+        for article in _read_json(path)["data"]:
             for paragraph in article["paragraphs"]:
                 for question in paragraph["qas"]:
                     answers = question["answers"]
@@ -57,23 +57,23 @@ def questions(path: Path) -> list[Row]:
     return found
 
 
-def squad_shifts(files: Files) -> Splits:
+def read_squad_shifts(files: Files) -> Splits:
     """Return the questions of two of the shifts, each a configuration with the split "test"."""
-    return {f"{name}/test": columns_of(questions(files[file])) for name, file in SHIFTS.items()}
+    return {f"{name}/test": rows_to_columns(read_squad_questions(files[file])) for name, file in SHIFTS.items()}
 
 
-def course_division(files: Files) -> Splits:
+def read_course_splits(files: Files) -> Splits:
     """Return the two halves of SQuAD 2.0's development set, and the questions that the course wrote itself."""
-    return {name: columns_of(rows) for name, rows in _course(files).items()}
+    return {name: rows_to_columns(rows) for name, rows in _build_course_splits(files).items()}
 
 
-def _course(files: Files) -> dict[str, list[Row]]:
+def _build_course_splits(files: Files) -> dict[str, list[Row]]:
     """Return the splits of the course; its ids become `uuid`, the official ids are those of the same words."""
     official: dict[tuple[str, str], list[Row]] = defaultdict(list)
-    for row in questions(files[V2_DEV]):
+    for row in read_squad_questions(files[V2_DEV]):
         official[row["context"], row["question"]].append(row)
 
-    def same(row: Row) -> Row:
+    def match_official_row(row: Row) -> Row:
         rows = official[row["context"], row["question"]]
         if not rows:
             raise RawFileError(
@@ -81,23 +81,25 @@ def _course(files: Files) -> dict[str, list[Row]]:
             )
         return {**rows.pop(0), "uuid": row["id"]}
 
-    course, theirs = questions(files[COURSE_DEV]), questions(files[COURSE_TEST])
-    validation = [{**same(row), "answers": row["answers"]} for row in course]
+    course, theirs = read_squad_questions(files[COURSE_DEV]), read_squad_questions(files[COURSE_TEST])
+    validation = [{**match_official_row(row), "answers": row["answers"]} for row in course]
     # The course's test file holds no answers.
-    test = _placed([same(row) for row in theirs if row["title"] != WRITTEN_BY_THE_COURSE], "v2")
+    test = _restore_answer_offsets(
+        [match_official_row(row) for row in theirs if row["title"] != WRITTEN_BY_THE_COURSE], "v2"
+    )
     own = [{**row, "uuid": row["id"]} for row in theirs if row["title"] == WRITTEN_BY_THE_COURSE]
     return {"validation": validation, "test": test, "test_unlabelled": own}
 
 
-def training_sample(files: Files) -> Splits:
+def read_training_sample(files: Files) -> Splits:
     """Return 3,997 training questions of SQuAD 1.1 on 800 paragraphs."""
-    return {"train": columns_of(_sample(files))}
+    return {"train": rows_to_columns(_select_sample_questions(files))}
 
 
-def _sample(files: Files) -> list[Row]:
+def _select_sample_questions(files: Files) -> list[Row]:
     rows: dict[str, Row] = {}
     try:
-        for paragraph in _content(files[SAMPLE]):
+        for paragraph in _read_json(files[SAMPLE]):
             for question in paragraph["qas"]:
                 words = paragraph["context"] + question["question"]
                 identifier = hashlib.md5(words.encode(), usedforsecurity=False).hexdigest()[:24]
@@ -106,46 +108,46 @@ def _sample(files: Files) -> list[Row]:
                 rows.setdefault(identifier, {**row, "answers": {"text": [question["answer"]]}})
     except (KeyError, TypeError) as error:
         raise RawFileError(f"{SAMPLE} has another form: {error!r}; expected the file of the source") from error
-    return _placed(list(rows.values()), "v1_train")
+    return _restore_answer_offsets(list(rows.values()), "v1_train")
 
 
-def mini_v2(files: Files) -> Splits:
+def build_mini_squad_v2(files: Files) -> Splits:
     """Return the mini set with unanswerable questions: training rows of five sources in a stored order."""
-    course = _course(files)
-    official = {row["title"] for row in questions(files[V2_DEV])}
-    rest = [row for row in questions(files[V1_DEV]) if row["title"] not in official]
+    course = _build_course_splits(files)
+    official = {row["title"] for row in read_squad_questions(files[V2_DEV])}
+    rest = [row for row in read_squad_questions(files[V1_DEV]) if row["title"] not in official]
     parts = {
         "v2": course["test"],
-        "v1_dev": _placed(rest, "v1_dev"),
-        "v1_train": [{**row, "title": "squad_v1_train_sample"} for row in _sample(files)],
-        **{name: questions(files[file]) for name, file in SHIFTS.items()},
+        "v1_dev": _restore_answer_offsets(rest, "v1_dev"),
+        "v1_train": [{**row, "title": "squad_v1_train_sample"} for row in _select_sample_questions(files)],
+        **{name: read_squad_questions(files[file]) for name, file in SHIFTS.items()},
     }
-    rows = [_with_source(row, source) for source, part in parts.items() for row in part]
-    order = stored(ORDER)["order"]
+    rows = [_add_source_column(row, source) for source, part in parts.items() for row in part]
+    order = load_packaged_arrays(ORDER)["order"]
     if len(order) != len(rows):
         raise RawFileError(f"the raw files give {len(rows)} training questions; expected {len(order)}")
-    held_out = [_with_source(row, "v2") for row in course["validation"]]
+    held_out = [_add_source_column(row, "v2") for row in course["validation"]]
     return {
-        "train": columns_of([rows[index] for index in order.tolist()]),
-        "validation": columns_of([row for row in held_out if row["title"] not in MINI_TEST]),
-        "test": columns_of([row for row in held_out if row["title"] in MINI_TEST]),
+        "train": rows_to_columns([rows[index] for index in order.tolist()]),
+        "validation": rows_to_columns([row for row in held_out if row["title"] not in MINI_TEST]),
+        "test": rows_to_columns([row for row in held_out if row["title"] in MINI_TEST]),
     }
 
 
-def mini_v1(files: Files) -> Splits:
-    """Return the answerable questions of `mini_v2`."""
+def build_mini_squad_v1(files: Files) -> Splits:
+    """Return the answerable questions of `build_mini_squad_v2`."""
     splits = {}
-    for name, rows in mini_v2(files).items():
+    for name, rows in build_mini_squad_v2(files).items():
         answered = [bool(answers["text"]) for answers in rows["answers"]]
         splits[name] = {column: list(compress(values, answered)) for column, values in rows.items()}
     return splits
 
 
-def _with_source(row: Row, source: str) -> Row:
+def _add_source_column(row: Row, source: str) -> Row:
     return {**{name: value for name, value in row.items() if name != "uuid"}, "source": source}
 
 
-def places_of(context: str, answer: str) -> list[int]:
+def find_answer_offsets(context: str, answer: str) -> list[int]:
     """Return where an answer occurs in its context, overlapping occurrences too."""
     places, place = [], context.find(answer)
     while place >= 0:
@@ -154,18 +156,18 @@ def places_of(context: str, answer: str) -> list[int]:
     return places
 
 
-def _placed(rows: list[Row], name: str) -> list[Row]:
+def _restore_answer_offsets(rows: list[Row], name: str) -> list[Row]:
     """Return rows whose answers stand where those of our rows do.
 
     Of an answer that occurs more than once in its context our copies guess which occurrence is meant; the guesses are
     stored, so that what is built here is what results were computed on.
     """
-    chosen = iter(stored(ORDER)[f"occurrences_{name}"].tolist())
+    chosen = iter(load_packaged_arrays(ORDER)[f"occurrences_{name}"].tolist())
     placed = []
     for row in rows:
         starts = []
         for text in row["answers"]["text"]:
-            places = places_of(row["context"], text)
+            places = find_answer_offsets(row["context"], text)
             index = next(chosen, len(places)) if len(places) > 1 else 0
             if index >= len(places):
                 raise RawFileError(
@@ -243,7 +245,7 @@ ENTRIES = (
         megabytes=8.4,
         kinds={**_KINDS, "source": "text"},
         files=_MINI_FILES,
-        convert=mini_v1,
+        convert=build_mini_squad_v1,
     ),
     Entry(
         name="ctxzoo-data/squad_v2_mini",
@@ -261,7 +263,7 @@ ENTRIES = (
         megabytes=9.1,
         kinds={**_KINDS, "source": "text"},
         files=_MINI_FILES,
-        convert=mini_v2,
+        convert=build_mini_squad_v2,
     ),
     Entry(
         name="ctxzoo-data/squad_v1_train_sample",
@@ -273,7 +275,7 @@ ENTRIES = (
         megabytes=0.4,
         kinds=_KINDS,
         files=_SAMPLE_FILES,
-        convert=training_sample,
+        convert=read_training_sample,
     ),
     Entry(
         name="ctxzoo-data/squad_v2_cs224n",
@@ -285,7 +287,7 @@ ENTRIES = (
         megabytes=0.9,
         kinds={**_KINDS, "uuid": "text"},
         files=(_V2_DEV, *_COURSE_FILES),
-        convert=course_division,
+        convert=read_course_splits,
     ),
     Entry(
         name="ctxzoo-data/squadshifts",
@@ -297,6 +299,6 @@ ENTRIES = (
         megabytes=1.7,
         kinds=_KINDS,
         files=_SHIFT_FILES,
-        convert=squad_shifts,
+        convert=read_squad_shifts,
     ),
 )

@@ -9,24 +9,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.catalogue.archives import tar_texts
+from ctxzoo.catalogue.archives import read_tar_texts
 from ctxzoo.catalogue.entry import Files, RawFileError, Rows, Splits
 
 _C1 = re.compile("[\x80-\x9f]")  # control characters that no text means: bytes of Windows-1252 read as Latin-1
 _REVIEW = re.compile(r"aclImdb/(train|test)/(neg|pos)/(\d+)_\d+\.txt")
 
 
-def lines_of(path: Path, encoding: str = "utf-8") -> list[str]:
+def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:
     """Return the lines of a file, split at line feeds alone, without the empty piece behind the last.
 
     Raises:
         RawFileError: the file is not in that encoding.
     """
-    lines = text_of(path, encoding).split("\n")
+    lines = read_text(path, encoding).split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def text_of(path: Path, encoding: str = "utf-8") -> str:
+def read_text(path: Path, encoding: str = "utf-8") -> str:
     """Return the text of a file as it is.
 
     Raises:
@@ -40,7 +40,7 @@ def text_of(path: Path, encoding: str = "utf-8") -> str:
         ) from error
 
 
-def table_rows(lines: Iterable[str], name: str, columns: Iterable[str]) -> Iterator[dict[str, str]]:
+def parse_csv_rows(lines: Iterable[str], name: str, columns: Iterable[str]) -> Iterator[dict[str, str]]:
     """Yield the rows of a table of commas whose first line names its columns.
 
     Args:
@@ -60,7 +60,7 @@ def table_rows(lines: Iterable[str], name: str, columns: Iterable[str]) -> Itera
     yield from reader
 
 
-def texts_by_file(
+def make_label_file_converter(
     labels: Sequence[tuple[str, int, str]], encoding: str = "utf-8", *, label_text: bool = True
 ) -> Callable[[Files], Splits]:
     """Return a converter of files that each hold the texts of one label, one a line; all go to the split "train".
@@ -76,7 +76,7 @@ def texts_by_file(
     def convert(files: Files) -> Splits:
         texts, numbers, names = [], [], []
         for file, number, name in labels:
-            found = [text for line in lines_of(files[file], encoding) if (text := line.strip())]
+            found = [text for line in read_lines(files[file], encoding) if (text := line.strip())]
             texts += found
             numbers += [number] * len(found)
             names += [name] * len(found)
@@ -86,7 +86,7 @@ def texts_by_file(
     return convert
 
 
-def sentences_by_file(files_of_splits: Mapping[str, str]) -> Callable[[Files], Splits]:
+def make_sentence_file_converter(files_of_splits: Mapping[str, str]) -> Callable[[Files], Splits]:
     """Return a converter of files of one sentence a line, without the blanks around it.
 
     Args:
@@ -96,20 +96,20 @@ def sentences_by_file(files_of_splits: Mapping[str, str]) -> Callable[[Files], S
         RawFileError: when it converts, a line is blank, which no file of the source has.
     """
 
-    def rows_of(path: Path) -> Rows:
-        sentences = [line.strip() for line in lines_of(path)]
+    def read_sentences(path: Path) -> Rows:
+        sentences = [line.strip() for line in read_lines(path)]
         if "" in sentences:
             raise RawFileError(f"{path.name}, line {sentences.index('') + 1}: blank; expected a sentence")
         return {"sentence": sentences}
 
-    return lambda files: {split: rows_of(files[file]) for split, file in files_of_splits.items()}
+    return lambda files: {split: read_sentences(files[file]) for split, file in files_of_splits.items()}
 
 
-def sentence_polarity(files: Files) -> Splits:
+def read_sentence_polarity(files: Files) -> Splits:
     """Return train, validation and test: of each label the first 80 %, the next and the last 10 %; positives first."""
     splits: dict[str, dict[str, list[Any]]] = {}
     for file, label in (("rt-polarity.pos", 1), ("rt-polarity.neg", 0)):
-        texts = [line.strip() for line in lines_of(files[file])]
+        texts = [line.strip() for line in read_lines(files[file])]
         first, second = round(0.8 * len(texts)), round(0.9 * len(texts))
         for split, part in (("train", texts[:first]), ("validation", texts[first:second]), ("test", texts[second:])):
             rows = splits.setdefault(split, {"text": [], "label": []})
@@ -118,7 +118,7 @@ def sentence_polarity(files: Files) -> Splits:
     return splits
 
 
-def label_before_text(
+def make_labelled_line_converter(
     files_of_splits: Sequence[tuple[str, str]], names: Sequence[str], separator: str, *, header: bool, label_text: bool
 ) -> Callable[[Files], Splits]:
     """Return a converter of files with a label, a separator and a text in each line.
@@ -132,9 +132,9 @@ def label_before_text(
     """
     number_of = {**{str(number): number for number in range(len(names))}, **{name: n for n, name in enumerate(names)}}
 
-    def rows_of(path: Path) -> Rows:
+    def read_labelled_lines(path: Path) -> Rows:
         texts, numbers = [], []
-        for index, line in enumerate(lines_of(path)[int(header) :], start=1 + int(header)):
+        for index, line in enumerate(read_lines(path)[int(header) :], start=1 + int(header)):
             label, found, text = line.partition(separator)
             if not found or label not in number_of:
                 raise RawFileError(
@@ -146,10 +146,10 @@ def label_before_text(
         rows: dict[str, list[Any]] = {"text": texts, "label": numbers}
         return {**rows, "label_text": [names[number] for number in numbers]} if label_text else rows
 
-    return lambda files: {split: rows_of(files[file]) for split, file in files_of_splits}
+    return lambda files: {split: read_labelled_lines(files[file]) for split, file in files_of_splits}
 
 
-def real_characters(text: str) -> str:
+def repair_windows_1252(text: str) -> str:
     """Return a text with the characters that Windows-1252 means by bytes that were read as Latin-1.
 
     The few that it leaves undefined stay as they are.
@@ -157,7 +157,7 @@ def real_characters(text: str) -> str:
     return _C1.sub(lambda match: match[0].encode("latin-1").decode("cp1252", errors="ignore") or match[0], text)
 
 
-def film_reviews(files: Files) -> Splits:
+def read_film_reviews(files: Files) -> Splits:
     """Return train and test of the Large Movie Review archive, sorted by label and by the number of the review.
 
     Raises:
@@ -165,12 +165,12 @@ def film_reviews(files: Files) -> Splits:
     """
     (path,) = files.values()
     found: dict[str, list[tuple[int, int, str]]] = {"train": [], "test": []}
-    for match, text in tar_texts(path, _REVIEW):
-        found[match[1]].append((int(match[2] == "pos"), int(match[3]), real_characters(text)))
-    return {split: _columns(sorted(reviews), path) for split, reviews in found.items()}
+    for match, text in read_tar_texts(path, _REVIEW):
+        found[match[1]].append((int(match[2] == "pos"), int(match[3]), repair_windows_1252(text)))
+    return {split: _build_review_columns(sorted(reviews), path) for split, reviews in found.items()}
 
 
-def _columns(reviews: Iterable[tuple[int, int, str]], path: Path) -> Rows:
+def _build_review_columns(reviews: Iterable[tuple[int, int, str]], path: Path) -> Rows:
     rows: Rows = {"text": [], "label": []}
     for label, _, text in reviews:
         rows["text"].append(text)

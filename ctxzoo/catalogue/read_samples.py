@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ctxzoo.catalogue.archives import zip_texts
+from ctxzoo.catalogue.archives import open_zip_texts
 from ctxzoo.catalogue.entry import Files, RawFileError, Splits
-from ctxzoo.catalogue.order import apply_order, columns_of
-from ctxzoo.catalogue.read_lines import lines_of, table_rows, text_of
+from ctxzoo.catalogue.order import apply_stored_order, rows_to_columns
+from ctxzoo.catalogue.read_lines import parse_csv_rows, read_lines, read_text
 
 Row = dict[str, Any]
 STARS = ("very negative", "negative", "neutral", "positive", "very positive")
@@ -28,82 +28,87 @@ _BLANKS = re.compile(r"[^\S\n]+")
 _ARTICLE = re.compile(r'<doc id="(\d+)"[^>]*title="([^"]*)">\n')
 
 
-def yelp_sample(files: Files) -> Splits:
+def read_yelp_sample(files: Files) -> Splits:
     """Return reviews of three selections, line breaks and quotes written as in the set on the Hub."""
-    return apply_order(list(_reviews(files)), ("text", "label"), "yelp")
+    return apply_stored_order(list(_read_yelp_reviews(files)), ("text", "label"), "yelp")
 
 
-def _reviews(files: Files) -> Iterator[Row]:
+def _read_yelp_reviews(files: Files) -> Iterator[Row]:
     try:
-        for row in json.loads(text_of(files["train.json"])):
+        for row in json.loads(read_text(files["train.json"])):
             yield {"label": STARS.index(row["label"]), "text": row["sentence"].removeprefix("Text: ").strip()}
     except (ValueError, KeyError, TypeError) as error:
         raise RawFileError(f"train.json has another form: {error!r}; expected the file of the source") from error
     for name in ("dev.csv", "test.csv"):
-        for row in table_rows(io.StringIO(text_of(files[name]), newline=""), name, ("text", "label2")):
-            yield {"label": _stars(row["label2"].rpartition(" ")[2], name), "text": _escape(row["text"])}
-    with zip_texts(files["yelp.csv.zip"]) as member:
+        for row in parse_csv_rows(io.StringIO(read_text(files[name]), newline=""), name, ("text", "label2")):
+            yield {
+                "label": _parse_stars(row["label2"].rpartition(" ")[2], name),
+                "text": _escape_line_breaks_and_quotes(row["text"]),
+            }
+    with open_zip_texts(files["yelp.csv.zip"]) as member:
         text = member("yelp.csv")
-    for row in table_rows(io.StringIO(text, newline=""), "yelp.csv", ("text", "stars")):
-        yield {"label": _stars(row["stars"], "yelp.csv"), "text": _escape(row["text"])}
+    for row in parse_csv_rows(io.StringIO(text, newline=""), "yelp.csv", ("text", "stars")):
+        yield {"label": _parse_stars(row["stars"], "yelp.csv"), "text": _escape_line_breaks_and_quotes(row["text"])}
 
 
-def _stars(value: str, name: str) -> int:
+def _parse_stars(value: str, name: str) -> int:
     if value.removesuffix(".0") not in tuple("12345"):
         raise RawFileError(f"{name}: {value!r} stars; expected 1 to 5")
     return int(value[0]) - 1
 
 
-def _escape(text: str) -> str:
+def _escape_line_breaks_and_quotes(text: str) -> str:
     return text.strip().replace("\r\n", "\n").replace("\n", "\\n").replace('"', '\\"')
 
 
-def headlines(files: Files) -> Splits:
+def read_headline_sample(files: Files) -> Splits:
     """Return headlines with their category and publisher, of two excerpts of the UCI News Aggregator."""
-    return apply_order(list(_headlines(files)), ("title", "label"), "news_aggregator")
+    return apply_stored_order(list(_read_headlines(files)), ("title", "label"), "news_aggregator")
 
 
-def _headlines(files: Files) -> Iterator[Row]:
+def _read_headlines(files: Files) -> Iterator[Row]:
     publisher_of = {}
     for part in ("train", "valid", "test"):
-        for cells in _cells(files[f"publishers-{part}.txt"], 8):
-            publisher_of[_title(cells[1])] = cells[3]
+        for cells in _read_tab_separated_rows(files[f"publishers-{part}.txt"], 8):
+            publisher_of[_clean_title(cells[1])] = cells[3]
     for part in ("train", "valid", "test"):
-        for label, text in _cells(files[f"{part}.txt"], 2):
+        for label, text in _read_tab_separated_rows(files[f"{part}.txt"], 2):
             if label in CATEGORIES:
-                title = _title(text)
+                title = _clean_title(text)
                 # The lists of publishers leave one of the five out.
                 publisher = publisher_of.get(title, "Daily Mail")
                 yield {"title": title, "label": CATEGORIES.index(label), "publisher": publisher}
     name = "uci-news-aggregator.csv"
-    for row in table_rows(io.StringIO(text_of(files[name]), newline=""), name, ("TITLE", "CATEGORY", "PUBLISHER")):
+    for row in parse_csv_rows(
+        io.StringIO(read_text(files[name]), newline=""), name, ("TITLE", "CATEGORY", "PUBLISHER")
+    ):
         if row["CATEGORY"] in CATEGORIES:
             number = CATEGORIES.index(row["CATEGORY"])
-            yield {"title": repaired(row["TITLE"].strip()), "label": number, "publisher": row["PUBLISHER"]}
+            yield {"title": repair_mojibake(row["TITLE"].strip()), "label": number, "publisher": row["PUBLISHER"]}
 
 
-def _cells(path: Path, count: int) -> Iterator[list[str]]:
+def _read_tab_separated_rows(path: Path, num_columns: int) -> Iterator[list[str]]:
     """Yield the lines that have that many cells, divided by tabs; a stray quote broke one record into several."""
-    for line in lines_of(path):
+    for line in read_lines(path):
         cells = line.split("\t")
-        if len(cells) == count:
+        if len(cells) == num_columns:
             yield cells
 
 
-def _title(cell: str) -> str:
+def _clean_title(cell: str) -> str:
     """Return a cell without the quotes of CSV, and with characters repaired."""
     cell = cell.strip()
     if len(cell) > 1 and cell[0] == cell[-1] == '"':
         cell = cell[1:-1].replace('""', '"')
-    return repaired(cell.strip())
+    return repair_mojibake(cell.strip())
 
 
-def repaired(text: str) -> str:
+def repair_mojibake(text: str) -> str:
     """Return a text with the characters that UTF-8 means by bytes that were read as Windows-1252."""
-    return _NOT_ASCII.sub(_repair_run, text)
+    return _NOT_ASCII.sub(_repair_matched_characters, text)
 
 
-def _repair_run(match: re.Match[str]) -> str:
+def _repair_matched_characters(match: re.Match[str]) -> str:
     try:
         # What Windows-1252 leaves undefined was kept as the control character of that number.
         return b"".join(sign.encode("latin-1") if sign < "\xa0" else sign.encode("cp1252") for sign in match[0]).decode(
@@ -113,33 +118,35 @@ def _repair_run(match: re.Match[str]) -> str:
         return match[0]
 
 
-def wikipedia_sample(files: Files) -> Splits:
+def read_wikipedia_sample(files: Files) -> Splits:
     """Return about a quarter of the articles of an extract, in rows of up to 1,000 words that end with a paragraph."""
     rows: dict[str, list[Row]] = {"train": [], "validation": [], "test": []}
     for path in files.values():
-        text = text_of(path)
+        text = read_text(path)
         starts = list(_ARTICLE.finditer(text))
         if not starts:
             raise RawFileError(f'{path.name} holds no <doc id="…" … title="…">; expected the file of the source')
         for match in starts:
             number, title = int(match[1]), html.unescape(match[2])
             end = text.find("\n</doc>", match.end())
-            if (split := _split_of(number)) is not None:
-                paragraphs = _paragraphs(text[match.end() : end], title)
+            if (split := _choose_split_of_article(number)) is not None:
+                paragraphs = _extract_paragraphs(text[match.end() : end], title)
                 if sum(map(len, paragraphs)) + len(paragraphs) > SHORTEST:
-                    rows[split] += [{"curid": number, "title": title, "text": row} for row in _join(paragraphs)]
+                    rows[split] += [
+                        {"curid": number, "title": title, "text": row} for row in _join_paragraphs(paragraphs)
+                    ]
     ordered = {split: sorted(found, key=lambda row: row["curid"]) for split, found in rows.items()}
-    return {split: columns_of(found) for split, found in ordered.items()}
+    return {split: rows_to_columns(found) for split, found in ordered.items()}
 
 
-def _split_of(number: int) -> str | None:
+def _choose_split_of_article(number: int) -> str | None:
     """Return the split of an article by its page number, or None where it is left out."""
     digest = hashlib.md5(str(number).encode(), usedforsecurity=False).hexdigest()
     part = int(digest[:8], 16) % _PARTS
     return "validation" if part < 3 else "test" if part < 6 else "train" if part < 262 else None
 
 
-def _paragraphs(text: str, title: str) -> list[str]:
+def _extract_paragraphs(text: str, title: str) -> list[str]:
     """Return paragraphs without the title above them, without entities and tags, words one blank apart.
 
     A tag leaves the blank beside it where that stands at the end of a line, as in our copy.
@@ -149,7 +156,7 @@ def _paragraphs(text: str, title: str) -> list[str]:
     return lines[1:] if lines and lines[0].strip() == " ".join(title.split()) else lines
 
 
-def _join(paragraphs: Iterable[str]) -> Iterator[str]:
+def _join_paragraphs(paragraphs: Iterable[str]) -> Iterator[str]:
     row: list[str] = []
     words = 0
     for paragraph in paragraphs:

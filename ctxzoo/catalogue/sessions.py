@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ctxzoo.catalogue.entry import Entry, Files, Kinds, RawFile, RawFileError, Rows, Splits
-from ctxzoo.catalogue.order import columns_of, draw_splits
-from ctxzoo.catalogue.read_lines import lines_of
+from ctxzoo.catalogue.order import rows_to_columns, split_randomly
+from ctxzoo.catalogue.read_lines import read_lines
 
 EVENT = ("ItemId", "Time", "SessionId", "item_idx", "sess_idx")
 
 
-def authors_sessions(prefix: str, *, splits: Mapping[str, str], divided: bool) -> Callable[[Files], Splits]:
+def make_session_converter(prefix: str, *, splits: Mapping[str, str], divided: bool) -> Callable[[Files], Splits]:
     """Return a converter of events, one a line, to sessions, and of the table of items.
 
     Args:
@@ -26,20 +26,22 @@ def authors_sessions(prefix: str, *, splits: Mapping[str, str], divided: bool) -
         sessions: dict[str, list[dict[str, Any]]] = {}
         for name, split in splits.items():
             path = files[f"{prefix}{name}.txt"]
-            found = _sessions(path.name, lines_of(path))
+            found = _group_events_by_session(path.name, read_lines(path))
             sessions[split] = [{**row, "authors_split": name} for row in found] if divided else found
-        rows = draw_splits([row for found in sessions.values() for row in found], "session_id") if divided else sessions
-        named = {f"sessions/{split}": columns_of(found) for split, found in rows.items()}
-        return {**named, "items/train": _items(files, prefix)}
+        rows = (
+            split_randomly([row for found in sessions.values() for row in found], "session_id") if divided else sessions
+        )
+        named = {f"sessions/{split}": rows_to_columns(found) for split, found in rows.items()}
+        return {**named, "items/train": _read_item_table(files, prefix)}
 
     return convert
 
 
-def movielens_100k(files: Files) -> Splits:
+def read_movielens_100k(files: Files) -> Splits:
     """Return what each person rated, in order of time, by item where times are equal; films; and people."""
     ratings: dict[int, list[tuple[int, int, int]]] = {}
-    for number, line in enumerate(lines_of(files["u.data"]), start=1):
-        user, item, rating, time = (int(cell) for cell in _cells("u.data", number, line, "\t", 4))
+    for number, line in enumerate(read_lines(files["u.data"]), start=1):
+        user, item, rating, time = (int(cell) for cell in _split_cells("u.data", number, line, "\t", 4))
         ratings.setdefault(user, []).append((time, item, rating))
     rows = []
     for user, events in sorted(ratings.items()):
@@ -47,11 +49,14 @@ def movielens_100k(files: Files) -> Splits:
         rows.append(
             {"user_id": user, "items": list(items), "ratings": [float(one) for one in given], "timestamps": list(times)}
         )
-    genres = [line.split("|")[0] for line in lines_of(files["u.genre"], "latin-1") if line]
-    films = [_cells("u.item", n, line, "|", 24) for n, line in enumerate(lines_of(files["u.item"], "latin-1"), start=1)]
-    people = [_cells("u.user", n, line, "|", 5) for n, line in enumerate(lines_of(files["u.user"]), start=1)]
+    genres = [line.split("|")[0] for line in read_lines(files["u.genre"], "latin-1") if line]
+    films = [
+        _split_cells("u.item", n, line, "|", 24)
+        for n, line in enumerate(read_lines(files["u.item"], "latin-1"), start=1)
+    ]
+    people = [_split_cells("u.user", n, line, "|", 5) for n, line in enumerate(read_lines(files["u.user"]), start=1)]
     return {
-        **{f"sessions/{split}": columns_of(found) for split, found in draw_splits(rows, "user_id").items()},
+        **{f"sessions/{split}": rows_to_columns(found) for split, found in split_randomly(rows, "user_id").items()},
         "items/train": {
             "item_id": [int(cells[0]) for cells in films],
             "title": [cells[1] for cells in films],
@@ -67,13 +72,13 @@ def movielens_100k(files: Files) -> Splits:
     }
 
 
-def _sessions(file: str, lines: Sequence[str]) -> list[dict[str, Any]]:
+def _group_events_by_session(file: str, lines: Sequence[str]) -> list[dict[str, Any]]:
     """Return sessions in the order of their numbers, their events in the order of the file."""
     if not lines or tuple(lines[0].split("\t")[1:]) != EVENT:
         raise RawFileError(f"{file} begins with {lines[:1]}; expected the columns {', '.join(EVENT)}")
     sessions: dict[int, dict[str, Any]] = {}
     for number, line in enumerate(lines[1:], start=2):
-        _, _, time, user, item, session = _cells(file, number, line, "\t", 6)
+        _, _, time, user, item, session = _split_cells(file, number, line, "\t", 6)
         row = sessions.setdefault(
             int(session), {"session_id": int(session), "user": user, "items": [], "timestamps": []}
         )
@@ -82,17 +87,19 @@ def _sessions(file: str, lines: Sequence[str]) -> list[dict[str, Any]]:
     return [row for _, row in sorted(sessions.items())]
 
 
-def _items(files: Files, prefix: str) -> Rows:
+def _read_item_table(files: Files, prefix: str) -> Rows:
     """Return the table of items; of MovieLens with titles and genres."""
     path = files[f"{prefix}item2idx.txt"]
-    pairs = [_cells(path.name, n, line, "\t", 2) for n, line in enumerate(lines_of(path), start=1)]
+    pairs = [_split_cells(path.name, n, line, "\t", 2) for n, line in enumerate(read_lines(path), start=1)]
     ids, keys = [int(number) for _, number in pairs], [key for key, _ in pairs]
     if f"{prefix}item2genre.txt" not in files:
         return {"item_id": ids, "item_key": keys}
     path = files[f"{prefix}item2genre.txt"]
     films = {
         cells[0]: cells
-        for cells in (_cells(path.name, n, line, "::", 3) for n, line in enumerate(lines_of(path, "latin-1"), start=1))
+        for cells in (
+            _split_cells(path.name, n, line, "::", 3) for n, line in enumerate(read_lines(path, "latin-1"), start=1)
+        )
     }
     unknown = [key for key in keys if key not in films]
     if unknown:
@@ -105,10 +112,10 @@ def _items(files: Files, prefix: str) -> Rows:
     }
 
 
-def _cells(file: str, number: int, line: str, between: str, expected: int) -> list[str]:
-    cells = line.rstrip("\r").split(between)
-    if len(cells) != expected:
-        raise RawFileError(f"{file}, line {number}: {len(cells)} cells; expected {expected}")
+def _split_cells(file: str, number: int, line: str, separator: str, num_cells: int) -> list[str]:
+    cells = line.rstrip("\r").split(separator)
+    if len(cells) != num_cells:
+        raise RawFileError(f"{file}, line {number}: {len(cells)} cells; expected {num_cells}")
     return cells
 
 
@@ -128,7 +135,7 @@ _ANEW = (
 )
 
 
-def _files(folder: str, prefix: str, *names: str) -> tuple[RawFile, ...]:
+def _list_raw_files(folder: str, prefix: str, *names: str) -> tuple[RawFile, ...]:
     return tuple(RawFile(f"{_HCRNN}/{folder}/{name}.txt", f"{prefix}{name}.txt") for name in names)
 
 
@@ -145,8 +152,8 @@ ENTRIES = (
         uses=_RECIPES,
         megabytes=0.4,
         kinds={**_SESSIONS, **_KEYS},
-        files=_files("citeulike", "citeulike-", "train", "valid", "test", "item2idx"),
-        convert=authors_sessions(
+        files=_list_raw_files("citeulike", "citeulike-", "train", "valid", "test", "item2idx"),
+        convert=make_session_converter(
             "citeulike-", splits={"train": "train", "valid": "validation", "test": "test"}, divided=False
         ),
     ),
@@ -162,8 +169,8 @@ ENTRIES = (
         uses=_RECIPES,
         megabytes=0.3,
         kinds={**_PART, "item_id": "int32", "movie_id": "int32", "title": "long text", "genres": "texts"},
-        files=_files("movielens", "movielens-", "valid", "test", "item2idx", "item2genre"),
-        convert=authors_sessions("movielens-", splits={"valid": "validation", "test": "test"}, divided=True),
+        files=_list_raw_files("movielens", "movielens-", "valid", "test", "item2idx", "item2genre"),
+        convert=make_session_converter("movielens-", splits={"valid": "validation", "test": "test"}, divided=True),
     ),
     Entry(
         name="ctxzoo-data/lastfm_hcrnn",
@@ -177,8 +184,8 @@ ENTRIES = (
         uses=_RECIPES,
         megabytes=0.3,
         kinds={**_PART, **_KEYS},
-        files=_files("lastfm", "lastfm-", "valid", "test", "item2idx"),
-        convert=authors_sessions("lastfm-", splits={"valid": "validation", "test": "test"}, divided=True),
+        files=_list_raw_files("lastfm", "lastfm-", "valid", "test", "item2idx"),
+        convert=make_session_converter("lastfm-", splits={"valid": "validation", "test": "test"}, divided=True),
     ),
     Entry(
         name="ctxzoo-data/movielens_100k",
@@ -208,6 +215,6 @@ ENTRIES = (
             "occupation": "long text",
         },
         files=tuple(RawFile(f"{_MOVIELENS}/{name}") for name in ("u.data", "u.item", "u.genre", "u.user")),
-        convert=movielens_100k,
+        convert=read_movielens_100k,
     ),
 )

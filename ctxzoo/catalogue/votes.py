@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ctxzoo.catalogue.entry import Entry, Files, RawFile, RawFileError, Splits
-from ctxzoo.catalogue.order import SPLITS, columns_of, stored
-from ctxzoo.catalogue.read_lines import table_rows
+from ctxzoo.catalogue.order import SPLITS, load_packaged_arrays, rows_to_columns
+from ctxzoo.catalogue.read_lines import parse_csv_rows
 
 CONGRESSES = range(105, 117)
 TABLES = ("votes", "rollcalls", "members")
@@ -21,15 +21,15 @@ FOLDS, FOLD_SEED = 5, 20180202
 KEPT = "roll_call"
 
 
-def senate(files: Files) -> Splits:
+def read_senate_votes(files: Files) -> Splits:
     """Return votes, divided vote by vote and bill by bill, bills, and legislators."""
-    bills = [row for congress in CONGRESSES for row in _bills(files, congress)]
+    bills = [row for congress in CONGRESSES for row in _read_bills(files, congress)]
     bills.sort(key=lambda row: (row["congress"], row["rollnumber"]))
     number_of = {(row["congress"], row["rollnumber"]): number for number, row in enumerate(bills)}
     cast: list[tuple[int, int, int]] = []  # bill, icpsr, vote
-    members = _members(files)
+    members = _read_senators(files)
     for congress in CONGRESSES:
-        for row in _rows(files, congress, "votes", ("rollnumber", "icpsr", "cast_code")):
+        for row in _read_csv_table(files, congress, "votes", ("rollnumber", "icpsr", "cast_code")):
             bill = number_of.get((congress, int(row["rollnumber"])))
             code, icpsr = str(int(float(row["cast_code"]))), int(float(row["icpsr"]))
             if bill is not None and code in YEA + NAY and icpsr in members:
@@ -38,11 +38,11 @@ def senate(files: Files) -> Splits:
     ids = {icpsr: number for number, icpsr in enumerate(sorted({icpsr for _, icpsr, _ in cast}))}
     votes = np.array([(ids[icpsr], bill, vote) for bill, icpsr, vote in cast], np.int64)
     people = [{"legislator_id": number, "icpsr": icpsr, **members[icpsr]} for icpsr, number in ids.items()]
-    return _divided(votes, bills, people)
+    return _split_votes_by_vote_and_bill(votes, bills, people)
 
 
-def _divided(votes: Any, bills: list[dict[str, Any]], people: list[dict[str, Any]]) -> Splits:
-    kept = stored(KEPT)
+def _split_votes_by_vote_and_bill(votes: Any, bills: list[dict[str, Any]], people: list[dict[str, Any]]) -> Splits:
+    kept = load_packaged_arrays(KEPT)
     fold = np.random.default_rng(FOLD_SEED).integers(0, FOLDS, len(votes))
     last = np.flatnonzero(fold == FOLDS - 1)
     new = kept["new_bills"]
@@ -62,15 +62,15 @@ def _divided(votes: Any, bills: list[dict[str, Any]], people: list[dict[str, Any
         rows = votes[new[votes[:, 1]] == number]
         found[f"votes_new_bills/{name}"] = {column: rows[:, place].tolist() for place, column in enumerate(names)}
     told = [{"bill_id": number, **row, "cold_start_split": SPLITS[new[number]]} for number, row in enumerate(bills)]
-    found["bills/train"] = columns_of(told)
-    found["legislators/train"] = columns_of(people)
+    found["bills/train"] = rows_to_columns(told)
+    found["legislators/train"] = rows_to_columns(people)
     return found
 
 
-def _bills(files: Files, congress: int) -> Iterator[dict[str, Any]]:
+def _read_bills(files: Files, congress: int) -> Iterator[dict[str, Any]]:
     texts = ("date", "bill_number", "vote_question", "vote_desc", "dtl_desc", "vote_result")
     numbers = ("rollnumber", "yea_count", "nay_count", "nominate_mid_1", "nominate_spread_1")
-    for row in _rows(files, congress, "rollcalls", texts + numbers):
+    for row in _read_csv_table(files, congress, "rollcalls", texts + numbers):
         yield {
             "congress": congress,
             "rollnumber": int(row["rollnumber"]),
@@ -80,17 +80,17 @@ def _bills(files: Files, congress: int) -> Iterator[dict[str, Any]]:
             "yea_count": int(row["yea_count"]),
             "nay_count": int(row["nay_count"]),
             "is_nomination": row["bill_number"].startswith("PN"),
-            "nominate_mid_1": _number(row["nominate_mid_1"]),
-            "nominate_spread_1": _number(row["nominate_spread_1"]),
+            "nominate_mid_1": _parse_optional_float(row["nominate_mid_1"]),
+            "nominate_spread_1": _parse_optional_float(row["nominate_spread_1"]),
         }
 
 
-def _members(files: Files) -> dict[int, dict[str, Any]]:
+def _read_senators(files: Files) -> dict[int, dict[str, Any]]:
     """Return what is told of each senator, by ICPSR number; of one who changes party there are two."""
     found: dict[int, dict[str, Any]] = {}
     names = ("chamber", "icpsr", "bioguide_id", "bioname", "party_code", "state_abbrev", "born", "nominate_dim1")
     for congress in CONGRESSES:
-        for row in _rows(files, congress, "members", (*names, "nominate_dim2", "nominate_number_of_votes")):
+        for row in _read_csv_table(files, congress, "members", (*names, "nominate_dim2", "nominate_number_of_votes")):
             if row["chamber"] != CHAMBER:
                 continue
             icpsr = int(float(row["icpsr"]))
@@ -108,20 +108,20 @@ def _members(files: Files) -> dict[int, dict[str, Any]]:
                 "born": int(float(row["born"])),
                 "first_congress": before["first_congress"],
                 "last_congress": congress,
-                "num_votes": before["num_votes"] + (_number(row["nominate_number_of_votes"]) or 0.0),
-                "nominate_dim1": _number(row["nominate_dim1"]),
-                "nominate_dim2": _number(row["nominate_dim2"]),
+                "num_votes": before["num_votes"] + (_parse_optional_float(row["nominate_number_of_votes"]) or 0.0),
+                "nominate_dim1": _parse_optional_float(row["nominate_dim1"]),
+                "nominate_dim2": _parse_optional_float(row["nominate_dim2"]),
             }
     return found
 
 
-def _rows(files: Files, congress: int, table: str, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
+def _read_csv_table(files: Files, congress: int, table: str, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
     path = files[f"S{congress}_{table}.csv"]
     with path.open(encoding="utf-8", newline="") as file:
-        yield from table_rows(file, path.name, columns)
+        yield from parse_csv_rows(file, path.name, columns)
 
 
-def _number(text: str) -> float | None:
+def _parse_optional_float(text: str) -> float | None:
     return float(text) if text.strip() else None
 
 
@@ -166,6 +166,6 @@ ENTRIES = (
             **dict.fromkeys(("nominate_dim1", "nominate_dim2"), "float32"),
         },
         files=tuple(RawFile(f"{_GPIRT}/S{congress}_{table}.csv") for congress in CONGRESSES for table in TABLES),
-        convert=senate,
+        convert=read_senate_votes,
     ),
 )

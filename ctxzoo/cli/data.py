@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxzoo.cli.printing import print_table
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 from ctxzoo_command import debug_parser
 
 if TYPE_CHECKING:
@@ -82,14 +82,14 @@ def get_dataset(options: argparse.Namespace) -> int:
     """Get one dataset and say where it is and how it is used."""
     import datasets
 
-    from ctxzoo.catalogue.build import get
+    from ctxzoo.catalogue.build import build_or_check_dataset
     from ctxzoo.catalogue.download import RawFilesMissingError
-    from ctxzoo.catalogue.entries import entry_named
+    from ctxzoo.catalogue.entries import find_entry_by_name
 
     datasets.disable_progress_bars()
-    entry = entry_named(options.name)
+    entry = find_entry_by_name(options.name)
     try:
-        outcome = get(entry, options.data_dir, raw=options.raw, replace=options.replace)
+        outcome = build_or_check_dataset(entry, options.data_dir, raw=options.raw, replace=options.replace)
     except RawFilesMissingError as error:
         if options.debug:
             raise
@@ -99,7 +99,7 @@ def get_dataset(options: argparse.Namespace) -> int:
     _print_findings(outcome.findings)
     if entry.differs and any(finding.state != "same" for finding in outcome.findings):
         print(f"scores may differ from ours: {entry.differs}")
-    print(_use_of(entry, options.data_dir))
+    print(_describe_use(entry, options.data_dir))
     return OK
 
 
@@ -107,27 +107,27 @@ def check_dataset(options: argparse.Namespace) -> int:
     """Check a folder and return `FAILED` where it holds other rows than results were computed on."""
     import datasets
 
-    from ctxzoo.catalogue.check import check, entry_of, is_same
-    from ctxzoo.catalogue.entries import entry_named
-    from ctxzoo.data.files import is_there
-    from ctxzoo.data.sources import data_folder
+    from ctxzoo.catalogue.check import are_all_splits_unchanged, check_splits, find_entry_of_folder
+    from ctxzoo.catalogue.entries import find_entry_by_name
+    from ctxzoo.data.files import path_exists
+    from ctxzoo.data.sources import get_data_folder
 
     datasets.disable_progress_bars()
     folder = Path(options.subject)
     if folder.is_dir():
-        entry = entry_of(folder)
+        entry = find_entry_of_folder(folder)
         if entry is None:
             print(f"{folder} holds none of the datasets that `ctxzoo data list` names")
             return FAILED
     else:
-        entry = entry_named(options.subject)
-        folder = data_folder(options.data_dir) / entry.name
-        if not is_there(folder):
+        entry = find_entry_by_name(options.subject)
+        folder = get_data_folder(options.data_dir) / entry.name
+        if not path_exists(folder):
             raise ValueError(f"there is no folder {folder}; get it: ctxzoo data get {entry.name}")
-    findings = check(entry, folder)
+    findings = check_splits(entry, folder)
     print(f"{folder}: {entry.name}")
     _print_findings(findings)
-    if is_same(findings):
+    if are_all_splits_unchanged(findings):
         return OK
     print(entry.differs or f"built anew by: ctxzoo data get {entry.name} --replace")
     return FAILED
@@ -135,7 +135,7 @@ def check_dataset(options: argparse.Namespace) -> int:
 
 def _print_findings(findings: Sequence[Finding]) -> None:
     for finding in findings:
-        rows = "" if finding.rows is None else f"{count_of(finding.rows, 'rows')}: "
+        rows = "" if finding.rows is None else f"{format_count(finding.rows, 'rows')}: "
         shown = f" ({finding.fingerprint[:16]}…)" if finding.fingerprint else ""
         print(f"  {finding.split}: {rows}{SAID[finding.state]}{shown}")
 
@@ -153,12 +153,12 @@ def _print_missing(entry: Entry, error: RawFilesMissingError, options: argparse.
     print(f"and hand them over: {shlex.join(command)} --from FOLDER", file=sys.stderr)
 
 
-def _use_of(entry: Entry, data_dir: str | None) -> str:
-    from ctxzoo.data.sources import data_folder
+def _describe_use(entry: Entry, data_dir: str | None) -> str:
+    from ctxzoo.data.sources import get_data_folder
 
-    searched = data_folder(data_dir).resolve() == data_folder().resolve()
+    searched = get_data_folder(data_dir).resolve() == get_data_folder().resolve()
     if "vector" in entry.kinds:
-        name = entry.name if searched else data_folder(data_dir) / entry.name
+        name = entry.name if searched else get_data_folder(data_dir) / entry.name
         return f"use it where word vectors are named: --word_vectors {shlex.quote(str(name))}"
     where = "" if searched else f", with --data_dir {shlex.quote(str(data_dir))}"
     return f"use it by its name, {entry.name}{where}; recipes/README.md names the recipes that read it"

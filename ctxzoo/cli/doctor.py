@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from ctxzoo.data.files import HUB_PROBE_SECONDS, default_cache_folder
-from ctxzoo.data.sources import DATA_DIR_VARIABLE, data_folder
+from ctxzoo.data.sources import DATA_DIR_VARIABLE, get_data_folder
 
 PACKAGE = "ctxzoo"
 EXTRAS = ("plots", "tensorboard", "word2vec", "embeddings", "wandb")
@@ -34,17 +34,24 @@ class Finding:
     detail: str
 
 
-def examine(known_datasets: Iterable[str]) -> list[Finding]:
+def examine_installation(known_datasets: Iterable[str]) -> list[Finding]:
     """Return all findings.
 
     Args:
         known_datasets: Ids of datasets to look for in the data folder.
     """
     python, requirements = _read_requirements()
-    findings = [_python(python)]
-    findings += [_library(requirement) for requirement in requirements if requirement.marker is None]
-    findings += [_extra(name, requirements) for name in EXTRAS]
-    findings += [_devices(), _threads(), _compiler(), _cache(), *_data_folder(known_datasets), _hub()]
+    findings = [_check_python(python)]
+    findings += [_check_library(requirement) for requirement in requirements if requirement.marker is None]
+    findings += [_check_extra(name, requirements) for name in EXTRAS]
+    findings += [
+        _check_devices(),
+        _check_threads(),
+        _check_cxx_compiler(),
+        _check_cache_folder(),
+        *_check_data_folder(known_datasets),
+        _check_hub(),
+    ]
     return findings
 
 
@@ -54,12 +61,12 @@ def _read_requirements() -> tuple[str, list[Requirement]]:
         python = metadata.metadata(PACKAGE)["Requires-Python"]
         lines = metadata.requires(PACKAGE) or []
     except metadata.PackageNotFoundError:
-        python, lines = _from_checkout()
+        python, lines = _read_requirements_of_checkout()
     requirements = [Requirement(line) for line in lines]
     return python, [requirement for requirement in requirements if requirement.name != PACKAGE]
 
 
-def _from_checkout() -> tuple[str, list[str]]:
+def _read_requirements_of_checkout() -> tuple[str, list[str]]:
     import tomllib  # from Python 3.11 on; an installed package does not come here
 
     module = importlib.import_module(PACKAGE)
@@ -73,13 +80,13 @@ def _from_checkout() -> tuple[str, list[str]]:
     return project["requires-python"], lines
 
 
-def _python(supported: str) -> Finding:
+def _check_python(supported: str) -> Finding:
     version = platform.python_version()
     fits = SpecifierSet(supported).contains(version, prereleases=True)
     return Finding("ok" if fits else "missing", "python", f"{version} (supported: {supported})")
 
 
-def _library(requirement: Requirement) -> Finding:
+def _check_library(requirement: Requirement) -> Finding:
     supported = f"supported: {requirement.specifier or 'any'}"
     try:
         version = metadata.version(requirement.name)
@@ -90,9 +97,9 @@ def _library(requirement: Requirement) -> Finding:
     return Finding("ok", requirement.name, f"{version} ({supported})")
 
 
-def _extra(name: str, requirements: list[Requirement]) -> Finding:
+def _check_extra(name: str, requirements: list[Requirement]) -> Finding:
     members = [r for r in requirements if r.marker is not None and r.marker.evaluate({"extra": name})]
-    lacking = [r for r in members if _library(r).status != "ok"]
+    lacking = [r for r in members if _check_library(r).status != "ok"]
     if lacking:
         names = ", ".join(r.name for r in lacking)
         packages = " ".join(f"'{r.name}{r.specifier}'" for r in lacking)
@@ -100,32 +107,32 @@ def _extra(name: str, requirements: list[Requirement]) -> Finding:
     return Finding("ok", f"extra {name}", "installed")
 
 
-def _devices() -> Finding:
+def _check_devices() -> Finding:
     names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     if torch.backends.mps.is_available():
         names.append("Apple GPU (mps)")
     return Finding("ok" if names else "note", "devices", ", ".join(names) or "CPU only")
 
 
-def _threads() -> Finding:
+def _check_threads() -> Finding:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return Finding("ok", "threads", f"{torch.get_num_threads()} of PyTorch on {cores} cores")
 
 
-def cxx_compiler() -> str | None:
+def find_cxx_compiler() -> str | None:
     """Return the path of the C++ compiler that torch.compile can use on the CPU, or None."""
     names = [os.environ.get("CXX"), "c++", "g++", "clang++", "cl"]
     return next((path for name in names if name and (path := shutil.which(name))), None)
 
 
-def _compiler() -> Finding:
-    found = cxx_compiler()
+def _check_cxx_compiler() -> Finding:
+    found = find_cxx_compiler()
     if found is None:
         return Finding("note", "C++ compiler", "none found; torch.compile on the CPU needs one (or CXX)")
     return Finding("ok", "C++ compiler", f"{found}, for torch.compile")
 
 
-def _cache() -> Finding:
+def _check_cache_folder() -> Finding:
     folder = default_cache_folder()
     existing = next((path for path in (folder, *folder.parents) if path.exists()), folder)
     if not existing.is_dir() or not os.access(existing, os.W_OK):
@@ -133,8 +140,8 @@ def _cache() -> Finding:
     return Finding("ok", "cache", str(folder))
 
 
-def _data_folder(known_datasets: Iterable[str]) -> Iterable[Finding]:
-    root = data_folder()
+def _check_data_folder(known_datasets: Iterable[str]) -> Iterable[Finding]:
+    root = get_data_folder()
     given = DATA_DIR_VARIABLE if os.environ.get(DATA_DIR_VARIABLE) else "data folder"
     if not root.is_dir():
         why = f"{root} is not a folder" if given == DATA_DIR_VARIABLE else f"no {root}, and {DATA_DIR_VARIABLE} not set"
@@ -149,7 +156,7 @@ def _data_folder(known_datasets: Iterable[str]) -> Iterable[Finding]:
             yield Finding("note", f"data {name}", f"not in the folder; ctxzoo data get {name}")
 
 
-def _hub() -> Finding:
+def _check_hub() -> Finding:
     if constants.HF_HUB_OFFLINE:
         return Finding("note", "Hub", "offline mode (HF_HUB_OFFLINE)")
     try:

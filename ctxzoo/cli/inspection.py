@@ -36,18 +36,18 @@ class Part:
     total: int
 
 
-def variants(architecture: Architecture) -> dict[str, dict[str, Any]]:
+def list_variants(architecture: Architecture) -> dict[str, dict[str, Any]]:
     """Return the named settings of an architecture, those of its configuration class, or none."""
     return {name: dict(settings) for name, settings in architecture.config_class.variants.items()}
 
 
-def variant_config(architecture: Architecture, name: str) -> ZooConfig:
+def build_variant_config(architecture: Architecture, name: str) -> ZooConfig:
     """Return a variant with nominal values for the sizes that come from data."""
     config_class = architecture.config_class
     return config_class.of_variant(name, **config_class.nominal_sizes)
 
 
-def own_fields(config: type[ZooConfig] | ZooConfig) -> list[Field]:
+def list_architecture_fields(config: type[ZooConfig] | ZooConfig) -> list[Field]:
     """Return the fields that the architecture declares, in the order of its file, without transformers' own."""
     cls = config if isinstance(config, type) else type(config)
     inherited = {field.name for field in fields(ZooConfig)}  # type: ignore[arg-type, unused-ignore]
@@ -63,7 +63,7 @@ def own_fields(config: type[ZooConfig] | ZooConfig) -> list[Field]:
     ]
 
 
-def parts(model: ZooPreTrainedModel) -> list[Part]:
+def count_parameters_by_part(model: ZooPreTrainedModel) -> list[Part]:
     """Return the parameters of each part of the base model and of the head, in the order of the model."""
     counts: dict[str, list[int]] = {}
     base = f"{model.base_model_prefix}."
@@ -74,24 +74,24 @@ def parts(model: ZooPreTrainedModel) -> list[Part]:
     return [Part(name, trainable, total) for name, (trainable, total) in counts.items()]
 
 
-def total(all_parts: list[Part]) -> Part:
+def sum_parts(all_parts: list[Part]) -> Part:
     """Return the sum of all parts."""
     return Part("all", sum(part.trainable for part in all_parts), sum(part.total for part in all_parts))
 
 
-def widest_head(architecture: Architecture) -> type[ZooPreTrainedModel]:
+def get_last_head_class(architecture: Architecture) -> type[ZooPreTrainedModel]:
     """Return the last head that was registered, or the base model where there is none."""
     return list(architecture.model_classes.values())[-1]
 
 
-def info_lines(facts: CheckpointFacts) -> list[str]:
+def format_info_lines(facts: CheckpointFacts) -> list[str]:
     """Return what the problem of a checkpoint, for a base model that of a head, says of its configuration."""
     heads = (facts.model_class, *facts.architecture.model_classes.values())
     head = next((head for head in heads if head.zoo_task is not None), None)
     return [] if head is None else list(card_of(head).describe_config(facts.config))
 
 
-def project_files(architecture: Architecture) -> list[str]:
+def list_files_of_architecture(architecture: Architecture) -> list[str]:
     """Return the files of an architecture: its own and, in a checkout, its page, tests and recipes."""
     checkout, name = Path(sys.modules["ctxzoo"].__file__ or "").parent.parent, architecture.name
     found = list(list_code_files(architecture).values())
@@ -107,8 +107,8 @@ class CheckpointFacts(SavedModel):
     parts: list[Part]
 
 
-def read_checkpoint(checkpoint: str) -> CheckpointFacts:
+def read_checkpoint_facts(checkpoint: str) -> CheckpointFacts:
     """Return the facts of a checkpoint folder or Hub id, without reading its weights; raises as `read_saved_model`."""
     saved = read_saved_model(checkpoint)
-    described = parts(build_meta_model(saved.model_class, saved.config))
+    described = count_parameters_by_part(build_meta_model(saved.model_class, saved.config))
     return CheckpointFacts(checkpoint, saved.architecture, saved.model_class, saved.config, described)

@@ -18,11 +18,11 @@ from huggingface_hub.errors import StrictDataclassError
 import ctxzoo
 from ctxzoo.cli.data import add_data_commands
 from ctxzoo.cli.printing import print_table
-from ctxzoo.cli.train import add_problems, experiment_options
-from ctxzoo.data.files import DATA_SUFFIXES, check_output_file, refuse_as_data
-from ctxzoo.data.notices import line_of, on_one_line
-from ctxzoo.data.pipes import BY_CONTENT, KINDS, OPTIONS, pipes_as_files
-from ctxzoo.data.reading_notes import current_notes, reading_notes
+from ctxzoo.cli.train import add_problem_parsers, parse_train_options
+from ctxzoo.data.files import DATA_SUFFIXES, check_output_file, refuse_output_among_inputs
+from ctxzoo.data.notices import format_error_on_one_line, format_error_with_row_hint
+from ctxzoo.data.pipes import BY_CONTENT, KINDS, OPTIONS, replace_pipes_by_files
+from ctxzoo.data.reading_notes import collect_reading_notes, get_reading_notes
 from ctxzoo.tasks import PROBLEMS, commands_named
 from ctxzoo.tasks.commands import FORMAT, NO_HEADER, SKIP_BAD, Option, add_device_options, add_file_options, positive
 from ctxzoo_command import build_command_parser
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 OK, FAILED, USER_ERROR = 0, 1, 2
 OUTPUTS = ("output", "na_prob", "picture")  # options that name a file to write; `--explain` is checked by its problem
 OUTPUT_FOLDERS = ("output_dir", "results_dir")
-LONGEST_VALUE = 100  # characters of a field of a config that `info` shows
+LONGEST_VALUE = 100  # characters of a field of a config that `print_info` shows
 EMBEDDING_TASKS = (
     "pos_induction",
     "similarity",
@@ -54,16 +54,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else list(arguments)
     options = argparse.Namespace(debug="--debug" in words)
     try:
-        options = experiment_options(words) or build_parser().parse_args(words)
+        options = parse_train_options(words) or build_parser().parse_args(words)
         if not options.debug:
-            _quieten()
+            _silence_libraries()
         how = {name: getattr(options, name, False) for name in ("skip_bad", "no_header")}
-        _check_outputs(options)
-        with pipes_as_files(options), reading_notes(**how) as notes:
+        _check_output_files(options)
+        with replace_pipes_by_files(options), collect_reading_notes(**how) as notes:
             try:
                 status: int = options.command(options)
             finally:
-                print(*(f"{line}\n" for line in notes.new_lines()), sep="", end="", file=sys.stderr)
+                print(*(f"{line}\n" for line in notes.format_new_lines()), sep="", end="", file=sys.stderr)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader of the pipe has seen enough (`| head`); Python must not write to it again when it ends.
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         from ctxzoo.runs.command_line import advice_for
 
-        print(f"ctxzoo: error: {advice_for(line_of(error), vars(options))}", file=sys.stderr)
+        print(f"ctxzoo: error: {advice_for(format_error_with_row_hint(error), vars(options))}", file=sys.stderr)
         return USER_ERROR
     return status
 
@@ -83,22 +83,22 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands and their options."""
     parser, commands = build_command_parser()
 
-    def add(name: str, command: Any) -> argparse.ArgumentParser:
+    def add_command(name: str, command: Any) -> argparse.ArgumentParser:
         sub = commands[name]
         sub.set_defaults(command=command)
         return sub
 
-    add("list", list_architectures)
+    add_command("list", list_architectures)
 
-    sub = add("info", info)
+    sub = add_command("info", print_info)
     sub.add_argument("subject", metavar="ARCHITECTURE_OR_CHECKPOINT", help="as `bidaf`, a folder, or a Hub id")
 
-    add_data_commands(add("data", None))
+    add_data_commands(add_command("data", None))
 
-    sub = add("train", None)
-    add_problems(sub)
+    sub = add_command("train", None)
+    add_problem_parsers(sub)
 
-    sub = add("evaluate", evaluate)
+    sub = add_command("evaluate", evaluate_checkpoint)
     sub.add_argument("checkpoint", help="folder or Hub id")
     sub.add_argument("--dataset", required=True, help="Hub id, folder, file, or: sample")
     sub.add_argument(
@@ -114,7 +114,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--output", type=Path, help="also write the scores into this JSON file")
     _add_options_of_problems(sub, "evaluate")
 
-    sub = add("evaluate-embeddings", evaluate_embeddings)
+    sub = add_command("evaluate-embeddings", evaluate_word_embeddings)
     sub.add_argument("vectors", help="file of word vectors, or folder or Hub id of a WordEmbedding checkpoint")
     sub.add_argument("--tasks", nargs="+", choices=EMBEDDING_TASKS, default=EMBEDDING_TASKS, help="default: all")
     sub.add_argument("--fold_digits", action="store_true", help="look words up with digits as 0; a checkpoint knows")
@@ -123,7 +123,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
     sub.add_argument("--output", type=Path, help="also write all numbers into this JSON file")
 
-    sub = add("predict", predict)
+    sub = add_command("predict", write_predictions)
     sub.add_argument("checkpoint", help="folder or Hub id")
     add_file_options(sub)
     sub.add_argument("--no_header", action="store_true", help=NO_HEADER)
@@ -132,11 +132,11 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--batch_size", type=positive, default=32)
     _add_options_of_problems(sub, "predict")
 
-    sub = add("pack", pack)
+    sub = add_command("pack", pack_checkpoint_folder)
     sub.add_argument("folder", type=Path, help="with code or without")
     sub.add_argument("out", metavar="OUT", type=Path, help="a new folder, or an empty one")
 
-    sub = add("push", push)
+    sub = add_command("push", push_to_hub)
     sub.add_argument("folder", type=Path)
     sub.add_argument("repo", metavar="USER/NAME")
     sub.add_argument("--private", action="store_true", help="make a new repository private")
@@ -146,15 +146,15 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--license", help="of the weights, for the card, as the Hub names it: apache-2.0")
     sub.add_argument("--language", nargs="+", help="of the texts, for the card: en")
 
-    sub = add("verify", verify)
+    sub = add_command("verify", verify_checkpoint_folder)
     sub.add_argument("checkpoint", metavar="CHECKPOINT", help="folder, or on the Hub USER/NAME or USER/NAME@REVISION")
 
-    add("doctor", doctor)
+    add_command("doctor", print_installation_report)
     return parser
 
 
 def list_architectures(options: argparse.Namespace) -> int:
-    from ctxzoo.cli.inspection import variants
+    from ctxzoo.cli.inspection import list_variants
     from ctxzoo.hub.card_facts import load_architecture_facts
 
     rows = []
@@ -164,37 +164,37 @@ def list_architectures(options: argparse.Namespace) -> int:
         )
         title = load_architecture_facts(architecture).title
         page = f"docs/models/{architecture.name}.md"
-        rows.append([architecture.name, title, heads, str(len(variants(architecture))), page])
+        rows.append([architecture.name, title, heads, str(len(list_variants(architecture))), page])
     print_table(["architecture", "title", "heads", "variants", "page"], rows)
     return OK
 
 
-def info(options: argparse.Namespace) -> int:
+def print_info(options: argparse.Namespace) -> int:
     if options.subject in ctxzoo.ARCHITECTURES and not Path(options.subject).exists():
-        return _architecture_info(ctxzoo.ARCHITECTURES[options.subject])
+        return _print_architecture_info(ctxzoo.ARCHITECTURES[options.subject])
     if "/" not in options.subject and not Path(options.subject).exists():
         raise ValueError(
             f"{options.subject!r} is neither an architecture ({', '.join(ctxzoo.ARCHITECTURES)}) nor a checkpoint "
             "folder nor a Hub id (user/name)"
         )
-    return _checkpoint_info(options.subject)
+    return _print_checkpoint_info(options.subject)
 
 
-def evaluate(options: argparse.Namespace) -> int:
+def evaluate_checkpoint(options: argparse.Namespace) -> int:
     from ctxzoo.checkpoints import open_checkpoint
-    from ctxzoo.results.environment import versions
+    from ctxzoo.results.environment import get_library_versions
     from ctxzoo.tasks.commands import write_json
 
     card, _ = open_checkpoint(options.checkpoint)
-    own = _own_options("evaluate", options, card)
-    _use_threads(options)
+    own = _select_problem_options("evaluate", options, card)
+    _set_num_threads(options)
     scores = commands_named(card.name).evaluate(options, own)
     rows = [
         [
             card.metrics[name].name if name in card.metrics else name.replace("_", " "),
             f"{value:,}" if isinstance(value, int) else f"{value:.4f}",
         ]
-        for name, value in _in_order(scores, card).items()
+        for name, value in _sort_metrics(scores, card).items()
     ]
     print_table(["metric", options.split], rows, title=f"{options.checkpoint} on {options.dataset}")
     if options.output is not None:
@@ -205,15 +205,15 @@ def evaluate(options: argparse.Namespace) -> int:
             **own,
             "precision": options.precision,
             "metrics": scores,
-            "reading": current_notes().as_json(),
-            "versions": versions(),
+            "reading": get_reading_notes().to_json_dict(),
+            "versions": get_library_versions(),
         }
         write_json(options.output, content)
     return OK
 
 
-def evaluate_embeddings(options: argparse.Namespace) -> int:
-    from ctxzoo.results.environment import public_name, versions
+def evaluate_word_embeddings(options: argparse.Namespace) -> int:
+    from ctxzoo.results.environment import get_library_versions, strip_local_path
     from ctxzoo.tasks.commands import write_json
     from ctxzoo.tasks.word_embeddings.evaluations import HEADINGS, TASKS, EvaluationOptions, score_rows
     from ctxzoo.word_vectors.vectors import read_word_vectors
@@ -234,22 +234,22 @@ def evaluate_embeddings(options: argparse.Namespace) -> int:
             }
             for name, evaluation in evaluations.items()
         }
-        content = {"vectors": public_name(options.vectors), "fingerprint": vectors.fingerprint, "tasks": tasks}
-        write_json(options.output, {**content, "versions": versions()})
+        content = {"vectors": strip_local_path(options.vectors), "fingerprint": vectors.fingerprint, "tasks": tasks}
+        write_json(options.output, {**content, "versions": get_library_versions()})
     return OK
 
 
-def predict(options: argparse.Namespace) -> int:
+def write_predictions(options: argparse.Namespace) -> int:
     from ctxzoo.checkpoints import open_checkpoint
 
     card, options.saved = open_checkpoint(options.checkpoint)
-    own = _own_options("predict", options, card)
-    _use_threads(options)
+    own = _select_problem_options("predict", options, card)
+    _set_num_threads(options)
     commands_named(card.name).predict(options, own)
     return OK
 
 
-def pack(options: argparse.Namespace) -> int:
+def pack_checkpoint_folder(options: argparse.Namespace) -> int:
     from ctxzoo.hub import packing
 
     packed = packing.pack(options.folder, options.out)
@@ -257,7 +257,7 @@ def pack(options: argparse.Namespace) -> int:
     return OK
 
 
-def push(options: argparse.Namespace) -> int:
+def push_to_hub(options: argparse.Namespace) -> int:
     from ctxzoo.hub.push import push_folder
 
     url = push_folder(
@@ -274,7 +274,7 @@ def push(options: argparse.Namespace) -> int:
     return OK
 
 
-def verify(options: argparse.Namespace) -> int:
+def verify_checkpoint_folder(options: argparse.Namespace) -> int:
     from ctxzoo.hub import repository
     from ctxzoo.hub.folder_files import CheckpointFolderError
 
@@ -283,7 +283,7 @@ def verify(options: argparse.Namespace) -> int:
     except CheckpointFolderError as error:
         if options.debug:
             raise
-        print(f"ctxzoo: not fit: {on_one_line(error)}", file=sys.stderr)
+        print(f"ctxzoo: not fit: {format_error_on_one_line(error)}", file=sys.stderr)
         return FAILED
     if found.packed:
         saved = f"saved with {found.release}" if found.release else "its card names no release"
@@ -293,11 +293,11 @@ def verify(options: argparse.Namespace) -> int:
     return OK
 
 
-def doctor(options: argparse.Namespace) -> int:
+def print_installation_report(options: argparse.Namespace) -> int:
     from ctxzoo.catalogue.entries import ENTRIES
-    from ctxzoo.cli.doctor import examine
+    from ctxzoo.cli.doctor import examine_installation
 
-    findings = examine(ENTRIES)
+    findings = examine_installation(ENTRIES)
     print_table(["", "", f"ctxzoo {ctxzoo.__version__}"], [[f.status, f.subject, f.detail] for f in findings])
     missing = sorted(finding.subject for finding in findings if finding.status == "missing")
     if missing:
@@ -305,45 +305,50 @@ def doctor(options: argparse.Namespace) -> int:
     return FAILED if missing else OK
 
 
-def _architecture_info(architecture: Architecture) -> int:
+def _print_architecture_info(architecture: Architecture) -> int:
     from ctxzoo.cli import inspection
     from ctxzoo.hub.folder_checks import build_meta_model
 
-    rows = [[field.name, field.type, repr(field.default)] for field in inspection.own_fields(architecture.config_class)]
+    rows = [
+        [field.name, field.type, repr(field.default)]
+        for field in inspection.list_architecture_fields(architecture.config_class)
+    ]
     print_table(["field", "type", "default"], rows, title=f"{architecture.name}: configuration")
-    model_class = inspection.widest_head(architecture)
-    named = inspection.variants(architecture)
+    model_class = inspection.get_last_head_class(architecture)
+    named = inspection.list_variants(architecture)
     rows = []
     for name, settings in named.items():
-        counted = inspection.parts(build_meta_model(model_class, inspection.variant_config(architecture, name)))
+        counted = inspection.count_parameters_by_part(
+            build_meta_model(model_class, inspection.build_variant_config(architecture, name))
+        )
         changes = ", ".join(f"{key}={value!r}" for key, value in settings.items()) or "the defaults"
-        rows.append([name, changes, f"{inspection.total(counted).trainable:,}"])
+        rows.append([name, changes, f"{inspection.sum_parts(counted).trainable:,}"])
     if rows:
         sizes = ", ".join(f"{name}={value}" for name, value in architecture.config_class.nominal_sizes.items())
         print_table(
             ["variant", "settings", "trained parameters"], rows, title=f"variants, with {sizes}, frozen vectors"
         )
     model = build_meta_model(model_class, architecture.config_class())
-    _print_parts(inspection.parts(model), f"{model_class.__name__} with the defaults")
+    _print_parts(inspection.count_parameters_by_part(model), f"{model_class.__name__} with the defaults")
     print("files:")
-    for file in inspection.project_files(architecture):
+    for file in inspection.list_files_of_architecture(architecture):
         print(f"  {file}")
     return OK
 
 
-def _checkpoint_info(checkpoint: str) -> int:
+def _print_checkpoint_info(checkpoint: str) -> int:
     from ctxzoo.cli import inspection
 
-    facts = inspection.read_checkpoint(checkpoint)
+    facts = inspection.read_checkpoint_facts(checkpoint)
     rows = [
-        [field.name, _cut(repr(field.value)), "" if field.value == field.default else repr(field.default)]
-        for field in inspection.own_fields(facts.config)
+        [field.name, _truncate_text(repr(field.value)), "" if field.value == field.default else repr(field.default)]
+        for field in inspection.list_architecture_fields(facts.config)
     ]
     print_table(
         ["field", "value", "default, where it differs"], rows, title=f"{checkpoint}: {facts.model_class.__name__}"
     )
     _print_parts(facts.parts, "parameters")
-    for line in inspection.info_lines(facts):
+    for line in inspection.format_info_lines(facts):
         print(line)
     return OK
 
@@ -364,7 +369,7 @@ def _add_options_of_problems(sub: argparse.ArgumentParser, command: str) -> None
         option.add_to(group)
 
 
-def _own_options(command: str, options: argparse.Namespace, card: TaskCard) -> dict[str, Any]:
+def _select_problem_options(command: str, options: argparse.Namespace, card: TaskCard) -> dict[str, Any]:
     """Return the options that only checkpoints of this problem have; those of other problems are refused.
 
     Raises:
@@ -382,10 +387,12 @@ def _own_options(command: str, options: argparse.Namespace, card: TaskCard) -> d
                 f"{', '.join(given)}: for {other}, but {options.checkpoint!r} does {card.name}; "
                 f"it takes {', '.join(f'--{name}' for name in own)}"
             )
-    return {option.name: _value_of(option, options, card) for option in commands_named(card.name).options(command)}
+    return {
+        option.name: _get_option_value(option, options, card) for option in commands_named(card.name).options(command)
+    }
 
 
-def _value_of(option: Option, options: argparse.Namespace, card: TaskCard) -> Any:
+def _get_option_value(option: Option, options: argparse.Namespace, card: TaskCard) -> Any:
     """Return the value of an option of a problem; others may have one of the same name that takes several."""
     value = getattr(options, option.name)
     if option.many or not isinstance(value, list) or option.type is not str:
@@ -395,46 +402,46 @@ def _value_of(option: Option, options: argparse.Namespace, card: TaskCard) -> An
     return value[0]
 
 
-def _check_outputs(options: argparse.Namespace) -> None:
+def _check_output_files(options: argparse.Namespace) -> None:
     """Refuse files that cannot be written, and those and folders that the command reads."""
     inputs = {name: value for name in ("file", *OPTIONS) if (value := getattr(options, name, None)) is not None}
     data = [value for name, value in inputs.items() if name != BY_CONTENT]
     for name in OUTPUTS:
         if (path := getattr(options, name, None)) is not None:
             if path.suffix.lower() in DATA_SUFFIXES:
-                refuse_as_data(path, f"--{name}", data)
+                refuse_output_among_inputs(path, f"--{name}", data)
             check_output_file(path, f"--{name}", inputs.values())
     for name in OUTPUT_FOLDERS:
         if (folder := getattr(options, name, None)) is not None:
-            refuse_as_data(Path(folder), f"--{name}", data)
+            refuse_output_among_inputs(Path(folder), f"--{name}", data)
 
 
-def _use_threads(options: argparse.Namespace) -> None:
+def _set_num_threads(options: argparse.Namespace) -> None:
     if options.threads is not None:
         import torch
 
         torch.set_num_threads(options.threads)
 
 
-def _in_order(scores: dict[str, float], card: TaskCard) -> dict[str, float]:
+def _sort_metrics(scores: dict[str, float], card: TaskCard) -> dict[str, float]:
     """Return metrics in the order of cards, the others after them."""
     names = (*card.metrics, *sorted(set(scores) - set(card.metrics)))
     return {name: scores[name] for name in names if name in scores}
 
 
-def _cut(text: str) -> str:
+def _truncate_text(text: str) -> str:
     """Return a text of at most `LONGEST_VALUE` characters, its end left out where it is longer."""
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
 def _print_parts(parts: list[Part], title: str) -> None:
-    from ctxzoo.cli.inspection import total
+    from ctxzoo.cli.inspection import sum_parts
 
-    rows = [[part.name, f"{part.trainable:,}", f"{part.total:,}"] for part in (*parts, total(parts))]
+    rows = [[part.name, f"{part.trainable:,}", f"{part.total:,}"] for part in (*parts, sum_parts(parts))]
     print_table(["part", "trained", "with frozen"], rows, title=title)
 
 
-def _quieten() -> None:
+def _silence_libraries() -> None:
     """Switch off progress bars and start-up messages of the libraries."""
     import transformers
 

@@ -15,7 +15,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: s
     from rich.markup import escape
     from rich.table import Table
 
-    from ctxzoo.results.printing import print_titled
+    from ctxzoo.results.printing import print_table_with_title
 
     table = Table(*headings, box=box.SIMPLE)
     for row in rows:
@@ -24,4 +24,4 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: s
     if title is None:
         console.print(table)
     else:
-        print_titled(title, table, console)
+        print_table_with_title(title, table, console)

@@ -28,7 +28,7 @@ from ctxzoo.results.result import RunResult, read_result
 from ctxzoo.tasks import card_of
 
 
-def publish(folder: Path, checkpoint: Path, entry: Entry, *, half: bool = False) -> None:
+def write_published_folder(folder: Path, checkpoint: Path, entry: Entry, *, half: bool = False) -> None:
     """Write a checkpoint folder without code, from the checkpoint of a run and the results of that run.
 
     The weights are in half precision where those of `checkpoint` are, or where `half` asks for it. A tokenizer without
@@ -43,7 +43,7 @@ def publish(folder: Path, checkpoint: Path, entry: Entry, *, half: bool = False)
     Raises:
         ValueError: the results are those of another architecture; see also `write_checkpoint_folder`.
     """
-    result = _result_of(checkpoint, entry.result)
+    result = _read_result_of_checkpoint(checkpoint, entry.result)
     model, tokenizer = load_saved_model(str(checkpoint))
     trained_on = result.settings.get("max_length")
     if trained_on is not None and isinstance(tokenizer, WordTokenizer) and tokenizer.word_limit is None:
@@ -60,17 +60,17 @@ def publish(folder: Path, checkpoint: Path, entry: Entry, *, half: bool = False)
     )
 
 
-def renew_card(folder: Path, entry: Entry) -> None:
+def rewrite_card(folder: Path, entry: Entry) -> None:
     """Write the card of a published folder, and its files of scores, again; its other files stay as they are.
 
     Args:
-        folder: Published folder, written by `publish`.
+        folder: Published folder, written by `write_published_folder`.
         entry: Entry of the folder in the index of published checkpoints.
 
     Raises:
         ValueError: the results are those of another architecture.
     """
-    result = _result_of(folder, entry.result)
+    result = _read_result_of_checkpoint(folder, entry.result)
     model, tokenizer = load_saved_model(str(folder))
     files = {CARD: build_published_card(entry, result, model, tokenizer, half=has_half_precision_weights(folder))}
     for name, text in {**files, **build_eval_results_files(result, card_of(type(model)))}.items():
@@ -89,20 +89,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.half:
                 parser.error("--half is of one folder; give NAME, CHECKPOINT and RESULT with it")
             for folder, entry in read_published_entries().items():
-                renew_card(folder, entry)
+                rewrite_card(folder, entry)
         elif options.result is None:
             parser.error("give all of NAME, CHECKPOINT and RESULT, or none")
         else:
             folder = FOLDER / options.name
-            entry = replace(_entry_of(folder), result=options.result)
-            publish(folder, options.checkpoint, entry, half=options.half)
-            _enter(options.name, options.result)
+            entry = replace(_read_index_entry(folder), result=options.result)
+            write_published_folder(folder, options.checkpoint, entry, half=options.half)
+            _write_index_entry(options.name, options.result)
     except (OSError, ValueError) as error:
         parser.error(str(error))
     return 0
 
 
-def _result_of(checkpoint: Path, result_file: Path) -> RunResult:
+def _read_result_of_checkpoint(checkpoint: Path, result_file: Path) -> RunResult:
     result = read_result(result_file)
     architecture, _ = read_architecture(checkpoint)
     if architecture.name != result.architecture:
@@ -125,13 +125,13 @@ def build_published_card(entry: Entry, result: RunResult, model: Any, tokenizer:
     return build_card(result, model.config, task=task, example=example, around=around, half=half)
 
 
-def _entry_of(folder: Path) -> Entry:
+def _read_index_entry(folder: Path) -> Entry:
     """Return what the index says of a folder; of a new one nothing."""
     known = read_published_entries() if (FOLDER / INDEX).exists() else {}
     return known.get(folder, Entry(result=Path()))
 
 
-def _enter(name: str, result: Path) -> None:
+def _write_index_entry(name: str, result: Path) -> None:
     index = json.loads((FOLDER / INDEX).read_text(encoding="utf-8")) if (FOLDER / INDEX).exists() else {}
     index[name] = {**index.get(name, {}), "result": result.as_posix()}
     text = json.dumps(index, indent=1, sort_keys=True, ensure_ascii=False)

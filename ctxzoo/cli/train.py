@@ -13,8 +13,8 @@ INTERRUPTED = 130
 STOPPED = "stopped; the same command with --resume keeps what is finished and goes on with the rest"
 
 
-def add_problems(train: argparse.ArgumentParser) -> None:
-    """Add a command for each problem, for the help; `experiment_options` reads their options."""
+def add_problem_parsers(train: argparse.ArgumentParser) -> None:
+    """Add a command for each problem, for the help; `parse_train_options` reads their options."""
     problems = train.add_subparsers(title="problems", required=True, metavar="PROBLEM")
     for name in PROBLEMS:
         problem = commands_named(name)
@@ -23,7 +23,7 @@ def add_problems(train: argparse.ArgumentParser) -> None:
         problems.add_parser(shown, aliases=aliases, help=text, add_help=False)
 
 
-def problems_with(unknown: Sequence[str]) -> str:
+def list_problems_with_options(unknown: Sequence[str]) -> str:
     """Return which problems take the options that the problem of a `ctxzoo train` does not, or nothing, for a message.
 
     Args:
@@ -39,7 +39,7 @@ def problems_with(unknown: Sequence[str]) -> str:
     return "".join(told)
 
 
-def experiment_options(words: Sequence[str]) -> argparse.Namespace | None:
+def parse_train_options(words: Sequence[str]) -> argparse.Namespace | None:
     """Return the options of `ctxzoo train PROBLEM`; None: it is another command.
 
     Every value of the experiment is an option by its name, `data` the dataset, and `line` is the `CommandLine`.
@@ -58,17 +58,17 @@ def experiment_options(words: Sequence[str]) -> argparse.Namespace | None:
     try:
         line = parse_own(problem, [word for word in words[2:] if word != "--debug"])
     except UnknownOptionsError as error:
-        others = problems_with(error.options)
+        others = list_problems_with_options(error.options)
         raise ValueError(f"{error}{others or '; --help all shows those that there are'}") from error
     own = line.several["own"].values()
     options = argparse.Namespace(**{**line.experiment.values(), **own})
     options.data, options.line, options.problem = options.dataset, line, problem
     del options.dataset  # a pipe that two options name would be read twice
-    options.command, options.debug = train_command, "--debug" in words
+    options.command, options.debug = run_train_command, "--debug" in words
     return options
 
 
-def train_command(options: argparse.Namespace) -> int:
+def run_train_command(options: argparse.Namespace) -> int:
     """Train, and return the exit status."""
     from ctxzoo.runs.own_data import train_own
     from ctxzoo.training.interrupted import TrainingInterrupted

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from ctxzoo.data.files import atomic_file, is_written_into
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.files import atomic_file, is_pipe_or_device
+from ctxzoo.data.notices import format_count
 from ctxzoo.data.row_stream import SEPARATORS, Row
 
 OUTPUTS = (".csv", ".tsv", ".jsonl", ".json")
@@ -40,17 +40,17 @@ class Answer:
     replaced: frozenset[str] = frozenset()
 
 
-def rank_answer(found: Sequence[tuple[str, float]], what: str, left_out: int, alone: Any) -> Answer:
+def format_ranked_answer(candidates: Sequence[tuple[str, float]], item_name: str, left_out: int, alone: Any) -> Answer:
     """Return as an answer the likeliest of many, a line of a CSV file for each.
 
     Args:
-        found: Names and probabilities, the most probable first; empty where the model knows nothing of the row.
-        what: Noun in the singular for what is ranked, such as "item".
+        candidates: Names and probabilities, the most probable first; empty where the model knows nothing of the row.
+        item_name: Noun in the singular for what is ranked, such as "item".
         left_out: Number of entries of the row that the model does not know.
         alone: Value, text, number or list, that a .json file holds for the row in place of its columns.
     """
-    keys = (f"predicted_{what}", "probability")
-    ranked = [dict(zip(keys, pair, strict=True)) for pair in found]
+    keys = (f"predicted_{item_name}", "probability")
+    ranked = [dict(zip(keys, pair, strict=True)) for pair in candidates]
     blank = {"rank": None, **dict.fromkeys(keys)}
     cells = [{"left_out": left_out, "rank": rank, **one} for rank, one in enumerate(ranked, start=1)]
     return Answer({"left_out": left_out, "predicted": ranked}, cells or [{"left_out": left_out, **blank}], alone)
@@ -81,28 +81,28 @@ def write_answers(
             of its own.
         OSError: The file cannot be written.
     """
-    kind = (output and check_answer_file(output)) or kind
-    progress = _Progress()
-    with _open_output(output) as file:
+    kind = (output and parse_answer_file_kind(output)) or kind
+    progress = _ProgressLine()
+    with _open_output_file(output) as file:
         write = _WRITERS[kind](file)
         for rows in chunks:
             found = [(row, one) for row, one in zip(rows, answer(rows), strict=True) if one is not None]
             for row, one in found:
                 write(row, one)
-            progress.add(len(found))
-        write.end()
-    progress.end()
+            progress.count_answered_rows(len(found))
+        write.finish()
+    progress.finish()
     return progress.rows
 
 
-def check_answer_file(output: Path) -> str:
+def parse_answer_file_kind(output: Path) -> str:
     """Return the kind that the name of a file of answers says; none, "", that of a pipe or device.
 
     Raises:
         ValueError: The name of a file says none.
     """
     kind = output.suffix.lower()
-    if kind not in OUTPUTS and is_written_into(output):
+    if kind not in OUTPUTS and is_pipe_or_device(output):
         return ""
     if kind not in OUTPUTS:
         raise ValueError(f"--output {output}: expected a name that ends in {', '.join(OUTPUTS[:-1])} or {OUTPUTS[-1]}")
@@ -110,7 +110,7 @@ def check_answer_file(output: Path) -> str:
 
 
 @contextmanager
-def _open_output(output: Path | None) -> Iterator[IO[str]]:
+def _open_output_file(output: Path | None) -> Iterator[IO[str]]:
     if output is None:
         yield sys.stdout
         return
@@ -118,21 +118,21 @@ def _open_output(output: Path | None) -> Iterator[IO[str]]:
         yield text
 
 
-class _Lines:
+class _JsonLinesWriter:
     """Writes an object on each line."""
 
     def __init__(self, file: IO[str]) -> None:
         self.file = file
 
     def __call__(self, row: Row, answer: Answer) -> None:
-        _refuse_same_names(row, answer.fields)
+        _refuse_duplicate_columns(row, answer.fields)
         self.file.write(json.dumps({**row, **answer.fields}, ensure_ascii=False, default=str) + "\n")
 
-    def end(self) -> None:
+    def finish(self) -> None:
         """Write what stands behind the last answer."""
 
 
-class _Json(_Lines):
+class _JsonWriter(_JsonLinesWriter):
     """Writes one list of all answers without their rows, or one object of them by their keys."""
 
     def __init__(self, file: IO[str]) -> None:
@@ -147,11 +147,11 @@ class _Json(_Lines):
         text = name + json.dumps(answer.alone, indent=1, ensure_ascii=False)
         self.file.write(" " + text.replace("\n", "\n "))
 
-    def end(self) -> None:
+    def finish(self) -> None:
         self.file.write(f"\n{self.close}\n" if self.close else "[]\n")
 
 
-class _Cells(_Lines):
+class _CsvWriter(_JsonLinesWriter):
     """Writes the columns of the first row, then those of its answer."""
 
     separator = SEPARATORS["csv"]
@@ -166,7 +166,7 @@ class _Cells(_Lines):
         row = {name: value for name, value in row.items() if name not in answer.replaced}
         if not self.rows:
             self.columns = list(row)
-            _refuse_same_names(row, answer.cells[0])
+            _refuse_duplicate_columns(row, answer.cells[0])
             self.writer.writerow([*row, *answer.cells[0]])
         self.rows += 1
         other = next((name for name in row if name not in self.columns), None)
@@ -175,30 +175,35 @@ class _Cells(_Lines):
                 f"row {self.rows - 1} of the answers has {other!r}, which the first has not; write a .jsonl file, or "
                 "give every row the same columns"
             )
-        before = [_cell(row.get(name)) for name in self.columns]
+        before = [_format_csv_cell(row.get(name)) for name in self.columns]
         for line in answer.cells:
-            self.writer.writerow([*before, *map(_cell, line.values())])
+            self.writer.writerow([*before, *map(_format_csv_cell, line.values())])
 
 
-class _TabbedCells(_Cells):
+class _TsvWriter(_CsvWriter):
     separator = SEPARATORS["tsv"]
 
 
-_WRITERS: dict[str, type[_Lines]] = {"jsonl": _Lines, "json": _Json, "csv": _Cells, "tsv": _TabbedCells}
+_WRITERS: dict[str, type[_JsonLinesWriter]] = {
+    "jsonl": _JsonLinesWriter,
+    "json": _JsonWriter,
+    "csv": _CsvWriter,
+    "tsv": _TsvWriter,
+}
 
 
-def _cell(value: Any) -> Any:
+def _format_csv_cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (bool, list, dict)) else value
 
 
-def _refuse_same_names(row: Row, answer: Mapping[str, Any]) -> None:
+def _refuse_duplicate_columns(row: Row, answer: Mapping[str, Any]) -> None:
     same = [name for name in answer if name in row]
     if same:
         raise ValueError(f"a column is called {same[0]!r} already, as that of the answers; rename it")
 
 
 @dataclass
-class _Progress:
+class _ProgressLine:
     """Says on the standard error how many rows are answered."""
 
     rows: int = 0
@@ -206,16 +211,16 @@ class _Progress:
     told: float = field(default_factory=time.monotonic)
     has_line: bool = False
 
-    def add(self, rows: int) -> None:
+    def count_answered_rows(self, rows: int) -> None:
         self.rows += rows
         now, on_terminal = time.monotonic(), sys.stderr.isatty()
         if now - self.told < SECONDS_BETWEEN[not on_terminal]:
             return
         self.told, self.has_line = now, on_terminal
         rate = self.rows / (now - self.began)
-        line = f"{count_of(self.rows, 'rows')}, {rate:,.0f} a second"
+        line = f"{format_count(self.rows, 'rows')}, {rate:,.0f} a second"
         print(f"\r{line}" if on_terminal else line, end="" if on_terminal else "\n", file=sys.stderr, flush=True)
 
-    def end(self) -> None:
+    def finish(self) -> None:
         if self.has_line:
             print(file=sys.stderr)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, Generic
 
-from ctxzoo.data.bucketing import POOL_BATCHES, ResumableLoader, bucket_loader
+from ctxzoo.data.bucketing import POOL_BATCHES, ResumableLoader, build_bucket_loader
 from ctxzoo.data.checked_data import Checked, CheckedDataModule
 
 
 class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
-    """A DataModule whose loaders go on where an interrupted epoch stopped; see `bucket_loader`.
+    """A DataModule whose loaders go on where an interrupted epoch stopped; see `build_bucket_loader`.
 
     Args:
         dataset, data_dir, divide: Name of the dataset, its folder, and whether it is split into three parts, as in
@@ -53,14 +53,14 @@ class BucketedDataModule(CheckedDataModule[Checked], Generic[Checked]):
         """
 
     def train_dataloader(self) -> ResumableLoader:
-        return self._loader("train", training=True)
+        return self._build_loader("train", training=True)
 
     def split_dataloader(self, split: str) -> ResumableLoader:
-        return self._loader(split, training=False)
+        return self._build_loader(split, training=False)
 
-    def _loader(self, split: str, *, training: bool) -> ResumableLoader:
+    def _build_loader(self, split: str, *, training: bool) -> ResumableLoader:
         batches = self.batches(split, training=training)
-        return bucket_loader(
+        return build_bucket_loader(
             batches,
             batches.lengths(),
             self.batch_size if training else self.eval_batch_size,

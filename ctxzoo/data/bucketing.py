@@ -14,7 +14,7 @@ import torch.distributed
 from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.distributed import DistributedSampler
 
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 
 Block = TypeVar("Block", covariant=True)
 POOL_BATCHES = 50  # batches whose rows are sorted by length together: enough to pad little, few enough to stay random
@@ -40,7 +40,7 @@ class ResumableSampler(DistributedSampler[Block]):
     def __len__(self) -> int:
         """Return the number of batches of an epoch."""
 
-    def check_processes(self, number: int) -> None:
+    def check_number_of_processes(self, number: int) -> None:
         """Refuse a number of processes some of which would have no batch.
 
         Raises:
@@ -70,7 +70,7 @@ class BucketSampler(ResumableSampler[list[int]]):
             begins.
 
     Raises:
-        ValueError: batch_size or pool_batches below 1; when an epoch begins, see `check_processes`.
+        ValueError: batch_size or pool_batches below 1; when an epoch begins, see `check_number_of_processes`.
     """
 
     def __init__(
@@ -96,49 +96,50 @@ class BucketSampler(ResumableSampler[list[int]]):
         self.pool_batches = pool_batches
         self._fixed_place = None if rank is None or world_size is None else (rank, world_size)
 
-    def _place(self) -> tuple[int, int]:
+    def _get_rank_and_world_size(self) -> tuple[int, int]:
         """Return this process and the number of those that share the batches."""
-        return rank_and_world_size() if self._fixed_place is None else self._fixed_place
+        return get_rank_and_world_size() if self._fixed_place is None else self._fixed_place
 
     def __len__(self) -> int:
-        rank, world_size = self._place()
-        self.check_processes(world_size)
-        total = -(-len(self.lengths) // self._size(world_size))
+        rank, world_size = self._get_rank_and_world_size()
+        self.check_number_of_processes(world_size)
+        total = -(-len(self.lengths) // self._choose_batch_size(world_size))
         return total // world_size if self.shuffle else len(range(rank, total, world_size))
 
     def __iter__(self) -> Iterator[list[int]]:
-        rank, world_size = self._place()
-        batches = self._batches(self._size(world_size))[rank::world_size][: len(self)]
+        rank, world_size = self._get_rank_and_world_size()
+        batches = self._build_batches(self._choose_batch_size(world_size))[rank::world_size][: len(self)]
         yield from batches[self.skip :]
 
-    def check_processes(self, number: int) -> None:
+    def check_number_of_processes(self, number: int) -> None:
         units, unit = -(-len(self.lengths) // self.batch_size), "batches"
         if not self.shuffle:
             units, unit = len(self.lengths), "rows"
         if number > 1 and units < number:
             advice = "make the batches smaller" if self.shuffle else "add some"
             raise ValueError(
-                f"{count_of(units, unit)} for {number} processes, and each needs one; {advice} or take fewer devices"
+                f"{format_count(units, unit)} for {number} processes, and each needs one; {advice} or take fewer "
+                "devices"
             )
 
-    def _size(self, world_size: int) -> int:
+    def _choose_batch_size(self, world_size: int) -> int:
         """Return the rows of a batch: without shuffling fewer, where some process would have no batch."""
         rows = len(self.lengths)
         if self.shuffle or -(-rows // self.batch_size) >= world_size:
             return self.batch_size
         return max(1, rows // world_size)
 
-    def _batches(self, size: int) -> list[list[int]]:
+    def _build_batches(self, batch_size: int) -> list[list[int]]:
         if not self.shuffle:
             order = np.argsort(-self.lengths, kind="stable")
-            return [order[start : start + size].tolist() for start in range(0, len(order), size)]
+            return [order[start : start + batch_size].tolist() for start in range(0, len(order), batch_size)]
         generator = np.random.default_rng([self.seed, self.epoch])
         order = generator.permutation(len(self.lengths))
         batches: list[list[int]] = []
-        for start in range(0, len(order), size * self.pool_batches):
-            pool = order[start : start + size * self.pool_batches]
+        for start in range(0, len(order), batch_size * self.pool_batches):
+            pool = order[start : start + batch_size * self.pool_batches]
             pool = pool[np.argsort(-self.lengths[pool], kind="stable")]
-            batches += [pool[cut : cut + size].tolist() for cut in range(0, len(pool), size)]
+            batches += [pool[cut : cut + batch_size].tolist() for cut in range(0, len(pool), batch_size)]
         return [batches[index] for index in generator.permutation(len(batches))]
 
 
@@ -179,7 +180,7 @@ class ResumableLoader(DataLoader[Any]):
         self._resume_at = dict(state)
 
 
-def bucket_loader(
+def build_bucket_loader(
     dataset: Dataset[Any],
     lengths: npt.NDArray[np.int64],
     batch_size: int,
@@ -201,11 +202,13 @@ def bucket_loader(
         pool_batches: Number of batches whose rows are sorted by length together, as in `BucketSampler`.
     """
     sampler = BucketSampler(lengths, batch_size, shuffle=shuffle, seed=seed, pool_batches=pool_batches)
-    return resumable_loader(dataset, sampler, num_workers)
+    return build_resumable_loader(dataset, sampler, num_workers)
 
 
-def resumable_loader(dataset: Dataset[Any], sampler: ResumableSampler[Any], num_workers: int = 0) -> ResumableLoader:
-    """Return the usual loader of whole batches; `num_workers` as in `bucket_loader`."""
+def build_resumable_loader(
+    dataset: Dataset[Any], sampler: ResumableSampler[Any], num_workers: int = 0
+) -> ResumableLoader:
+    """Return the usual loader of whole batches; `num_workers` as in `build_bucket_loader`."""
     return ResumableLoader(
         dataset,
         sampler=sampler,
@@ -219,7 +222,7 @@ _alone = False
 
 
 @contextmanager
-def reading_alone() -> Iterator[None]:
+def disable_distributed_sharding() -> Iterator[None]:
     """Let loaders give this process every row within a `with` block, though others train together with it."""
     global _alone
     before, _alone = _alone, True
@@ -229,7 +232,7 @@ def reading_alone() -> Iterator[None]:
         _alone = before
 
 
-def rank_and_world_size() -> tuple[int, int]:
+def get_rank_and_world_size() -> tuple[int, int]:
     """Return the rank of this process among those that share the rows, and their number."""
     if not _alone and torch.distributed.is_available() and torch.distributed.is_initialized():
         return torch.distributed.get_rank(), torch.distributed.get_world_size()

@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import lightning
 
 from ctxzoo.data.bucketing import ResumableLoader
-from ctxzoo.data.own_splits import LEAST_ROWS, RowGroups, divide_rows
+from ctxzoo.data.own_splits import LEAST_ROWS, RowGroups, split_rows_with_notes
 
 
 class CheckedSplits(Protocol):
@@ -34,7 +34,7 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
 
     Args:
         dataset: Dataset: a Hub id, folder or file, or "sample" for a generated one.
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `get_data_folder` finds.
         divide: Whether data with a single split "train" is split into train, validation and test, as by `ctxzoo train`;
             how many rows each gets is reported, and so is data too small to be split.
     """
@@ -52,19 +52,19 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
         """The names of the splits that are there; after `setup`."""
 
     @abstractmethod
-    def read(self) -> Checked:
+    def read_dataset(self) -> Checked:
         """Read and check the dataset."""
 
     @abstractmethod
-    def row_groups(self, checked: Checked) -> RowGroups:
+    def group_related_rows(self, checked: Checked) -> RowGroups:
         """Say which rows stay on one side when data is divided; `ctxzoo train` does as much."""
 
-    def loaded(self) -> Checked:
-        """Return what `read` gives, which is read once; its training rows divided, where `divide` says so."""
+    def load_checked_data(self) -> Checked:
+        """Return what `read_dataset` gives, which is read once; its training rows divided, where `divide` says so."""
         if self._checked is None:
-            checked: Any = self.read()
+            checked: Any = self.read_dataset()
             if self.divide and list(checked.splits) == ["train"]:
-                parts = divide_rows(self.row_groups(checked), self.dataset)
+                parts = split_rows_with_notes(self.group_related_rows(checked), self.dataset)
                 train = checked.splits["train"]
                 checked = replace(checked, splits={split: train.select(rows) for split, rows in parts.items()})
             self._checked = checked
@@ -96,17 +96,17 @@ class CheckedDataModule(lightning.LightningDataModule, ABC, Generic[Checked]):
     @property
     def fingerprint(self) -> str:
         """The content hashes of the dataset's own splits, as text; those that were drawn from one have none."""
-        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self.hashes().items()))
+        return ", ".join(f"{name} {value[:16]}" for name, value in sorted(self.content_hashes().items()))
 
-    def hashes(self) -> dict[str, str]:
+    def content_hashes(self) -> dict[str, str]:
         """Return name to content hash of all that is read."""
-        return dict(self.loaded().fingerprint)
+        return dict(self.load_checked_data().fingerprint)
 
     def prepare_data(self) -> None:
         """Read and check the dataset, once on each machine."""
-        self.loaded()
+        self.load_checked_data()
 
-    def part(self, parts: Mapping[str, Part], split: str) -> Part:
+    def get_split(self, parts: Mapping[str, Part], split: str) -> Part:
         """Return the part of a split.
 
         Args:

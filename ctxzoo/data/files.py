@@ -22,7 +22,7 @@ from typing import BinaryIO
 
 from filelock import FileLock
 
-from ctxzoo.data.notices import reason_of
+from ctxzoo.data.notices import format_error_reason
 
 logger = logging.getLogger(__name__)
 
@@ -58,11 +58,11 @@ def atomic_path(path: Path) -> Iterator[Path]:
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected a file to write")
-    if is_written_into(path):
+    if is_pipe_or_device(path):
         with tempfile.TemporaryDirectory() as folder:
             temporary = Path(folder) / "content"
             yield temporary
-            with temporary.open("rb") as content, _open_to_write_into(path) as out:
+            with temporary.open("rb") as content, _open_pipe_or_device(path) as out:
                 shutil.copyfileobj(content, out)
         return
     target = Path(os.path.realpath(path))
@@ -78,22 +78,22 @@ def atomic_path(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def temporary_names(name: str) -> str:
+def temporary_file_pattern(name: str) -> str:
     """Return the pattern, for `glob`, of the temporary names that `atomic_path` gives to a file of this name."""
     return f".{glob.escape(name[:NAME_KEPT])}.*.tmp"
 
 
-def is_written_into(path: Path) -> bool:
+def is_pipe_or_device(path: Path) -> bool:
     """Return whether `path` is there and no regular file by itself: a pipe, a device, an open file of this process."""
     try:
-        return not stat.S_ISREG(path.stat().st_mode) or _descriptor(path) is not None
+        return not stat.S_ISREG(path.stat().st_mode) or _find_file_descriptor(path) is not None
     except OSError:  # it is not there, or below what is no folder, or in one that may not be looked into
         return False
 
 
-def _open_to_write_into(path: Path) -> BinaryIO:
+def _open_pipe_or_device(path: Path) -> BinaryIO:
     """Open what is there, without truncating it: an open file of this process where it stands, so that `>>` appends."""
-    descriptor = _descriptor(path)
+    descriptor = _find_file_descriptor(path)
     if descriptor is None:
         return os.fdopen(os.open(path, os.O_WRONLY), "wb")
     for stream in (sys.stdout, sys.stderr):
@@ -101,7 +101,7 @@ def _open_to_write_into(path: Path) -> BinaryIO:
     return os.fdopen(os.dup(descriptor), "wb")
 
 
-def _descriptor(path: Path) -> int | None:
+def _find_file_descriptor(path: Path) -> int | None:
     """Return the number of the open file of this process that a path such as /dev/stdout or /dev/fd/3 means."""
     place = os.path.abspath(path)
     for _ in range(MOST_LINKS):
@@ -134,22 +134,22 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
-    is_there(target)
+    path_exists(target)
     scratch = Path(tempfile.mkdtemp(prefix=f".{target.name[:NAME_KEPT]}-", dir=target.parent))
     try:
         # A folder inside, because mkdtemp's own is closed to other users.
         fresh = scratch / target.name
         fresh.mkdir()
         yield fresh
-        swap_folder(fresh, target)
+        replace_folder(fresh, target)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def swap_folder(new: Path, folder: Path) -> None:
+def replace_folder(new: Path, folder: Path) -> None:
     """Replace `folder`, which may be missing, by `new`; if that fails, `folder` is what it was.
 
-    Between two renames there is no `folder`. Where the process is killed there, `is_there` finds it aside.
+    Between two renames there is no `folder`. Where the process is killed there, `path_exists` finds it aside.
 
     Raises:
         OSError: It cannot be replaced. If it cannot be put back either, the message says where it is.
@@ -159,7 +159,7 @@ def swap_folder(new: Path, folder: Path) -> None:
         return
     if not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file; expected a folder to replace, or a new name")
-    scratch = Path(tempfile.mkdtemp(prefix=_aside_of(folder.name), dir=folder.parent))
+    scratch = Path(tempfile.mkdtemp(prefix=_backup_folder_prefix(folder.name), dir=folder.parent))
     aside = scratch / folder.name
     try:
         with FileLock(scratch / _SWAP_LOCK):
@@ -167,7 +167,7 @@ def swap_folder(new: Path, folder: Path) -> None:
             try:
                 os.replace(new, folder)
             except BaseException:
-                _undo_swap(aside, folder)
+                _restore_replaced_folder(aside, folder)
                 raise
             os.replace(aside, scratch / "removed")  # a name that nobody puts back
     finally:
@@ -175,25 +175,25 @@ def swap_folder(new: Path, folder: Path) -> None:
             shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _undo_swap(aside: Path, folder: Path) -> None:
+def _restore_replaced_folder(aside: Path, folder: Path) -> None:
     try:
         os.replace(aside, folder)
     except OSError as error:
         raise OSError(
-            error.errno, f"{folder} could not be replaced; what it held is in {aside}: {reason_of(error)}"
+            error.errno, f"{folder} could not be replaced; what it held is in {aside}: {format_error_reason(error)}"
         ) from error
 
 
-def is_there(path: Path) -> bool:
-    """Return whether a file or folder exists; a folder that a killed `swap_folder` left aside gets its name back."""
+def path_exists(path: Path) -> bool:
+    """Return whether a file or folder exists; a folder that a killed `replace_folder` left aside gets its name back."""
     if not path.exists():
         with contextlib.suppress(OSError, ValueError):  # a name that no file can have, or in another user's folder
-            _put_back(Path(os.path.realpath(path)))
+            _restore_after_killed_replacement(Path(os.path.realpath(path)))
     return path.exists()
 
 
-def _put_back(folder: Path) -> None:
-    for aside in folder.parent.glob(f"{glob.escape(_aside_of(folder.name))}*/{glob.escape(folder.name)}"):
+def _restore_after_killed_replacement(folder: Path) -> None:
+    for aside in folder.parent.glob(f"{glob.escape(_backup_folder_prefix(folder.name))}*/{glob.escape(folder.name)}"):
         with FileLock(aside.parent / _SWAP_LOCK, timeout=SWAP_SECONDS):  # a process that is not dead ends its swap
             if not folder.exists():
                 os.replace(aside, folder)
@@ -202,7 +202,7 @@ def _put_back(folder: Path) -> None:
             shutil.rmtree(aside.parent, ignore_errors=True)
 
 
-def _aside_of(name: str) -> str:
+def _backup_folder_prefix(name: str) -> str:
     """Return how the name of the folder begins into which one of this name is moved while it is replaced."""
     return f".{name[:NAME_KEPT]}-old-"
 
@@ -220,7 +220,7 @@ def default_cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "ctxzoo"
 
 
-def content_hash(parts: Iterable[str]) -> str:
+def hash_strings(parts: Iterable[str]) -> str:
     """Return a short hash of the parts, in order; no part can run into the next."""
     digest = hashlib.sha256()
     for part in parts:
@@ -229,7 +229,7 @@ def content_hash(parts: Iterable[str]) -> str:
     return digest.hexdigest()[:24]
 
 
-def cached_folder(folder: Path, build: Callable[[Path], None]) -> Path:
+def build_cached_folder(folder: Path, build: Callable[[Path], None]) -> Path:
     """Return `folder`, filled by `build(temporary folder)` if it is not there yet.
 
     The temporary folder gets its name only when `build` has returned: an interrupted write leaves nothing that a later
@@ -243,10 +243,10 @@ def cached_folder(folder: Path, build: Callable[[Path], None]) -> Path:
         return folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(folder)
+        _remove_stale_temporary_folders(folder)
         scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     except OSError as error:
-        raise _not_writable(folder, error) from error
+        raise _make_cache_not_writable_error(folder, error) from error
     try:
         # A folder inside, because mkdtemp's own is closed to other users, who may share the cache.
         temporary = scratch / folder.name
@@ -259,14 +259,14 @@ def cached_folder(folder: Path, build: Callable[[Path], None]) -> Path:
                 raise
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise _not_writable(folder, error) from error
+            raise _make_cache_not_writable_error(folder, error) from error
         raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return folder
 
 
-def _remove_leftovers(folder: Path) -> None:
+def _remove_stale_temporary_folders(folder: Path) -> None:
     """Remove temporary folders of this name that no running build can still be writing to."""
     # A parallel build may remove the same ones, or they are another user's: neither may stop this build.
     with contextlib.suppress(OSError):
@@ -275,15 +275,15 @@ def _remove_leftovers(folder: Path) -> None:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _not_writable(folder: Path, error: OSError) -> OSError:
+def _make_cache_not_writable_error(folder: Path, error: OSError) -> OSError:
     return OSError(
         error.errno,
-        f"cannot write prepared data to {folder.parent}: {reason_of(error)}. Set CTXZOO_CACHE to a folder that can "
-        "be written",
+        f"cannot write prepared data to {folder.parent}: {format_error_reason(error)}. Set CTXZOO_CACHE to a folder "
+        "that can be written",
     )
 
 
-def check_writable(folder: Path, option: str = "--output_dir") -> None:
+def check_folder_is_writable(folder: Path, option: str = "--output_dir") -> None:
     """Make sure that a run can write into `folder` before hours are spent.
 
     Args:
@@ -301,7 +301,7 @@ def check_writable(folder: Path, option: str = "--output_dir") -> None:
             os.fsync(probe.fileno())
     except OSError as error:
         raise OSError(
-            f"cannot write to {folder}: {reason_of(error)}; choose another {option} or free some space"
+            f"cannot write to {folder}: {format_error_reason(error)}; choose another {option} or free some space"
         ) from error
 
 
@@ -319,15 +319,15 @@ def check_output_file(path: Path, option: str, inputs: Iterable[str | Path] = ()
     """
     if os.path.isdir(path):
         raise IsADirectoryError(f"{option} {path} is a folder; expected a file to write")
-    if is_written_into(path):
+    if is_pipe_or_device(path):
         return
     for name in inputs:
         if path.exists() and os.path.exists(name) and os.path.samefile(path, name):
             raise ValueError(f"{option} {path} is the file that is read, which it would replace; choose another name")
-    check_writable(Path(os.path.realpath(path)).parent, option)
+    check_folder_is_writable(Path(os.path.realpath(path)).parent, option)
 
 
-def refuse_as_data(path: Path, option: str, inputs: Iterable[str | Path]) -> None:
+def refuse_output_among_inputs(path: Path, option: str, inputs: Iterable[str | Path]) -> None:
     """Refuse an output that the next command would read as data.
 
     Args:
@@ -346,29 +346,29 @@ def refuse_as_data(path: Path, option: str, inputs: Iterable[str | Path]) -> Non
             )
 
 
-def refuse_missing_path(name: str, what: str) -> None:
+def refuse_missing_path(name: str, kind: str) -> None:
     """Refuse a name that can only be a path, of which nothing exists, within seconds.
 
     Args:
         name: Path or Hub id, as the user typed it.
-        what: Kind of thing that was expected, such as "checkpoint", for the error message.
+        kind: Kind of thing that was expected, such as "checkpoint", for the error message.
 
     Raises:
         FileNotFoundError: it neither exists as a path nor has the form of a Hub id; it is a name that is on no hub, or
             that of a file; the Hub does not answer, and its cache lacks it.
     """
-    if name and is_there(Path(name)):
+    if name and path_exists(Path(name)):
         return
     if not _HUB_ID.fullmatch(name):
-        raise FileNotFoundError(f"there is no {what} {name!r}: no such folder or file, and no Hub id, as user/name")
-    if is_own_name(name):
+        raise FileNotFoundError(f"there is no {kind} {name!r}: no such folder or file, and no Hub id, as user/name")
+    if is_ctxzoo_dataset_name(name):
         raise FileNotFoundError(
-            f"there is no {what} {name!r}: names under {OWN_NAMESPACE}/ are of datasets and on no hub; "
+            f"there is no {kind} {name!r}: names under {OWN_NAMESPACE}/ are of datasets and on no hub; "
             f"ctxzoo data get {name} gets one"
         )
     if Path(name).suffix.lower() in FILE_SUFFIXES:
-        raise FileNotFoundError(f"there is no {what} {name!r}: no such file")
-    if not _is_cached(name) and not hub_answers():
+        raise FileNotFoundError(f"there is no {kind} {name!r}: no such file")
+    if not _is_in_hub_cache(name) and not is_hub_reachable():
         from huggingface_hub import constants
 
         raise FileNotFoundError(
@@ -377,13 +377,13 @@ def refuse_missing_path(name: str, what: str) -> None:
         )
 
 
-def _is_cached(name: str) -> bool:
+def _is_in_hub_cache(name: str) -> bool:
     from huggingface_hub import constants, try_to_load_from_cache
 
     return constants.HF_HUB_OFFLINE or isinstance(try_to_load_from_cache(name, "config.json"), str)
 
 
-def hub_answers() -> bool:
+def is_hub_reachable() -> bool:
     """Ask the Hub for a sign of life: its client itself tries again for half a minute before it gives up."""
     from huggingface_hub import constants, get_session
 
@@ -394,6 +394,6 @@ def hub_answers() -> bool:
     return True
 
 
-def is_own_name(name: str) -> bool:
+def is_ctxzoo_dataset_name(name: str) -> bool:
     """Return whether `name` is one that ctxzoo builds, which is looked up in the data folder and never on the Hub."""
     return name.partition("/")[0] == OWN_NAMESPACE

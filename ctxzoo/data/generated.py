@@ -18,32 +18,32 @@ T = TypeVar("T")
 Columns = Mapping[str, Sequence[object]]
 
 
-class Draws(random.Random):
+class RandomDraws(random.Random):
     """Random choices."""
 
-    def below(self, end: int) -> int:
+    def draw_integer(self, end: int) -> int:
         """Return a whole number from 0 to below `end`."""
         return int(self.random() * end)
 
-    def pick(self, items: Sequence[T]) -> T:
+    def draw_item(self, items: Sequence[T]) -> T:
         """Return one of the items."""
-        return items[self.below(len(items))]
+        return items[self.draw_integer(len(items))]
 
-    def chance(self, probability: float) -> bool:
+    def draw_bool(self, probability: float) -> bool:
         """Return whether something of this probability happens."""
         return self.random() < probability
 
-    def draw_order(self, items: Sequence[T]) -> list[T]:
+    def draw_permutation(self, items: Sequence[T]) -> list[T]:
         """Return the items in another order."""
         result = list(items)
         for i in range(len(result) - 1, 0, -1):
-            j = self.below(i + 1)
+            j = self.draw_integer(i + 1)
             result[i], result[j] = result[j], result[i]
         return result
 
 
-def generated_splits(
-    name: str, unit: str, seed: int, sizes: Sequence[int], draw: Callable[[Draws, int, str], Columns]
+def generate_splits(
+    name: str, unit: str, seed: int, sizes: Sequence[int], draw_columns: Callable[[RandomDraws, int, str], Columns]
 ) -> dict[str, datasets.Dataset]:
     """Return the splits train, validation and test, each from draws of its own.
 
@@ -52,7 +52,7 @@ def generated_splits(
         unit: Noun for a row, such as "sentence", for error messages.
         seed: Seed of the random draws, 0 or more.
         sizes: Numbers of rows of train, validation and test, 1 or more each.
-        draw: Function from a source of random draws, a number of rows and the name of a split to the columns.
+        draw_columns: Function from a source of random draws, a number of rows and the name of a split to the columns.
 
     Raises:
         ValueError: negative seed, or a number of rows below 1.
@@ -63,6 +63,6 @@ def generated_splits(
     for split, rows in zip(SPLITS, sizes, strict=True):
         if rows < 1:
             raise ValueError(f"{split}={rows}; expected 1 {unit} or more")
-        columns = draw(Draws(f"ctxzoo {name} {seed} {split}"), rows, split)
+        columns = draw_columns(RandomDraws(f"ctxzoo {name} {seed} {split}"), rows, split)
         splits[split] = datasets.Dataset.from_dict(dict(columns))
     return splits

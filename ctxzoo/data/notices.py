@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"\[errno -?\d+\] ?", re.IGNORECASE)
 _said: set[tuple[str, str]] = set()
 
 
-def say_once(message: str) -> None:
+def print_once(message: str) -> None:
     """Print a line, unless this process has printed it to the same terminal or file before."""
     said = (message, str(getattr(sys.stdout, "name", "")))
     if said not in _said:
@@ -28,23 +28,23 @@ def say_once(message: str) -> None:
 
 
 @contextmanager
-def without_weight_bars() -> Iterator[None]:
+def hide_weight_progress_bars() -> Iterator[None]:
     """Leave the progress bars out that transformers shows while it reads or writes weights; those of downloads stay."""
     from transformers.utils import logging
 
-    def bar(make: Callable[..., Any], arguments: Any, options: dict[str, Any]) -> Any:
+    def make_bar(make: Callable[..., Any], arguments: Any, options: dict[str, Any]) -> Any:
         if options.get("desc") in WEIGHTS_BARS:
             options = {**options, "disable": True}
         return make(*arguments, **options) if before is None else before(make, arguments, options)
 
-    before = logging.set_tqdm_hook(bar)
+    before = logging.set_tqdm_hook(make_bar)
     try:
         yield
     finally:
         logging.set_tqdm_hook(before)
 
 
-def count_of(number: int, things: str) -> str:
+def format_count(number: int, things: str) -> str:
     """Return a number and what it counts: "1,200 rows without a label", "1 row without a label".
 
     Args:
@@ -56,34 +56,34 @@ def count_of(number: int, things: str) -> str:
     return f"{number:,} {things}"
 
 
-def names_a_row(message: str) -> bool:
+def mentions_row_number(message: str) -> bool:
     """Return whether a message names a row by its number, which a person may count from 1."""
     return _ROW.search(message) is not None
 
 
-def reason_of(error: Exception) -> str:
+def format_error_reason(error: Exception) -> str:
     """Return why a file or folder cannot be used, in words without the number of the error: "permission denied"."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror[:1].lower() + error.strerror[1:]
     return _NUMBER.sub("", str(error)) or type(error).__name__
 
 
-def on_one_line(error: BaseException) -> str:
+def format_error_on_one_line(error: BaseException) -> str:
     """Return the message of an error with its line breaks as blanks; the name of its type where it has no message.
 
     Of an error of a configuration it is that of its cause, which names the field. Of an error of the operating system
     it is the file and the reason, without the number of the error.
     """
     if isinstance(error, StrictDataclassError) and error.__cause__ is not None:
-        return f"a setting of the model: {on_one_line(error.__cause__)}"
+        return f"a setting of the model: {format_error_on_one_line(error.__cause__)}"
     message = str(error)
     if isinstance(error, OSError) and error.errno is not None and error.strerror:
         file = error.filename if error.filename2 is None else error.filename2
-        message = error.strerror if file is None else f"{os.fsdecode(file)}: {reason_of(error)}"
+        message = error.strerror if file is None else f"{os.fsdecode(file)}: {format_error_reason(error)}"
     return " ".join(message.split()) or type(error).__name__
 
 
-def line_of(error: BaseException) -> str:
-    """Return `on_one_line`, with a word on how rows are counted where it names one."""
-    message = on_one_line(error)
-    return f"{message} ({ROWS_FROM})" if names_a_row(message) else message
+def format_error_with_row_hint(error: BaseException) -> str:
+    """Return `format_error_on_one_line`, with a word on how rows are counted where it names one."""
+    message = format_error_on_one_line(error)
+    return f"{message} ({ROWS_FROM})" if mentions_row_number(message) else message

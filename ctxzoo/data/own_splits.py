@@ -13,10 +13,10 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ctxzoo.data.files import cached_folder, content_hash
+from ctxzoo.data.files import build_cached_folder, hash_strings
 from ctxzoo.data.formats import SPLITS, Rows, TextFormatError
-from ctxzoo.data.notices import count_of
-from ctxzoo.data.reading_notes import note
+from ctxzoo.data.notices import format_count
+from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.sources import dataset_fingerprint
 
 SPLIT_SEED = 0  # validation and test are the same, whatever seed trains
@@ -78,7 +78,7 @@ class OwnSplits:
     drawn: tuple[str, ...]
 
 
-def gather_splits(data: str, files: Mapping[str, str], load: Callable[[str], Loaded]) -> Loaded:
+def load_splits_of_files(data: str, files: Mapping[str, str], load: Callable[[str], Loaded]) -> Loaded:
     """Return the splits of a user's data, those in files of their own in place of its own, and what messages call each.
 
     Args:
@@ -92,11 +92,13 @@ def gather_splits(data: str, files: Mapping[str, str], load: Callable[[str], Loa
     """
     splits, origin = load(data)
     for name, source in files.items():
-        theirs, where = load(source)
-        only = next(iter(theirs)) if len(theirs) == 1 else name
-        if only not in theirs:
-            raise TextFormatError(f"--{name} {source} has the splits {sorted(theirs)}; expected one, or {name!r}")
-        splits[name], origin[name] = theirs[only], where[only]
+        source_splits, where = load(source)
+        only = next(iter(source_splits)) if len(source_splits) == 1 else name
+        if only not in source_splits:
+            raise TextFormatError(
+                f"--{name} {source} has the splits {sorted(source_splits)}; expected one, or {name!r}"
+            )
+        splits[name], origin[name] = source_splits[only], where[only]
     return splits, origin
 
 
@@ -119,21 +121,21 @@ def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:
     drawn = [split for split in SPLITS if split not in rows.splits]
     parts = {split: np.arange(len(rows.splits[split])) for split in rows.splits}
     if drawn:
-        parts |= _divide(rows, drawn, name)
+        parts |= _split_rows(rows, drawn, name)
     divided = {split: rows.splits[split if split in rows.splits else "train"].select(parts[split]) for split in SPLITS}
-    key = content_hash(f"{split} {dataset_fingerprint(one)}" for split, one in divided.items())
-    names = content_hash(str(divided["train"].features.to_dict()))
+    key = hash_strings(f"{split} {dataset_fingerprint(split_rows)}" for split, split_rows in divided.items())
+    names = hash_strings(str(divided["train"].features.to_dict()))
 
     def write(temporary: Path) -> None:
-        for split, one in divided.items():
-            one.to_parquet(temporary / f"{split}.parquet")
+        for split, split_rows in divided.items():
+            split_rows.to_parquet(temporary / f"{split}.parquet")
 
-    folder = cached_folder(parent / f"data-{key[:8]}{names[:4]}", write)
-    sizes = {split: len(one) for split, one in divided.items()}
-    return OwnSplits(folder, tuple(_lines(rows, name, parts, drawn)), sizes, tuple(drawn))
+    folder = build_cached_folder(parent / f"data-{key[:8]}{names[:4]}", write)
+    sizes = {split: len(split_rows) for split, split_rows in divided.items()}
+    return OwnSplits(folder, tuple(_format_split_report(rows, name, parts, drawn)), sizes, tuple(drawn))
 
 
-def divide_rows(rows: RowGroups, name: str) -> dict[str, Rows]:
+def split_rows_with_notes(rows: RowGroups, name: str) -> dict[str, Rows]:
     """Divide rows of which all are "train", as `write_own_splits` does, and note how.
 
     Args:
@@ -146,44 +148,48 @@ def divide_rows(rows: RowGroups, name: str) -> dict[str, Rows]:
     """
     drawn, number = SPLITS[1:], len(rows.groups["train"])
     try:
-        parts = _divide(rows, drawn, name)
+        parts = _split_rows(rows, drawn, name)
     except TextFormatError:
         needed = f"{LEAST_ROWS} or more are needed, and {rows.together} stay on one side"
-        note(name, f"{rows.unit}, all of them in train, too few to draw validation and test from: {needed}", number)
+        record_note(
+            name, f"{rows.unit}, all of them in train, too few to draw validation and test from: {needed}", number
+        )
         return {"train": np.arange(number)}
-    note(name, _describe_sizes(rows, parts, drawn), number)
-    for label, count, where in _rare_labels(rows, {split: parts[split] for split in drawn}):
-        note(f"{name}, label {label!r}", f"{rows.unit}, {where}", count)
+    record_note(name, _describe_split_sizes(rows, parts, drawn), number)
+    for label, count, where in _find_labels_missing_in_splits(rows, {split: parts[split] for split in drawn}):
+        record_note(f"{name}, label {label!r}", f"{rows.unit}, {where}", count)
     return parts
 
 
-def _divide(rows: RowGroups, drawn: Sequence[str], name: str) -> dict[str, Rows]:
+def _split_rows(rows: RowGroups, drawn: Sequence[str], name: str) -> dict[str, Rows]:
     number = len(rows.groups["train"])
     if number < LEAST_ROWS:
         raise TextFormatError(
-            f"{name} has {count_of(number, rows.unit)}; expected {LEAST_ROWS} or more, to train, validate and test on: "
-            "add some, or give validation and test files of their own"
+            f"{name} has {format_count(number, rows.unit)}; expected {LEAST_ROWS} or more, to train, validate and test "
+            "on: add some, or give validation and test files of their own"
         )
     if rows.in_order:
-        return _stretches(number, drawn, rows.held_out)
-    parts = draw_parts(rows.groups["train"], rows.labels, dict.fromkeys(drawn, rows.held_out), SPLIT_SEED)
+        return _split_contiguously(number, drawn, rows.held_out)
+    parts = draw_stratified_group_split(
+        rows.groups["train"], rows.labels, dict.fromkeys(drawn, rows.held_out), SPLIT_SEED
+    )
     for split in ("train", *drawn):
         if not len(parts[split]):
             raise TextFormatError(
-                f"{name}: of {count_of(number, rows.unit)} none is left for {split}, since {rows.together} stay on one "
-                "side; add others, or give validation and test files of their own"
+                f"{name}: of {format_count(number, rows.unit)} none is left for {split}, since {rows.together} stay on "
+                "one side; add others, or give validation and test files of their own"
             )
     return parts
 
 
-def _stretches(number: int, names: Sequence[str], fraction: float) -> dict[str, Rows]:
+def _split_contiguously(number: int, names: Sequence[str], fraction: float) -> dict[str, Rows]:
     """Return name to rows of stretches with this fraction of them each, at the end of all; the rest under "train"."""
     length = max(1, round(fraction * number))
     begins = number - length * np.arange(len(names), 0, -1)
     return dict(zip(("train", *names), np.split(np.arange(number), begins), strict=True))
 
 
-def draw_parts(
+def draw_stratified_group_split(
     groups: npt.NDArray[np.int64], labels: npt.NDArray[np.int64] | None, parts: Mapping[str, float], seed: int
 ) -> dict[str, Rows]:
     """Draw parts of some rows, group by group.
@@ -220,7 +226,7 @@ def draw_parts(
     return {name: np.flatnonzero(of_row == number) for number, name in enumerate(("train", *parts))}
 
 
-def group_numbers(keys: Mapping[str, Iterable[Hashable]]) -> dict[str, npt.NDArray[np.int64]]:
+def number_groups_by_key(keys: Mapping[str, Iterable[Hashable]]) -> dict[str, npt.NDArray[np.int64]]:
     """Number the rows of splits by their keys: rows with one key have one number, in all splits."""
     seen: dict[Hashable, int] = {}
     return {
@@ -229,25 +235,25 @@ def group_numbers(keys: Mapping[str, Iterable[Hashable]]) -> dict[str, npt.NDArr
     }
 
 
-def join_groups(
-    one: Mapping[str, npt.NDArray[np.int64]], other: Mapping[str, npt.NDArray[np.int64]]
+def merge_groupings(
+    grouping: Mapping[str, npt.NDArray[np.int64]], other_grouping: Mapping[str, npt.NDArray[np.int64]]
 ) -> dict[str, npt.NDArray[np.int64]]:
     """Join two groupings of the same rows: rows that share a group of either have one number, and so on in chains."""
-    first, second = (np.concatenate(list(groups.values())) for groups in (one, other))
+    first, second = (np.concatenate(list(groups.values())) for groups in (grouping, other_grouping))
     offset = first.max() + 1
     size = offset + second.max() + 1
     links = coo_array((np.ones(len(first)), (first, offset + second)), shape=(size, size))
     component = connected_components(links, directed=False)[1]
-    return {split: component[groups].astype(np.int64) for split, groups in one.items()}
+    return {split: component[groups].astype(np.int64) for split, groups in grouping.items()}
 
 
-def text_key(text: str) -> int:
+def hash_normalized_text(text: str) -> int:
     """Return a number of a text that is the same for texts that differ in blanks and case alone."""
     plain = " ".join(text.split()).casefold().encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(plain, digest_size=8).digest(), "little")
 
 
-def _describe_sizes(rows: RowGroups, parts: Mapping[str, Rows], drawn: Sequence[str]) -> str:
+def _describe_split_sizes(rows: RowGroups, parts: Mapping[str, Rows], drawn: Sequence[str]) -> str:
     """Say behind the number of all rows how many each split has, and how those that were drawn were."""
     sizes = ", ".join(f"{len(parts[split]):,} {split}" for split in SPLITS)
     if not drawn:
@@ -259,17 +265,17 @@ def _describe_sizes(rows: RowGroups, parts: Mapping[str, Rows], drawn: Sequence[
     return f"{rows.unit}: {sizes} ({how})"
 
 
-def _lines(rows: OwnRows, name: str, parts: Mapping[str, Rows], drawn: Sequence[str]) -> Iterable[str]:
-    yield f"{name}: {count_of(sum(map(len, parts.values())), _describe_sizes(rows, parts, drawn))}"
+def _format_split_report(rows: OwnRows, name: str, parts: Mapping[str, Rows], drawn: Sequence[str]) -> Iterable[str]:
+    yield f"{name}: {format_count(sum(map(len, parts.values())), _describe_split_sizes(rows, parts, drawn))}"
     for split in ("validation", "test"):
         if split in rows.splits and (both := int(np.isin(rows.groups[split], rows.groups["train"]).sum())):
-            all_rows = count_of(len(parts[split]), rows.unit)
+            all_rows = format_count(len(parts[split]), rows.unit)
             yield f"note: {both:,} of the {all_rows} of {split} share {rows.together} with train"
-    for label, count, where in _rare_labels(rows, {split: parts[split] for split in drawn}):
-        yield f"note: the label {label!r} has {count_of(count, rows.unit)}, {where}"
+    for label, count, where in _find_labels_missing_in_splits(rows, {split: parts[split] for split in drawn}):
+        yield f"note: the label {label!r} has {format_count(count, rows.unit)}, {where}"
 
 
-def _rare_labels(rows: RowGroups, drawn: Mapping[str, Rows]) -> Iterable[tuple[str, int, str]]:
+def _find_labels_missing_in_splits(rows: RowGroups, drawn: Mapping[str, Rows]) -> Iterable[tuple[str, int, str]]:
     """Yield the labels that have no row in a drawn split, each with its number of rows and what follows from it."""
     if rows.labels is None:
         return

@@ -21,7 +21,7 @@ PEEK = 1 << 20  # bytes in which the first line is looked for
 
 
 @contextmanager
-def pipes_as_files(options: argparse.Namespace) -> Iterator[None]:
+def replace_pipes_by_files(options: argparse.Namespace) -> Iterator[None]:
     """Replace every pipe among the options that name data by a file with its content, which is there in the block.
 
     Args:
@@ -36,7 +36,7 @@ def pipes_as_files(options: argparse.Namespace) -> Iterator[None]:
             value = getattr(options, option, None)
             if isinstance(value, (str, Path)) and _is_pipe(value):
                 kind = "" if option == BY_CONTENT else getattr(options, "format", None)
-                setattr(options, option, str(_write_down(Path(value), Path(folder) / option, kind)))
+                setattr(options, option, str(_copy_pipe_to_file(Path(value), Path(folder) / option, kind)))
         yield
 
 
@@ -48,19 +48,19 @@ def _is_pipe(value: str | Path) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
-def _write_down(pipe: Path, folder: Path, kind: str | None) -> Path:
+def _copy_pipe_to_file(pipe: Path, folder: Path, kind: str | None) -> Path:
     folder.mkdir()
     whole = folder / "pipe"
     with pipe.open("rb") as content, whole.open("wb") as file:
         shutil.copyfileobj(content, file)
     with whole.open("rb") as file:
         begin = file.read(PEEK)
-    kind = kind if kind is not None else _kind_of(begin, pipe)
+    kind = kind if kind is not None else _detect_file_kind(begin, pipe)
     ending = f".{kind}" if kind else ""
     return whole.rename(whole.with_name(f"pipe{ending}{'.gz' if kind and begin.startswith(GZIP) else ''}"))
 
 
-def _kind_of(begin: bytes, pipe: Path) -> str:
+def _detect_file_kind(begin: bytes, pipe: Path) -> str:
     for mark, kind in MARKS.items():
         if begin.startswith(mark):
             return kind

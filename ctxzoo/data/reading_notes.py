@@ -3,12 +3,12 @@
 Every reader calls one of two functions, and no argument has to be handed through:
 
     except DatasetFileError as error:
-        leave_out(str(path), error)  # raises the error; with `--skip_bad` the part is left out, listed and counted
-    note(str(path), "rows of a user without a time, read in the order of the file", 12)  # never an error
+        skip_or_raise(str(path), error)  # raises the error; with `--skip_bad` the part is left out, listed and counted
+    record_note(str(path), "rows of a user without a time, read in the order of the file", 12)  # never an error
 
 A command, or a user's own script, gathers what they say around all that it reads:
 
-    with reading_notes(skip_bad=True) as notes:
+    with collect_reading_notes(skip_bad=True) as notes:
         data.setup()
     print(*notes.lines(), sep="\\n")
 
@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from ctxzoo.data.notices import ROWS_FROM, count_of, names_a_row, on_one_line
+from ctxzoo.data.notices import ROWS_FROM, format_count, format_error_on_one_line, mentions_row_number
 
 SHOWN = 5  # parts that are listed for a person
 LISTED = 1000  # in a JSON file
@@ -65,7 +65,7 @@ class ReadingNotes:
         lines = []
         if self.left_out:
             shown = [why if where in why else f"{where}: {why}" for where, why in list(self.left_out.items())[:SHOWN]]
-            rows = f" ({ROWS_FROM})" if any(map(names_a_row, shown)) else ""
+            rows = f" ({ROWS_FROM})" if any(map(mentions_row_number, shown)) else ""
             lines.append(f"note: --skip_bad left out {len(self.left_out):,} of the data{rows}:")
             lines += [f"    {line}" for line in shown]
             if len(self.left_out) > SHOWN:
@@ -74,10 +74,10 @@ class ReadingNotes:
             numbers = {where: number for (where, noted), number in self.noted.items() if noted == what}
             if len(numbers) > SHOWN:
                 numbers = {f"{len(numbers):,} files": sum(numbers.values())}
-            lines += [f"note: {where}: {count_of(number, what)}" for where, number in numbers.items()]
+            lines += [f"note: {where}: {format_count(number, what)}" for where, number in numbers.items()]
         return lines
 
-    def new_lines(self) -> list[str]:
+    def format_new_lines(self) -> list[str]:
         """Return those of `lines` that no earlier call returned."""
         lines = [line for line in self.lines() if line not in self._shown]
         self._shown.update(lines)
@@ -90,7 +90,7 @@ class ReadingNotes:
             counts[what] = counts.get(what, 0) + number
         return counts
 
-    def as_json(self) -> dict[str, object]:
+    def to_json_dict(self) -> dict[str, object]:
         """Return `counts`, and the names of the first thousand parts that were left out with the reasons."""
         listed = dict(list(self.left_out.items())[:LISTED])
         return {"counts": self.counts(), "left_out": listed}
@@ -100,13 +100,13 @@ _current: ContextVar[ReadingNotes | None] = ContextVar("reading_notes", default=
 
 
 @contextmanager
-def reading_notes(*, skip_bad: bool = False, no_header: bool = False) -> Iterator[ReadingNotes]:
+def collect_reading_notes(*, skip_bad: bool = False, no_header: bool = False) -> Iterator[ReadingNotes]:
     """Say how readers read inside the block, and gather what they leave out and note.
 
     Args:
         skip_bad: Whether unreadable files, rows and documents are left out instead of raising errors.
         no_header: Whether .csv and .tsv files have no header, so that their first line is a row, as in
-            `row_files.read_delimited`.
+            `row_files.read_csv_or_tsv`.
     """
     notes = ReadingNotes(skip_bad, no_header)
     token = _current.set(notes)
@@ -116,33 +116,34 @@ def reading_notes(*, skip_bad: bool = False, no_header: bool = False) -> Iterato
         _current.reset(token)
 
 
-def current_notes() -> ReadingNotes:
-    """Return the notes of the innermost `reading_notes` block; outside of any, empty ones that skip nothing."""
+def get_reading_notes() -> ReadingNotes:
+    """Return the notes of the innermost `collect_reading_notes` block; outside of any, empty ones that skip nothing."""
     return _current.get() or ReadingNotes()
 
 
-def leave_out(where: str, error: Exception) -> None:
+def skip_or_raise(location: str, error: Exception) -> None:
     """Leave a bad file, row or document out where the user asked for that.
 
     Args:
-        where: Name of what is left out, such as "songs/a.mid" or "votes.csv, row 7"; the same on every reading.
+        location: Name of what is left out, such as "songs/a.mid" or "votes.csv, row 7"; the same on every reading.
         error: Error that says what is wrong with it.
 
     Raises:
         Exception: `error`, where bad parts are errors.
     """
-    notes = current_notes()
+    notes = get_reading_notes()
     if not notes.skip_bad:
         raise error
-    notes.left_out[where] = ADVICE.sub("", on_one_line(error))
+    notes.left_out[location] = ADVICE.sub("", format_error_on_one_line(error))
 
 
-def note(where: str, what: str, number: int) -> None:
+def record_note(location: str, change: str, number: int) -> None:
     """Say that a reader dropped, guessed, merged or replaced something by its rule; 0 of it are not worth a word.
 
     Args:
-        where: Name of the data in messages.
-        what: What was done, with a plural noun for the cases: "rows without a label, left out". `count_of` makes the
+        location: Name of the data in messages.
+        change: What was done, with a plural noun for the cases: "rows without a label, left out". `format_count` makes
+            the
             noun singular but not a verb: write "rows read twice", not "rows that are read twice".
         number: Number of cases.
     """
@@ -150,12 +151,12 @@ def note(where: str, what: str, number: int) -> None:
         return
     notes = _current.get()
     if notes is None:
-        logger.warning("%s: %s", where, count_of(number, what))
+        logger.warning("%s: %s", location, format_count(number, change))
     else:
-        notes.noted[where, what] = number
+        notes.noted[location, change] = number
 
 
-def note_lookalikes(where: str, labels: Sequence[str]) -> None:
+def note_similar_labels(location: str, labels: Sequence[str]) -> None:
     """Note labels that differ in blanks, case or leading zeros alone; each is a label of its own."""
     alike: dict[str, list[str]] = {}
     for name in labels:
@@ -165,4 +166,4 @@ def note_lookalikes(where: str, labels: Sequence[str]) -> None:
         if len(group) > 1:
             names = ", ".join(map(repr, group))
             what = f"labels differ in blanks, case or leading zeros alone, {names}; each counts as a label of its own"
-            note(where, what, len(group))
+            record_note(location, what, len(group))

@@ -18,10 +18,17 @@ import pyarrow.parquet
 from datasets.data_files import DataFilesList, EmptyDatasetError, get_data_patterns
 
 from ctxzoo.data.formats import SPLITS, TextFormatError
-from ctxzoo.data.notices import count_of, reason_of
-from ctxzoo.data.reading_notes import current_notes, leave_out, note
+from ctxzoo.data.notices import format_count, format_error_reason
+from ctxzoo.data.reading_notes import get_reading_notes, record_note, skip_or_raise
 from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
-from ctxzoo.data.text_files import PACKED, file_kind, file_lines, json_object, open_unpacked, read_utf8
+from ctxzoo.data.text_files import (
+    PACKED,
+    get_unpacked_suffix,
+    open_unpacked,
+    parse_json_object,
+    read_text_lines,
+    read_utf8,
+)
 
 DELIMITED = (".csv", ".tsv")
 CHUNK = 10_000  # rows
@@ -43,10 +50,10 @@ def read_parquet(path: Path) -> pa.Table:
                 source: Any = pa.BufferReader(stream.read())
         else:
             source = path
-        refuse_repeated(path, pa.parquet.read_schema(source).names)
+        refuse_duplicate_columns(path, pa.parquet.read_schema(source).names)
         return pa.parquet.read_table(source)
     except (pa.ArrowException, OSError) as error:
-        raise DatasetFileError(f"{path} cannot be read: {reason_of(error)}") from error
+        raise DatasetFileError(f"{path} cannot be read: {format_error_reason(error)}") from error
 
 
 def read_json_lines(path: Path) -> list[dict[str, Any]]:
@@ -58,24 +65,24 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
         OSError: it cannot be read.
     """
     found = []
-    for number, line in enumerate(file_lines(path), start=1):
+    for number, line in enumerate(read_text_lines(path), start=1):
         where = f"{path}, line {number}"
         try:
             if line.strip():
-                found.append(json_object(line, where))
+                found.append(parse_json_object(line, where))
         except DatasetFileError as error:
-            leave_out(where, error)
+            skip_or_raise(where, error)
     return found
 
 
-def read_delimited(path: Path, columns: Sequence[str] = ()) -> pa.Table:
+def read_csv_or_tsv(path: Path, columns: Sequence[str] = ()) -> pa.Table:
     """Return the rows of a .csv file, with commas between columns, or of a .tsv file, with tabs, packed or not.
 
     Every column is text, as it stands in the file: "007" is not 7, "NA" is no gap, and an empty field is an empty text.
-    `with_numbers` makes numbers where a problem needs them. Quotes are those of RFC 4180. Lines end with line feeds,
-    behind a carriage return or not; where there is no line feed, with carriage returns. The first line names the
-    columns. With `--no_header` (`reading_notes(no_header=True)`) it is a row: columns are numbered from 0, and those of
-    `columns` that are no such number name the columns from the left that no number names.
+    `parse_number_columns` makes numbers where a problem needs them. Quotes are those of RFC 4180. Lines end with line
+    feeds, behind a carriage return or not; where there is no line feed, with carriage returns. The first line names the
+    columns. With `--no_header` (`collect_reading_notes(no_header=True)`) it is a row: columns are numbered from 0, and
+    those of `columns` that are no such number name the columns from the left that no number names.
 
     Empty fields behind the last column and empty lines are left out, and counted.
 
@@ -89,8 +96,10 @@ def read_delimited(path: Path, columns: Sequence[str] = ()) -> pa.Table:
         OSError: it cannot be read.
     """
     try:
-        with _peekable(open_unpacked(path)) as stream:
-            names, rows = read_delimited_rows(stream, str(path), "," if file_kind(path) == ".csv" else "\t", columns)
+        with _make_peekable(open_unpacked(path)) as stream:
+            names, rows = read_csv_rows(
+                stream, str(path), "," if get_unpacked_suffix(path) == ".csv" else "\t", columns
+            )
             chunks: list[list[pa.Array]] = []
             while chunk := list(islice(rows, CHUNK)):
                 chunks.append([pa.array(column, pa.string()) for column in zip(*chunk, strict=True)])
@@ -101,35 +110,35 @@ def read_delimited(path: Path, columns: Sequence[str] = ()) -> pa.Table:
     return pa.Table.from_arrays(found or [pa.chunked_array([], pa.string())] * len(names), names=names)
 
 
-def read_delimited_rows(
+def read_csv_rows(
     stream: io.BufferedReader, name: str, delimiter: str, columns: Sequence[str] = ()
 ) -> tuple[list[str], Iterator[list[str]]]:
-    """Return the names of columns, and the fields of each row, read while they are used; see `read_delimited`.
+    """Return the names of columns, and the fields of each row, read while they are used; see `read_csv_or_tsv`.
 
     Args:
         stream: Binary stream of the file, closed after the last row.
         name: Name of the file in messages.
         delimiter: Character between two columns.
-        columns: Names of the columns that the caller reads, in their usual order, as in `read_delimited`.
+        columns: Names of the columns that the caller reads, in their usual order, as in `read_csv_or_tsv`.
 
     Raises:
-        DatasetFileError: As in `read_delimited`.
+        DatasetFileError: As in `read_csv_or_tsv`.
         UnicodeDecodeError: Not UTF-8.
     """
-    rows = _rows(stream, name, delimiter)
+    rows = _read_csv_rows(stream, name, delimiter)
     line, first = next(rows, (0, []))
     if not line:
         raise DatasetFileError(f"{name} holds no row; expected a line with the names of columns, and rows")
-    names = _names(name, delimiter, first, columns)
-    begin = [(line, first)] if current_notes().no_header else []
-    return names, _whole_rows(name, (row for part in (begin, rows) for row in part), len(names))
+    names = _parse_column_names(name, delimiter, first, columns)
+    begin = [(line, first)] if get_reading_notes().no_header else []
+    return names, _check_row_widths(name, (row for part in (begin, rows) for row in part), len(names))
 
 
-def _peekable(stream: BinaryIO) -> io.BufferedReader:
+def _make_peekable(stream: BinaryIO) -> io.BufferedReader:
     return stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream, PEEK)  # type: ignore[arg-type]
 
 
-def table_of_objects(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+def build_table_from_dicts(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Return objects as a table; a column of mixed types, such as the ids 7 and "007", is text."""
     found = {}
     for name in dict.fromkeys(name for row in rows for name in row):
@@ -137,18 +146,18 @@ def table_of_objects(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
         try:
             found[name] = pa.array(values)
         except (pa.ArrowInvalid, pa.ArrowTypeError):
-            found[name] = pa.array([as_text(value) for value in values])
+            found[name] = pa.array([convert_to_text(value) for value in values])
     return pa.table(found)
 
 
-def as_text(value: Any) -> Any:
+def convert_to_text(value: Any) -> Any:
     """Return a value as text, those of a list each; None stays None."""
     if isinstance(value, list):
-        return [as_text(one) for one in value]
+        return [convert_to_text(one) for one in value]
     return None if value is None else str(value)
 
 
-def with_numbers(table: pa.Table, names: Iterable[str]) -> pa.Table:
+def parse_number_columns(table: pa.Table, names: Iterable[str]) -> pa.Table:
     """Return a table in which those of the named columns that are text and hold a number in each row are numbers.
 
     Whole numbers are int64, others float64. Columns of truth values, written true and false, are boolean. A column in
@@ -157,16 +166,16 @@ def with_numbers(table: pa.Table, names: Iterable[str]) -> pa.Table:
     for name in names:
         if name in table.column_names and pa.types.is_string(table.schema.field(name).type):
             place = table.column_names.index(name)
-            table = table.set_column(place, name, _parse_column(table.column(name)))
+            table = table.set_column(place, name, _parse_number_column(table.column(name)))
     return table
 
 
-def with_times(table: pa.Table, name: str) -> pa.Table:
-    """Return a table in which a column of text is numbers, see `with_numbers`, or dates and times where all rows are.
+def parse_time_column(table: pa.Table, name: str) -> pa.Table:
+    """Return a table in which a column of text is numbers, as by `parse_number_columns`, or times, where all rows are.
 
     These are written as ISO 8601 says, such as 2024-01-31 18:05:00 or 2024-01-31T18:05:00Z.
     """
-    table = with_numbers(table, (name,))
+    table = parse_number_columns(table, (name,))
     if name not in table.column_names or not pa.types.is_string(table.schema.field(name).type):
         return table
     plain = pc.utf8_trim_whitespace(table.column(name))
@@ -178,7 +187,7 @@ def with_times(table: pa.Table, name: str) -> pa.Table:
     return table
 
 
-def load_tables(
+def load_split_tables(
     dataset: str,
     data_dir: str | None,
     kinds: Sequence[str],
@@ -203,35 +212,36 @@ def load_tables(
     """
     path = Path(resolve_dataset(dataset, data_dir))
     if path.is_file():
-        return {"train": _dataset_of([read(path)], str(path))}, {"train": str(path)}
-    files = files_of_splits(path, kinds) if config is None else {}
+        return {"train": _concatenate_tables([read(path)], str(path))}, {"train": str(path)}
+    files = find_files_of_splits(path, kinds) if config is None else {}
     where = {name: f"dataset {dataset!r}, split {name!r}" for name in SPLITS}
     loaded: Mapping[str, Any] = files or load_splits(dataset, data_dir, config, sample=True)
     found = {name: loaded[name] for name in SPLITS if name in loaded}
     if not found:
         raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
     if files:
-        found = {name: _dataset_of([read(file) for file in found[name]], where[name]) for name in found}
+        found = {name: _concatenate_tables([read(file) for file in found[name]], where[name]) for name in found}
     return found, {name: where[name] for name in found}
 
 
-def _dataset_of(tables: Sequence[pa.Table], where: str) -> datasets.Dataset:
+def _concatenate_tables(tables: Sequence[pa.Table], location: str) -> datasets.Dataset:
     other = next((table for table in tables if table.column_names != tables[0].column_names), None)
     if other is not None:
         raise TextFormatError(
-            f"{where}: its files have the columns {tables[0].column_names} and {other.column_names}; expected the same"
+            f"{location}: its files have the columns {tables[0].column_names} and {other.column_names}; expected the "
+            "same"
         )
     # The schema of one Parquet file may name the classes of its labels.
     table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
     return datasets.Dataset(datasets.table.InMemoryTable(table))
 
 
-def in_order(splits: Iterable[str]) -> list[str]:
+def sort_split_names(splits: Iterable[str]) -> list[str]:
     """Return names of splits, the known ones first."""
     return [name for name in SPLITS if name in set(splits)] + sorted(set(splits) - set(SPLITS))
 
 
-def files_of_splits(folder: Path, kinds: Sequence[str]) -> dict[str, list[Path]]:
+def find_files_of_splits(folder: Path, kinds: Sequence[str]) -> dict[str, list[Path]]:
     """Return split to files of a folder in which all files are of these kinds and none is Parquet; else nothing."""
     readme = folder / "README.md"
     if not folder.is_dir() or (readme.is_file() and "\nconfigs:" in readme.read_text(encoding="utf-8")):
@@ -244,11 +254,11 @@ def files_of_splits(folder: Path, kinds: Sequence[str]) -> dict[str, list[Path]]
         name: [Path(file) for file in DataFilesList.from_patterns(of_split, str(folder))]
         for name, of_split in patterns.items()
     }
-    present = {file_kind(file) for files in found.values() for file in files}
+    present = {get_unpacked_suffix(file) for files in found.values() for file in files}
     return found if present and present <= set(kinds) - {".parquet"} else {}
 
 
-def refuse_repeated(file: Path | str, names: Sequence[str]) -> None:
+def refuse_duplicate_columns(file: Path | str, names: Sequence[str]) -> None:
     """Refuse a file in which several columns have one name.
 
     Raises:
@@ -259,7 +269,7 @@ def refuse_repeated(file: Path | str, names: Sequence[str]) -> None:
         raise DatasetFileError(f"{file}: several columns are called {repeated[0]!r}; give each a name of its own")
 
 
-def _parse_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _parse_number_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     plain = pc.utf8_trim_whitespace(column)
     for kind in (pa.int64(), pa.bool_(), pa.float64()):
         try:
@@ -271,12 +281,12 @@ def _parse_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def _rows(stream: io.BufferedReader, name: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _read_csv_rows(stream: io.BufferedReader, name: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the fields of each row, and the line on which it begins, counted from 1; empty lines are passed over."""
     csv.field_size_limit(LONGEST_FIELD)
     end = "\n" if b"\n" in stream.peek(PEEK) else "\r"
     with io.TextIOWrapper(stream, encoding="utf-8-sig", newline=end) as handle:
-        lines = _Lines(handle)
+        lines = _RewindableLines(handle)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         empty = 0
         while True:
@@ -285,21 +295,21 @@ def _rows(stream: io.BufferedReader, name: str, delimiter: str) -> Iterator[tupl
                 row = next(reader, None)
             except csv.Error as error:
                 where = f"{name}, line {begin}"
-                leave_out(where, _quoting_error(where, lines, str(error)))
-                lines.go_back()
+                skip_or_raise(where, _make_quoting_error(where, lines, str(error)))
+                lines.rewind_row()
                 reader = csv.reader(lines, delimiter=delimiter, strict=True)
                 continue
-            lines.forget()
+            lines.forget_row()
             if row is None:
                 break
             if row:
                 yield begin, row
             else:
                 empty += 1
-    note(name, "empty lines, passed over", empty)
+    record_note(name, "empty lines, passed over", empty)
 
 
-class _Lines:
+class _RewindableLines:
     """The lines of a file, of which those of the row that is being read can be read again, all but the first."""
 
     def __init__(self, handle: Iterable[str]) -> None:
@@ -308,7 +318,7 @@ class _Lines:
         self._again: list[str] = []  # the next one last
         self._handle = iter(handle)
 
-    def __iter__(self) -> _Lines:
+    def __iter__(self) -> _RewindableLines:
         return self
 
     def __next__(self) -> str:
@@ -317,38 +327,40 @@ class _Lines:
         self.row.append(line)
         return line
 
-    def forget(self) -> None:
+    def forget_row(self) -> None:
         self.row = []
 
-    def go_back(self) -> None:
+    def rewind_row(self) -> None:
         self._again += reversed(self.row[1:])
         self.number -= max(len(self.row) - 1, 0)
         self.row = []
 
 
-def _quoting_error(where: str, lines: _Lines, reason: str) -> DatasetFileError:
+def _make_quoting_error(location: str, lines: _RewindableLines, reason: str) -> DatasetFileError:
     shown = repr(lines.row[0].rstrip("\r\n")[:SHOWN])
     if "unexpected end" in reason:
-        what = 'a quote (") opens a field and none closes it; write a quote inside a text as "" and the text in quotes'
+        explanation = (
+            'a quote (") opens a field and none closes it; write a quote inside a text as "" and the text in quotes'
+        )
     elif "expected after" in reason:
-        what = 'a quote (") stands inside a field in quotes; write it as ""'
+        explanation = 'a quote (") stands inside a field in quotes; write it as ""'
     elif "new-line" in reason:
-        what = "a carriage return stands inside a field; put the text in quotes"
+        explanation = "a carriage return stands inside a field; put the text in quotes"
     else:
-        what = reason
-    return DatasetFileError(f"{where}: {shown}: {what}")
+        explanation = reason
+    return DatasetFileError(f"{location}: {shown}: {explanation}")
 
 
-def _names(file: str, delimiter: str, first: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Return the names of the columns of a file whose first row is `first`."""
-    width = max((place for place, field in enumerate(first, start=1) if field), default=1)
-    if current_notes().no_header:
-        names = [str(place) for place in range(len(first))]
+def _parse_column_names(file: str, delimiter: str, first_row: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Return the names of the columns of a file whose first row is `first_row`."""
+    width = max((place for place, field in enumerate(first_row, start=1) if field), default=1)
+    if get_reading_notes().no_header:
+        names = [str(place) for place in range(len(first_row))]
         free = [name for name in names if name not in columns]
         for place, name in zip(free, (name for name in columns if name not in names), strict=False):
             names[int(place)] = name
         return names
-    names = list(first[:width])
+    names = list(first_row[:width])
     if width == 1 and delimiter == "," and (";" in names[0] or "\t" in names[0]):
         between = "semicolons" if ";" in names[0] else "tabs"
         raise DatasetFileError(
@@ -360,11 +372,11 @@ def _names(file: str, delimiter: str, first: Sequence[str], columns: Sequence[st
             f"{file}: its first line begins with {', '.join(names)[:SHOWN]!r}, numbers and no names of columns; add a "
             "line of names (or set `no_header`, where it is a row)"
         )
-    refuse_repeated(file, names)
+    refuse_duplicate_columns(file, names)
     return names
 
 
-def _whole_rows(file: str, rows: Iterable[tuple[int, list[str]]], width: int) -> Iterator[list[str]]:
+def _check_row_widths(file: str, rows: Iterable[tuple[int, list[str]]], width: int) -> Iterator[list[str]]:
     """Yield rows of `width` fields, without empty ones behind these; others are errors, or left out."""
     trailing = 0
     for line, row in rows:
@@ -375,8 +387,7 @@ def _whole_rows(file: str, rows: Iterable[tuple[int, list[str]]], width: int) ->
             yield row
             continue
         hint = "; put a text that holds the separator in quotes" if len(row) > width else ""
-        error = (
-            f"{file}, line {line}: {count_of(len(row), 'columns')}, expected {width}: {' | '.join(row)[:SHOWN]!r}{hint}"
-        )
-        leave_out(f"{file}, line {line}", DatasetFileError(error))
-    note(file, "rows with empty fields behind the last column, which were left out", trailing)
+        counted = format_count(len(row), "columns")
+        error = f"{file}, line {line}: {counted}, expected {width}: {' | '.join(row)[:SHOWN]!r}{hint}"
+        skip_or_raise(f"{file}, line {line}", DatasetFileError(error))
+    record_note(file, "rows with empty fields behind the last column, which were left out", trailing)

@@ -19,12 +19,12 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet
 
-from ctxzoo.data.reading_notes import leave_out
-from ctxzoo.data.row_files import PEEK, files_of_splits, in_order, read_delimited_rows, refuse_repeated
+from ctxzoo.data.reading_notes import skip_or_raise
+from ctxzoo.data.row_files import PEEK, find_files_of_splits, read_csv_rows, refuse_duplicate_columns, sort_split_names
 from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
 from ctxzoo.data.text_columns import TEXT_COLUMNS
-from ctxzoo.data.text_files import json_object
-from ctxzoo.data.unpacking import bounded
+from ctxzoo.data.text_files import parse_json_object
+from ctxzoo.data.unpacking import limit_unpacked_size
 
 CHUNK = 1000  # rows
 LINES, DATASET = "txt", "dataset"
@@ -52,13 +52,13 @@ class RowStream:
     chunks: Iterator[list[Row]]
 
 
-def stream_of(name: str, rows: Iterable[Row]) -> RowStream:
+def build_row_stream(name: str, rows: Iterable[Row]) -> RowStream:
     """Return rows that a problem's own reader gives as a stream; errors and kinds are the reader's."""
-    return RowStream(name, DATASET, _in_chunks(iter(rows)))
+    return RowStream(name, DATASET, _chunk_rows(iter(rows)))
 
 
 @contextmanager
-def open_rows(source: Path, *, kind: str | None = None, columns: Sequence[str] = ()) -> Iterator[RowStream]:
+def open_row_stream(source: Path, *, kind: str | None = None, columns: Sequence[str] = ()) -> Iterator[RowStream]:
     """Open what a user named.
 
     Args:
@@ -67,10 +67,10 @@ def open_rows(source: Path, *, kind: str | None = None, columns: Sequence[str] =
             standard input, or a pipe, whose format is taken from its first line.
         kind: Format, one of `KINDS`; default: from the suffix.
         columns: Names of the columns that are read; they tell the header of a pipe from a line of text, and with
-            `--no_header` they name the columns, see `read_delimited`.
+            `--no_header` they name the columns, see `read_csv_or_tsv`.
 
     Yields:
-        The rows. Errors of a row come when it is read, see `leave_out`: `DatasetFileError`, with its line.
+        The rows. Errors of a row come when it is read, see `skip_or_raise`: `DatasetFileError`, with its line.
 
     Raises:
         OSError: There is no such file, or it cannot be read.
@@ -78,21 +78,21 @@ def open_rows(source: Path, *, kind: str | None = None, columns: Sequence[str] =
     """
     folder = Path(resolve_dataset(str(source)))
     if folder.is_dir():
-        yield RowStream(str(source), DATASET, _in_chunks(_dataset_rows(str(folder), columns)))
+        yield RowStream(str(source), DATASET, _chunk_rows(_read_dataset_rows(str(folder), columns)))
         return
-    with as_file(source, kind=kind, columns=columns) as file:
-        name = _name_of(source)
-        found = kind or _kind_of_name(file)
-        yield RowStream(name, found, _in_chunks(_not_empty(name, _rows(file, name, found, columns))))
+    with open_as_file_with_suffix(source, kind=kind, columns=columns) as file:
+        name = _format_source_name(source)
+        found = kind or _detect_kind_by_name(file)
+        yield RowStream(name, found, _chunk_rows(_refuse_empty_rows(name, _read_rows(file, name, found, columns))))
 
 
 @contextmanager
-def as_file(source: Path, *, kind: str | None = None, columns: Sequence[str] = ()) -> Iterator[Path]:
+def open_as_file_with_suffix(source: Path, *, kind: str | None = None, columns: Sequence[str] = ()) -> Iterator[Path]:
     """Give what a user named as a file whose name says its kind, for readers that need one.
 
     Args:
         source: File, returned as it is unless `kind` is set; or "-" or a pipe, which is written to a file.
-        kind, columns: Format and column names, as in `open_rows`.
+        kind, columns: Format and column names, as in `open_row_stream`.
 
     Raises:
         FileNotFoundError: There is no such file, nor such a folder among the datasets.
@@ -115,15 +115,15 @@ def as_file(source: Path, *, kind: str | None = None, columns: Sequence[str] = (
                 shutil.copyfileobj(stream, written)
         else:
             whole.symlink_to(source.resolve())
-        with _unpack(whole) as unpacked:
+        with _open_unpacked(whole) as unpacked:
             is_packed, begin = not unpacked.seekable(), unpacked.read(PEEK)
         if kind is None:
-            kind = _kind_of_content(begin, columns)
-            print(f"ctxzoo: {_name_of(source)} is read as {kind} (--format says otherwise)", file=sys.stderr)
+            kind = _detect_kind_by_content(begin, columns)
+            print(f"ctxzoo: {_format_source_name(source)} is read as {kind} (--format says otherwise)", file=sys.stderr)
         yield whole.rename(whole.with_name(f"rows.{kind}{'.gz' if is_packed else ''}"))
 
 
-def _name_of(source: Path) -> str:
+def _format_source_name(source: Path) -> str:
     return "the standard input" if source == STDIN else str(source)
 
 
@@ -132,16 +132,16 @@ def _is_pipe(source: Path) -> bool:
 
 
 @contextmanager
-def _unpack(file: Path) -> Iterator[IO[bytes]]:
+def _open_unpacked(file: Path) -> Iterator[IO[bytes]]:
     with file.open("rb") as stream:
         if stream.peek(len(GZIP))[: len(GZIP)] != GZIP:
             yield stream
             return
-        with bounded(gzip.GzipFile(fileobj=stream), file) as unpacked:
+        with limit_unpacked_size(gzip.GzipFile(fileobj=stream), file) as unpacked:
             yield unpacked
 
 
-def _kind_of_name(source: Path) -> str:
+def _detect_kind_by_name(source: Path) -> str:
     """Return the kind that a name says; the lines of a file of any other name are texts."""
     kind = source.name.lower().removesuffix(".gz").rpartition(".")[2]
     if kind in KINDS:
@@ -151,7 +151,7 @@ def _kind_of_name(source: Path) -> str:
     return LINES
 
 
-def _kind_of_content(begin: bytes, columns: Sequence[str]) -> str:
+def _detect_kind_by_content(begin: bytes, columns: Sequence[str]) -> str:
     """Return the kind of a pipe by its first bytes; a line is a header if it has one of these, or usual, columns."""
     if begin.startswith(PARQUET):
         return "parquet"
@@ -164,12 +164,12 @@ def _kind_of_content(begin: bytes, columns: Sequence[str]) -> str:
     return LINES
 
 
-def _in_chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
+def _chunk_rows(rows: Iterator[Row]) -> Iterator[list[Row]]:
     while chunk := list(islice(rows, CHUNK)):
         yield chunk
 
 
-def _not_empty(name: str, rows: Iterator[Row]) -> Iterator[Row]:
+def _refuse_empty_rows(name: str, rows: Iterator[Row]) -> Iterator[Row]:
     first = next(rows, None)
     if first is None:
         raise DatasetFileError(f"{name} holds no row; expected at least one")
@@ -177,67 +177,67 @@ def _not_empty(name: str, rows: Iterator[Row]) -> Iterator[Row]:
     yield from rows
 
 
-def _rows(file: Path, name: str, kind: str, columns: Sequence[str]) -> Iterator[Row]:
+def _read_rows(file: Path, name: str, kind: str, columns: Sequence[str]) -> Iterator[Row]:
     try:
-        with _unpack(file) as stream:
+        with _open_unpacked(file) as stream:
             if kind == "parquet":
-                yield from _parquet_rows(stream, name)
+                yield from _read_parquet_rows(stream, name)
             elif kind in SEPARATORS:
-                names, rows = read_delimited_rows(io.BufferedReader(stream, PEEK), name, SEPARATORS[kind], columns)  # type: ignore[arg-type, unused-ignore]
+                names, rows = read_csv_rows(io.BufferedReader(stream, PEEK), name, SEPARATORS[kind], columns)  # type: ignore[arg-type, unused-ignore]
                 yield from (dict(zip(names, row, strict=True)) for row in rows)
             else:
                 # Lines end with a line feed alone: a lone carriage return belongs to its text.
                 with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="\n") as text:
-                    yield from (_json_rows if kind == "jsonl" else _line_rows)(text, name)
+                    yield from (_read_json_rows if kind == "jsonl" else _read_text_lines)(text, name)
     except UnicodeDecodeError as error:
         raise DatasetFileError(f"{name}: not UTF-8 text ({error.reason} at byte {error.start} of a block)") from error
     except (EOFError, gzip.BadGzipFile) as error:
         raise DatasetFileError(f"{name} cannot be unpacked: {error}; copy or pack it again") from error
 
 
-def _line_rows(lines: IO[str], name: str) -> Iterator[Row]:
+def _read_text_lines(lines: IO[str], name: str) -> Iterator[Row]:
     for number, line in enumerate(lines, start=1):
         where = f"{name}, line {number}"
         if line.strip():
             yield {TEXT: line.removesuffix("\n").removesuffix("\r")}
         else:
-            leave_out(where, DatasetFileError(f"{where} is empty; remove it, every line is one text"))
+            skip_or_raise(where, DatasetFileError(f"{where} is empty; remove it, every line is one text"))
 
 
-def _json_rows(lines: IO[str], name: str) -> Iterator[Row]:
+def _read_json_rows(lines: IO[str], name: str) -> Iterator[Row]:
     for number, line in enumerate(lines, start=1):
         where = f"{name}, line {number}"
         try:
-            row = json_object(line, where) if line.strip() else None
+            row = parse_json_object(line, where) if line.strip() else None
         except DatasetFileError as error:
-            leave_out(where, error)
+            skip_or_raise(where, error)
             continue
         if row is not None:
             yield row
 
 
-def _parquet_rows(stream: IO[bytes], name: str) -> Iterator[Row]:
+def _read_parquet_rows(stream: IO[bytes], name: str) -> Iterator[Row]:
     try:
         file = pa.parquet.ParquetFile(stream if stream.seekable() else pa.BufferReader(stream.read()))
-        refuse_repeated(Path(name), file.schema_arrow.names)
+        refuse_duplicate_columns(Path(name), file.schema_arrow.names)
         for batch in file.iter_batches(CHUNK):
             yield from batch.to_pylist()
     except pa.ArrowException as error:
         raise DatasetFileError(f"{name} cannot be read: {error}") from error
 
 
-def _dataset_rows(folder: str, columns: Sequence[str]) -> Iterator[Row]:
+def _read_dataset_rows(folder: str, columns: Sequence[str]) -> Iterator[Row]:
     """Yield the rows of the splits of a folder; where it has several, `split` says which each is of."""
-    files = files_of_splits(Path(folder), [f".{kind}" for kind in KINDS])
-    for split in in_order(files):
+    files = find_files_of_splits(Path(folder), [f".{kind}" for kind in KINDS])
+    for split in sort_split_names(files):
         for file in files[split]:
-            with open_rows(file, columns=columns) as rows:
+            with open_row_stream(file, columns=columns) as rows:
                 for row in (row for chunk in rows.chunks for row in chunk):
                     yield {"split": split, **row} if len(files) > 1 else row
     if files:
         return
     loaded = load_splits(folder)
-    for split in in_order(loaded):
+    for split in sort_split_names(loaded):
         rows = loaded[split]
         labels = {name: kind for name, kind in rows.features.items() if isinstance(kind, datasets.ClassLabel)}
         for begin in range(0, len(rows), CHUNK):

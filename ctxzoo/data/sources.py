@@ -20,8 +20,8 @@ from datasets.exceptions import DatasetGenerationError
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined, unused-ignore]
 
-from ctxzoo.data.files import FILE_SUFFIXES, OWN_NAMESPACE, hub_answers, is_own_name, is_there
-from ctxzoo.data.notices import reason_of
+from ctxzoo.data.files import FILE_SUFFIXES, OWN_NAMESPACE, is_ctxzoo_dataset_name, is_hub_reachable, path_exists
+from ctxzoo.data.notices import format_error_reason
 from ctxzoo.data.unpacking import refuse_large_files
 
 DATA_DIR_VARIABLE = "CTXZOO_DATA"
@@ -37,7 +37,7 @@ class DatasetFileError(ValueError):
     """A data file exists but cannot be read."""
 
 
-def data_folder(data_dir: str | None = None) -> Path:
+def get_data_folder(data_dir: str | None = None) -> Path:
     """Return the folder of datasets: `data_dir`, else `$CTXZOO_DATA`, else `ctxzoo/datasets` in the user's data folder.
 
     The last is `$XDG_DATA_HOME` or `~/.local/share`. The folder need not exist.
@@ -53,7 +53,7 @@ def resolve_dataset(name: str, data_dir: str | None = None) -> str:
 
     Args:
         name: An existing file or folder, or a Hub id such as "rajpurkar/squad_v2".
-        data_dir: Folder with one sub-folder per dataset, `<namespace>/<name>`; default: the one that `data_folder`
+        data_dir: Folder with one sub-folder per dataset, `<namespace>/<name>`; default: the one that `get_data_folder`
             finds.
 
     Returns:
@@ -66,10 +66,10 @@ def resolve_dataset(name: str, data_dir: str | None = None) -> str:
         raise ValueError(
             f"dataset name is {name!r}; expected a path, a Hub id such as 'rajpurkar/squad_v2', or 'sample'"
         )
-    if is_there(Path(name)):
+    if path_exists(Path(name)):
         return name
-    folder = data_folder(data_dir) / name
-    return str(folder) if is_there(folder) and folder.is_dir() else name
+    folder = get_data_folder(data_dir) / name
+    return str(folder) if path_exists(folder) and folder.is_dir() else name
 
 
 def load_splits(
@@ -84,7 +84,7 @@ def load_splits(
 
     A folder is read the way the Hub reads a dataset repository (README.md with `configs`, or files named after
     splits). Without network, a dataset that was downloaded before is read from the cache of `datasets`. Names of
-    ctxzoo's own (`is_own_name`) are never asked for on the Hub.
+    ctxzoo's own (`is_ctxzoo_dataset_name`) are never asked for on the Hub.
 
     Args:
         name: Dataset: an existing file or folder, or a Hub id, as in `resolve_dataset`.
@@ -105,18 +105,22 @@ def load_splits(
     if not Path(source).is_dir() and not _can_be_hub_id(source):
         raise DatasetUnavailableError(f"no file or folder {name!r}; expected one, or a Hub id such as 'user/name'")
     generated = " (or set `dataset` to sample, which is generated)" if sample else ""
-    if not Path(source).is_dir() and is_own_name(source):
-        raise DatasetUnavailableError(_not_built(name, data_dir) + generated)
+    if not Path(source).is_dir() and is_ctxzoo_dataset_name(source):
+        raise DatasetUnavailableError(_format_not_built_error(name, data_dir) + generated)
     try:
         if Path(source).is_dir():
             refuse_large_files(Path(source))
-            return _load(source, config, cache_dir or _cache_of_folder(Path(source)))
+            return _load_dataset(source, config, cache_dir or _choose_cache_folder(Path(source)))
         return _load_from_hub(source, config, cache_dir)
     except (FileNotFoundError, ConnectionError) as error:  # not on the Hub, no data file, no network
-        told = _empty(source) if Path(source).is_dir() else _unavailable(name, data_dir, str(error))
+        told = (
+            _format_empty_folder_error(source)
+            if Path(source).is_dir()
+            else _format_unavailable_error(name, data_dir, str(error))
+        )
         raise DatasetUnavailableError(told + generated) from error
     except DatasetGenerationError as error:
-        raise DatasetFileError(_unreadable(source, error)) from error
+        raise DatasetFileError(_format_unreadable_error(source, error)) from error
 
 
 def dataset_fingerprint(dataset: datasets.Dataset) -> str:
@@ -134,13 +138,13 @@ def dataset_fingerprint(dataset: datasets.Dataset) -> str:
         hashes: dict[str, Any] = {}
         chunked = table.column(column)
         for chunk in chunked.chunks or [pa.array([], chunked.type)]:
-            _update(hashes, column, chunk)
+            _update_hashes(hashes, column, chunk)
         for path, value_hash in hashes.items():
             digest.update(f"{path}={value_hash.hexdigest()};".encode())
     return digest.hexdigest()
 
 
-def column_of(splits: Mapping[str, datasets.Dataset], split: str, name: str, dataset: str) -> list[Any]:
+def get_column_values(splits: Mapping[str, datasets.Dataset], split: str, name: str, dataset: str) -> list[Any]:
     """Return the values of a column, one or more.
 
     Raises:
@@ -157,20 +161,20 @@ def column_of(splits: Mapping[str, datasets.Dataset], split: str, name: str, dat
     return values
 
 
-def plain_type(kind: pa.DataType) -> pa.DataType:
+def to_plain_arrow_type(kind: pa.DataType) -> pa.DataType:
     """Return `string` for every type of text, `list` for every type of list, the values' type for categories."""
     if pa.types.is_dictionary(kind):
-        return plain_type(kind.value_type)
+        return to_plain_arrow_type(kind.value_type)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
     if any(is_one(kind) for is_one in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)):
-        return pa.list_(plain_type(kind.value_type))
+        return pa.list_(to_plain_arrow_type(kind.value_type))
     return kind
 
 
-def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the column with its values in their `plain_type`."""
-    plain = plain_type(column.type)
+def cast_to_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the column with its values in their `to_plain_arrow_type`."""
+    plain = to_plain_arrow_type(column.type)
     return column if column.type == plain else column.cast(plain)
 
 
@@ -184,11 +188,11 @@ def _can_be_hub_id(name: str) -> bool:
     return True
 
 
-def _load(source: str, config: str | None, cache_dir: str | None) -> datasets.DatasetDict:
+def _load_dataset(source: str, config: str | None, cache_dir: str | None) -> datasets.DatasetDict:
     return datasets.DatasetDict(datasets.load_dataset(source, config, cache_dir=cache_dir))
 
 
-def _cache_of_folder(folder: Path) -> str | None:
+def _choose_cache_folder(folder: Path) -> str | None:
     """Return where `datasets` keeps what it reads of a folder as it is now; None: where it keeps all.
 
     By itself it tells folders whose README.md has `configs` apart by their names alone: what it read of another folder,
@@ -206,14 +210,14 @@ def _cache_of_folder(folder: Path) -> str | None:
 
 def _load_from_hub(source: str, config: str | None, cache_dir: str | None) -> datasets.DatasetDict:
     """Load the splits after one short probe: the client itself tries again for half a minute before it gives up."""
-    if datasets.config.HF_HUB_OFFLINE or hub_answers():
-        return _load(source, config, cache_dir)
-    with _offline():
-        return _load(source, config, cache_dir)
+    if datasets.config.HF_HUB_OFFLINE or is_hub_reachable():
+        return _load_dataset(source, config, cache_dir)
+    with _force_offline():
+        return _load_dataset(source, config, cache_dir)
 
 
 @contextmanager
-def _offline() -> Iterator[None]:
+def _force_offline() -> Iterator[None]:
     """Have `datasets` look into its cache only."""
     before = datasets.config.HF_HUB_OFFLINE
     datasets.config.HF_HUB_OFFLINE = True
@@ -223,95 +227,97 @@ def _offline() -> Iterator[None]:
         datasets.config.HF_HUB_OFFLINE = before
 
 
-def _empty(folder: str) -> str:
+def _format_empty_folder_error(folder: str) -> str:
     return (
         f"the folder {folder} holds no file of data; expected .csv, .json, .jsonl, .parquet or .txt files, named after "
         "their split (train, validation, test)"
     )
 
 
-def _not_built(name: str, data_dir: str | None) -> str:
+def _format_not_built_error(name: str, data_dir: str | None) -> str:
     return (
-        f"Dataset {name!r} is not available: it is not in {data_folder(data_dir)}, and names under {OWN_NAMESPACE}/ "
-        f"are on no hub. Get it: {_get_command(name, data_dir)} (or set `data_dir`)"
+        f"Dataset {name!r} is not available: it is not in {get_data_folder(data_dir)}, and names under "
+        f"{OWN_NAMESPACE}/ are on no hub. Get it: {_format_get_command(name, data_dir)} (or set `data_dir`)"
     )
 
 
-def _unavailable(name: str, data_dir: str | None, reason: str) -> str:
+def _format_unavailable_error(name: str, data_dir: str | None, reason: str) -> str:
     return (
-        f"Dataset {name!r} is not available: looked in {data_folder(data_dir) / name}, and the Hub could not deliver "
-        f"it ({reason}). Get it, if `ctxzoo data list` names it: {_get_command(name, data_dir)}; or name a folder that "
-        f"holds <namespace>/<name> with the variable {DATA_DIR_VARIABLE} (or set `data_dir`)"
+        f"Dataset {name!r} is not available: looked in {get_data_folder(data_dir) / name}, and the Hub could not "
+        f"deliver it ({reason}). Get it, if `ctxzoo data list` names it: {_format_get_command(name, data_dir)}; or "
+        f"name a folder that holds <namespace>/<name> with the variable {DATA_DIR_VARIABLE} (or set `data_dir`)"
     )
 
 
-def _get_command(name: str, data_dir: str | None) -> str:
+def _format_get_command(name: str, data_dir: str | None) -> str:
     return _GET_INTO.format(name, shlex.quote(data_dir)) if data_dir else f"ctxzoo data get {name}"
 
 
-def _unreadable(source: str, error: Exception) -> str:
+def _format_unreadable_error(source: str, error: Exception) -> str:
     """Return an error that names the damaged file where the dataset is a folder of Parquet files."""
     for path in sorted(Path(source).rglob("*.parquet")) if Path(source).is_dir() else []:
         try:
             for _ in pq.ParquetFile(path).iter_batches():
                 pass
         except (pa.ArrowException, OSError) as reason:
-            return f"{path} cannot be read: {reason_of(reason)}. Download or copy the file again."
+            return f"{path} cannot be read: {format_error_reason(reason)}. Download or copy the file again."
     return f"Dataset {source!r} cannot be read: {error.__cause__ or error}"
 
 
-def _update(hashes: dict[str, Any], path: str, array: pa.Array) -> None:
+def _update_hashes(hashes: dict[str, Any], path: str, array: pa.Array) -> None:
     """Add the values of `array` to the running hashes of its leaves, one per path.
 
     Lengths, validity and values go to separate hashes, so that the borders between chunks leave no trace.
     """
     kind = array.type
     if isinstance(kind, pa.ExtensionType):
-        _update(hashes, path, array.storage)
+        _update_hashes(hashes, path, array.storage)
     elif pa.types.is_dictionary(kind):
-        _update(hashes, path, array.dictionary_decode())
+        _update_hashes(hashes, path, array.dictionary_decode())
     elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        _add(hashes, f"{path}:valid", _validity(array))
+        _add_values_to_hash(hashes, f"{path}:valid", _get_validity_mask(array))
         filled = pc.fill_null(array, "") if array.null_count else array
-        _add(hashes, f"{path}:length", pc.binary_length(filled).cast(pa.int64()).to_numpy(zero_copy_only=False))
-        _add(hashes, f"{path}:utf8", _utf8_bytes(filled))
+        _add_values_to_hash(
+            hashes, f"{path}:length", pc.binary_length(filled).cast(pa.int64()).to_numpy(zero_copy_only=False)
+        )
+        _add_values_to_hash(hashes, f"{path}:utf8", _get_utf8_bytes(filled))
     elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        _add(hashes, f"{path}:valid", _validity(array))
+        _add_values_to_hash(hashes, f"{path}:valid", _get_validity_mask(array))
         lengths = pc.fill_null(pc.list_value_length(array), 0).cast(pa.int64())
-        _add(hashes, f"{path}:count", lengths.to_numpy(zero_copy_only=False))
-        _update(hashes, f"{path}[]", array.flatten())
+        _add_values_to_hash(hashes, f"{path}:count", lengths.to_numpy(zero_copy_only=False))
+        _update_hashes(hashes, f"{path}[]", array.flatten())
     elif pa.types.is_struct(kind):
-        _add(hashes, f"{path}:valid", _validity(array))
+        _add_values_to_hash(hashes, f"{path}:valid", _get_validity_mask(array))
         for field, child in sorted(zip(kind, array.flatten(), strict=True), key=lambda pair: str(pair[0].name)):
-            _update(hashes, f"{path}.{field.name}", child)
+            _update_hashes(hashes, f"{path}.{field.name}", child)
     elif pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        _add(hashes, f"{path}:valid", _validity(array))
+        _add_values_to_hash(hashes, f"{path}:valid", _get_validity_mask(array))
         filled = pc.fill_null(array, False if pa.types.is_boolean(kind) else pa.scalar(0, kind))
         values = filled.to_numpy(zero_copy_only=False)
-        _add(hashes, f"{path}:{kind}", values.astype(values.dtype.newbyteorder("<"), copy=False))
+        _add_values_to_hash(hashes, f"{path}:{kind}", values.astype(values.dtype.newbyteorder("<"), copy=False))
     elif pa.types.is_null(kind):
-        _add(hashes, f"{path}:null", np.zeros(len(array), dtype=np.uint8))
-    elif plain_type(kind) != kind:
-        _update(hashes, path, array.cast(plain_type(kind)))
+        _add_values_to_hash(hashes, f"{path}:null", np.zeros(len(array), dtype=np.uint8))
+    elif to_plain_arrow_type(kind) != kind:
+        _update_hashes(hashes, path, array.cast(to_plain_arrow_type(kind)))
     elif pa.types.is_temporal(kind):
-        _update(hashes, f"{path}:{kind}", array.view(pa.int64() if kind.bit_width == 64 else pa.int32()))
+        _update_hashes(hashes, f"{path}:{kind}", array.view(pa.int64() if kind.bit_width == 64 else pa.int32()))
     else:
         raise DatasetFileError(
             f"column {path!r} has the type {kind}; expected text, numbers, booleans, times, or lists or structs of them"
         )
 
 
-def _add(hashes: dict[str, Any], key: str, values: np.ndarray[Any, Any] | memoryview) -> None:
+def _add_values_to_hash(hashes: dict[str, Any], key: str, values: np.ndarray[Any, Any] | memoryview) -> None:
     data = np.ascontiguousarray(values) if isinstance(values, np.ndarray) else values
     hashes.setdefault(key, hashlib.sha256()).update(data)
 
 
-def _validity(array: pa.Array) -> np.ndarray[Any, Any]:
+def _get_validity_mask(array: pa.Array) -> np.ndarray[Any, Any]:
     valid: np.ndarray[Any, Any] = pc.is_valid(array).cast(pa.uint8()).to_numpy(zero_copy_only=False)
     return valid
 
 
-def _utf8_bytes(array: pa.Array) -> memoryview:
+def _get_utf8_bytes(array: pa.Array) -> memoryview:
     """Return the bytes of all strings of an array without nulls, in order, without a copy."""
     _, offsets_buffer, data = array.buffers()
     if len(array) == 0 or data is None:

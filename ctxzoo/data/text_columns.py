@@ -12,27 +12,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.reading_notes import current_notes, leave_out, note
+from ctxzoo.data.reading_notes import get_reading_notes, record_note, skip_or_raise
 from ctxzoo.data.row_files import DELIMITED
-from ctxzoo.data.sources import plain_column
-from ctxzoo.data.text_files import file_kind
+from ctxzoo.data.sources import cast_to_plain_type
+from ctxzoo.data.text_files import get_unpacked_suffix
 
 ColumnNames = str | Sequence[str] | None  # one, several, or a usual one
 TEXT_COLUMNS = ("text", "sentence", "document", "content", "review")  # usual names
 
 
-def names_of(columns: ColumnNames) -> tuple[str, ...]:
+def list_column_names(columns: ColumnNames) -> tuple[str, ...]:
     """Return the names of one column, of several, or of none."""
     return (columns,) if isinstance(columns, str) else tuple(columns or ())
 
 
 def find_columns(
-    where: str, present: Sequence[str], wanted: Mapping[str, tuple[ColumnNames, Sequence[str]]]
+    location: str, present: Sequence[str], wanted: Mapping[str, tuple[ColumnNames, Sequence[str]]]
 ) -> list[list[str]]:
     """Return the names of columns: for each what is requested, or the first of the usual names that is there.
 
     Args:
-        where: Name of the data in error messages.
+        location: Name of the data in error messages.
         present: Names of the columns that the data has.
         wanted: Each role, such as "text", to the column names that the user requested (or None) and the usual names.
 
@@ -41,12 +41,12 @@ def find_columns(
     """
     found, missing, options = [], [], []
     for what, (requested, usual) in wanted.items():
-        names = list(names_of(requested))
+        names = list(list_column_names(requested))
         if not names:
             named = [name for name in usual if name in present]
             names, others = named[:1], named[1:]
             told = f"columns could hold the {what} too, {', '.join(map(repr, others))}; read is {', '.join(names)!r}"
-            note(where, told, len(others))
+            record_note(location, told, len(others))
             absent = "" if names else f"no column of the usual names {', '.join(usual)}"
         else:
             absent = ", ".join(f"no column {name!r}" for name in names if name not in present)
@@ -55,10 +55,10 @@ def find_columns(
             options.append(f"`{what}_column`")
         found.append(names)
     if missing:
-        header = ", which its first line says" if file_kind(Path(where)) in DELIMITED else ""
+        header = ", which its first line says" if get_unpacked_suffix(Path(location)) in DELIMITED else ""
         raise TextFormatError(
-            f"{where}: {', and '.join(missing)}; rename one of {list(present)}{header} (or set {', '.join(options)})"
-            f"{' (or set `no_header`, where that is a row)' if header and not current_notes().no_header else ''}"
+            f"{location}: {', and '.join(missing)}; rename one of {list(present)}{header} (or set {', '.join(options)})"
+            f"{' (or set `no_header`, where that is a row)' if header and not get_reading_notes().no_header else ''}"
         )
     return found
 
@@ -76,9 +76,10 @@ class TextsOfRows:
         self.rows = 0
 
     def __call__(self, rows: Sequence[Mapping[str, Any]], where: str, are_lines: bool) -> list[str | None]:
-        """Return the texts of the next rows; those of several columns are put together by `join_text`.
+        """Return the texts of the next rows; those of several columns are put together by `join_texts`.
 
-        A row that holds something else than a text, or a blank one, is left out as None where `leave_out` allows it.
+        A row that holds something else than a text, or a blank one, is left out as None where `skip_or_raise` allows
+        it.
 
         Args:
             rows: Rows, each from column name to value.
@@ -100,31 +101,31 @@ class TextsOfRows:
                     f"{str(part)[:40]!r} in {name!r}" for name, part in zip(self.names, parts, strict=True)
                 )
                 place = f"{where}, row {self.rows}"
-                leave_out(place, TextFormatError(f"{place}: {shown}; expected a text, or leave the row out"))
+                skip_or_raise(place, TextFormatError(f"{place}: {shown}; expected a text, or leave the row out"))
                 texts.append(None)
             else:
-                texts.append(join_text(told) if len(told) > 1 else told[0])
+                texts.append(join_texts(told) if len(told) > 1 else told[0])
             self.rows += 1
         return texts
 
 
-def join_text(parts: Iterable[str]) -> str:
+def join_texts(parts: Iterable[str]) -> str:
     """Return the text of several columns: theirs in order, each on a line of its own; blank ones are left out."""
     return "\n".join(part for part in parts if part.strip())
 
 
 def join_text_columns(checks: RowChecks, table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
-    """Return (rows,) strings: a column of texts, or several, each row's put together by `join_text`.
+    """Return (rows,) strings: a column of texts, or several, each row's put together by `join_texts`.
 
     Raises:
-        TextFormatError: see `texts_of`; of several columns a row may have nothing in some.
+        TextFormatError: see `read_text_column`; of several columns a row may have nothing in some.
     """
     if len(names) == 1:
-        return texts_of(checks, table, names[0])
-    plain = {name: plain_column(table.column(name)) for name in names}
+        return read_text_column(checks, table, names[0])
+    plain = {name: cast_to_plain_type(table.column(name)) for name in names}
     filled = {name: pc.fill_null(one, "") if one.type == pa.string() else one for name, one in plain.items()}
-    columns = [texts_of(checks, pa.table(filled), name).to_pylist() for name in names]
-    return pa.chunked_array([pa.array(map(join_text, zip(*columns, strict=True)), pa.string())])
+    columns = [read_text_column(checks, pa.table(filled), name).to_pylist() for name in names]
+    return pa.chunked_array([pa.array(map(join_texts, zip(*columns, strict=True)), pa.string())])
 
 
 class RowChecks:
@@ -145,7 +146,7 @@ class RowChecks:
         self.rows = np.arange(number) if rows is None else rows
         self.kept: npt.NDArray[np.bool_] = np.ones(number, np.bool_)
 
-    def refuse(self, bad: Any, values: Any, reason: str | Callable[[int], str]) -> None:
+    def refuse_rows(self, bad: Any, values: Any, reason: str | Callable[[int], str]) -> None:
         """Leave rows out, or raise for the first of them.
 
         Args:
@@ -161,27 +162,27 @@ class RowChecks:
         for row in np.flatnonzero(bad & self.kept).tolist():
             where = f"{self.where}, row {self.rows[row]}"
             said = reason.format(value=values[row].as_py()) if isinstance(reason, str) else reason(row)
-            leave_out(where, TextFormatError(f"{where}: {said}"))
+            skip_or_raise(where, TextFormatError(f"{where}: {said}"))
             self.kept[row] = False
 
-    def of_kept(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    def select_kept_rows(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return a column without the rows that were left out."""
         return column if self.kept.all() else column.filter(pa.array(self.kept))
 
 
-def texts_of(checks: RowChecks, table: pa.Table, name: str) -> pa.ChunkedArray:
+def read_text_column(checks: RowChecks, table: pa.Table, name: str) -> pa.ChunkedArray:
     """Return a column of texts, (rows,) strings; rows that hold nothing are refused.
 
     Raises:
         TextFormatError: it holds something else, or, unless they are left out, a row holds nothing.
     """
-    texts = plain_column(table.column(name))
+    texts = cast_to_plain_type(table.column(name))
     if texts.type != pa.string():
         raise TextFormatError(f"{checks.where}: column {name!r} has the type {texts.type}; expected text")
-    checks.refuse(pc.is_null(texts), texts, f"no text in column {name!r}; leave the row out")
+    checks.refuse_rows(pc.is_null(texts), texts, f"no text in column {name!r}; leave the row out")
     return texts
 
 
-def are_blank(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+def find_blank_texts(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return of each text whether it is empty or white space alone."""
     return pc.equal(pc.binary_length(pc.utf8_trim_whitespace(texts)), 0)

@@ -88,7 +88,7 @@ def encode_texts(
             return_overflowing_tokens=True,
             is_split_into_words=is_split_into_words,
         )
-        rows, truncated = _first_rows(chunk)
+        rows, truncated = _take_first_row_of_each_text(chunk)
         cut_off.append(truncated)
         for row in rows:
             lengths.append(len(row))
@@ -97,7 +97,7 @@ def encode_texts(
     return EncodedTexts(np.concatenate(ids), pointers, np.concatenate(cut_off))
 
 
-def _first_rows(encoding: BatchEncoding) -> tuple[list[list[int]], npt.NDArray[np.bool_]]:
+def _take_first_row_of_each_text(encoding: BatchEncoding) -> tuple[list[list[int]], npt.NDArray[np.bool_]]:
     """Return one row of ids for each text, and (texts,) whether something was cut off."""
     if "num_truncated_tokens" in encoding:  # a WordTokenizer
         return encoding["input_ids"], np.array(encoding["num_truncated_tokens"]) > 0
@@ -106,7 +106,7 @@ def _first_rows(encoding: BatchEncoding) -> tuple[list[list[int]], npt.NDArray[n
     return [encoding["input_ids"][first] for first in firsts], counts > 1
 
 
-def text_inputs(texts: EncodedTexts, rows: Rows, pad_id: int) -> dict[str, npt.NDArray[np.int64]]:
+def pad_text_batch(texts: EncodedTexts, rows: Rows, pad_id: int) -> dict[str, npt.NDArray[np.int64]]:
     """Return `input_ids` and `attention_mask` of some texts, (B, n) each; n is the longest of them, 1 at least."""
     ids = pad_rows(texts.ids, texts.pointers, rows, pad_id)
     # The mask does not follow from the ids: a tokenizer may pad with a token that texts hold too.
@@ -151,39 +151,39 @@ class TextBatches(Dataset[dict[str, torch.Tensor]]):
 
     def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
         rows = self.rows[np.asarray(numbers)]
-        batch = {**text_inputs(self.texts, rows, self.pad_id), "labels": self._labels_of(rows), "row": rows}
+        batch = {**pad_text_batch(self.texts, rows, self.pad_id), "labels": self._get_labels(rows), "row": rows}
         return {name: torch.from_numpy(array) for name, array in batch.items()}
 
-    def _labels_of(self, rows: Rows) -> npt.NDArray[np.int64]:
+    def _get_labels(self, rows: Rows) -> npt.NDArray[np.int64]:
         return self.labels[rows]
 
 
-def frequent_words_of_texts(cutter: Tokenizer, texts: list[str], min_count: int) -> list[str]:
+def find_frequent_words(pre_tokenizer: Tokenizer, texts: list[str], min_count: int) -> list[str]:
     """Return the words that occur at least `min_count` times, most frequent first, ties in alphabetical order.
 
     Args:
-        cutter: Pre-tokenizer that splits texts into words; its vocabulary is set to the frequent words.
+        pre_tokenizer: Pre-tokenizer that splits texts into words; its vocabulary is set to the frequent words.
         texts: Texts in which words are counted.
         min_count: Smallest number of occurrences of a word, 1 or more.
     """
     trainer = WordLevelTrainer(vocab_size=2**31 - 1, min_frequency=min_count, special_tokens=[], show_progress=False)
-    cutter.train_from_iterator(texts, trainer)
-    vocabulary: dict[str, int] = cutter.get_vocab()
+    pre_tokenizer.train_from_iterator(texts, trainer)
+    vocabulary: dict[str, int] = pre_tokenizer.get_vocab()
     vocabulary.pop(PAD_TOKEN, None)  # written in a text it is no word
     return sorted(vocabulary, key=vocabulary.__getitem__)
 
 
-def count_words(cutter: Tokenizer, texts: list[str]) -> npt.NDArray[np.int64]:
+def count_words(pre_tokenizer: Tokenizer, texts: list[str]) -> npt.NDArray[np.int64]:
     """Return (texts,) the number of words of each text, known or not.
 
     Args:
-        cutter: Pre-tokenizer that splits texts into words: a `word_cutter`, or the backend of a `WordTokenizer`.
+        pre_tokenizer: Pre-tokenizer that splits texts into words: a `word_cutter`, or the backend of a `WordTokenizer`.
         texts: Texts in which words are counted.
     """
-    cutter.encode_special_tokens = True  # otherwise "[PAD]" inside a word would be cut out of it
+    pre_tokenizer.encode_special_tokens = True  # otherwise "[PAD]" inside a word would be cut out of it
     counts = [
         len(encoding)
         for start in range(0, len(texts), TEXTS_AT_ONCE)
-        for encoding in cutter.encode_batch_fast(texts[start : start + TEXTS_AT_ONCE], add_special_tokens=False)
+        for encoding in pre_tokenizer.encode_batch_fast(texts[start : start + TEXTS_AT_ONCE], add_special_tokens=False)
     ]
     return np.array(counts, np.int64)

@@ -8,15 +8,15 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from ctxzoo.data.notices import reason_of
+from ctxzoo.data.notices import format_error_reason
 from ctxzoo.data.sources import DatasetFileError
-from ctxzoo.data.unpacking import bounded
+from ctxzoo.data.unpacking import limit_unpacked_size
 
 NOT_LINES = (".csv", ".tsv", ".json", ".parquet")  # their lines are no texts
 PACKED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}  # what pyarrow unpacks
 
 
-def file_kind(file: Path) -> str:
+def get_unpacked_suffix(file: Path) -> str:
     """Return the suffix of a file in lower case; of a packed file that of what is packed, ".csv" of a.csv.gz."""
     return Path(file.stem if file.suffix.lower() in PACKED else file.name).suffix.lower()
 
@@ -26,11 +26,11 @@ def open_unpacked(file: Path) -> BinaryIO:
 
     Raises:
         OSError: it cannot be read.
-        PackedFileError: while it is read: it unpacks to more than it may, see `largest_unpacked`.
+        PackedFileError: while it is read: it unpacks to more than it may, see `compute_unpacked_limit`.
     """
     packed = PACKED.get(file.suffix.lower())
     raw = file.open("rb")
-    return raw if packed is None else bounded(pa.CompressedInputStream(pa.PythonFile(raw), packed), file)
+    return raw if packed is None else limit_unpacked_size(pa.CompressedInputStream(pa.PythonFile(raw), packed), file)
 
 
 def read_utf8(file: Path) -> str:
@@ -48,10 +48,12 @@ def read_utf8(file: Path) -> str:
     except OSError as error:
         if file.suffix.lower() not in PACKED or not file.is_file():
             raise
-        raise DatasetFileError(f"{file} cannot be unpacked: {reason_of(error)}; copy or pack it again") from error
+        raise DatasetFileError(
+            f"{file} cannot be unpacked: {format_error_reason(error)}; copy or pack it again"
+        ) from error
 
 
-def file_lines(file: Path) -> list[str]:
+def read_text_lines(file: Path) -> list[str]:
     """Return the lines of a file without their ends.
 
     A line ends with a line feed, behind a carriage return or not. A carriage return anywhere else belongs to its line,
@@ -65,31 +67,31 @@ def file_lines(file: Path) -> list[str]:
     return [line.removesuffix("\r") for line in text.removesuffix(end).split(end)] if text else []
 
 
-def json_object(line: str, where: str) -> dict[str, Any]:
-    """Return the object that a line holds; `where` is what messages call the line.
+def parse_json_object(line: str, location: str) -> dict[str, Any]:
+    """Return the object that a line holds; `location` is what messages call the line.
 
     Raises:
         DatasetFileError: it is not JSON, no object, or holds a name twice or half a character.
     """
     try:
-        content = json.loads(line, object_pairs_hook=_once)
+        content = json.loads(line, object_pairs_hook=_build_dict_without_duplicates)
     except (ValueError, RecursionError) as error:
-        raise DatasetFileError(f"{where} is not JSON ({error}): {line[:60]!r}") from error
+        raise DatasetFileError(f"{location} is not JSON ({error}): {line[:60]!r}") from error
     if not isinstance(content, dict):
-        raise DatasetFileError(f"{where} is {line[:60]!r}; expected an object such as {{...}}")
+        raise DatasetFileError(f"{location} is {line[:60]!r}; expected an object such as {{...}}")
     if "\\u" in line:
-        _refuse_halves(content, where)
+        _refuse_lone_surrogates(content, location)
     return content
 
 
-def _refuse_halves(content: dict[str, Any], where: str) -> None:
+def _refuse_lone_surrogates(content: dict[str, Any], location: str) -> None:
     try:
         json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise DatasetFileError(f"{where} holds half a character, {error.object[error.start]!r}") from error
+        raise DatasetFileError(f"{location} holds half a character, {error.object[error.start]!r}") from error
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_dict_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content: dict[str, Any] = {}
     for name, value in pairs:
         if name in content:

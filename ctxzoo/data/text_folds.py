@@ -7,12 +7,12 @@ import numpy.typing as npt
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from ctxzoo.data.formats import Rows
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 
 DEV_SHARE = 0.1  # of the rows that are not tested, by default
 
 
-def fold_rows(labels: npt.ArrayLike, folds: int, fold: int, seed: int) -> tuple[Rows, Rows]:
+def split_stratified_fold(labels: npt.ArrayLike, folds: int, fold: int, seed: int) -> tuple[Rows, Rows]:
     """Return the rows of one fold of a stratified cross-validation; over all folds each row is in one test part.
 
     Args:
@@ -27,7 +27,7 @@ def fold_rows(labels: npt.ArrayLike, folds: int, fold: int, seed: int) -> tuple[
     Raises:
         ValueError: `folds`, `fold` or `seed` out of range, or a class with fewer rows than folds.
     """
-    classes = _classes(labels)
+    classes = _check_labels(labels)
     if folds < 2:
         raise ValueError(f"folds is {folds}; expected 2 or more")
     if not 0 <= fold < folds:
@@ -37,7 +37,9 @@ def fold_rows(labels: npt.ArrayLike, folds: int, fold: int, seed: int) -> tuple[
     rarest = int(np.argmin(counts)) if len(counts) else None
     if rarest is None or counts[rarest] < folds:
         found = (
-            "there are no rows" if rarest is None else f"label {values[rarest]} has {count_of(counts[rarest], 'rows')}"
+            "there are no rows"
+            if rarest is None
+            else f"label {values[rarest]} has {format_count(counts[rarest], 'rows')}"
         )
         raise ValueError(f"{found}, too few for {folds} folds; use fewer folds or leave the label out")
     parts = StratifiedKFold(folds, shuffle=True, random_state=seed).split(classes, classes)
@@ -45,7 +47,7 @@ def fold_rows(labels: npt.ArrayLike, folds: int, fold: int, seed: int) -> tuple[
     return train.astype(np.int64), test.astype(np.int64)
 
 
-def hold_out(labels: npt.ArrayLike, rows: npt.ArrayLike, fraction: float, seed: int) -> tuple[Rows, Rows]:
+def hold_out_rows(labels: npt.ArrayLike, rows: npt.ArrayLike, fraction: float, seed: int) -> tuple[Rows, Rows]:
     """Hold out a fraction of some rows, drawn so that every class keeps its part.
 
     Args:
@@ -62,7 +64,7 @@ def hold_out(labels: npt.ArrayLike, rows: npt.ArrayLike, fraction: float, seed: 
             both sides.
     """
     chosen = np.sort(np.asarray(rows, dtype=np.int64))
-    classes = _classes(labels)[chosen]
+    classes = _check_labels(labels)[chosen]
     if not 0 < fraction < 1:
         raise ValueError(f"the fraction to hold out is {fraction}; expected a number above 0 and below 1")
     _check_seed(seed)
@@ -73,14 +75,14 @@ def hold_out(labels: npt.ArrayLike, rows: npt.ArrayLike, fraction: float, seed: 
     held = round(len(chosen) * fraction)
     if not len(values) <= held <= len(chosen) - len(values):
         raise ValueError(
-            f"a fraction of {fraction} of {count_of(len(chosen), 'rows')} is {count_of(held, 'rows')}, but each of "
-            f"{len(values)} labels needs a row on both sides; choose another fraction"
+            f"a fraction of {fraction} of {format_count(len(chosen), 'rows')} is {format_count(held, 'rows')}, but "
+            f"each of {len(values)} labels needs a row on both sides; choose another fraction"
         )
     rest, held_out = train_test_split(chosen, test_size=held, random_state=seed, stratify=classes)
     return np.sort(rest), np.sort(held_out)
 
 
-def hold_out_blocks(
+def hold_out_row_blocks(
     labels: npt.ArrayLike, rows: npt.ArrayLike, fraction: float, block: int, seed: int
 ) -> tuple[Rows, Rows]:
     """Hold out a fraction of some rows in blocks of neighbours, where rows that stand side by side are alike.
@@ -89,7 +91,7 @@ def hold_out_blocks(
     is drawn, one at least.
 
     Args:
-        labels, rows, fraction, seed: Classes, rows, fraction and seed as in `hold_out`.
+        labels, rows, fraction, seed: Classes, rows, fraction and seed as in `hold_out_rows`.
         block: Number of successive rows of one class that are held out together.
 
     Returns:
@@ -99,7 +101,7 @@ def hold_out_blocks(
         ValueError: `fraction`, `seed` or `block` out of range, or a class with too few rows for two blocks.
     """
     chosen = np.sort(np.asarray(rows, dtype=np.int64))
-    classes = _classes(labels)[chosen]
+    classes = _check_labels(labels)[chosen]
     if not 0 < fraction < 1:
         raise ValueError(f"the fraction to hold out is {fraction}; expected a number above 0 and below 1")
     if block < 1:
@@ -113,15 +115,15 @@ def hold_out_blocks(
         number = max(1, round(len(blocks) * fraction))
         if number == len(blocks):
             raise ValueError(
-                f"label {value} has {count_of(len(members), 'rows')}, too few to hold out a fraction of {fraction} in "
-                f"blocks of {block}; choose smaller blocks or another fraction"
+                f"label {value} has {format_count(len(members), 'rows')}, too few to hold out a fraction of {fraction} "
+                f"in blocks of {block}; choose smaller blocks or another fraction"
             )
         held += [blocks[index] for index in generator.permutation(len(blocks))[:number]]
     held_out = np.sort(np.concatenate(held))
     return np.setdiff1d(chosen, held_out), held_out
 
 
-def _classes(labels: npt.ArrayLike) -> npt.NDArray[np.int64]:
+def _check_labels(labels: npt.ArrayLike) -> npt.NDArray[np.int64]:
     classes = np.asarray(labels)
     if classes.ndim != 1 or (len(classes) and not np.issubdtype(classes.dtype, np.integer)):
         raise ValueError(

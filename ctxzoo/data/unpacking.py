@@ -64,7 +64,7 @@ class BoundedStream(io.RawIOBase):
         super().close()
 
 
-def bounded(stream: Any, file: Path) -> io.BufferedReader:
+def limit_unpacked_size(stream: Any, file: Path) -> io.BufferedReader:
     """Return the unpacked bytes of a user's file, up to the bound of its size.
 
     Args:
@@ -74,10 +74,10 @@ def bounded(stream: Any, file: Path) -> io.BufferedReader:
     Raises:
         PackedFileError: while it is read: it holds more.
     """
-    return io.BufferedReader(BoundedStream(stream, largest_unpacked(file), _refusal(file)), BLOCK)
+    return io.BufferedReader(BoundedStream(stream, compute_unpacked_limit(file), _make_too_large_error(file)), BLOCK)
 
 
-def largest_unpacked(file: Path) -> int:
+def compute_unpacked_limit(file: Path) -> int:
     """Return the bytes that a packed file may unpack to."""
     return max(ALWAYS_ALLOWED, TIMES_ALLOWED * file.stat().st_size)
 
@@ -88,8 +88,8 @@ def refuse_large_members(file: Path, members: list[zipfile.ZipInfo]) -> None:
     Raises:
         PackedFileError: they are more than the bound of its size.
     """
-    if sum(member.file_size for member in members) > largest_unpacked(file):
-        raise _refusal(file)
+    if sum(member.file_size for member in members) > compute_unpacked_limit(file):
+        raise _make_too_large_error(file)
 
 
 def refuse_large_files(folder: Path) -> None:
@@ -110,15 +110,15 @@ def refuse_large_files(folder: Path) -> None:
                 with zipfile.ZipFile(file) as archive:
                     refuse_large_members(file, archive.infolist())
             elif unpack is not None:
-                with bounded(unpack(file), file) as stream:
+                with limit_unpacked_size(unpack(file), file) as stream:
                     while stream.read(BLOCK):
                         pass
         except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile):
             continue  # damaged: whoever reads it says so
 
 
-def _refusal(file: Path) -> PackedFileError:
+def _make_too_large_error(file: Path) -> PackedFileError:
     return PackedFileError(
-        f"{file} unpacks to more than {largest_unpacked(file):,} bytes; expected at most {TIMES_ALLOWED} times its "
-        "size; if all of that is data, unpack it and name the unpacked file"
+        f"{file} unpacks to more than {compute_unpacked_limit(file):,} bytes; expected at most {TIMES_ALLOWED} times "
+        "its size; if all of that is data, unpack it and name the unpacked file"
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from huggingface_hub import ModelCard, ModelCardData
 
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 from ctxzoo.hub.card_facts import DATASET_FACTS, ArchitectureFacts, DatasetFacts, load_architecture_facts
 from ctxzoo.hub.card_parts import (
     REPO_PLACEHOLDER,
@@ -30,9 +30,9 @@ from ctxzoo.hub.packing import WITHOUT_CODE
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.configuration_base import ZooConfig
-from ctxzoo.results.intervals import score_interval
+from ctxzoo.results.intervals import compute_score_interval
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.table_parts import mean_and_deviation
+from ctxzoo.results.table_parts import format_mean_and_deviation
 
 LICENCE = "apache-2.0"  # of checkpoints that are trained on data that `DATASET_FACTS` know
 UNKNOWN = "ctxzoo keeps no description of it; see its source."
@@ -260,7 +260,7 @@ def _write_results_section(result: RunResult, around: Surroundings, about: Datas
     shown = {split: values for split in splits if (values := select_split_metrics(result, split, task))}
     headings = ["metric", *(f"{split}, this checkpoint ({describe_seed_and_fold(result)})" for split in shown)]
     runs = [result, *around.other_runs]
-    compared = {f"mean ± sd of {count_of(len(runs), 'runs')}": runs} if around.other_runs else {}
+    compared = {f"mean ± sd of {format_count(len(runs), 'runs')}": runs} if around.other_runs else {}
     for name, others in around.baselines.items():
         compared[f"{name}{f', mean ± sd of {len(others)} runs' if len(others) > 1 else ''}"] = list(others)
     headings += [f"{result.split}, {name}" for name in compared]
@@ -272,7 +272,7 @@ def _write_results_section(result: RunResult, around: Surroundings, about: Datas
         row += [f"{values[name]:.{metric.decimals}f}" if name in values else "–" for values in shown.values()]
         for others in compared.values():
             scores = [score for one in others if (score := one.metrics.get(f"{result.split}/{name}")) is not None]
-            row.append(mean_and_deviation(scores, metric.decimals) if scores else "–")
+            row.append(format_mean_and_deviation(scores, metric.decimals) if scores else "–")
         rows.append(row)
     if not rows:
         return f"This run reported none of the metrics of {task.title}."
@@ -285,7 +285,7 @@ def _describe_confidence_intervals(result: RunResult, about: DatasetFacts, task:
     is_counted = result.split == "test" and result.fold in (None, 0)
     for name in task.headline:
         if task.metrics[name].hub_type in ("accuracy", "exact_match"):
-            found = score_interval(result, name, about.test_rows if is_counted else None)
+            found = compute_score_interval(result, name, about.test_rows if is_counted else None)
             if found is not None:
                 low, high, rows = found
                 yield f"Over {rows} the 95 % interval of {task.metrics[name].name} is {low:.1f} to {high:.1f}."

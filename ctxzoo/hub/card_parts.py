@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ctxzoo.results.table_parts import markdown_table
+from ctxzoo.results.table_parts import format_markdown_table
 from ctxzoo.version import COMMIT_DIGITS, version
 
 REPO_PLACEHOLDER = "path/to/this/folder"
@@ -97,7 +97,7 @@ def format_code_block(text: str, language: str = "python") -> str:
 def format_card_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table with all columns flush left, whose cells hold `BAR` for each "|", and no line break."""
     lines = [[cell.replace("\r", " ").replace("\n", " ") for cell in row] for row in rows]
-    return markdown_table(headings, lines, left=len(headings), bar=BAR)
+    return format_markdown_table(headings, lines, left=len(headings), bar=BAR)
 
 
 def parse_settings_table(card: str) -> dict[str, str]:

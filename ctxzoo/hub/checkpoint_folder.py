@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from safetensors import safe_open
 
-from ctxzoo.data.files import atomic_folder, is_there
-from ctxzoo.data.notices import without_weight_bars
+from ctxzoo.data.files import atomic_folder, path_exists
+from ctxzoo.data.notices import hide_weight_progress_bars
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
 from ctxzoo.hub.folder_files import CARD, CONFIG, WEIGHTS, CheckpointFolderError
 from ctxzoo.hub.packing import add_code_files, remove_code_files
@@ -53,7 +53,7 @@ def write_checkpoint_folder(
         FileExistsError: `folder` holds something that is not a checkpoint.
     """
     folder = Path(folder).absolute()
-    if is_there(folder) and not (folder.is_dir() and ((folder / CONFIG).is_file() or not any(folder.iterdir()))):
+    if path_exists(folder) and not (folder.is_dir() and ((folder / CONFIG).is_file() or not any(folder.iterdir()))):
         raise FileExistsError(
             f"{folder} exists and is not a checkpoint folder; it is not replaced, choose another name"
         )
@@ -83,7 +83,7 @@ def save_weights(model: ZooPreTrainedModel, folder: Path, *, half: bool) -> None
             name: value.to(torch.float16) if value.is_floating_point() else value
             for name, value in model.state_dict().items()
         }
-    with without_weight_bars():
+    with hide_weight_progress_bars():
         model.save_pretrained(folder, state_dict=rounded)
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 import torch
 from safetensors import SafetensorError, safe_open
 
-from ctxzoo.data.notices import on_one_line
+from ctxzoo.data.notices import format_error_on_one_line
 from ctxzoo.hub.card_parts import parse_release
 from ctxzoo.hub.folder_files import (
     CARD,
@@ -137,7 +137,7 @@ def build_config(architecture: Architecture, content: dict[str, Any], folder: Pa
     try:
         return cast(ZooConfig, architecture.config_class.from_dict(content, name_or_path=str(folder)))
     except Exception as error:  # of entries of the wrong kind, transformers' own code raises anything
-        raise CheckpointFolderError(f"{folder / CONFIG}: {on_one_line(error)}") from error
+        raise CheckpointFolderError(f"{folder / CONFIG}: {format_error_on_one_line(error)}") from error
 
 
 def find_head_class(architecture: Architecture, content: dict[str, Any], folder: Path) -> type[ZooPreTrainedModel]:
@@ -163,7 +163,7 @@ def build_meta_model(model_class: type[ZooPreTrainedModel], config: ZooConfig) -
         with torch.device("meta"):
             return model_class(config)
     except (RuntimeError, OverflowError) as error:
-        raise CheckpointFolderError(f"no model has this configuration: {on_one_line(error)}") from error
+        raise CheckpointFolderError(f"no model has this configuration: {format_error_on_one_line(error)}") from error
 
 
 def read_tensor_shapes(file: Path) -> dict[str, tuple[int, ...]]:
@@ -177,7 +177,7 @@ def read_tensor_shapes(file: Path) -> dict[str, tuple[int, ...]]:
             return {name: tuple(weights.get_slice(name).get_shape()) for name in weights.keys()}  # noqa: SIM118
     except SafetensorError as error:
         raise CheckpointFolderError(
-            f"{file} is damaged or incomplete ({on_one_line(error)}); copy or save it again"
+            f"{file} is damaged or incomplete ({format_error_on_one_line(error)}); copy or save it again"
         ) from error
 
 
@@ -263,7 +263,9 @@ def _check_tokenizer(folder: Path, tokenizer_class: type[Any], config: ZooConfig
     try:
         tokenizer = tokenizer_class.from_pretrained(str(folder))
     except Exception as error:  # the Rust library behind it raises bare Exception
-        raise CheckpointFolderError(f"{folder}: the tokenizer cannot be loaded: {on_one_line(error)}") from error
+        raise CheckpointFolderError(
+            f"{folder}: the tokenizer cannot be loaded: {format_error_on_one_line(error)}"
+        ) from error
     characters = getattr(tokenizer, "char_vocab", None) or {}
     for what, ids, field in (
         ("word", tokenizer.get_vocab().values(), "vocab_size"),

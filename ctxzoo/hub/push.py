@@ -20,7 +20,7 @@ from huggingface_hub import (
 from huggingface_hub.errors import HfHubHTTPError
 
 from ctxzoo.data.files import write_atomically
-from ctxzoo.data.notices import on_one_line
+from ctxzoo.data.notices import format_error_on_one_line
 from ctxzoo.hub.card import UNKNOWN, set_licence
 from ctxzoo.hub.card_parts import set_repo_id
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
@@ -216,7 +216,7 @@ def _explain_upload_errors(repo_id: str) -> Iterator[None]:
             yield
     except HfHubHTTPError as error:
         status = error.response.status_code
-        said = error.server_message or on_one_line(error)
+        said = error.server_message or format_error_on_one_line(error)
         if status == 401:
             raise HubError(
                 f"the Hub did not accept the token ({said}); log in again with `hf auth login` or renew HF_TOKEN"

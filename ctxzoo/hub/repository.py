@@ -24,8 +24,8 @@ from huggingface_hub.utils import (  # type: ignore[attr-defined, unused-ignore]
     hf_raise_for_status,
 )
 
-from ctxzoo.data.files import is_there, refuse_missing_path
-from ctxzoo.data.notices import on_one_line
+from ctxzoo.data.files import path_exists, refuse_missing_path
+from ctxzoo.data.notices import format_error_on_one_line
 from ctxzoo.hub.card_parts import parse_release
 from ctxzoo.hub.folder_checks import (
     check_checkpoint_files,
@@ -77,7 +77,7 @@ def verify(checkpoint: str) -> Verified:
     named = _REPOSITORY.fullmatch(checkpoint)
     if named is None:
         refuse_missing_path(checkpoint, "checkpoint")
-    if named is None or is_there(Path(checkpoint)):
+    if named is None or path_exists(Path(checkpoint)):
         check_checkpoint_folder(checkpoint)
         return _verify_folder(checkpoint, Path(checkpoint))
     return check_repository(named["repo_id"], named["revision"])
@@ -139,7 +139,7 @@ def convert_request_errors(repo_id: str) -> Iterator[None]:
     try:
         yield
     except HFValidationError as error:
-        raise ValueError(f"{repo_id!r} is no repository: {on_one_line(error)}") from error
+        raise ValueError(f"{repo_id!r} is no repository: {format_error_on_one_line(error)}") from error
     except OfflineModeIsEnabled as error:
         raise HubError("the Hub client is in offline mode; unset HF_HUB_OFFLINE to reach the Hub") from error
     except (HfHubHTTPError, EntryNotFoundError):
@@ -149,7 +149,7 @@ def convert_request_errors(repo_id: str) -> Iterator[None]:
         if not isinstance(error, ConnectionError) and type(error).__module__.split(".")[0] not in _HTTP_LIBRARIES:
             raise
         raise HubError(
-            f"the Hub at {constants.ENDPOINT} cannot be reached ({on_one_line(error)}); check the network"
+            f"the Hub at {constants.ENDPOINT} cannot be reached ({format_error_on_one_line(error)}); check the network"
         ) from error
 
 
@@ -172,7 +172,7 @@ def convert_download_errors(repo_id: str) -> Iterator[None]:
             f"{constants.ENDPOINT} cannot be reached; check path and network"
         ) from error
     except EntryNotFoundError as error:
-        raise HubError(f"{repo_id} lacks a file of a ctxzoo checkpoint: {on_one_line(error)}") from error
+        raise HubError(f"{repo_id} lacks a file of a ctxzoo checkpoint: {format_error_on_one_line(error)}") from error
     except HfHubHTTPError as error:
-        said = error.server_message or on_one_line(error)
+        said = error.server_message or format_error_on_one_line(error)
         raise HubError(f"the Hub refused {repo_id} with status {error.response.status_code}: {said}") from error

@@ -9,8 +9,8 @@ from typing import Any
 
 from huggingface_hub import hf_hub_download
 
-from ctxzoo.data.files import is_there, refuse_missing_path
-from ctxzoo.data.notices import without_weight_bars
+from ctxzoo.data.files import path_exists, refuse_missing_path
+from ctxzoo.data.notices import hide_weight_progress_bars
 from ctxzoo.hub.folder_checks import (
     build_config,
     check_tensor_shapes,
@@ -73,7 +73,7 @@ class SavedModel:
         folder = str(self.folder)
         tokenizer_class = self.architecture.tokenizer_class
         tokenizer = None if tokenizer_class is None else tokenizer_class.from_pretrained(folder)
-        with without_weight_bars():
+        with hide_weight_progress_bars():
             return self.model_class.from_pretrained(folder, config=self.config), tokenizer
 
 
@@ -107,7 +107,7 @@ def fetch_checkpoint_files(checkpoint: str, *names: str) -> Path:
         HubError: the Hub does not have it, or cannot be reached.
     """
     folder = Path(checkpoint)
-    if not is_there(folder):
+    if not path_exists(folder):
         refuse_missing_path(checkpoint, "checkpoint")
         with convert_download_errors(checkpoint):
             for name in names:

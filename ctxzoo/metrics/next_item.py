@@ -81,14 +81,14 @@ class _RanksAtK(Metric):
             ValueError: see `target_ranks`.
         """
         ranks = target_ranks(scores, targets, self.ties)
-        self.worth += torch.where(ranks <= self.top_k, self.worth_of(ranks), 0.0).sum()
+        self.worth += torch.where(ranks <= self.top_k, self.score_ranks(ranks), 0.0).sum()
         self.predictions += len(ranks)
 
     def compute(self) -> Tensor:
         """Return the mean, a scalar from 0 to 1; NaN before any prediction."""
         return self.worth / self.predictions
 
-    def worth_of(self, ranks: Tensor) -> Tensor:
+    def score_ranks(self, ranks: Tensor) -> Tensor:
         """Return (n,) float64 what ranks within `top_k` are worth."""
         raise NotImplementedError
 
@@ -105,7 +105,7 @@ class RecallAtK(_RanksAtK):
             options of ``torchmetrics.Metric``.
     """
 
-    def worth_of(self, ranks: Tensor) -> Tensor:
+    def score_ranks(self, ranks: Tensor) -> Tensor:
         return torch.ones_like(ranks, dtype=torch.float64)
 
 
@@ -117,7 +117,7 @@ class MeanReciprocalRankAtK(_RanksAtK):
             options of ``torchmetrics.Metric``.
     """
 
-    def worth_of(self, ranks: Tensor) -> Tensor:
+    def score_ranks(self, ranks: Tensor) -> Tensor:
         return 1 / ranks.double()
 
 

@@ -49,7 +49,7 @@ def token_f1(prediction: str, gold: str) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def exact_and_f1(prediction: str, golds: Sequence[str]) -> tuple[float, float]:
+def compute_exact_match_and_f1(prediction: str, golds: Sequence[str]) -> tuple[float, float]:
     """Return the best exact match and the best F1 (each 0 to 1) of ``prediction`` over the annotated answers.
 
     Answers that normalise to nothing do not count; where none is left (an unanswerable question), the one right answer

@@ -14,7 +14,7 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities.data import dim_zero_cat
 
-from ctxzoo.metrics.squad_text import exact_and_f1
+from ctxzoo.metrics.squad_text import compute_exact_match_and_f1
 
 _IDS_SHOWN = 5
 
@@ -82,16 +82,16 @@ class SquadV2(Metric):
                 is missing; a probability is not finite.
             TypeError: a field has the wrong type.
         """
-        questions = _match(predictions, references)
-        self._refuse_seen(questions, self._ids_seen)
-        scores = [exact_and_f1(question.prediction, question.golds) for question in questions]
+        questions = _match_predictions_to_references(predictions, references)
+        self._refuse_repeated_questions(questions, self._ids_seen)
+        scores = [compute_exact_match_and_f1(question.prediction, question.golds) for question in questions]
         columns: dict[str, list[Any]] = {
             "raw_exact": [exact for exact, _ in scores],
             "raw_f1": [f1 for _, f1 in scores],
             "no_answer_probability": [question.no_answer_probability for question in questions],
             "has_answer": [bool(question.golds) for question in questions],
             "is_empty": [not question.prediction for question in questions],
-            "id_hash": [hash_id(question.id) for question in questions],
+            "id_hash": [hash_question_id(question.id) for question in questions],
         }
         for name, dtype in self._state_dtypes().items():
             getattr(self, name).append(torch.tensor(columns[name], dtype=dtype, device=self.device))
@@ -103,7 +103,7 @@ class SquadV2(Metric):
         """Like ``update``, and return the scores of these questions alone."""
         # torchmetrics resets the metric inside forward and puts back only the states: the ids are kept here.
         earlier = self._ids_seen
-        self._refuse_seen(_match(predictions, references), earlier)
+        self._refuse_repeated_questions(_match_predictions_to_references(predictions, references), earlier)
         scores: dict[str, float | int] = super().forward(predictions, references)
         earlier.update(self._ids_seen)
         self._ids_seen = earlier
@@ -115,22 +115,22 @@ class SquadV2(Metric):
         Raises:
             ValueError: no question was seen.
         """
-        columns = self._columns()
+        columns = self._collect_state_lists()
         total = len(columns["id_hash"])
         if total == 0:
             raise ValueError("SquadV2 has no questions to score; call update with predictions and references first")
         has_answer = [bool(value) for value in columns["has_answer"]]
         probability = columns["no_answer_probability"]
         abstains = [value > self.no_answer_threshold for value in probability]
-        exact = _apply_abstention(columns["raw_exact"], abstains, has_answer)
-        f1 = _apply_abstention(columns["raw_f1"], abstains, has_answer)
-        result: dict[str, float | int] = _mean_scores("", exact, f1, [True] * total)
+        exact = _score_abstentions(columns["raw_exact"], abstains, has_answer)
+        f1 = _score_abstentions(columns["raw_f1"], abstains, has_answer)
+        result: dict[str, float | int] = _compute_mean_scores("", exact, f1, [True] * total)
         if any(has_answer):
-            result |= _mean_scores("HasAns_", exact, f1, has_answer)
+            result |= _compute_mean_scores("HasAns_", exact, f1, has_answer)
         if not all(has_answer):
-            result |= _mean_scores("NoAns_", exact, f1, [not value for value in has_answer])
+            result |= _compute_mean_scores("NoAns_", exact, f1, [not value for value in has_answer])
         for name in ("exact", "f1"):
-            best, threshold = _best_threshold(columns[f"raw_{name}"], columns["is_empty"], has_answer, probability)
+            best, threshold = _find_best_threshold(columns[f"raw_{name}"], columns["is_empty"], has_answer, probability)
             result |= {f"best_{name}": best, f"best_{name}_thresh": threshold}
         says_no_answer = [empty or abstain for empty, abstain in zip(columns["is_empty"], abstains, strict=True)]
         agreeing = sum(bool(no) != has for no, has in zip(says_no_answer, has_answer, strict=True))
@@ -167,7 +167,7 @@ class SquadV2(Metric):
         else:
             super()._sync_dist(dist_sync_fn, process_group=process_group)
 
-    def _columns(self) -> dict[str, list[Any]]:
+    def _collect_state_lists(self) -> dict[str, list[Any]]:
         """Return each state as a list over distinct questions, in the order in which they first came."""
         if isinstance(self.id_hash, list) and not self.id_hash:
             return {name: [] for name in self._state_dtypes()}
@@ -178,12 +178,12 @@ class SquadV2(Metric):
         return {name: dim_zero_cat(getattr(self, name)).cpu()[rows].tolist() for name in self._state_dtypes()}
 
     @staticmethod
-    def _refuse_seen(questions: Sequence[_Question], seen: set[str]) -> None:
+    def _refuse_repeated_questions(questions: Sequence[_Question], seen: set[str]) -> None:
         repeated = [question.id for question in questions if question.id in seen]
         if repeated:
             raise ValueError(
-                f"already scored since the last reset: {_show(repeated)}; each question counts once, so pass it once "
-                "and call reset() before scoring the split again"
+                f"already scored since the last reset: {_format_ids(repeated)}; each question counts once, so pass it "
+                "once and call reset() before scoring the split again"
             )
 
 
@@ -226,13 +226,13 @@ def no_answer_auc(no_answer_probability: Sequence[float] | Tensor, has_answer: S
     return half_wins / (2 * with_answer * without_answer)
 
 
-def hash_id(question_id: str) -> int:
+def hash_question_id(question_id: str) -> int:
     """Return a hash of an id in 63 bits, the same in every process (unlike ``hash``)."""
     digest = hashlib.blake2b(question_id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
 
 
-def evaluate_module_path() -> str:
+def get_evaluate_module_path() -> str:
     """Return the folder that ``evaluate.load(folder)`` opens, without a network, as this metric."""
     return str(Path(__file__).resolve().parent / "evaluate_squad_v2")
 
@@ -244,28 +244,36 @@ class _Question(NamedTuple):
     golds: list[str]
 
 
-def _match(predictions: Sequence[Mapping[str, Any]], references: Sequence[Mapping[str, Any]]) -> list[_Question]:
+def _match_predictions_to_references(
+    predictions: Sequence[Mapping[str, Any]], references: Sequence[Mapping[str, Any]]
+) -> list[_Question]:
     """Check both lists and pair them by id, in the order of the predictions."""
-    predictions_by_id = _by_id(predictions, "predictions")
-    references_by_id = _by_id(references, "references")
+    predictions_by_id = _index_by_id(predictions, "predictions")
+    references_by_id = _index_by_id(references, "references")
     without_prediction = [key for key in references_by_id if key not in predictions_by_id]
     if without_prediction:
-        raise ValueError(f"references without a prediction: {_show(without_prediction)}; predict '' for no answer")
+        raise ValueError(
+            f"references without a prediction: {_format_ids(without_prediction)}; predict '' for no answer"
+        )
     without_reference = [key for key in predictions_by_id if key not in references_by_id]
     if without_reference:
-        raise ValueError(f"predictions without a reference: {_show(without_reference)}; pass both in the same call")
+        raise ValueError(
+            f"predictions without a reference: {_format_ids(without_reference)}; pass both in the same call"
+        )
     return [
         _Question(
             key,
-            _text(_field(prediction, "prediction_text", f"prediction {key!r}"), f"prediction_text of {key!r}"),
-            _probability(_field(prediction, "no_answer_probability", f"prediction {key!r}"), key),
-            _golds(_field(references_by_id[key], "answers", f"reference {key!r}"), key),
+            _check_text(
+                _get_field(prediction, "prediction_text", f"prediction {key!r}"), f"prediction_text of {key!r}"
+            ),
+            _check_probability(_get_field(prediction, "no_answer_probability", f"prediction {key!r}"), key),
+            _check_gold_answers(_get_field(references_by_id[key], "answers", f"reference {key!r}"), key),
         )
         for key, prediction in predictions_by_id.items()
     ]
 
 
-def _by_id(items: Sequence[Mapping[str, Any]], name: str) -> dict[str, Mapping[str, Any]]:
+def _index_by_id(items: Sequence[Mapping[str, Any]], name: str) -> dict[str, Mapping[str, Any]]:
     if isinstance(items, Mapping | str):
         raise TypeError(f"{name} must be a list of mappings, one per question, got a {type(items).__name__}")
     by_id: dict[str, Mapping[str, Any]] = {}
@@ -273,28 +281,30 @@ def _by_id(items: Sequence[Mapping[str, Any]], name: str) -> dict[str, Mapping[s
     for position, item in enumerate(items):
         if not isinstance(item, Mapping):
             raise TypeError(f"{name}[{position}] must be a mapping with an 'id', got {item!r}")
-        key = _text(_field(item, "id", f"{name}[{position}]"), f"id of {name}[{position}]")
+        key = _check_text(_get_field(item, "id", f"{name}[{position}]"), f"id of {name}[{position}]")
         if key in by_id:
             repeated.append(key)
         by_id[key] = item
     if repeated:
-        raise ValueError(f"ids that occur more than once in {name}: {_show(repeated)}; each question needs its own id")
+        raise ValueError(
+            f"ids that occur more than once in {name}: {_format_ids(repeated)}; each question needs its own id"
+        )
     return by_id
 
 
-def _field(item: Mapping[str, Any], name: str, owner: str) -> Any:
+def _get_field(item: Mapping[str, Any], name: str, owner: str) -> Any:
     if name not in item:
         raise ValueError(f"{owner} has no {name!r}, only {sorted(map(str, item))}")
     return item[name]
 
 
-def _text(value: Any, name: str) -> str:
+def _check_text(value: Any, name: str) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a str, got {value!r}")
     return value
 
 
-def _probability(value: Any, key: str) -> float:
+def _check_probability(value: Any, key: str) -> float:
     if not isinstance(value, Real):
         raise TypeError(f"no_answer_probability of {key!r} must be a number, got {value!r}")
     if not math.isfinite(value):
@@ -302,17 +312,17 @@ def _probability(value: Any, key: str) -> float:
     return float(value)
 
 
-def _golds(answers: Any, key: str) -> list[str]:
+def _check_gold_answers(answers: Any, key: str) -> list[str]:
     name = f"answers of {key!r}"
     texts: Any = None
     if isinstance(answers, Mapping):
-        texts = _field(answers, "text", name)
+        texts = _get_field(answers, "text", name)
     elif (
         isinstance(answers, Iterable)
         and not isinstance(answers, str)
         and all(isinstance(answer, Mapping) for answer in answers)
     ):
-        texts = [_field(answer, "text", name) for answer in answers]
+        texts = [_get_field(answer, "text", name) for answer in answers]
     if not isinstance(texts, Iterable) or isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         raise TypeError(
             f"{name} must be {{'text': [str, ...], 'answer_start': [...]}} or a list of {{'text': str, ...}}, "
@@ -321,18 +331,18 @@ def _golds(answers: Any, key: str) -> list[str]:
     return list(texts)
 
 
-def _show(ids: Sequence[str]) -> str:
+def _format_ids(ids: Sequence[str]) -> str:
     shown = ", ".join(repr(key) for key in ids[:_IDS_SHOWN])
     return shown if len(ids) <= _IDS_SHOWN else f"{shown} and {len(ids) - _IDS_SHOWN} more"
 
 
-def _apply_abstention(raw: Sequence[float], abstains: Sequence[bool], has_answer: Sequence[bool]) -> list[float]:
+def _score_abstentions(raw: Sequence[float], abstains: Sequence[bool], has_answer: Sequence[bool]) -> list[float]:
     """Score an abstention 1 where the question is unanswerable and 0 elsewhere; keep the other scores."""
     rows = zip(raw, abstains, has_answer, strict=True)
     return [float(not has) if abstain else score for score, abstain, has in rows]
 
 
-def _mean_scores(
+def _compute_mean_scores(
     prefix: str, exact: Sequence[float], f1: Sequence[float], chosen: Sequence[bool]
 ) -> dict[str, float | int]:
     """Return the mean scores in percent, and the number, of the chosen questions (at least one)."""
@@ -347,7 +357,7 @@ def _mean_scores(
     }
 
 
-def _best_threshold(
+def _find_best_threshold(
     raw: Sequence[float], is_empty: Sequence[int], has_answer: Sequence[bool], probability: Sequence[float]
 ) -> tuple[float, float]:
     """Return the best mean score in percent and the threshold that reaches it first.

@@ -12,23 +12,23 @@ from scipy import stats
 
 from ctxzoo.data.text_folds import DEV_SHARE
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.table_parts import NOTHING, mean_and_deviation
+from ctxzoo.results.table_parts import NOTHING, format_mean_and_deviation
 
 Place = TypeVar("Place", bound=Hashable)
 
 
-def score_cell(runs: Sequence[RunResult], metric: str) -> str:
+def format_score_cell(runs: Sequence[RunResult], metric: str) -> str:
     """Write ``mean ± sd`` over folds and seeds, with a note where folds are missing."""
-    shown = mean_and_deviation([run.metrics.get(metric) for run in runs])
-    return shown if is_complete(runs) else f"{shown} ({len(runs)} of {_expected_runs(runs)} folds)"
+    shown = format_mean_and_deviation([run.metrics.get(metric) for run in runs])
+    return shown if has_all_folds_and_seeds(runs) else f"{shown} ({len(runs)} of {_count_expected_runs(runs)} folds)"
 
 
-def is_complete(runs: Sequence[RunResult]) -> bool:
+def has_all_folds_and_seeds(runs: Sequence[RunResult]) -> bool:
     """Return whether every fold of every seed is there; False for none."""
-    return bool(runs) and len(runs) == _expected_runs(runs)
+    return bool(runs) and len(runs) == _count_expected_runs(runs)
 
 
-def are_comparable(first: Sequence[RunResult], second: Sequence[RunResult]) -> bool:
+def are_scored_on_same_folds(first: Sequence[RunResult], second: Sequence[RunResult]) -> bool:
     """Return whether two models were scored on the same folds of one cross-validation of the same data, two or more."""
     if any(run.fold is None or "folds" not in run.settings for run in (*first, *second)):
         return False
@@ -39,7 +39,7 @@ def are_comparable(first: Sequence[RunResult], second: Sequence[RunResult]) -> b
     return folds[0] == folds[1] and len(folds[0]) == 1 and runs_of[0] == runs_of[1] and len(runs_of[0]) > 1
 
 
-def compare(first: Sequence[RunResult], second: Sequence[RunResult], metric: str) -> PairedTest:
+def compare_models_by_paired_test(first: Sequence[RunResult], second: Sequence[RunResult], metric: str) -> PairedTest:
     """Return the paired test of two models by a metric of the test part or of the validation part.
 
     n_test / n_train is that of the split: rows of the test part to all others, or of the part held out for validation
@@ -52,17 +52,17 @@ def compare(first: Sequence[RunResult], second: Sequence[RunResult], metric: str
     dev_share = first[0].settings.get("dev_share", DEV_SHARE)
     ratio = 1 / (first[0].settings["folds"] - 1) if split == "test" else dev_share / (1 - dev_share)
     ours, theirs = ({(run.seed, run.fold): run.metrics[metric] for run in runs} for runs in (first, second))
-    return paired_test(ours, theirs, ratio)
+    return compute_paired_test(ours, theirs, ratio)
 
 
-def difference_cell(first: Sequence[RunResult], second: Sequence[RunResult], metric: str) -> str:
+def format_difference_cell(first: Sequence[RunResult], second: Sequence[RunResult], metric: str) -> str:
     """Write ``+1.20 (p = 0.031)``, a dash where the two are not comparable."""
-    if not are_comparable(first, second):
+    if not are_scored_on_same_folds(first, second):
         return NOTHING
-    return compare(first, second, metric).cell()
+    return compare_models_by_paired_test(first, second, metric).cell()
 
 
-def _expected_runs(runs: Sequence[RunResult]) -> int:
+def _count_expected_runs(runs: Sequence[RunResult]) -> int:
     return int(runs[0].settings["folds"]) * len({run.seed for run in runs})
 
 
@@ -84,7 +84,9 @@ class PairedTest:
         return f"{round(self.difference, digits) + 0.0:+.{digits}f} ({p})"  # + 0.0: no minus before zero
 
 
-def paired_test(first: Mapping[Place, float], second: Mapping[Place, float], test_to_train: float) -> PairedTest:
+def compute_paired_test(
+    first: Mapping[Place, float], second: Mapping[Place, float], test_to_train: float
+) -> PairedTest:
     """Return the corrected resampled t-test of Nadeau and Bengio (2003).
 
     The folds share most of their training rows, so their J differences are not independent, and the variance of their

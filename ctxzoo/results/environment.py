@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from ctxzoo.results.process_memory import machine_bytes, peak_resident_bytes
+from ctxzoo.results.process_memory import get_machine_memory_bytes, get_peak_resident_bytes
 from ctxzoo.version import read_git_output, version
 
 LIBRARIES: tuple[str, ...] = (
@@ -31,7 +31,7 @@ def git_commit() -> str:
         below ``results/`` and ``benchmarks/results/`` do not count: they are what earlier runs wrote and do not alter
         what this run computes.
     """
-    folder = _script().parent
+    folder = _get_script_path().parent
     sha = read_git_output(folder, "rev-parse", "HEAD")
     if not sha:
         return "unknown"
@@ -40,14 +40,19 @@ def git_commit() -> str:
     return sha if changes == "" else f"{sha}-dirty"
 
 
-def hardware() -> dict[str, str | int | float | list[str]]:
+def describe_hardware() -> dict[str, str | int | float | list[str]]:
     """Describe the machine: ``cpu`` (model), ``cores`` this process may use, ``memory_gb`` (GiB in all), ``gpus``."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
-    return {"cpu": _cpu_model(), "cores": cores, "memory_gb": round(machine_bytes() / 2**30, 1), "gpus": gpus}
+    return {
+        "cpu": _read_cpu_model(),
+        "cores": cores,
+        "memory_gb": round(get_machine_memory_bytes() / 2**30, 1),
+        "gpus": gpus,
+    }
 
 
-def versions() -> dict[str, str]:
+def get_library_versions() -> dict[str, str]:
     """Versions of Python, ctxzoo and the libraries that decide a result; ``not installed`` where one is missing."""
     found = {"python": platform.python_version(), "ctxzoo": version()}
     for library in LIBRARIES:
@@ -58,51 +63,51 @@ def versions() -> dict[str, str]:
     return found
 
 
-def peak_memory_mb() -> float:
+def measure_peak_memory_mb() -> float:
     """Greatest memory held so far, in MiB: resident memory of this process plus, on CUDA, what PyTorch allocated there.
 
     The GPU part is the sum of ``torch.cuda.max_memory_allocated`` over the devices; worker processes are not counted.
     """
-    peak = peak_resident_bytes()
+    peak = get_peak_resident_bytes()
     if torch.cuda.is_available():
         peak += sum(torch.cuda.max_memory_allocated(index) for index in range(torch.cuda.device_count()))
     return peak / 2**20
 
 
-def command_line() -> str:
+def format_command_line() -> str:
     """Write ``sys.argv`` as a shell command that repeats the run and holds no path of this machine.
 
     The script is named relative to its checkout (``python recipes/squad_bidaf.py``). Absolute paths among the arguments
     become relative below the working directory, ``$CTXZOO_DATA/…`` below that folder, and ``<...>/name`` elsewhere;
     each part of ``--flag=value`` and of a comma-separated list counts on its own.
     """
-    script = _script()
+    script = _get_script_path()
     if script.suffix == ".py":
         root = read_git_output(script.parent, "rev-parse", "--show-toplevel")
-        words = ["python", shlex.quote(os.path.relpath(script, root)) if root else _quote_part(str(script))]
+        words = ["python", shlex.quote(os.path.relpath(script, root)) if root else _quote_argument_part(str(script))]
     else:
         words = [shlex.quote(script.name)]  # an installed console script
-    words += ["".join(map(_quote_part, re.split(r"([=,])", argument))) or "''" for argument in sys.argv[1:]]
+    words += ["".join(map(_quote_argument_part, re.split(r"([=,])", argument))) or "''" for argument in sys.argv[1:]]
     return " ".join(words)
 
 
-def public_name(source: str) -> str:
+def strip_local_path(source: str) -> str:
     """Return a dataset or model as results name it: of a path on this machine only the last part."""
     path = Path(source).expanduser()
     return path.name if path.is_absolute() else source
 
 
-def checkpoint_name(path: str) -> str:
+def get_public_checkpoint_name(path: str) -> str:
     """Return a checkpoint as results name it: that of a run by the folder of the run."""
     folder = Path(path)
-    return folder.resolve().parent.name if folder.name == "checkpoint" and folder.is_dir() else public_name(path)
+    return folder.resolve().parent.name if folder.name == "checkpoint" and folder.is_dir() else strip_local_path(path)
 
 
-def _script() -> Path:
+def _get_script_path() -> Path:
     return Path(sys.argv[0]).resolve()
 
 
-def _quote_part(part: str) -> str:
+def _quote_argument_part(part: str) -> str:
     """Quote one part of an argument for the shell, an absolute path in its public form."""
     if not part:
         return ""
@@ -123,7 +128,7 @@ def _quote_part(part: str) -> str:
     return shlex.quote(f"<...>/{os.path.basename(os.path.normpath(path))}")
 
 
-def _cpu_model() -> str:
+def _read_cpu_model() -> str:
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctxzoo.data.files import write_atomically
-from ctxzoo.data.notices import say_once
+from ctxzoo.data.notices import print_once
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,17 +33,17 @@ class PlotsUnavailableError(ImportError):
     """matplotlib is not installed."""
 
 
-def draw_if_possible(draw: Callable[[], None]) -> bool:
+def draw_if_matplotlib_is_installed(draw: Callable[[], None]) -> bool:
     """Call `draw`; where matplotlib is missing, say so once and return False."""
     try:
         draw()
     except PlotsUnavailableError as error:
-        say_once(f"without pictures: {error}")
+        print_once(f"without pictures: {error}")
         return False
     return True
 
 
-def check_plots() -> None:
+def check_matplotlib() -> None:
     """Make sure that pictures can be drawn; a command that ends with one asks before it begins.
 
     Raises:
@@ -60,9 +60,9 @@ def new_figure(width: float, height: float) -> Figure:
     """Return a figure of its own, outside pyplot's global state, drawn by Agg.
 
     Raises:
-        PlotsUnavailableError: see `check_plots`.
+        PlotsUnavailableError: see `check_matplotlib`.
     """
-    check_plots()
+    check_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -71,16 +71,16 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def fonts() -> list[str]:
-    """Return the names in `FONTS` that are installed; raises as `check_plots`."""
-    check_plots()
+def list_installed_fonts() -> list[str]:
+    """Return the names in `FONTS` that are installed; raises as `check_matplotlib`."""
+    check_matplotlib()
     from matplotlib import font_manager
 
     installed = set(font_manager.get_font_names())
     return [name for name in FONTS if name in installed] or ["sans-serif"]
 
 
-def format_word(word: str) -> str:
+def format_word_label(word: str) -> str:
     """Return a word as a label: no line breaks or control characters, at most 18 characters, never empty."""
     plain = "".join(" " if unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") else letter for letter in word)
     plain = plain.strip() or "␣"
@@ -104,7 +104,7 @@ def save_figure(figure: Figure, out: str | Path) -> None:
     write_atomically(Path(out), buffer.getvalue())
 
 
-def word_grid(
+def draw_word_grid(
     fractions: NDArray[Any],
     words: Sequence[str],
     rows: Sequence[str],
@@ -138,13 +138,13 @@ def word_grid(
         fraction = values[row, column]
         colour = "white" if fraction > 0.6 * np.nanmax(values) else "black"
         axes.text(column, row, f"{100 * fraction:.0f}", ha="center", va="center", fontsize=8, color=colour)
-    text: dict[str, Any] = {"fontsize": 10, "parse_math": False, "fontfamily": fonts()}
-    axes.set_xticks(range(len(words)), [format_word(word) for word in words], rotation=60, ha="right", **text)
-    axes.set_yticks(range(len(rows)), [format_word(row) for row in rows], **text)
+    text: dict[str, Any] = {"fontsize": 10, "parse_math": False, "fontfamily": list_installed_fonts()}
+    axes.set_xticks(range(len(words)), [format_word_label(word) for word in words], rotation=60, ha="right", **text)
+    axes.set_yticks(range(len(rows)), [format_word_label(row) for row in rows], **text)
     axes.set_ylabel(row_title)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_xlabel(note, fontsize=9, color=SMALL_PRINT)
     if title is not None:
-        axes.set_title(title, loc="left", fontsize=11, parse_math=False, fontfamily=fonts(), wrap=True)
+        axes.set_title(title, loc="left", fontsize=11, parse_math=False, fontfamily=list_installed_fonts(), wrap=True)
     return figure

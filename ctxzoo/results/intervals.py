@@ -9,7 +9,7 @@ from scipy import stats
 from ctxzoo.results.result import RunResult
 
 
-def score_interval(run: RunResult, metric: str, rows: int | None = None) -> tuple[float, float, str] | None:
+def compute_score_interval(run: RunResult, metric: str, rows: int | None = None) -> tuple[float, float, str] | None:
     """Return the interval of a score in percent, and what it is over.
 
     It is one over articles where the run keeps their right answers, else Wilson's over test rows.
@@ -27,7 +27,7 @@ def score_interval(run: RunResult, metric: str, rows: int | None = None) -> tupl
     if right_of and rows_of:
         if len(rows_of) < 2:
             return None
-        low, high = clustered_interval(right_of, rows_of)
+        low, high = compute_clustered_interval(right_of, rows_of)
         return 100 * low, 100 * high, f"{len(right_of)} articles"
     percentage, told = run.metrics.get(f"{run.split}/{metric}"), run.metrics.get(f"{run.split}/total", rows)
     if percentage is None or not told:
@@ -37,7 +37,7 @@ def score_interval(run: RunResult, metric: str, rows: int | None = None) -> tupl
     return 100 * float(found.low), 100 * float(found.high), f"{number:,} {run.split} rows"
 
 
-def clustered_interval(right: Sequence[float], total: Sequence[float]) -> tuple[float, float]:
+def compute_clustered_interval(right: Sequence[float], total: Sequence[float]) -> tuple[float, float]:
     """Return the 95 % interval of a fraction that was seen in clusters, of which others might have been drawn.
 
     The fraction is a ratio of two sums over clusters; the variance is that of the linearised ratio (Cochran 1977,

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 TRAIN, VALIDATION, SECOND = "#9aa5b1", "#1f5fa8", "#d1792b"
 
 
-def read_rows(metrics_csv: str | Path) -> list[dict[str, str]]:
+def read_metrics_csv(metrics_csv: str | Path) -> list[dict[str, str]]:
     """Return the rows of a ``metrics.csv`` of Lightning's ``CSVLogger``, cells by column; empty cells are ""."""
     with Path(metrics_csv).open(encoding="utf-8", newline="") as file:
         return [{name: cell or "" for name, cell in row.items() if name} for row in csv.DictReader(file)]
 
 
-def scores_by_epoch(metrics_csv: str | Path, names: Sequence[str], split: str = "validation") -> dict[str, float]:
+def read_scores_by_epoch(metrics_csv: str | Path, names: Sequence[str], split: str = "validation") -> dict[str, float]:
     """Return the scores of a split after each epoch, as a results file holds them.
 
     Args:
@@ -38,7 +38,7 @@ def scores_by_epoch(metrics_csv: str | Path, names: Sequence[str], split: str = 
         Values by ``split/epoch<number>/name``; the first epoch is number 1.
     """
     scores: dict[str, float] = {}
-    for row in read_rows(metrics_csv):
+    for row in read_metrics_csv(metrics_csv):
         for name in names:
             cell = row.get(f"{split}/{name}")
             if cell and math.isfinite(value := float(cell)):
@@ -46,14 +46,14 @@ def scores_by_epoch(metrics_csv: str | Path, names: Sequence[str], split: str = 
     return scores
 
 
-def losses_by_epoch(metrics_csv: str | Path) -> dict[str, float]:
+def read_losses_by_epoch(metrics_csv: str | Path) -> dict[str, float]:
     """Return the training loss of each epoch, the mean over its rows.
 
     Returns:
         Values by ``train/epoch<number>/loss``; the first epoch is number 1. Those that are not finite are left out.
     """
     losses: dict[str, float] = {}
-    for row in read_rows(metrics_csv):
+    for row in read_metrics_csv(metrics_csv):
         cell = row.get("train/epoch_loss")
         if cell and math.isfinite(value := float(cell)):
             losses[f"train/epoch{int(row['epoch']) + 1}/loss"] = value
@@ -74,9 +74,9 @@ def plot_learning_curves(metrics_csv: str | Path, out: str | Path, scores: Mappi
         ValueError: the file has none of these columns with a number, or ``out`` is not a PNG file.
         ImportError: matplotlib is missing.
     """
-    rows = read_rows(metrics_csv)
+    rows = read_metrics_csv(metrics_csv)
     names = ("train/loss", "validation/nll", *(f"validation/{score}" for score in scores))
-    curves = {name: _curve(rows, name) for name in names}
+    curves = {name: _extract_curve(rows, name) for name in names}
     if not any(len(steps) for steps, _ in curves.values()):
         known = ", ".join(rows[0]) if rows else "nothing"
         raise ValueError(f"{metrics_csv}: no numbers under step and one of {', '.join(names)}; found columns: {known}")
@@ -94,7 +94,7 @@ def plot_learning_curves(metrics_csv: str | Path, out: str | Path, scores: Mappi
     save_figure(figure, out)
 
 
-def _curve(rows: list[dict[str, str]], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _extract_curve(rows: list[dict[str, str]], name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return steps and values of the rows that have both, by rising step; NaN and infinite values are left out."""
     pairs = sorted((float(row["step"]), float(row[name])) for row in rows if row.get(name) and row.get("step"))
     table = np.array(pairs, dtype=np.float64).reshape(-1, 2)

@@ -62,10 +62,10 @@ def label_axes(axes: Any, axis: str, title: str) -> None:
     axes.set_xlabel(axis)
     axes.set_title(title, loc="left", fontweight="bold")
     axes.legend(frameon=False)
-    lighten(axes)
+    remove_axes_box(axes)
 
 
-def lighten(axes: Any) -> None:
+def remove_axes_box(axes: Any) -> None:
     """Take the box from axes, and give them pale lines at the values."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#e6e9ed", linewidth=0.8)

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 
-def print_titled(title: str, table: Table, console: Console | None = None) -> None:
+def print_table_with_title(title: str, table: Table, console: Console | None = None) -> None:
     """Print a table below its title, which stays on one line however narrow the table is.
 
     Args:

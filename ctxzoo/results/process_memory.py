@@ -11,18 +11,18 @@ _STATUS = Path("/proc/self/status")  # Linux only
 _LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))  # of a container
 
 
-def resident_bytes() -> int:
+def get_resident_bytes() -> int:
     """Return the bytes in memory now; 0 where the system does not say."""
-    return _read_account("VmRSS") or 0
+    return _read_proc_status_bytes("VmRSS") or 0
 
 
-def peak_resident_bytes() -> int:
+def get_peak_resident_bytes() -> int:
     """Return the most bytes that were in memory so far; 0 where the system does not say.
 
     Linux hands the peak that getrusage reports on to the programs that a process starts: a small one would show its
     large parent's. The figure in /proc begins anew with each program.
     """
-    peak = _read_account("VmHWM")
+    peak = _read_proc_status_bytes("VmHWM")
     if peak is not None:
         return peak
     import resource  # only on Unix, and only needed here
@@ -31,7 +31,7 @@ def peak_resident_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def machine_bytes() -> int:
+def get_machine_memory_bytes() -> int:
     """Return the bytes of memory of the machine; 0 where the system does not say."""
     try:
         return max(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), 0)
@@ -39,9 +39,9 @@ def machine_bytes() -> int:
         return 0
 
 
-def allowed_bytes() -> int:
+def get_memory_limit_bytes() -> int:
     """Return the memory in bytes of the machine, or a container's lower limit; 0 where the system does not say."""
-    sizes = [machine_bytes()]
+    sizes = [get_machine_memory_bytes()]
     for file in _LIMITS:
         try:
             text = file.read_text(encoding="ascii").strip()
@@ -52,7 +52,7 @@ def allowed_bytes() -> int:
     return min(sizes)
 
 
-def _read_account(name: str) -> int | None:
+def _read_proc_status_bytes(name: str) -> int | None:
     """Return the bytes of a line of the system's account; None where there is no such line."""
     try:
         text = _STATUS.read_text(encoding="utf-8", errors="replace")

@@ -32,7 +32,7 @@ _ABSOLUTE_PATH = re.compile(
 )
 
 
-def utc_now() -> str:
+def format_utc_now() -> str:
     """Return the present time in UTC, in ISO 8601 with seconds."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
@@ -52,7 +52,7 @@ class RunResult:
         fold: Number of the fold in cross-validation, else None.
         seed: Seed of the run.
         metrics: Scores by ``split/name``, percentages from 0 to 100; those after single epochs by
-            ``split/epoch3/name``, at most `LARGEST_CURVE` of them, see `thin_curves`.
+            ``split/epoch3/name``, at most `LARGEST_CURVE` of them, see `subsample_curves`.
         settings: Options of the run (epochs, batch size, …), plain JSON.
         parameters: Numbers of parameters, ``trainable`` and ``total``.
         command: Shell command that repeats the run (see ``environment.command_line``).
@@ -61,7 +61,7 @@ class RunResult:
         hardware: Description of the hardware, from ``environment.hardware``.
         versions: Versions of the libraries, from ``environment.versions``.
         wall_seconds: Duration of the run in seconds.
-        peak_memory_mb: Largest memory of the process in MB, from ``environment.peak_memory_mb``.
+        peak_memory_mb: Largest memory of the process in MB, from ``environment.measure_peak_memory_mb``.
         created: Time at which the run ended, ISO 8601 in UTC.
         tag: Short name that tells runs of a variant with different settings apart, such as ``k5``; may be empty.
         per_example: Numbers for each example of a split, by ``split/name`` in the order of its rows, for tables over
@@ -88,14 +88,14 @@ class RunResult:
     versions: dict[str, str]
     wall_seconds: float
     peak_memory_mb: float
-    created: str = field(default_factory=utc_now)
+    created: str = field(default_factory=format_utc_now)
     tag: str = ""
     per_example: dict[str, list[float]] = field(default_factory=dict)
     reading: dict[str, int] = field(default_factory=dict)
 
 
 def write_result(result: RunResult, folder: str | Path) -> Path:
-    """Write the file that `result_path` names; repeating a run replaces it. Floats get 6 significant digits.
+    """Write the file that `build_result_path` names; repeating a run replaces it. Floats get 6 significant digits.
 
     Returns:
         The path of the file.
@@ -104,8 +104,8 @@ def write_result(result: RunResult, folder: str | Path) -> Path:
         ValueError: a number is not finite, a string holds an absolute path, or a value is not what its field asks for.
         TypeError: a value is not plain JSON. Both name the key.
     """
-    content = _encode(result)
-    path = result_path(
+    content = _encode_result(result)
+    path = build_result_path(
         folder,
         recipe=result.recipe,
         variant=result.variant,
@@ -121,10 +121,10 @@ def write_result(result: RunResult, folder: str | Path) -> Path:
 
 def write_result_file(result: RunResult, path: Path) -> None:
     """Write a results file under a name of another pattern; errors are those of `write_result`."""
-    write_atomically(path, _encode(result))
+    write_atomically(path, _encode_result(result))
 
 
-def result_path(
+def build_result_path(
     folder: str | Path,
     *,
     recipe: str,
@@ -145,10 +145,10 @@ def result_path(
     parts = [variant, _OTHERS.sub("_", dataset.rsplit("/", 1)[-1]), split, f"seed{seed}"]
     parts += [] if fold is None else [f"fold{fold}"]
     parts += [tag] if tag else []
-    return path_of_parts(folder, recipe, parts)
+    return build_result_path_of_parts(folder, recipe, parts)
 
 
-def path_of_parts(folder: str | Path, recipe: str, parts: Sequence[str]) -> Path:
+def build_result_path_of_parts(folder: str | Path, recipe: str, parts: Sequence[str]) -> Path:
     """Return ``folder/<recipe>/<part>-<part>.json``.
 
     Raises:
@@ -175,13 +175,13 @@ def read_result(path: str | Path) -> RunResult:
     try:
         if not isinstance(content, dict):
             raise TypeError(f"expected an object with the fields of RunResult, found {type(content).__name__}")
-        _check(content)
+        _check_result_content(content)
     except (ValueError, TypeError) as error:
         raise type(error)(f"{path}: {error}") from error
     return RunResult(**current_result(content))
 
 
-def finished_result(
+def read_result_of_settings(
     path: str | Path,
     settings: Mapping[str, Any],
     defaults: Mapping[str, Any] | None = None,
@@ -221,7 +221,7 @@ def read_results(folder: str | Path) -> list[RunResult]:
     return [read_result(path) for path in files if path.relative_to(folder).parts[0] != TRIALS]
 
 
-def thin_curves(metrics: Mapping[str, float]) -> dict[str, float]:
+def subsample_curves(metrics: Mapping[str, float]) -> dict[str, float]:
     """Return metrics with at most `LARGEST_CURVE` points of each curve, a number by ``split/epoch3/name``.
 
     Of a longer curve these stay: the first and the last point, those with the lowest and the highest value, which an
@@ -242,15 +242,15 @@ def thin_curves(metrics: Mapping[str, float]) -> dict[str, float]:
     return {key: value for key, value in metrics.items() if key not in dropped}
 
 
-def _encode(result: RunResult) -> bytes:
+def _encode_result(result: RunResult) -> bytes:
     """Return the content of the file, checked."""
     # Settings are compared by `--resume`: of these no digit is lost.
     content = {name: value if name == "settings" else _round_values(value) for name, value in asdict(result).items()}
     for name in ("per_example", "reading"):
         if not content[name]:
             del content[name]
-    _check(content)
-    content["metrics"] = thin_curves(content["metrics"])
+    _check_result_content(content)
+    content["metrics"] = subsample_curves(content["metrics"])
     text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
     return text.encode()
 
@@ -265,7 +265,7 @@ def _round_values(value: Any) -> Any:
     return value
 
 
-def _check(content: Mapping[str, Any]) -> None:
+def _check_result_content(content: Mapping[str, Any]) -> None:
     """Raise ValueError or TypeError, naming the key, unless ``content`` is a whole and public results file."""
     names = [entry.name for entry in fields(RunResult)]
     missing = [name for name in names if name not in content and name not in OPTIONAL]
@@ -274,35 +274,35 @@ def _check(content: Mapping[str, Any]) -> None:
         raise ValueError(f"missing field {', '.join(map(repr, missing))}")
     if unknown:
         raise ValueError(f"unknown field {', '.join(map(repr, unknown))}; known: {', '.join(names)}")
-    _expect("schema", content["schema"], int)
+    _check_value_type("schema", content["schema"], int)
     if content["schema"] != SCHEMA:
         raise ValueError(f"field 'schema' is {content['schema']}, this version reads {SCHEMA}; upgrade ctxzoo")
     for name in ("recipe", "architecture", "variant", "dataset", "split", "command", "commit", "created"):
-        _expect(name, content[name], str)
+        _check_value_type(name, content[name], str)
         if not content[name]:
             raise ValueError(f"field {name!r} is empty")
-    _expect("tag", content.get("tag", ""), str)
-    _expect("seed", content["seed"], int)
+    _check_value_type("tag", content.get("tag", ""), str)
+    _check_value_type("seed", content["seed"], int)
     if content["fold"] is not None:
-        _expect("fold", content["fold"], int)
+        _check_value_type("fold", content["fold"], int)
     for name in ("wall_seconds", "peak_memory_mb"):
-        _expect(name, content[name], float)
+        _check_value_type(name, content[name], float)
     for name in ("metrics", "settings", "parameters", "data", "hardware", "versions"):
-        _expect(name, content[name], dict)
-        _check_json(name, content[name])
+        _check_value_type(name, content[name], dict)
+        _check_json_value(name, content[name])
     _check_values("metrics", content["metrics"], float)
     _check_values("parameters", content["parameters"], int, keys={"trainable", "total"})
     _check_values("data", content["data"], str, keys={"source", "fingerprint"})
     _check_values("versions", content["versions"], str)
     _check_lists("per_example", content.get("per_example", {}))
-    _expect("reading", content.get("reading", {}), dict)
+    _check_value_type("reading", content.get("reading", {}), dict)
     _check_values("reading", content.get("reading", {}), int)
     for name, value in content.items():
-        _check_json(name, value)
+        _check_json_value(name, value)
     _check_created(content["created"])
 
 
-def _expect(key: str, value: object, kind: type) -> None:
+def _check_value_type(key: str, value: object, kind: type) -> None:
     accepted = (int, float) if kind is float else kind
     if not isinstance(value, accepted) or isinstance(value, bool):
         hint = f"; use {kind.__name__}(value)" if kind in (int, float) else ""
@@ -313,28 +313,28 @@ def _check_values(name: str, values: Mapping[str, Any], kind: type, keys: set[st
     if keys is not None and set(values) != keys:
         raise ValueError(f"field {name!r} needs exactly the keys {sorted(keys)}, found {sorted(values)}")
     for key, value in values.items():
-        _expect(f"{name}.{key}", value, kind)
+        _check_value_type(f"{name}.{key}", value, kind)
 
 
 def _check_lists(name: str, lists: Any) -> None:
-    _expect(name, lists, dict)
+    _check_value_type(name, lists, dict)
     for key, values in lists.items():
-        _expect(f"{name}.{key}", values, list)
+        _check_value_type(f"{name}.{key}", values, list)
         for number, value in enumerate(values):
-            _expect(f"{name}.{key}[{number}]", value, float)
+            _check_value_type(f"{name}.{key}[{number}]", value, float)
 
 
-def _check_json(key: str, value: Any) -> None:
+def _check_json_value(key: str, value: Any) -> None:
     """Check one value and what it holds: JSON types only, finite numbers, no absolute path."""
     if isinstance(value, dict):
         for name, item in value.items():
             if not isinstance(name, str):
                 raise TypeError(f"field {key!r}: the key {name!r} is a {type(name).__name__}; JSON keys are strings")
-            _check_json(key, name)
-            _check_json(f"{key}.{name}", item)
+            _check_json_value(key, name)
+            _check_json_value(f"{key}.{name}", item)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            _check_json(f"{key}[{index}]", item)
+            _check_json_value(f"{key}[{index}]", item)
     elif isinstance(value, str):
         if _ABSOLUTE_PATH.search(value):
             raise ValueError(

@@ -35,7 +35,7 @@ def compare_seeds(first: Sequence[RunResult], second: Sequence[RunResult], metri
     return PairedTest(difference, float(stats.ttest_ind(ours, theirs, equal_var=False).pvalue))
 
 
-def seeds_cell(first: Sequence[RunResult], second: Sequence[RunResult], metric: str, digits: int = 2) -> str:
+def format_seeds_cell(first: Sequence[RunResult], second: Sequence[RunResult], metric: str, digits: int = 2) -> str:
     """Write ``-0.20 (p = 0.031)``, ``-0.20 (one seed)`` without a test, a dash where the data are not the same.
 
     Args:

@@ -14,7 +14,7 @@ NOT_RUN = "not run yet"
 TO_PUBLISH = " --results_dir results"  # where tables read
 
 
-def mean_and_deviation(values: Iterable[float | None], decimals: int = 2) -> str:
+def format_mean_and_deviation(values: Iterable[float | None], decimals: int = 2) -> str:
     """Write ``mean ± sd`` (sample standard deviation), the bare value of a single run, a dash where one is missing."""
     known = list(values)
     numbers = [value for value in known if value is not None]
@@ -24,25 +24,25 @@ def mean_and_deviation(values: Iterable[float | None], decimals: int = 2) -> str
     return mean if len(numbers) == 1 else f"{mean} ± {statistics.stdev(numbers):.{decimals}f}"
 
 
-def signed(shown: str) -> str:
+def add_plus_sign(shown: str) -> str:
     """Write a number with its sign, also where that is plus."""
     return shown if shown[0] in f"-{NOTHING}" else f"+{shown}"
 
 
-def mean_difference(ours: Iterable[RunResult], base: Iterable[RunResult], metric: str) -> str:
+def format_mean_difference(ours: Iterable[RunResult], base: Iterable[RunResult], metric: str) -> str:
     """Write the mean difference over the seeds and folds that both have, with its sign; a dash where there is none."""
     plain = {(run.seed, run.fold): run.metrics[metric] for run in base}
     gains = [run.metrics[metric] - plain[run.seed, run.fold] for run in ours if (run.seed, run.fold) in plain]
-    return signed(f"{statistics.fmean(gains):.2f}") if gains else NOTHING
+    return add_plus_sign(f"{statistics.fmean(gains):.2f}") if gains else NOTHING
 
 
-def format_changes(pairs: Mapping[str, tuple[RunResult, RunResult]]) -> str:
+def format_setting_changes(pairs: Mapping[str, tuple[RunResult, RunResult]]) -> str:
     """Write `` (name value, …; for COLUMN: name value, …)``: the settings of the first runs that the second lack.
 
     Args:
         pairs: Pairs of a setting and its value by column of the row; settings that all columns share come first.
     """
-    noted = {column: _changes(ours, plain) for column, (ours, plain) in pairs.items()}
+    noted = {column: _list_setting_changes(ours, plain) for column, (ours, plain) in pairs.items()}
     shared = [note for note in next(iter(noted.values()), []) if all(note in notes for notes in noted.values())]
     columns: dict[str, list[str]] = {}
     for column, notes in noted.items():
@@ -53,14 +53,14 @@ def format_changes(pairs: Mapping[str, tuple[RunResult, RunResult]]) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def _changes(ours: RunResult, plain: RunResult) -> list[str]:
+def _list_setting_changes(ours: RunResult, plain: RunResult) -> list[str]:
     """Return the changed settings, each as text; of given word vectors the name, not the content."""
     keys = sorted({**ours.settings, **plain.settings}.keys() - {VECTORS_CONTENT})
     changed = [key for key in keys if ours.settings.get(key) != plain.settings.get(key)]
     return [f"{key} {json.dumps(ours.settings.get(key))}" for key in changed]
 
 
-def refuse_mixtures(runs: Sequence[RunResult]) -> None:
+def refuse_runs_of_different_settings(runs: Sequence[RunResult]) -> None:
     """Refuse runs of one mean that differ in more than seed and fold, since it would stand for no model.
 
     Raises:
@@ -82,7 +82,7 @@ def refuse_mixtures(runs: Sequence[RunResult]) -> None:
             )
 
 
-def refuse_repeats(runs: Sequence[RunResult]) -> None:
+def refuse_repeated_runs(runs: Sequence[RunResult]) -> None:
     """Refuse runs of one row that a mean would count twice.
 
     Raises:
@@ -97,7 +97,9 @@ def refuse_repeats(runs: Sequence[RunResult]) -> None:
         )
 
 
-def markdown_table(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, bar: str = r"\|") -> str:
+def format_markdown_table(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, bar: str = r"\|"
+) -> str:
     """Return a Markdown table, its short rows filled with empty cells.
 
     Args:
@@ -111,14 +113,14 @@ def markdown_table(headings: Sequence[str], rows: Sequence[Sequence[str]], left:
     return "\n".join(f"| {' | '.join(cell.replace('|', bar) for cell in line)} |" for line in lines)
 
 
-def with_commands(table: str, commands: Sequence[str]) -> str:
+def append_commands(table: str, commands: Sequence[str]) -> str:
     """Return a table with the shell commands below it that add to it; without any, the table."""
     lines = [f"{line}{TO_PUBLISH}" if line.startswith("python recipes/") else line for line in commands]
     return "\n".join([table, "", "```bash", *lines, "```"]) if lines else table
 
 
-def commands_not_run(commands: Sequence[str]) -> list[str]:
-    """Return commands for `with_commands` under a line that says that they are not run yet; none for none."""
+def format_commands_not_run(commands: Sequence[str]) -> list[str]:
+    """Return commands for `append_commands` under a line that says that they are not run yet; none for none."""
     return [f"# {NOT_RUN}", *commands] if commands else []
 
 
@@ -130,44 +132,47 @@ class Column:
     show: Callable[[Sequence[RunResult]], str]
 
 
-def metric(heading: str, key: str, decimals: int = 2) -> Column:
+def metric_column(heading: str, key: str, decimals: int = 2) -> Column:
     """Return the column of one metric: the value, or mean ± sample standard deviation over the runs of a row."""
-    return Column(heading, lambda runs: mean_and_deviation([run.metrics.get(key) for run in runs], decimals))
+    return Column(heading, lambda runs: format_mean_and_deviation([run.metrics.get(key) for run in runs], decimals))
 
 
-def trial_rows(runs: Sequence[RunResult], columns: Sequence[Column]) -> list[list[str]]:
+def format_trial_rows(runs: Sequence[RunResult], columns: Sequence[Column]) -> list[list[str]]:
     """Return a row for each run: the settings in which the runs differ, and what the columns show of it alone."""
-    apart = _settings_apart(runs)
+    apart = _format_differing_settings(runs)
     return [[settings, *(column.show([run]) for column in columns)] for run, settings in zip(runs, apart, strict=True)]
 
 
-def _settings_apart(runs: Sequence[RunResult]) -> list[str]:
+def _format_differing_settings(runs: Sequence[RunResult]) -> list[str]:
     """Return for each run the settings in which the runs differ, as text; of one that a run lacks nothing is said."""
     names = sorted({name for run in runs for name in run.settings})
     varied = [name for name in names if len({json.dumps(run.settings.get(name)) for run in runs}) > 1]
     return [", ".join(f"{name} {run.settings[name]}" for name in varied if name in run.settings) for run in runs]
 
 
-def _epochs(runs: Sequence[RunResult]) -> str:
+def _format_epochs(runs: Sequence[RunResult]) -> str:
     """Write the epochs trained (those requested where a run does not say), or the least and the most of the runs."""
     epochs = [run.metrics.get("epochs", run.settings.get("epochs")) for run in runs]
     shown = [f"{value:g}" for value in sorted(value for value in epochs if value is not None)] or [NOTHING]
     return shown[0] if shown[0] == shown[-1] else f"{shown[0]}–{shown[-1]}"
 
 
-def minutes(runs: Sequence[RunResult]) -> str:
+def format_wall_minutes(runs: Sequence[RunResult]) -> str:
     """Write the mean wall time of runs; of runs on GPUs apart from the others, after their name: ``49, H200: 6.2``."""
     by_device: dict[str, list[float]] = {}
-    for run in sorted(runs, key=_gpus):
-        by_device.setdefault(_gpus(run), []).append(run.wall_seconds / 60)
-    return ", ".join(f"{gpus}: {_duration(found)}" if gpus else _duration(found) for gpus, found in by_device.items())
+    for run in sorted(runs, key=_format_gpu_names):
+        by_device.setdefault(_format_gpu_names(run), []).append(run.wall_seconds / 60)
+    return ", ".join(
+        f"{gpus}: {_format_mean_minutes(found)}" if gpus else _format_mean_minutes(found)
+        for gpus, found in by_device.items()
+    )
 
 
-def _gpus(run: RunResult) -> str:
+def _format_gpu_names(run: RunResult) -> str:
     return " + ".join(name.removeprefix("NVIDIA ") for name in run.hardware.get("gpus", []))
 
 
-def _duration(found: Sequence[float]) -> str:
+def _format_mean_minutes(found: Sequence[float]) -> str:
     mean = statistics.fmean(found)
     if mean < 0.1:
         return "< 0.1"
@@ -177,12 +182,12 @@ def _duration(found: Sequence[float]) -> str:
 PARAMETERS_COLUMN = Column("trainable parameters", lambda runs: f"{runs[0].parameters['trainable']:,}")
 RUN_COLUMNS = (
     Column("seeds", lambda runs: str(len({run.seed for run in runs}))),
-    Column("epochs", _epochs),
-    Column("minutes", minutes),
+    Column("epochs", _format_epochs),
+    Column("minutes", format_wall_minutes),
 )
 
 
-def best_epoch(run: RunResult, score: str, *, higher: bool) -> float | None:
+def find_best_epoch(run: RunResult, score: str, *, higher: bool) -> float | None:
     """Return the epoch with the best validation score, from 1; None where a run does not tell its epochs.
 
     Args:
@@ -200,17 +205,20 @@ def best_epoch(run: RunResult, score: str, *, higher: bool) -> float | None:
 
 
 def best_epoch_column(score: str, *, higher: bool) -> Column:
-    """Return the column of the epoch with the best validation score, see `best_epoch`."""
+    """Return the column of the epoch with the best validation score, see `find_best_epoch`."""
     return Column(
-        "best epoch", lambda runs: mean_and_deviation([best_epoch(run, score, higher=higher) for run in runs], 0)
+        "best epoch",
+        lambda runs: format_mean_and_deviation([find_best_epoch(run, score, higher=higher) for run in runs], 0),
     )
 
 
 def seconds_column(decimals: int = 0) -> Column:
     """Return the column of the wall time of an epoch; a dash where a run does not tell its epochs."""
-    return Column("seconds an epoch", lambda runs: mean_and_deviation(map(_seconds, runs), decimals))
+    return Column(
+        "seconds an epoch", lambda runs: format_mean_and_deviation(map(_compute_seconds_per_epoch, runs), decimals)
+    )
 
 
-def _seconds(run: RunResult) -> float | None:
+def _compute_seconds_per_epoch(run: RunResult) -> float | None:
     epochs = run.metrics.get("epochs")
     return run.wall_seconds / epochs if epochs else None

@@ -22,7 +22,7 @@ import yaml
 from docstring_parser import parse as parse_docstring
 from jsonargparse import ArgumentParser, Namespace
 
-from ctxzoo.data.notices import line_of, say_once
+from ctxzoo.data.notices import format_error_with_row_hint, print_once
 from ctxzoo.models.old_names import SETTINGS
 from ctxzoo.runs.experiment import GROUPS, Experiment
 from ctxzoo.training.arguments import RANGE, Args
@@ -220,7 +220,7 @@ class GroupParser:
         group, _, leaf = option.rpartition(".")
         name = leaf if group in self.groups else option
         if name in SETTINGS:
-            say_once(f"--{name} is --{SETTINGS[name]} now")
+            print_once(f"--{name} is --{SETTINGS[name]} now")
             return SETTINGS[name], ""
         if name.startswith("no_") and self.kinds.get(name[3:]) in (bool, bool | None):
             return name[3:], "false"
@@ -390,7 +390,7 @@ def _options_of(file: str) -> list[str]:
     try:
         values = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{file} is not YAML: {line_of(error)}") from error
+        raise ValueError(f"{file} is not YAML: {format_error_with_row_hint(error)}") from error
     if not isinstance(values, dict):
         raise ValueError(f"{file} holds {values!r:.80}; expected settings by name, such as `epochs: 10`")
     found = []

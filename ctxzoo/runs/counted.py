@@ -117,7 +117,7 @@ class CountedRun(Run):
         score = self.experiment.score
         data = self.data_module()
         data.setup()
-        data.part(dict.fromkeys(data.splits), score)  # where there is no such split, an error now
+        data.get_split(dict.fromkeys(data.splits), score)  # where there is no such split, an error now
         started = time.perf_counter()
         model = self.fit(data)
         seconds = time.perf_counter() - started

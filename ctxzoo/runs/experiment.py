@@ -7,10 +7,10 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ctxzoo.results.environment import checkpoint_name, public_name
+from ctxzoo.results.environment import get_public_checkpoint_name, strip_local_path
 from ctxzoo.results.result import RESULTS_DIR
 from ctxzoo.training import optimizers
-from ctxzoo.training.arguments import COUNT, FRACTION, SEED, SIZE, Args, number
+from ctxzoo.training.arguments import COUNT, FRACTION, SEED, SIZE, Args, number_field
 
 Precision = Literal["32-true", "bf16-mixed", "16-mixed", "auto"]
 Score = Literal["test", "validation"]
@@ -31,7 +31,7 @@ class DataArgs(Args):
     dataset: str = "sample"
     rows: str = ""
     named: str = ""
-    batch_size: int = number(32, SIZE)
+    batch_size: int = number_field(32, SIZE)
 
     @property
     def part(self) -> str:
@@ -79,7 +79,7 @@ class OptimizerArgs(optimizers.OptimizerArgs):
             never.
     """
 
-    warmup: float = number(0.0, FRACTION)
+    warmup: float = number_field(0.0, FRACTION)
     decay: bool = False
 
     def arguments(self, steps: int) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class ClassifierOptimizer(OptimizerArgs):
         label_smoothing: Label smoothing: fraction of the target probability that is spread evenly over all labels.
     """
 
-    label_smoothing: float = number(0.0, FRACTION)
+    label_smoothing: float = number_field(0.0, FRACTION)
 
     def arguments(self, steps: int) -> dict[str, Any]:
         return {**super().arguments(steps), "label_smoothing": self.label_smoothing}
@@ -119,14 +119,14 @@ class TrainerArgs(Args):
         world_size: Number of processes that train together, filled in by the run.
     """
 
-    epochs: int = number(30, SIZE)
-    patience: int = number(0, COUNT)
+    epochs: int = number_field(30, SIZE)
+    patience: int = number_field(0, COUNT)
     precision: Precision = "32-true"
-    ema_decay: float = number(0.0, FRACTION)
-    gradient_clip: float = number(0.0, COUNT)
+    ema_decay: float = number_field(0.0, FRACTION)
+    gradient_clip: float = number_field(0.0, COUNT)
     monitor: str = ""
     tiny: bool = False
-    world_size: int = number(1, SIZE)
+    world_size: int = number_field(1, SIZE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +141,7 @@ class StartArgs(Args):
 
     def report(self) -> dict[str, Any]:
         start = self.init_from
-        return {**super().report(), "init_from": None if start is None else checkpoint_name(start)}
+        return {**super().report(), "init_from": None if start is None else get_public_checkpoint_name(start)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +170,7 @@ class VectorStart(StartArgs):
 
     def report(self) -> dict[str, Any]:
         vectors = self.word_vectors
-        return {**super().report(), "word_vectors": None if vectors is None else public_name(vectors)}
+        return {**super().report(), "word_vectors": None if vectors is None else strip_local_path(vectors)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,16 +205,16 @@ class RunArgs(Args):
     resume: bool = False
     accelerator: str = "auto"
     devices: str = "auto"
-    num_nodes: int = number(1, SIZE)
+    num_nodes: int = number_field(1, SIZE)
     strategy: str = "auto"
-    threads: int | None = number(1, SIZE)
-    processes: int = number(0, COUNT)
+    threads: int | None = number_field(1, SIZE)
+    processes: int = number_field(0, COUNT)
     progress: bool = True
     tensorboard: bool = True
     wandb: bool = False
     push_to: str | None = None
-    minutes: float | None = number(None, COUNT)
-    checkpoint_every: int = number(200, SIZE)
+    minutes: float | None = number_field(None, COUNT)
+    checkpoint_every: int = number_field(200, SIZE)
     tell_time: bool = False
     replace: bool = False
     baselines: bool = True

@@ -15,14 +15,14 @@ from ctxzoo.hub.checkpoint_folder import write_checkpoint_folder
 from ctxzoo.hub.eval_results import build_eval_results_files, describe_seed_and_fold
 from ctxzoo.hub.push import push_folder
 from ctxzoo.hub.task_card import TaskCard, format_loading_snippet
-from ctxzoo.results.figures import draw_if_possible
-from ctxzoo.results.learning_curve import losses_by_epoch, plot_learning_curves, scores_by_epoch
-from ctxzoo.results.printing import print_titled
+from ctxzoo.results.figures import draw_if_matplotlib_is_installed
+from ctxzoo.results.learning_curve import plot_learning_curves, read_losses_by_epoch, read_scores_by_epoch
+from ctxzoo.results.printing import print_table_with_title
 from ctxzoo.results.result import RunResult, write_result_file
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.training.task import ZooTask
-from ctxzoo.training.trainer import CSV_LOG, training_seconds
+from ctxzoo.training.trainer import CSV_LOG, get_training_seconds
 
 
 class RunData(Protocol):
@@ -61,8 +61,8 @@ def training_result(
     return run.result(
         metrics={
             **{f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},
-            **losses_by_epoch(log),
-            **scores_by_epoch(log, run.card.curves),
+            **read_losses_by_epoch(log),
+            **read_scores_by_epoch(log, run.card.curves),
             "epochs": trainer.current_epoch,
             "steps": trainer.global_step,
         },
@@ -71,7 +71,7 @@ def training_result(
             "total": sum(p.numel() for p in parameters),
         },
         fingerprint=data.fingerprint,
-        seconds=training_seconds(trainer),
+        seconds=get_training_seconds(trainer),
         per_example=per_example,
     )
 
@@ -86,7 +86,7 @@ def finish_run(
 ) -> None:
     """Write everything that a run leaves behind, what is dearest first, and say where it is.
 
-    Of several processes the first alone calls it, see `in_first_process`.
+    Of several processes the first alone calls it, see `run_in_first_process`.
 
     The folder of the run gets the checkpoint folder `checkpoint`, then `results_dir` the results file, then the folder
     the pictures: learning_curves.png and those of the problem. Without matplotlib there are no pictures.
@@ -115,7 +115,7 @@ def finish_run(
         eval_results=build_eval_results_files(result, card),
     )
     write_result_file(result, run.results_file)
-    draw_if_possible(lambda: _draw_figures(task, data, card, example, run.folder))
+    draw_if_matplotlib_is_installed(lambda: _draw_figures(task, data, card, example, run.folder))
     print_summary(result, run, example)
     if push_to is not None:
         print(f"pushed: {push_folder(checkpoint, push_to)}")
@@ -144,7 +144,7 @@ def print_summary(result: RunResult, run: Run, example: Mapping[str, Any] | None
         values = [result.metrics.get(f"{split}/{name}") for split in splits]
         if any(value is not None for value in values):
             table.add_row(name.replace("_", " "), *("" if value is None else f"{value:.2f}" for value in values))
-    print_titled(
+    print_table_with_title(
         f"{result.architecture} {result.variant} on {result.dataset}, {describe_seed_and_fold(result)}", table, console
     )
     console.print(

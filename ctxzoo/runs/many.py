@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from ctxzoo.data.files import is_there
+from ctxzoo.data.files import path_exists
 from ctxzoo.hub.task_card import TaskCard, format_loading_snippet
-from ctxzoo.results.comparison import are_comparable, difference_cell
-from ctxzoo.results.printing import print_titled
+from ctxzoo.results.comparison import are_scored_on_same_folds, format_difference_cell
+from ctxzoo.results.printing import print_table_with_title
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.table_parts import mean_and_deviation
+from ctxzoo.results.table_parts import format_mean_and_deviation
 from ctxzoo.runs.experiment import Experiment, RunArgs
 from ctxzoo.runs.processes import run_in_processes
 from ctxzoo.runs.run import Run, execute
@@ -84,15 +84,15 @@ def print_outcomes(outcomes: Outcomes, title: str, card: TaskCard) -> None:
         table.add_column(heading, justify="left" if heading == "model" else "right")
     for first, (name, results) in zip(firsts, outcomes.items(), strict=True):
         split = results[0].split
-        difference = "" if first is results else difference_cell(results, first, f"{split}/{card.headline[0]}")
+        difference = "" if first is results else format_difference_cell(results, first, f"{split}/{card.headline[0]}")
         table.add_row(
             name,
-            *(mean_and_deviation([one.metrics[f"{split}/{key}"] for one in results]) for key in card.headline),
+            *(format_mean_and_deviation([one.metrics[f"{split}/{key}"] for one in results]) for key in card.headline),
             f"{results[0].parameters['trainable']:,}",
             str(len(results)),
             *[difference] * compared,
         )
-    print_titled(title, table)
+    print_table_with_title(title, table)
 
 
 def run_rows(
@@ -143,7 +143,7 @@ def run_all(runs: Mapping[str, Sequence[Run]], title: str, settings: RunArgs) ->
 
 def _print_checkpoints(runs: Sequence[Run]) -> None:
     """Those that are there; results of a run that was resumed may have come without."""
-    there = [run for run in runs if is_there(run.checkpoint)]
+    there = [run for run in runs if path_exists(run.checkpoint)]
     for run in there:
         print(f"checkpoint {run.checkpoint}")
     if there:
@@ -152,4 +152,6 @@ def _print_checkpoints(runs: Sequence[Run]) -> None:
 
 def _first_like(results: list[RunResult], outcomes: Outcomes) -> list[RunResult]:
     """The first row that was scored on the same folds of the same data: itself where there is none before it."""
-    return next((other for other in outcomes.values() if other is results or are_comparable(results, other)), results)
+    return next(
+        (other for other in outcomes.values() if other is results or are_scored_on_same_folds(results, other)), results
+    )

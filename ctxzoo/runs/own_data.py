@@ -17,12 +17,12 @@ import torch
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 
 import ctxzoo
-from ctxzoo.data.files import check_writable
-from ctxzoo.data.notices import on_one_line
+from ctxzoo.data.files import check_folder_is_writable
+from ctxzoo.data.notices import format_error_on_one_line
 from ctxzoo.data.own_splits import OwnSplits, write_own_splits
-from ctxzoo.data.reading_notes import current_notes
+from ctxzoo.data.reading_notes import get_reading_notes
 from ctxzoo.hub.card import CardOptions
-from ctxzoo.results.environment import public_name
+from ctxzoo.results.environment import strip_local_path
 from ctxzoo.results.result import TRIALS, RunResult, read_result
 from ctxzoo.runs.beside import lines_beside
 from ctxzoo.runs.command_line import (
@@ -39,7 +39,7 @@ from ctxzoo.runs.problem import CONTINUED, OF_A_CONTINUATION, Problem, choose_na
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.runs.tuning import Search, Trial, search_run
-from ctxzoo.training.arguments import POSITIVE, Args, number
+from ctxzoo.training.arguments import POSITIVE, Args, number_field
 from ctxzoo.training.libraries import check_optuna
 from ctxzoo.training.task import NonFiniteLossError
 from ctxzoo.version import version
@@ -79,7 +79,7 @@ class OwnArgs(Args):
     no_header: bool = False
     skip_bad: bool = False
     settings: Literal["default", "paper"] = "default"
-    tune: float | None = number(None, POSITIVE)
+    tune: float | None = number_field(None, POSITIVE)
     license: str | None = None
     language: tuple[str, ...] = ()
     example: str | None = None
@@ -198,7 +198,7 @@ def train_own(problem: Problem, line: CommandLine) -> Trained:
         torch.set_num_threads(line.experiment.run.threads)
     datasets.disable_progress_bars()
     splits = write_rows(problem, line.experiment, own)
-    for text in (*splits.lines, *current_notes().new_lines()):
+    for text in (*splits.lines, *get_reading_notes().format_new_lines()):
         print(text)
     experiment = problem.resolve(with_rows(line.experiment, splits))
     where, model = own.settings if experiment.start.init_from is None else "the checkpoint's", experiment.model
@@ -236,7 +236,7 @@ def write_rows(problem: Problem, experiment: Experiment, own: OwnArgs) -> OwnSpl
         ValueError: see `Problem.read_own` and `write_own_splits`.
     """
     folder = Path(experiment.run.output_dir) / experiment.recipe
-    check_writable(folder)
+    check_folder_is_writable(folder)
     files = {name: file for name, file in (("validation", own.validation), ("test", own.test)) if file is not None}
     with tempfile.TemporaryDirectory(dir=folder, prefix=".reading-") as scratch:
         rows = problem.read_own(experiment, files, Path(scratch))
@@ -326,7 +326,7 @@ def training_before(run: ExperimentRun) -> tuple[RunResult, Path] | None:
     for path in run.results_file.parent.glob("*.json"):
         with suppress(ValueError, TypeError):  # no results file
             found.append((read_result(path), path))
-    ours = (run.variant, public_name(run.dataset), run.split, run.experiment.seed, run.tag)
+    ours = (run.variant, strip_local_path(run.dataset), run.split, run.experiment.seed, run.tag)
     same = [one for one in found if (one[0].variant, one[0].dataset, one[0].split, one[0].seed, one[0].tag) == ours]
     return max(same, key=lambda one: one[0].created, default=None)
 
@@ -379,7 +379,7 @@ def warnings_as_notes() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], filename: str, *_: Any) -> None:
         if Path(filename).is_relative_to(PACKAGE):
-            say(f"note: {on_one_line(message) if isinstance(message, Warning) else message}")
+            say(f"note: {format_error_on_one_line(message) if isinstance(message, Warning) else message}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ctxzoo.data.notices import say_once
+from ctxzoo.data.notices import print_once
 from ctxzoo.models.old_names import current_architecture
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs
@@ -218,7 +218,7 @@ class Problem(ABC):
             data: DataModule after its `setup`.
             processes: Number of processes that train together.
         """
-        steps = experiment.trainer_settings().number_of_steps(data, processes)
+        steps = experiment.trainer_settings().count_training_steps(data, processes)
         optimizer: Any = experiment.optimizer
         return self.module_class(**self.start(experiment, data), **optimizer.arguments(steps))
 
@@ -283,14 +283,14 @@ class Classification(Problem):
         """Return the experiment with the content of the word vectors that it starts from, whose width is the model's.
 
         Raises:
-            OSError, ValueError: see `word_vectors_fingerprint`.
+            OSError, ValueError: see `fingerprint_word_vectors`.
         """
         vectors = getattr(experiment.start, "word_vectors", None)
         if vectors is None:
             return experiment
-        from ctxzoo.word_vectors.vectors import word_vectors_fingerprint
+        from ctxzoo.word_vectors.vectors import fingerprint_word_vectors
 
-        return experiment.changed(word_dim=None, vectors_fingerprint=word_vectors_fingerprint(vectors))
+        return experiment.changed(word_dim=None, vectors_fingerprint=fingerprint_word_vectors(vectors))
 
     def model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
         from ctxzoo.training.classification import label_fields
@@ -343,7 +343,7 @@ def choose_names(problem: Any, title: str, architecture: str | None, variant: st
         name, named = current_architecture(architecture, variant, known.__contains__)
         if name != architecture:
             now = " ".join((name, *([] if named is None else ["--variant", named])))
-            say_once(f"--architecture {architecture} is --architecture {now} now")
+            print_once(f"--architecture {architecture} is --architecture {now} now")
     if name not in known:
         raise ValueError(f"unknown --architecture {name!r}; for {title}: {', '.join(known)}")
     variants = problem.variants(name)

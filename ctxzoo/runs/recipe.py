@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from huggingface_hub.errors import StrictDataclassError
 
-from ctxzoo.data.notices import line_of
+from ctxzoo.data.notices import format_error_with_row_hint
 from ctxzoo.results.environment import git_commit
 from ctxzoo.runs.command_line import ExperimentParser, GroupParser, advice_for
 from ctxzoo.runs.experiment import Experiment
@@ -119,6 +119,6 @@ def _end_in_a_line(work: Callable[[], None], names: Container[str]) -> None:
     try:
         work()
     except (OSError, ValueError, ImportError, FloatingPointError, StrictDataclassError) as error:
-        sys.exit(f"error: {advice_for(line_of(error), names)}")
+        sys.exit(f"error: {advice_for(format_error_with_row_hint(error), names)}")
     except (TrainingInterrupted, KeyboardInterrupt):
         sys.exit(STOPPED if "resume" in names else "stopped")

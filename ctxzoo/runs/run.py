@@ -8,13 +8,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ctxzoo.data.files import check_writable
-from ctxzoo.data.reading_notes import current_notes
+from ctxzoo.data.files import check_folder_is_writable
+from ctxzoo.data.reading_notes import get_reading_notes
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.results.environment import command_line, hardware, peak_memory_mb, public_name, versions
-from ctxzoo.results.result import RunResult, finished_result, read_result, result_path
+from ctxzoo.results.environment import (
+    describe_hardware,
+    format_command_line,
+    get_library_versions,
+    measure_peak_memory_mb,
+    strip_local_path,
+)
+from ctxzoo.results.result import RunResult, build_result_path, read_result, read_result_of_settings
 from ctxzoo.runs.experiment import Experiment
-from ctxzoo.training.run_folder import LOCK, lock_run, telling_of_full_disk
+from ctxzoo.training.run_folder import LOCK, lock_run_files, raise_full_disk_errors
 
 LOG = "log.txt"
 
@@ -84,11 +90,11 @@ class Run(ABC):
     def results_file(self) -> Path:
         """The results file that the finished run leaves."""
         one = self.experiment
-        return result_path(
+        return build_result_path(
             one.run.results_dir,
             recipe=one.recipe,
             variant=self.variant,
-            dataset=public_name(self.dataset),
+            dataset=strip_local_path(self.dataset),
             split=self.split,
             seed=one.seed,
             fold=one.fold,
@@ -107,7 +113,7 @@ class Run(ABC):
 
     def finished(self) -> RunResult | None:
         """Return the results of the run, if they are there and are those of its settings; raises as `read_result`."""
-        return finished_result(self.results_file, self.settings, self.defaults, self.implied)
+        return read_result_of_settings(self.results_file, self.settings, self.defaults, self.implied)
 
     def result(
         self,
@@ -131,7 +137,7 @@ class Run(ABC):
             per_example: Values for every scored example, by name, which the results file keeps for paired tests; None:
                 none.
         """
-        one, source = self.experiment, public_name(dataset or self.dataset)
+        one, source = self.experiment, strip_local_path(dataset or self.dataset)
         return RunResult(
             recipe=one.recipe,
             architecture=one.model.architecture,
@@ -143,16 +149,16 @@ class Run(ABC):
             metrics=dict(metrics),
             settings=self.settings,
             parameters=dict(parameters),
-            command=command_line(),
+            command=format_command_line(),
             commit=one.commit,
             data={"source": source, "fingerprint": fingerprint},
-            hardware=hardware(),
-            versions=versions(),
+            hardware=describe_hardware(),
+            versions=get_library_versions(),
             wall_seconds=seconds,
-            peak_memory_mb=peak_memory_mb(),
+            peak_memory_mb=measure_peak_memory_mb(),
             tag=self.tag,
             per_example={name: list(values) for name, values in (per_example or {}).items()},
-            reading=current_notes().counts(),
+            reading=get_reading_notes().counts(),
         )
 
     @abstractmethod
@@ -185,11 +191,11 @@ def execute(run: Run, *, resume: bool = False, quiet: bool = False) -> RunResult
     if done is not None:
         return done
     folder, file = run.folder, run.results_file
-    check_writable(folder)
-    check_writable(Path(run.experiment.run.results_dir), "--results_dir")
+    check_folder_is_writable(folder)
+    check_folder_is_writable(Path(run.experiment.run.results_dir), "--results_dir")
     with (
-        telling_of_full_disk(folder),
-        lock_run(folder / LOCK, "--output_dir"),
+        raise_full_disk_errors(folder),
+        lock_run_files(folder / LOCK, "--output_dir"),
         _printing_to(folder / LOG if quiet else None),
     ):
         (run.quiet() if quiet else run).work(resume=resume)

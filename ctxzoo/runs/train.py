@@ -17,9 +17,9 @@ from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.run import Run
 from ctxzoo.training.callbacks import SameSettings
-from ctxzoo.training.process_group import check_batches, in_first_process
+from ctxzoo.training.process_group import check_batches_for_processes, run_in_first_process
 from ctxzoo.training.task import ZooTask
-from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer, number_of_processes
+from ctxzoo.training.trainer import BEST, LAST, TrainerSettings, build_trainer, count_processes
 
 SETTINGS_FILE = "experiment.yaml"  # in the folder of a run: --config with it starts the run again
 
@@ -46,7 +46,7 @@ class ExperimentRun(Run):
 
     def __post_init__(self) -> None:
         self.problem.check(self.experiment)
-        number = number_of_processes(self.trainer)
+        number = count_processes(self.trainer)
         object.__setattr__(self, "experiment", self.problem.resolve(self.experiment).changed(world_size=number))
 
     @property
@@ -122,7 +122,7 @@ class ExperimentRun(Run):
             lower_is_better=self.task_class.is_lower_better(monitor),
             resumed_with=self.same_when_resumed,
         )
-        check_batches(data, scored, trainer.world_size)
+        check_batches_for_processes(data, scored, trainer.world_size)
         lightning.seed_everything(self.experiment.seed, verbose=False)
         task = self.build_task(data, trainer.world_size)
         go_on = resume and last.exists()
@@ -131,7 +131,7 @@ class ExperimentRun(Run):
         trainer.fit(task, data, ckpt_path=last if go_on else None, weights_only=True if go_on else None)
         task.load_weights(best)
         scores = self.score(task, data, scored)
-        in_first_process(lambda: self.finish(task, data, trainer, scores))
+        run_in_first_process(lambda: self.finish(task, data, trainer, scores))
 
     def quiet(self) -> ExperimentRun:
         typed = format_settings(self.experiment, {}) if self.typed is None else self.typed

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ctxzoo.data.files import check_writable
-from ctxzoo.data.notices import count_of, on_one_line
+from ctxzoo.data.files import check_folder_is_writable
+from ctxzoo.data.notices import format_count, format_error_on_one_line
 from ctxzoo.runs.experiment import describe_values
 from ctxzoo.runs.run import Run, execute
 from ctxzoo.runs.spaces import Between, Space, number_of_points, widened
-from ctxzoo.training.callbacks import watch_epochs
+from ctxzoo.training.callbacks import stop_training_by_judge
 from ctxzoo.training.interrupted import TrainingPruned
 from ctxzoo.training.task import NonFiniteLossError
 
@@ -137,7 +137,7 @@ def search_run(search: Search, *, minutes: float, seed: int, resume: bool, tell:
     if best is None:
         raise ValueError("no trial of --tune gave a finite loss; lower --learning_rate")
     found_best = describe_values(best.settings.values(), search.space)
-    tell(f"{count_of(number, 'trials')} in {spent / 60:.1f} min; the best has {found_best}")
+    tell(f"{format_count(number, 'trials')} in {spent / 60:.1f} min; the best has {found_best}")
     tried = search.run_of(best.settings, best.trial)
     # Of a trial whose folder is gone it is a training anew, in the minutes of the whole search.
     kept_trial = Trial(name=TUNED, minutes=minutes, score="test")
@@ -175,7 +175,7 @@ def _try(study: Study, drawn: Any, search: Search, number: int, seconds: float, 
     run = search.run_of(settings, Trial(name=f"trial{number}", minutes=max(seconds, LEAST_SECONDS) / 60))
     began = time.monotonic()
     try:
-        with watch_epochs(f"validation/{search.objective}", study.judge(drawn)):
+        with stop_training_by_judge(f"validation/{search.objective}", study.judge(drawn)):
             result = execute(run, resume=resume, quiet=True)
     except TrainingPruned as error:
         shutil.rmtree(run.folder, ignore_errors=True)
@@ -184,7 +184,7 @@ def _try(study: Study, drawn: Any, search: Search, number: int, seconds: float, 
     except (NonFiniteLossError, FloatingPointError, ValueError) as error:
         if number == 0 and not isinstance(error, (NonFiniteLossError, FloatingPointError)):
             raise  # of the data or the preset; behind it, of settings that do not go together
-        ended = Ended(number, settings, time.monotonic() - began, None, on_one_line(error))
+        ended = Ended(number, settings, time.monotonic() - began, None, format_error_on_one_line(error))
         study.end(drawn, ended)
     else:
         took = max(time.monotonic() - began, result.wall_seconds)
@@ -226,7 +226,7 @@ class Study:
         process = os.environ.get("LOCAL_RANK", "0")
         suffix = ".journal" if process == "0" else f"-{process}.journal"
         self.file = run.folder.with_name(run.folder.name + suffix)
-        check_writable(self.file.parent)
+        check_folder_is_writable(self.file.parent)
         if not resume:
             self.file.unlink(missing_ok=True)
         told_apart = json.dumps([run.settings, repr(self.space), seed, search.objective], default=str, sort_keys=True)
@@ -242,7 +242,8 @@ class Study:
             )
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
-                f"{self.file} is no whole journal of a search ({on_one_line(error)}); remove it to begin anew"
+                f"{self.file} is no whole journal of a search ({format_error_on_one_line(error)}); remove it to begin "
+                "anew"
             ) from error
         self._recover()
 
@@ -311,7 +312,7 @@ class Study:
             trial.report(score, epoch)
             if not trial.should_prune():
                 return None
-            epochs = count_of(epoch, "epochs")
+            epochs = format_count(epoch, "epochs")
             return f"ended after {epochs} with {self.search.name_of_score} {score:.2f}, worse than the median"
 
         return judged

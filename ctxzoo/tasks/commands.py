@@ -204,7 +204,8 @@ def answer_file(
         options: Parsed command line with the attributes `file`, `format` and `output`.
         answer: Function from a list of rows (dicts by column) and their stream to one answer for each row; None for a
             row left out.
-        rows: Stream of the rows of `--file`, for problems with a reader of their own; default: what `open_rows` reads.
+        rows: Stream of the rows of `--file`, for problems with a reader of their own; default: what `open_row_stream`
+            reads.
         columns: Column names by which a header line in piped data is recognized.
 
     Returns:
@@ -213,12 +214,12 @@ def answer_file(
     Raises:
         OSError, ValueError: A file is missing or not as it should be; an answer cannot be given.
     """
-    from ctxzoo.data.answer_files import check_answer_file, write_answers
-    from ctxzoo.data.row_stream import SEPARATORS, open_rows
+    from ctxzoo.data.answer_files import parse_answer_file_kind, write_answers
+    from ctxzoo.data.row_stream import SEPARATORS, open_row_stream
 
     if options.output is not None:
-        check_answer_file(options.output)
-    opened = open_rows(options.file, kind=options.format, columns=columns) if rows is None else nullcontext(rows)
+        parse_answer_file_kind(options.output)
+    opened = open_row_stream(options.file, kind=options.format, columns=columns) if rows is None else nullcontext(rows)
     with opened as stream:
         kind = stream.kind if stream.kind in SEPARATORS else "jsonl"
         return write_answers(stream.chunks, lambda chunk: answer(chunk, stream), options.output, kind=kind)
@@ -232,10 +233,10 @@ def say_written(options: argparse.Namespace, what: str, *also: Path | None) -> N
         what: Number and kind of answers, such as "3 labels", for the message.
         also: Paths of further files that were written; None: left out.
     """
-    from ctxzoo.data.files import is_written_into
+    from ctxzoo.data.files import is_pipe_or_device
 
     files = [file for file in (options.output, *also) if file is not None]
-    is_mixed = not files or any(is_written_into(file) for file in files)  # as in --output /dev/stdout
+    is_mixed = not files or any(is_pipe_or_device(file) for file in files)  # as in --output /dev/stdout
     line = f"{what}: {', '.join(map(str, files))}" if files else what
     print(line, file=sys.stderr if is_mixed else sys.stdout)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import lightning
 
-from ctxzoo.results.process_memory import allowed_bytes, resident_bytes
+from ctxzoo.results.process_memory import get_memory_limit_bytes, get_resident_bytes
 
 # <malloc.h>
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
@@ -16,7 +16,7 @@ _TOP_PAD = 256 * 2**20
 _GROWTH = 4 * 2**30
 
 
-def _glibc() -> Any | None:
+def _load_glibc() -> Any | None:
     if not sys.platform.startswith("linux"):
         return None
     library = ctypes.CDLL(None)
@@ -30,15 +30,15 @@ def keep_freed_memory() -> bool:
     anew and the kernel fills it with zeros page by page, which takes a good part of the time of a BiLSTM's step
     (benchmarks/training_step.py measures it). Only glibc has these switches; elsewhere nothing happens.
     """
-    library = _glibc()
+    library = _load_glibc()
     if library is None:
         return False
     settings = ((_M_MMAP_MAX, 0), (_M_TRIM_THRESHOLD, -1), (_M_TOP_PAD, _TOP_PAD))
     return all(library.mallopt(name, value) for name, value in settings)
 
 
-def _growth() -> int:
-    allowed = allowed_bytes()
+def _choose_trim_threshold() -> int:
+    allowed = get_memory_limit_bytes()
     return min(_GROWTH, allowed // 4) if allowed else _GROWTH
 
 
@@ -57,20 +57,20 @@ class KeepFreedMemory(lightning.Callback):
 
     def __init__(self, every: int = 400, growth: int | None = None) -> None:
         self.every = every
-        self.growth = _growth() if growth is None else growth
+        self.growth = _choose_trim_threshold() if growth is None else growth
         self._library: Any | None = None
         self._batches = 0  # of all epochs: one epoch may be shorter than `every`
         self._trimmed = 0  # bytes in memory when pages were last handed back
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         # Set either way: the same callback may have served a training on the CPU before.
-        self._library = _glibc() if pl_module.device.type == "cpu" and keep_freed_memory() else None
-        self._trimmed = resident_bytes()
+        self._library = _load_glibc() if pl_module.device.type == "cpu" and keep_freed_memory() else None
+        self._trimmed = get_resident_bytes()
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         self._batches += 1
         if self._library is None:
             return
-        if self._batches % self.every == 0 or resident_bytes() - self._trimmed > self.growth:
+        if self._batches % self.every == 0 or get_resident_bytes() - self._trimmed > self.growth:
             self._library.malloc_trim(0)
-            self._trimmed = resident_bytes()
+            self._trimmed = get_resident_bytes()

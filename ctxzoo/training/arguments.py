@@ -45,14 +45,14 @@ RANGE = "range"  # key of a field's metadata
 AnyArgs = TypeVar("AnyArgs", bound="Args")
 
 
-def number(default: Any, allowed: Range) -> Any:
+def number_field(default: Any, allowed: Range) -> Any:
     """Return a field of numbers with a range; a value of None, or a list, is checked by its numbers."""
     return field(default=default, metadata={RANGE: allowed})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Args:
-    """A group of arguments; a subclass adds fields, each with its type, its default and, by `number`, its range.
+    """A group of arguments; a subclass adds fields, each with its type, its default and, by `number_field`, its range.
 
     Raises:
         ValueError: a number out of its range, or a name that is none of a Literal; the message names all three.
@@ -72,7 +72,7 @@ class Args:
     @classmethod
     def choices(cls) -> dict[str, tuple[Any, ...]]:
         """Return the names that are a choice, and what they may be."""
-        return _choices(cls)  # type: ignore[arg-type]  # a class can be hashed
+        return _find_choices(cls)  # type: ignore[arg-type]  # a class can be hashed
 
     def values(self) -> dict[str, Any]:
         """Return the arguments by name."""
@@ -88,7 +88,7 @@ class Args:
 
 
 @cache
-def _choices(args: type[Any]) -> dict[str, tuple[Any, ...]]:
+def _find_choices(args: type[Any]) -> dict[str, tuple[Any, ...]]:
     found = {}
     for name, hint in get_type_hints(args).items():
         parts = [one for one in (hint, *get_args(hint)) if get_origin(one) is Literal]

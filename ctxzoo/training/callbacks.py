@@ -25,8 +25,8 @@ from lightning.pytorch.loggers import CSVLogger
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 from lightning.pytorch.utilities.rank_zero import rank_zero_info
 
-from ctxzoo.data.files import atomic_file, temporary_names
-from ctxzoo.data.notices import on_one_line
+from ctxzoo.data.files import atomic_file, temporary_file_pattern
+from ctxzoo.data.notices import format_error_on_one_line
 from ctxzoo.models.old_names import current_settings
 from ctxzoo.training.interrupted import TrainingInterrupted, TrainingPruned
 
@@ -69,7 +69,7 @@ class ExponentialMovingAverage(WeightAveraging):
             raise ValueError(f"decay must be in [0, 1), got {decay}")
         self.decay = decay
 
-        def update(
+        def update_averages(
             averages: Sequence[torch.Tensor], currents: Sequence[torch.Tensor], count: torch.Tensor | int
         ) -> None:
             # torch counts the copy below as the first update.
@@ -80,7 +80,7 @@ class ExponentialMovingAverage(WeightAveraging):
                 else:
                     average.copy_(current)
 
-        super().__init__(use_buffers=True, multi_avg_fn=update)
+        super().__init__(use_buffers=True, multi_avg_fn=update_averages)
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
         # Lightning moves the model to the device only later; by default the average would stay on the CPU.
@@ -101,7 +101,7 @@ class AtomicCheckpointIO(TorchCheckpointIO):
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None) -> None:
         target = Path(path)
         for left in target.parent.glob(
-            temporary_names(target.name)
+            temporary_file_pattern(target.name)
         ):  # by a run that was killed; this one has the folder
             left.unlink(missing_ok=True)
         with atomic_file(target) as file:
@@ -110,14 +110,14 @@ class AtomicCheckpointIO(TorchCheckpointIO):
             os.fsync(file.fileno())
 
     def load_checkpoint(self, path: str | Path, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """Return a checkpoint; raises as `readable`."""
-        with readable(Path(path)):
+        """Return a checkpoint; raises as `explain_unreadable_checkpoint`."""
+        with explain_unreadable_checkpoint(Path(path)):
             loaded: dict[str, Any] = super().load_checkpoint(path, *arguments, **options)
             return loaded
 
 
 @contextmanager
-def readable(path: Path) -> Iterator[None]:
+def explain_unreadable_checkpoint(path: Path) -> Iterator[None]:
     """Turn what a block that reads a checkpoint fails with into one line that says what to do.
 
     Raises:
@@ -135,8 +135,8 @@ def readable(path: Path) -> Iterator[None]:
         raise
     except UNREADABLE as error:
         raise ValueError(
-            f"{path} is no whole checkpoint of a training ({on_one_line(error)}); put a copy in its place, or remove "
-            "it to begin this training anew"
+            f"{path} is no whole checkpoint of a training ({format_error_on_one_line(error)}); put a copy in its "
+            "place, or remove it to begin this training anew"
         ) from error
 
 
@@ -209,12 +209,12 @@ class KeepCsvRows(lightning.Callback):
         kept = [row for row in self.rows if row.get("step", "").isdigit()]
         kept = [row for row in kept if int(row["step"]) < checkpoint["global_step"]]
         if trainer.is_global_zero:
-            for logger in _csv_loggers(trainer):
+            for logger in _find_csv_loggers(trainer):
                 logger.experiment.metrics[:0] = kept
                 logger.save()
 
     def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        for logger in _csv_loggers(trainer):
+        for logger in _find_csv_loggers(trainer):
             logger.save()
 
 
@@ -239,13 +239,13 @@ class SameSettings(lightning.Callback):
     def state_dict(self) -> dict[str, Any]:
         return {"settings": self.settings}
 
-    def check(self, checkpoint: Path) -> None:
+    def refuse_other_settings(self, checkpoint: Path) -> None:
         """Refuse a checkpoint of other settings before its weights are read, which may have other shapes.
 
         Raises:
             ValueError: see the class.
         """
-        with readable(checkpoint):
+        with explain_unreadable_checkpoint(checkpoint):
             saved = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)
             kept = saved["callbacks"][self.state_key]
         self.load_state_dict(kept)
@@ -299,7 +299,7 @@ _JUDGES: ContextVar[tuple[JudgeEpochs, ...]] = ContextVar("judges of the trainin
 
 
 @contextmanager
-def watch_epochs(score: str, judge: Callable[[int, float], str | None]) -> Iterator[None]:
+def stop_training_by_judge(score: str, judge: Callable[[int, float], str | None]) -> Iterator[None]:
     """Have the trainings of a block judged; see `JudgeEpochs`."""
     token = _JUDGES.set((JudgeEpochs(score, judge),))
     try:
@@ -308,12 +308,12 @@ def watch_epochs(score: str, judge: Callable[[int, float], str | None]) -> Itera
         _JUDGES.reset(token)
 
 
-def judges() -> tuple[JudgeEpochs, ...]:
-    """Return the callbacks of the `watch_epochs` around; none outside of it."""
+def get_judge_callbacks() -> tuple[JudgeEpochs, ...]:
+    """Return the callbacks of the `stop_training_by_judge` around; none outside of it."""
     return _JUDGES.get()
 
 
-def _csv_loggers(trainer: Any) -> list[Any]:
+def _find_csv_loggers(trainer: Any) -> list[Any]:
     return [logger for logger in trainer.loggers if isinstance(logger, CSVLogger)]
 
 
@@ -336,42 +336,42 @@ class StopOnInterrupt(lightning.Callback):
         if threading.current_thread() is not threading.main_thread():
             return  # only the main thread may set handlers
         for number in (signal.SIGINT, signal.SIGTERM):
-            self._handlers[number] = signal.signal(number, self._ask_to_stop)
+            self._handlers[number] = signal.signal(number, self._request_stop)
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
-        if not trainer.is_last_batch and self._is_asked(trainer):
+        if not trainer.is_last_batch and self._is_stop_requested(trainer):
             trainer.save_checkpoint(self.checkpoint)
-            self._stop(trainer)
+            self._raise_interrupted(trainer)
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
-        self.stops = self._is_asked(trainer)
+        self.stops = self._is_stop_requested(trainer)
 
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
         # Who asks from here on waits for a step, behind which there is a checkpoint.
         if self.stops:
-            self._stop(trainer)
+            self._raise_interrupted(trainer)
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
-        self._give_back()
-        if self._is_asked(trainer):
-            self._stop(trainer)
+        self._restore_signal_handlers()
+        if self._is_stop_requested(trainer):
+            self._raise_interrupted(trainer)
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        self._give_back()
+        self._restore_signal_handlers()
 
-    def _ask_to_stop(self, number: int, frame: FrameType | None) -> None:
+    def _request_stop(self, number: int, frame: FrameType | None) -> None:
         self._asked = True
-        self._give_back()
+        self._restore_signal_handlers()
         rank_zero_info("stopping after this step; press Ctrl-C again to stop at once")
 
-    def _is_asked(self, trainer: Any) -> bool:
+    def _is_stop_requested(self, trainer: Any) -> bool:
         # A signal may reach the processes in different steps; they must stop in the same one.
         return bool(trainer.strategy.reduce_boolean_decision(self._asked, all=False))
 
-    def _stop(self, trainer: Any) -> NoReturn:
+    def _raise_interrupted(self, trainer: Any) -> NoReturn:
         raise TrainingInterrupted(f"stopped after step {trainer.global_step}; resuming goes on")
 
-    def _give_back(self) -> None:
+    def _restore_signal_handlers(self) -> None:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
         self._handlers = {}

@@ -13,7 +13,7 @@ from torchmetrics import MeanMetric, MetricCollection
 from torchmetrics.classification import MulticlassAccuracy, MulticlassCalibrationError, MulticlassF1Score
 from transformers import AutoConfig
 
-from ctxzoo.training.task import Scores, ZooTask, model_inputs
+from ctxzoo.training.task import Scores, ZooTask, select_model_inputs
 
 CALIBRATION_BINS = 15
 
@@ -102,7 +102,7 @@ class ClassificationTask(ZooTask):
         label_names = self.hparams["label_names"]
         if label_names is None:
             return super().load_pretrained(pretrained)
-        theirs = labels_of_head(self.auto_class, pretrained)
+        theirs = read_labels_of_head(self.auto_class, pretrained)
         if theirs == list(label_names):
             return super().load_pretrained(pretrained)
         model = self.auto_class.from_pretrained(
@@ -118,11 +118,11 @@ class ClassificationTask(ZooTask):
                 f"{list(label_names)}",
                 stacklevel=2,
             )
-            _renew_head(model, self.auto_class.from_config(model.config))
+            _load_base_model_weights(model, self.auto_class.from_config(model.config))
         return model
 
     @abstractmethod
-    def select_classified(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def select_labelled_logits(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits (N, L) and labels (N,) of what a batch classifies, from the model's logits and the batch's labels."""
 
     def setup(self, stage: str) -> None:
@@ -137,33 +137,33 @@ class ClassificationTask(ZooTask):
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
         rows = {"row": batch["row"]} if "row" in batch else {}
-        return {**rows, "logits": self._output(batch).logits.float()}
+        return {**rows, "logits": self._compute_model_output(batch).logits.float()}
 
-    def new_scores(self) -> ClassificationScores:
+    def build_scores(self) -> ClassificationScores:
         return ClassificationScores(self.model.config.num_labels)
 
-    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        output = self._output(batch)
-        logits, labels = self.select_classified(output.logits.float(), batch["labels"])
+    def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        output = self._compute_model_output(batch)
+        logits, labels = self.select_labelled_logits(output.logits.float(), batch["labels"])
         loss = F.cross_entropy(logits, labels, label_smoothing=self.hparams["label_smoothing"])
         auxiliary_loss = output.get("auxiliary_loss")
         return loss if auxiliary_loss is None else loss + auxiliary_loss
 
-    def name_examples(self, rows: list[int]) -> str:
+    def describe_examples(self, rows: list[int]) -> str:
         return f"rows of the batch in the training split: {rows}"
 
     def update_scores(self, scores: ClassificationScores, batch: dict[str, torch.Tensor], split: str) -> None:
         # In float32 also under mixed precision.
-        scores.update(*self.select_classified(self._output(batch).logits.float(), batch["labels"]))
+        scores.update(*self.select_labelled_logits(self._compute_model_output(batch).logits.float(), batch["labels"]))
 
     def compute_scores(self, scores: ClassificationScores) -> dict[str, float]:
         return scores.compute()
 
-    def _output(self, batch: dict[str, torch.Tensor]) -> Any:
-        return self.model(**{name: value for name, value in model_inputs(batch).items() if name != "labels"})
+    def _compute_model_output(self, batch: dict[str, torch.Tensor]) -> Any:
+        return self.model(**{name: value for name, value in select_model_inputs(batch).items() if name != "labels"})
 
 
-def labels_of_head(auto_class: Any, pretrained: str) -> list[str] | None:
+def read_labels_of_head(auto_class: Any, pretrained: str) -> list[str] | None:
     """Return the labels of a checkpoint's head of an Auto class, in order; None where it has no such head.
 
     Raises:
@@ -176,7 +176,7 @@ def labels_of_head(auto_class: Any, pretrained: str) -> list[str] | None:
     return [name for _, name in sorted(config.id2label.items())]
 
 
-def _renew_head(model: Any, fresh: Any) -> None:
+def _load_base_model_weights(model: Any, fresh: Any) -> None:
     """Give a model the weights of another of its kind, but for those of its base model."""
     base = f"{model.base_model_prefix}."
     head = {name: value for name, value in fresh.state_dict().items() if not name.startswith(base)}

@@ -10,7 +10,7 @@ import torch
 from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau
 
 from ctxzoo.models.old_names import current_settings
-from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Args, number
+from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Args, number_field
 
 OptimizerName = Literal["adadelta", "adam", "adamw", "sgd"]
 AnyOptimizer = TypeVar("AnyOptimizer", bound="OptimizerArgs")
@@ -46,12 +46,12 @@ class OptimizerArgs(Args):
     """
 
     optimizer: OptimizerName = "adam"
-    learning_rate: float = number(1e-3, POSITIVE)
-    weight_decay: float = number(0.0, COUNT)
-    momentum: float | None = number(None, FRACTION)
-    warmup_steps: int = number(0, COUNT)
-    decay_steps: int | None = number(None, SIZE)
-    halve_after: int = number(0, COUNT)
+    learning_rate: float = number_field(1e-3, POSITIVE)
+    weight_decay: float = number_field(0.0, COUNT)
+    momentum: float | None = number_field(None, FRACTION)
+    warmup_steps: int = number_field(0, COUNT)
+    decay_steps: int | None = number_field(None, SIZE)
+    halve_after: int = number_field(0, COUNT)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -118,12 +118,12 @@ def build_optimizer(
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": plateau, "monitor": monitor}}
     warmup, total = args.warmup_steps, args.decay_steps
 
-    def factor(step: int) -> float:
+    def compute_lr_factor(step: int) -> float:
         if step < warmup:
             return (step + 1) / warmup
         return 1.0 if total is None else max(0.0, (total - step) / max(1, total - warmup))
 
-    schedule = {"scheduler": LambdaLR(optimizer, factor), "interval": "step"}
+    schedule = {"scheduler": LambdaLR(optimizer, compute_lr_factor), "interval": "step"}
     return {"optimizer": optimizer, "lr_scheduler": schedule}
 
 

@@ -9,25 +9,25 @@ from typing import Any
 
 import torch.distributed
 
-from ctxzoo.data.bucketing import reading_alone
+from ctxzoo.data.bucketing import disable_distributed_sharding
 
 
 @cache  # once for a program
-def leave_group_at_exit() -> None:
+def destroy_process_group_at_exit() -> None:
     """Leave the group when the program ends.
 
     Lightning does so for NCCL alone; gloo's threads, when still at work, can abort the end of the interpreter.
     """
-    atexit.register(leave_group)
+    atexit.register(destroy_process_group)
 
 
-def leave_group() -> None:
+def destroy_process_group() -> None:
     """Destroy the default group, where there is one."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
 
 
-def in_first_process(work: Callable[[], object]) -> None:
+def run_in_first_process(work: Callable[[], object]) -> None:
     """Call `work` in the first of the processes that train together, while the others wait; it reads whole splits.
 
     Raises:
@@ -40,7 +40,7 @@ def in_first_process(work: Callable[[], object]) -> None:
     failed: Exception | None = None
     if torch.distributed.get_rank() == 0:
         try:
-            with reading_alone():
+            with disable_distributed_sharding():
                 work()
         except Exception as error:
             failed = error
@@ -52,7 +52,7 @@ def in_first_process(work: Callable[[], object]) -> None:
         raise OSError(f"the first process could not finish: {reasons[0]}")
 
 
-def check_batches(data: Any, splits: Sequence[str], processes: int) -> None:
+def check_batches_for_processes(data: Any, splits: Sequence[str], processes: int) -> None:
     """Refuse data with too little for some of the processes, before anything is trained.
 
     Args:
@@ -61,13 +61,13 @@ def check_batches(data: Any, splits: Sequence[str], processes: int) -> None:
         processes: Number of processes that train together.
 
     Raises:
-        ValueError: a process would have no batch of a split, see `ResumableSampler.check_processes`.
+        ValueError: a process would have no batch of a split, see `ResumableSampler.check_number_of_processes`.
     """
     if processes == 1:
         return
     loaders = {"train": data.train_dataloader(), **{split: data.split_dataloader(split) for split in splits}}
     for split, loader in loaders.items():
         try:
-            loader.sampler.check_processes(processes)
+            loader.sampler.check_number_of_processes(processes)
         except ValueError as error:
             raise ValueError(f"{split} has {error}") from error

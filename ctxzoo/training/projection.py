@@ -13,5 +13,5 @@ class ProjectParameters(TrainerCallback):
     `Trainer(model, ..., callbacks=[ProjectParameters()])`
     """
 
-    def on_optimizer_step(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        given["model"].project_parameters()
+    def on_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        kwargs["model"].project_parameters()

@@ -12,7 +12,7 @@ FIRST = 5  # parts from which the rest is judged
 SECONDS = 20.0  # between two lines
 
 
-def duration(seconds: float, prefix: str = "") -> str:
+def format_duration(seconds: float, prefix: str = "") -> str:
     """Write a duration for a person, in seconds, minutes or hours; the prefix stands before a number."""
     if seconds < 1:
         return "less than 1 s"
@@ -21,7 +21,7 @@ def duration(seconds: float, prefix: str = "") -> str:
     return prefix + (f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h")
 
 
-def say(line: str) -> None:
+def print_now(line: str) -> None:
     """Print a line at once, also into a file."""
     print(line, flush=True)
 
@@ -38,32 +38,36 @@ class RemainingTime:
     """
 
     def __init__(
-        self, what: str, unit: str, *, say: Callable[[str], None] = say, aside: str = "", before: int = 0
+        self, what: str, unit: str, *, say: Callable[[str], None] = print_now, aside: str = "", before: int = 0
     ) -> None:
         self.what, self.unit, self.say, self.aside, self.before = what, unit, say, aside, before
         self._began = time.monotonic()
         self._told: float | None = None
 
-    def tell(self, done: int, total: int) -> None:
+    def print_if_due(self, done_parts: int, total_parts: int) -> None:
         """Print a line where one is due: the first after some parts, the others some seconds apart.
 
         Args:
-            done: Number of parts done so far.
-            total: Total number of parts.
+            done_parts: Number of parts done so far.
+            total_parts: Total number of parts.
         """
         now = time.monotonic()
         if (
-            done <= self.before
-            or done < min(self.before + FIRST, total)
-            or (self._told is not None and (done >= total or now - self._told < SECONDS))
+            done_parts <= self.before
+            or done_parts < min(self.before + FIRST, total_parts)
+            or (self._told is not None and (done_parts >= total_parts or now - self._told < SECONDS))
         ):
             return
-        left = (now - self._began) / (done - self.before) * (total - done)
+        left = (now - self._began) / (done_parts - self.before) * (total_parts - done_parts)
         if self._told is None:
-            whole = duration(now - self._began + left, "about ")
-            self.say(f"{self.what}: {whole} for {total:,} {self.unit}, judged by the first {done:,}{self.aside}")
+            whole = format_duration(now - self._began + left, "about ")
+            self.say(
+                f"{self.what}: {whole} for {total_parts:,} {self.unit}, judged by the first {done_parts:,}{self.aside}"
+            )
         else:
-            self.say(f"{self.what}: {done:,} of {total:,} {self.unit}, {duration(left, 'about ')} left")
+            self.say(
+                f"{self.what}: {done_parts:,} of {total_parts:,} {self.unit}, {format_duration(left, 'about ')} left"
+            )
         self._told = now
 
 
@@ -83,4 +87,4 @@ class TellRemainingTime(lightning.Callback):
                 "training", "steps", say=pl_module.print, aside=aside, before=trainer.global_step
             )
             return
-        self._time.tell(trainer.global_step, int(trainer.estimated_stepping_batches))
+        self._time.print_if_due(trainer.global_step, int(trainer.estimated_stepping_batches))

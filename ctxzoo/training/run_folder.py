@@ -27,7 +27,7 @@ class RunLockedError(OSError):
 
 
 @contextmanager
-def lock_run(lock: Path, option: str) -> Iterator[None]:
+def lock_run_files(lock: Path, option: str) -> Iterator[None]:
     """Keep other runs out of the files of this one while the block lasts.
 
     The operating system gives the lock back when the process ends, however it ends. Of the processes that train
@@ -49,7 +49,7 @@ def lock_run(lock: Path, option: str) -> Iterator[None]:
         held.acquire(timeout=0)
     except Timeout:
         raise RunLockedError(
-            f"{lock.parent} belongs to another run, {_name_owner(owner)}; "
+            f"{lock.parent} belongs to another run, {_describe_lock_owner(owner)}; "
             f"wait for it, end it, or choose another {option}"
         ) from None
     try:
@@ -62,7 +62,7 @@ def lock_run(lock: Path, option: str) -> Iterator[None]:
         held.release()
 
 
-def _name_owner(owner: Path) -> str:
+def _describe_lock_owner(owner: Path) -> str:
     try:
         owner_facts = json.loads(owner.read_text(encoding="utf-8"))
         return f"process {owner_facts['pid']} on {owner_facts['host']} since {owner_facts['since']}"
@@ -75,7 +75,7 @@ class FullDiskError(OSError):
 
 
 @contextmanager
-def telling_of_full_disk(folder: Path) -> Iterator[None]:
+def raise_full_disk_errors(folder: Path) -> Iterator[None]:
     """Turn any error that comes from a full disk (or quota, or limit of a file's size) into a `FullDiskError`.
 
     Args:
@@ -87,7 +87,7 @@ def telling_of_full_disk(folder: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        reason = _reason(error)
+        reason = _find_os_error_reason(error)
         if reason is None:
             raise
         raise FullDiskError(
@@ -96,7 +96,7 @@ def telling_of_full_disk(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _reason(error: BaseException | None) -> str | None:
+def _find_os_error_reason(error: BaseException | None) -> str | None:
     """Return what the operating system said, of the error or of one that it came from."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in _NUMBERS:

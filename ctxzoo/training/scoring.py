@@ -16,14 +16,14 @@ from ctxzoo.training.task import ZooTask
 AnyTask = TypeVar("AnyTask", bound=ZooTask)
 
 
-def task_of(task_class: type[AnyTask], checkpoint: str | Path | PreTrainedModel) -> AnyTask:
+def load_task(task_class: type[AnyTask], checkpoint: str | Path | PreTrainedModel) -> AnyTask:
     """Return the task that scores a checkpoint folder or Hub id, or a model, which is held and not copied.
 
     Raises:
         OSError: there is no such checkpoint.
         ValueError: its architecture has no head for the task.
     """
-    check_head(task_class.auto_class, checkpoint)
+    check_checkpoint_head(task_class.auto_class, checkpoint)
     build: Any = task_class  # each task has arguments of its own behind these two
     if not isinstance(checkpoint, PreTrainedModel):
         task: AnyTask = build(pretrained=str(checkpoint))
@@ -33,7 +33,7 @@ def task_of(task_class: type[AnyTask], checkpoint: str | Path | PreTrainedModel)
     return task
 
 
-def check_head(auto_class: Any, checkpoint: str | Path | PreTrainedModel) -> None:
+def check_checkpoint_head(auto_class: Any, checkpoint: str | Path | PreTrainedModel) -> None:
     """Refuse a checkpoint or model of the zoo whose architecture has no head of an Auto class.
 
     Raises:
@@ -55,7 +55,7 @@ def check_head(auto_class: Any, checkpoint: str | Path | PreTrainedModel) -> Non
         )
 
 
-def tokenizer_of(checkpoint: str | Path | PreTrainedModel, tokenizer: Any = None) -> Any:
+def load_tokenizer(checkpoint: str | Path | PreTrainedModel, tokenizer: Any = None) -> Any:
     """Return the tokenizer that is given, else the one of the checkpoint folder or Hub id.
 
     Raises:
@@ -100,7 +100,7 @@ def score_splits(
     Returns:
         Split name to metrics, named as the task logs them, without the split's name in front.
     """
-    trainer = build_scorer(data, precision=precision, accelerator=accelerator, progress=progress)
+    trainer = build_scoring_trainer(data, precision=precision, accelerator=accelerator, progress=progress)
     scores: dict[str, dict[str, float]] = {}
     device = task.model.device
     for split in splits:
@@ -111,7 +111,7 @@ def score_splits(
     return scores
 
 
-def build_scorer(data: HasSplits, *, precision: str, accelerator: str, progress: bool) -> lightning.Trainer:
+def build_scoring_trainer(data: HasSplits, *, precision: str, accelerator: str, progress: bool) -> lightning.Trainer:
     """Return a Lightning trainer that runs over splits of `data` on one device and writes nothing."""
     leave_out_library_messages()
     trainer = lightning.Trainer(

@@ -16,11 +16,11 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 from transformers import AutoConfig
 
 from ctxzoo.data.files import refuse_missing_path
-from ctxzoo.data.notices import without_weight_bars
+from ctxzoo.data.notices import hide_weight_progress_bars
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.registration import ARCHITECTURES, MODEL_TYPE_PREFIX
-from ctxzoo.training.callbacks import readable
+from ctxzoo.training.callbacks import explain_unreadable_checkpoint
 from ctxzoo.training.optimizers import OptimizerArgs, build_optimizer
 
 STAGES = ("validation", "test")
@@ -43,7 +43,7 @@ class AutoHead:
         Raises:
             ValueError: no architecture of the zoo, or one without a head for the problem.
         """
-        return self._head(config)(config)
+        return self._get_head_class(config)(config)
 
     def from_pretrained(self, checkpoint: str, **options: Any) -> Any:
         """Return the model of a checkpoint folder or Hub id; options are those of `PreTrainedModel.from_pretrained`.
@@ -51,9 +51,9 @@ class AutoHead:
         Raises:
             OSError, ValueError: see there and `from_config`.
         """
-        return self._head(AutoConfig.from_pretrained(checkpoint)).from_pretrained(checkpoint, **options)
+        return self._get_head_class(AutoConfig.from_pretrained(checkpoint)).from_pretrained(checkpoint, **options)
 
-    def _head(self, config: ZooConfig) -> type[ZooPreTrainedModel]:
+    def _get_head_class(self, config: ZooConfig) -> type[ZooPreTrainedModel]:
         name = config.model_type.removeprefix(MODEL_TYPE_PREFIX)
         heads = ARCHITECTURES[name].model_classes.values() if name in ARCHITECTURES else ()
         found = next((head for head in heads if head.zoo_task == self.task), None)
@@ -121,7 +121,7 @@ class ZooTask(lightning.LightningModule, ABC):
         self.model = build_model(self.auto_class, model_config, pretrained, self.load_pretrained, model)
         self.model.train()
         self.test_split = "test"  # the split that test_step's batches come from
-        self.scores = torch.nn.ModuleDict({stage: self.new_scores() for stage in STAGES})
+        self.scores = torch.nn.ModuleDict({stage: self.build_scores() for stage in STAGES})
 
     def load_pretrained(self, pretrained: str) -> Any:
         """The model of a checkpoint folder or Hub id; `hparams` are there, nothing else is."""
@@ -133,15 +133,15 @@ class ZooTask(lightning.LightningModule, ABC):
         return monitor is not None and monitor.rpartition("/")[2] in cls.lower_is_better
 
     @abstractmethod
-    def new_scores(self) -> Scores:
+    def build_scores(self) -> Scores:
         """The metrics of one stage."""
 
     @abstractmethod
-    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """The loss of a training batch, a scalar."""
 
     @abstractmethod
-    def name_examples(self, rows: list[int]) -> str:
+    def describe_examples(self, rows: list[int]) -> str:
         """What an error says of training examples: their kind and how to find them."""
 
     @abstractmethod
@@ -159,13 +159,13 @@ class ZooTask(lightning.LightningModule, ABC):
         """Load the weights of a Lightning checkpoint: the averaged ones, where an average was kept.
 
         Raises:
-            ValueError, OSError: see `readable`.
+            ValueError, OSError: see `explain_unreadable_checkpoint`.
         """
-        with readable(checkpoint):
+        with explain_unreadable_checkpoint(checkpoint):
             weights = torch.load(checkpoint, map_location="cpu", weights_only=True)["state_dict"]
         self.load_state_dict(weights)
 
-    def parameter_groups(self) -> Iterable[Any]:
+    def get_parameter_groups(self) -> Iterable[Any]:
         """What the optimizer trains: all parameters, or groups of them with rates of their own, as torch takes them."""
         return list(self.parameters())
 
@@ -174,17 +174,17 @@ class ZooTask(lightning.LightningModule, ABC):
         fused = self.device.type == "cpu" and not self.trainer.gradient_clip_val
         return build_optimizer(
             self.optimizer_args,
-            self.parameter_groups(),
+            self.get_parameter_groups(),
             monitor=self.monitor,
             lower_is_better=self.is_lower_better(self.monitor),
             fused=fused,
         )
 
     def training_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> torch.Tensor:
-        with note_outputs(self.model) as noted:
-            loss = self.training_loss(batch)
+        with record_logged_outputs(self.model) as noted:
+            loss = self.compute_training_loss(batch)
         if not torch.isfinite(loss):
-            self._refuse_loss(loss, batch)
+            self._refuse_non_finite_loss(loss, batch)
         size = len(next(iter(batch.values())))
         for name, value in noted.items():
             self.log(f"train/{name}", value, on_step=False, on_epoch=True, batch_size=size, sync_dist=True)
@@ -226,9 +226,9 @@ class ZooTask(lightning.LightningModule, ABC):
         self.log_dict(values, prog_bar=False, sync_dist=False)
         return values
 
-    def _refuse_loss(self, loss: torch.Tensor, batch: dict[str, torch.Tensor]) -> None:
+    def _refuse_non_finite_loss(self, loss: torch.Tensor, batch: dict[str, torch.Tensor]) -> None:
         rates = [group["lr"] for optimizer in self.trainer.optimizers for group in optimizer.param_groups]
-        examples = f"{self.name_examples(batch['row'].tolist())}. " if "row" in batch else ""
+        examples = f"{self.describe_examples(batch['row'].tolist())}. " if "row" in batch else ""
         raise NonFiniteLossError(
             f"loss is {loss.item()} at step {self.global_step} (epoch {self.current_epoch}), learning rate {rates}; "
             f"{examples}Lower the learning rate or clip gradients more; the last "
@@ -256,20 +256,20 @@ def build_model(
     if pretrained is None:
         return auto_class.from_config(AutoConfig.for_model(**dict(model_config or {})))
     refuse_missing_path(pretrained, "checkpoint")
-    with without_weight_bars():
+    with hide_weight_progress_bars():
         return load(pretrained)
 
 
 @contextmanager
-def note_outputs(model: Any) -> Iterator[dict[str, torch.Tensor]]:
+def record_logged_outputs(model: Any) -> Iterator[dict[str, torch.Tensor]]:
     """Yield a dict that gets the `logged_outputs` of the base model, by name, of the last pass within the block."""
     noted: dict[str, torch.Tensor] = {}
 
-    def note(_: Any, __: Any, output: Any) -> None:
+    def record_output(_: Any, __: Any, output: Any) -> None:
         found = {name: getattr(output, name, None) for name in model.logged_outputs}
         noted.update({name: value.detach() for name, value in found.items() if value is not None})
 
-    handle = model.base_model.register_forward_hook(note) if getattr(model, "logged_outputs", ()) else None
+    handle = model.base_model.register_forward_hook(record_output) if getattr(model, "logged_outputs", ()) else None
     try:
         yield noted
     finally:
@@ -277,6 +277,6 @@ def note_outputs(model: Any) -> Iterator[dict[str, torch.Tensor]]:
             handle.remove()
 
 
-def model_inputs(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def select_model_inputs(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The batch without what is no input of a model."""
     return {name: value for name, value in batch.items() if name not in NOT_INPUTS}

@@ -14,8 +14,8 @@ from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, Timer
 from lightning.pytorch.callbacks.progress import TQDMProgressBar
 from lightning.pytorch.loggers import CSVLogger, Logger
 
-from ctxzoo.data.files import check_writable
-from ctxzoo.data.notices import say_once
+from ctxzoo.data.files import check_folder_is_writable
+from ctxzoo.data.notices import print_once
 from ctxzoo.training.allocator import KeepFreedMemory
 from ctxzoo.training.callbacks import (
     AtomicCheckpointIO,
@@ -26,10 +26,10 @@ from ctxzoo.training.callbacks import (
     StayStopped,
     StepSeed,
     StopOnInterrupt,
-    judges,
+    get_judge_callbacks,
 )
 from ctxzoo.training.libraries import check_wandb, leave_out_library_messages
-from ctxzoo.training.process_group import leave_group_at_exit
+from ctxzoo.training.process_group import destroy_process_group_at_exit
 from ctxzoo.training.remaining_time import TellRemainingTime
 
 LAST, BEST = "last.ckpt", "best.ckpt"
@@ -79,7 +79,7 @@ class TrainerSettings:
     limit_train_batches: int | None = None
     limit_eval_batches: int | None = None
 
-    def number_of_steps(self, data: Any, processes: int) -> int:
+    def count_training_steps(self, data: Any, processes: int) -> int:
         """Return how many steps a training takes that nothing ends before its last epoch.
 
         Args:
@@ -115,8 +115,8 @@ def build_trainer(
         ValueError: patience without a score to wait for.
         ImportError: W&B is requested and not installed; the message names the extra.
     """
-    check_writable(folder)
-    leave_group_at_exit()
+    check_folder_is_writable(folder)
+    destroy_process_group_at_exit()
     leave_out_library_messages()
     mode = "min" if lower_is_better else "max"
     checkpoints = folder / "lightning"
@@ -139,7 +139,7 @@ def build_trainer(
             dirpath=checkpoints, filename=Path(BEST).stem, monitor=monitor, mode=mode, enable_version_counter=False
         ),
         ResumeCheckpoint(checkpoints / LAST, every=settings.checkpoint_every),
-        *judges(),
+        *get_judge_callbacks(),
     ]
     if settings.tell_time:
         callbacks.append(TellRemainingTime())
@@ -170,7 +170,7 @@ def build_trainer(
     )
 
 
-def number_of_processes(settings: TrainerSettings) -> int:
+def count_processes(settings: TrainerSettings) -> int:
     """Return how many processes Lightning will train with, one for each device, before there is a Trainer."""
     devices = str(settings.devices)
     if devices.isdigit():
@@ -196,7 +196,7 @@ def build_loggers(settings: TrainerSettings, folder: Path) -> list[Logger]:
 
             loggers.append(TensorBoardLogger(folder, name="tensorboard", version=""))
         except ImportError:
-            say_once("without TensorBoard logs: pip install tensorboard")
+            print_once("without TensorBoard logs: pip install tensorboard")
     if settings.wandb:
         check_wandb()
         from lightning.pytorch.loggers import WandbLogger
@@ -216,7 +216,7 @@ def choose_precision(requested: str, accelerator: str = "auto") -> str:
     return "bf16-mixed" if has_bf16 else "32-true"
 
 
-def training_seconds(trainer: lightning.Trainer) -> float:
+def get_training_seconds(trainer: lightning.Trainer) -> float:
     """Return the seconds spent in training, over all resumed parts."""
     timer = next(callback for callback in trainer.callbacks if isinstance(callback, Timer))
     return float(timer.time_elapsed("train"))

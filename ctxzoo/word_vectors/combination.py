@@ -24,7 +24,7 @@ def fill_word_vectors(base: WordVectors, other: WordVectors, name: str) -> WordV
     Raises:
         ValueError: the words that both have are fewer than the width of `other`.
     """
-    ours, theirs, gaps = _places(base, other)
+    ours, theirs, gaps = _match_words(base, other)
     if len(ours) <= other.dim:
         raise ValueError(
             f"{base.name} and {other.name} have {len(ours)} words in common; expected more than {other.dim}, the width "
@@ -34,7 +34,7 @@ def fill_word_vectors(base: WordVectors, other: WordVectors, name: str) -> WordV
     best = torch.linalg.lstsq(source[theirs], base.vectors[ours].double()).solution
     mapped = (source[gaps] @ best).float()
     words = [*base.words, *(other.words[place] for place in gaps)]
-    return WordVectors.in_memory(words, torch.cat([base.vectors, mapped]), name)
+    return WordVectors.from_tensor(words, torch.cat([base.vectors, mapped]), name)
 
 
 def concatenate_word_vectors(base: WordVectors, other: WordVectors, name: str) -> WordVectors:
@@ -47,15 +47,15 @@ def concatenate_word_vectors(base: WordVectors, other: WordVectors, name: str) -
     Returns:
         (words of either, d + e): those of `base` in their order, then the others in theirs.
     """
-    ours, theirs, gaps = _places(base, other)
+    ours, theirs, gaps = _match_words(base, other)
     vectors = torch.zeros(len(base) + len(gaps), base.dim + other.dim)
     vectors[: len(base), : base.dim] = base.vectors
     vectors[ours, base.dim :] = other.vectors[theirs]
     vectors[len(base) :, base.dim :] = other.vectors[gaps]
-    return WordVectors.in_memory([*base.words, *(other.words[place] for place in gaps)], vectors, name)
+    return WordVectors.from_tensor([*base.words, *(other.words[place] for place in gaps)], vectors, name)
 
 
-def _places(base: WordVectors, other: WordVectors) -> tuple[list[int], list[int], list[int]]:
+def _match_words(base: WordVectors, other: WordVectors) -> tuple[list[int], list[int], list[int]]:
     """Return the rows of the words that both have, in `base` and in `other`, and the rows that `other` alone has."""
     row_of = {word: row for row, word in enumerate(base.words)}
     theirs = [row for row, word in enumerate(other.words) if word in row_of]

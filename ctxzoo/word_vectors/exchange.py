@@ -67,7 +67,7 @@ def to_keyed_vectors(vectors: WordVectors) -> Any:
 
 def from_keyed_vectors(keyed: Any, name: str = "keyed_vectors") -> WordVectors:
     """Return the word vectors of gensim's `KeyedVectors` under the name `name`."""
-    return WordVectors.in_memory(list(keyed.index_to_key), torch.tensor(keyed.vectors, dtype=torch.float32), name)
+    return WordVectors.from_tensor(list(keyed.index_to_key), torch.tensor(keyed.vectors, dtype=torch.float32), name)
 
 
 def save_word2vec_text(vectors: WordVectors, path: str | Path) -> Path:
@@ -82,10 +82,10 @@ def save_word2vec_text(vectors: WordVectors, path: str | Path) -> Path:
         ValueError: no word, a word that the format cannot hold (empty, with a blank or a line feed), or a number that
             is not finite; the message names the word.
     """
-    _check(vectors, path)
+    _check_vectors_are_writable(vectors, path)
     row_format = " ".join(["%.9g"] * vectors.dim)  # nine digits give a 32-bit number back
     with atomic_file(Path(path)) as file:
-        file.write(_header(vectors))
+        file.write(_format_word2vec_header(vectors))
         for word, row in zip(vectors.words, vectors.vectors.numpy(), strict=True):
             file.write(f"{word} {row_format % tuple(row.tolist())}\n".encode())
     return Path(path)
@@ -102,19 +102,19 @@ def save_word2vec_binary(vectors: WordVectors, path: str | Path) -> Path:
     Raises:
         ValueError: see `save_word2vec_text`.
     """
-    _check(vectors, path)
+    _check_vectors_are_writable(vectors, path)
     with atomic_file(Path(path)) as file:
-        file.write(_header(vectors))
+        file.write(_format_word2vec_header(vectors))
         for word, row in zip(vectors.words, vectors.vectors.numpy().astype("<f4"), strict=True):
             file.write(word.encode() + b" " + row.tobytes() + b"\n")
     return Path(path)
 
 
-def _header(vectors: WordVectors) -> bytes:
+def _format_word2vec_header(vectors: WordVectors) -> bytes:
     return f"{len(vectors)} {vectors.dim}\n".encode()
 
 
-def _check(vectors: WordVectors, path: str | Path) -> None:
+def _check_vectors_are_writable(vectors: WordVectors, path: str | Path) -> None:
     if not len(vectors):
         raise ValueError(f"{path}: there is no word vector to write; expected at least one")
     for word in vectors.words:

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ctxzoo.data.notices import count_of
-from ctxzoo.word_vectors.rows import RowSelection, RowStore, as_text
-from ctxzoo.word_vectors.source import UTF8_MARK, check_header, open_vector_file
+from ctxzoo.data.notices import format_count
+from ctxzoo.word_vectors.rows import RowSelection, RowStore, format_bytes_for_error
+from ctxzoo.word_vectors.source import UTF8_MARK, open_vector_file, parse_and_check_header
 
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|nan|inf|infinity)", re.IGNORECASE)
 _LINES_FOR_WIDTH = 100
@@ -37,7 +37,7 @@ def read_glove_text(
     Raises:
         ValueError: the file breaks the format; the message names the line.
     """
-    return _read_rows(path, selection, progress, glove_head=head)
+    return _read_text_rows(path, selection, progress, glove_head=head)
 
 
 def read_word2vec_text(
@@ -51,20 +51,20 @@ def read_word2vec_text(
     Raises:
         ValueError: the file breaks the format; the message names the line.
     """
-    return _read_rows(path, selection, progress, glove_head=None)
+    return _read_text_rows(path, selection, progress, glove_head=None)
 
 
-def _read_rows(
+def _read_text_rows(
     path: Path, selection: RowSelection, progress: bool, glove_head: bytes | None
 ) -> tuple[list[str], npt.NDArray[np.float32]]:
     with open_vector_file(path, progress) as file:
         name = file.name
         promised: int | None = None
         if glove_head is None:
-            promised, width = check_header(name, file.stream.readline())
+            promised, width = parse_and_check_header(name, file.stream.readline())
             width_from = "the header"
         else:
-            width, width_from = _common_width(name, glove_head), "most of the first lines"
+            width, width_from = _find_common_width(name, glove_head), "most of the first lines"
         first_line = 1 if promised is None else 2
         store = RowStore(name, "line", width)
         pending: list[tuple[int, bytes]] = []
@@ -72,7 +72,7 @@ def _read_rows(
         row = -1
         for row, raw in enumerate(file.stream):
             line_number = row + first_line
-            if selection.ends_before(row):
+            if selection.is_finished_before(row):
                 break
             if line_number % _ROWS_AT_ONCE == 0:
                 file.report()
@@ -91,8 +91,8 @@ def _read_rows(
             if line.count(b" ") == width:
                 word, _, numbers = line.partition(b" ")
             else:
-                word, numbers = _split_odd_line(f"{name}: line {line_number}", line, width, width_from)
-            if selection.keeps(row, word):
+                word, numbers = _split_word_from_numbers(f"{name}: line {line_number}", line, width, width_from)
+            if selection.is_row_kept(row, word):
                 store.add_word(word, line_number)
                 pending.append((line_number, numbers))
                 if len(pending) == _ROWS_AT_ONCE:
@@ -102,28 +102,28 @@ def _read_rows(
             rows = row + 1 if blank_line is None else blank_line - first_line
             if promised is not None and rows != promised:
                 raise ValueError(
-                    f"{name}: {count_of(rows, 'rows')}, expected the {promised} that the header in line 1 promises"
+                    f"{name}: {format_count(rows, 'rows')}, expected the {promised} that the header in line 1 promises"
                 )
         if pending:
             store.add_vectors(_parse_numbers(name, pending, width))
-        return store.words, store.finish()
+        return store.words, store.build_matrix()
 
 
-def _common_width(name: str, head: bytes) -> int:
+def _find_common_width(name: str, head: bytes) -> int:
     lines = head.removeprefix(UTF8_MARK).split(b"\n")
-    widths = Counter(_trailing_numbers(line) for line in lines[:_LINES_FOR_WIDTH] if line.strip())
+    widths = Counter(_count_trailing_numbers(line) for line in lines[:_LINES_FOR_WIDTH] if line.strip())
     # Of equally frequent widths the largest counts: a short line is then reported as such, not as a word with blanks,
     # and a line cut by the end of the head does not decide.
     width = max(widths, key=lambda width: (widths[width], width), default=0)
     if width == 0:
         raise ValueError(
-            f"{name}: line 1: {as_text(lines[0].rstrip())} does not end in numbers; expected a word and its vector, "
-            "separated by single blanks, or a word2vec header, or a safetensors file"
+            f"{name}: line 1: {format_bytes_for_error(lines[0].rstrip())} does not end in numbers; expected a word and "
+            "its vector, separated by single blanks, or a word2vec header, or a safetensors file"
         )
     return width
 
 
-def _trailing_numbers(line: bytes) -> int:
+def _count_trailing_numbers(line: bytes) -> int:
     """Count the fields at the end of a line that are numbers; the first field is always (part of) the word."""
     count = 0
     for field in reversed(line.rstrip(b" \r\n").split(b" ")[1:]):
@@ -133,7 +133,7 @@ def _trailing_numbers(line: bytes) -> int:
     return count
 
 
-def _split_odd_line(here: str, line: bytes, width: int, width_from: str) -> tuple[bytes, bytes]:
+def _split_word_from_numbers(here: str, line: bytes, width: int, width_from: str) -> tuple[bytes, bytes]:
     """Return word and numbers of a line whose number of blanks is not the width."""
     fields = line.rsplit(b" ", width)
     found: int | None = None
@@ -141,11 +141,11 @@ def _split_odd_line(here: str, line: bytes, width: int, width_from: str) -> tupl
         found = len(fields) - 1
     elif _NUMBER.fullmatch(fields[0].rpartition(b" ")[2]):
         # A word with blanks may end in a number, but one number too many is by far the likelier reading.
-        found = _trailing_numbers(line)
+        found = _count_trailing_numbers(line)
     if found is not None:
-        word = as_text(line.partition(b" ")[0])
+        word = format_bytes_for_error(line.partition(b" ")[0])
         raise ValueError(
-            f"{here}: {count_of(found, 'numbers')} after the word {word}, expected {width} as in {width_from}"
+            f"{here}: {format_count(found, 'numbers')} after the word {word}, expected {width} as in {width_from}"
         )
     return fields[0], b" ".join(fields[1:])
 
@@ -166,18 +166,22 @@ def _parse_numbers(name: str, rows: list[tuple[int, bytes]], width: int) -> npt.
         else:
             if values.size == len(rows) * width and np.isfinite(values).all():
                 return values.reshape(len(rows), width)
-    return np.array([_parse_carefully(f"{name}: line {line}", numbers) for line, numbers in rows], dtype=np.float32)
+    return np.array(
+        [_parse_numbers_of_line(f"{name}: line {line}", numbers) for line, numbers in rows], dtype=np.float32
+    )
 
 
-def _parse_carefully(here: str, numbers: bytes) -> list[float]:
+def _parse_numbers_of_line(location: str, numbers: bytes) -> list[float]:
     values = []
     for position, field in enumerate(numbers.split(b" "), start=1):
         if not _NUMBER.fullmatch(field):
-            raise ValueError(f"{here}: value {position} is {as_text(field)}, expected a number")
+            raise ValueError(f"{location}: value {position} is {format_bytes_for_error(field)}, expected a number")
         value = float(field)
         with np.errstate(over="ignore"):
             if not np.isfinite(np.float32(value)):
-                raise ValueError(f"{here}: value {position} is {as_text(field)}, expected a finite 32-bit number")
+                raise ValueError(
+                    f"{location}: value {position} is {format_bytes_for_error(field)}, expected a finite 32-bit number"
+                )
         values.append(value)
     return values
 
@@ -195,7 +199,7 @@ def read_word2vec_binary(
     with open_vector_file(path, progress) as file:
         name = file.name
         header = file.stream.readline()
-        rows, dim = check_header(name, header)
+        rows, dim = parse_and_check_header(name, header)
         store = RowStore(name, "row", dim)
         pending: list[tuple[int, int, bytes]] = []
         block = b""
@@ -212,7 +216,7 @@ def read_word2vec_binary(
             return bool(more)
 
         for row in range(rows):
-            if selection.ends_before(row):
+            if selection.is_finished_before(row):
                 break
             while (blank := block.find(b" ", position, position + _LONGEST_WORD)) < 0:
                 here = f"{name}: row {row} (byte {block_start + position})"
@@ -230,14 +234,14 @@ def read_word2vec_binary(
                     found = len(block) - position - length
                     raise ValueError(
                         f"{name}: row {row} (byte {block_start + position}): the file ends after {found} bytes of "
-                        f"the vector of {as_text(word)}, expected {4 * dim}; it may be cut short"
+                        f"the vector of {format_bytes_for_error(word)}, expected {4 * dim}; it may be cut short"
                     )
-            if selection.keeps(row, word):
+            if selection.is_row_kept(row, word):
                 store.add_word(word, row)
                 start = position + length
                 pending.append((row, block_start + start, block[start : start + 4 * dim]))
                 if len(pending) == _ROWS_AT_ONCE:
-                    store.add_vectors(_decode(name, pending, dim))
+                    store.add_vectors(_decode_float_rows(name, pending, dim))
                     pending.clear()
             position += length + 4 * dim
         else:
@@ -245,15 +249,15 @@ def read_word2vec_binary(
                 pass
             if block[position:].strip(b"\n"):
                 raise ValueError(
-                    f"{name}: byte {block_start + position}: more bytes after the {count_of(rows, 'rows')} that the "
-                    f"header in line 1 promises with dimension {dim}"
+                    f"{name}: byte {block_start + position}: more bytes after the {format_count(rows, 'rows')} that "
+                    f"the header in line 1 promises with dimension {dim}"
                 )
         if pending:
-            store.add_vectors(_decode(name, pending, dim))
-        return store.words, store.finish()
+            store.add_vectors(_decode_float_rows(name, pending, dim))
+        return store.words, store.build_matrix()
 
 
-def _decode(name: str, rows: list[tuple[int, int, bytes]], dim: int) -> npt.NDArray[np.float32]:
+def _decode_float_rows(name: str, rows: list[tuple[int, int, bytes]], dim: int) -> npt.NDArray[np.float32]:
     """Return vectors (rows, dim) of rows given as (row number, byte where the vector starts, its bytes)."""
     values = np.frombuffer(b"".join(raw for _, _, raw in rows), dtype="<f4").reshape(len(rows), dim)
     faults = np.argwhere(~np.isfinite(values))

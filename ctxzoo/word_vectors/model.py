@@ -31,7 +31,7 @@ def vectors_of(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer, na
         )
     words: list[str] = tokenizer.convert_ids_to_tokens(list(range(first, config.vocab_size)))
     table = model.get_input_embeddings().weight
-    return WordVectors.in_memory(
+    return WordVectors.from_tensor(
         words,
         table[first:].detach().float().cpu().clone(),
         name or f"{config.architecture}.{config.word_dim}d",
@@ -39,7 +39,7 @@ def vectors_of(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer, na
     )
 
 
-def model_from_vectors(
+def build_model_from_vectors(
     vectors: WordVectors,
     *,
     window: int = 5,

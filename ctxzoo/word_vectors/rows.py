@@ -11,26 +11,26 @@ import numpy.typing as npt
 _DIGIT = re.compile(r"\d")
 
 
-def case_variants(word: str) -> tuple[str, str, str, str]:
+def list_case_variants(word: str) -> tuple[str, str, str, str]:
     """Return the spellings under which a word is looked up, in order: as is, lower case, capitalised, upper case."""
     return word, word.lower(), word.capitalize(), word.upper()
 
 
-def spellings(word: str, fold_digits: bool = False) -> tuple[str, ...]:
-    """Return the spellings of a word for look-ups: those of `case_variants`, then the same with every digit a 0."""
-    variants = case_variants(word)
+def list_spellings(word: str, fold_digits: bool = False) -> tuple[str, ...]:
+    """Return the spellings of a word for look-ups: `list_case_variants`, then these with every digit a 0."""
+    variants = list_case_variants(word)
     folded = _DIGIT.sub("0", word) if fold_digits else word
-    return variants if folded == word else (*variants, *case_variants(folded))
+    return variants if folded == word else (*variants, *list_case_variants(folded))
 
 
-def as_text(raw: bytes, longest: int = 60) -> str:
+def format_bytes_for_error(raw: bytes, longest: int = 60) -> str:
     """Return bytes of a file as they are shown in an error: readable, on one line, cut when long."""
     text = raw[:longest].decode("utf-8", errors="backslashreplace")
     return repr(text) + ("…" if len(raw) > longest else "")
 
 
 class RowSelection:
-    """The rows to keep: the first `limit` of the file, and those whose word is one of the `spellings` of one in `keep`.
+    """The rows to keep: the first `limit` of the file, and those whose word `list_spellings` gives for one of `keep`.
 
     With neither given, every row is kept.
 
@@ -48,10 +48,10 @@ class RowSelection:
         # Words are compared as bytes, so that the words of rows that are not kept need no decoding.
         self._keep: frozenset[bytes] | None = None
         if keep is not None:
-            variants = (variant for word in keep for variant in spellings(word, fold_digits))
+            variants = (variant for word in keep for variant in list_spellings(word, fold_digits))
             self._keep = frozenset(variant.encode("utf-8", errors="surrogatepass") for variant in variants)
 
-    def keeps(self, row: int, word: bytes) -> bool:
+    def is_row_kept(self, row: int, word: bytes) -> bool:
         """Return whether the row with this index (from 0) and UTF-8 word is kept."""
         if self._limit is not None and row < self._limit:
             return True
@@ -59,7 +59,7 @@ class RowSelection:
             return word in self._keep
         return self._limit is None
 
-    def ends_before(self, row: int) -> bool:
+    def is_finished_before(self, row: int) -> bool:
         """Return whether neither this row nor any after it can be kept, so that reading may stop."""
         return self._keep is None and self._limit is not None and row >= self._limit
 
@@ -117,7 +117,7 @@ class RowStore:
         self._vectors[self._filled : needed] = rows
         self._filled = needed
 
-    def finish(self) -> npt.NDArray[np.float32]:
+    def build_matrix(self) -> npt.NDArray[np.float32]:
         """Return the matrix (kept rows, dim); nothing can be added afterwards."""
         self._positions.clear()
         self._vectors.resize((self._filled, self._vectors.shape[1]), refcheck=False)

@@ -16,8 +16,8 @@ from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
-from ctxzoo.data.files import is_own_name, refuse_missing_path
-from ctxzoo.data.notices import count_of, on_one_line
+from ctxzoo.data.files import is_ctxzoo_dataset_name, refuse_missing_path
+from ctxzoo.data.notices import format_count, format_error_on_one_line
 from ctxzoo.word_vectors.rows import RowSelection, RowStore
 
 MODEL_TYPE = "ctxzoo_word_embedding"
@@ -34,7 +34,7 @@ def read_safetensors(path: Path, words_path: Path, selection: RowSelection) -> t
     Raises:
         ValueError: one of the files breaks the format, or they differ in their numbers of rows.
     """
-    vectors = load_matrix(path, _only_vectors, "one tensor named 'vectors'")
+    vectors = load_tensor_matrix(path, _find_vectors_tensor, "one tensor named 'vectors'")
     store = RowStore(str(words_path), "line", vectors.shape[1])
     kept: list[int] = []
     lines = 0
@@ -42,20 +42,20 @@ def read_safetensors(path: Path, words_path: Path, selection: RowSelection) -> t
         for row, raw in enumerate(file):
             lines = row + 1
             word = raw.rstrip(b"\r\n")
-            if selection.keeps(row, word) or not word:
+            if selection.is_row_kept(row, word) or not word:
                 store.add_word(word, lines)
                 kept.append(row)
     if lines != len(vectors):
         raise ValueError(
-            f"{words_path}: {count_of(lines, 'lines')}, expected {len(vectors)}, one for each row of {path.name}; the "
-            "two files do not belong together"
+            f"{words_path}: {format_count(lines, 'lines')}, expected {len(vectors)}, one for each row of {path.name}; "
+            "the two files do not belong together"
         )
     if len(kept) < len(vectors):
         vectors = vectors[torch.tensor(kept, dtype=torch.long)]
-    return store.words, finite_floats(path, vectors, store.words, kept)
+    return store.words, to_finite_float32(path, vectors, store.words, kept)
 
 
-def finite_floats(path: Path, vectors: torch.Tensor, words: Sequence[str], rows: Sequence[int]) -> torch.Tensor:
+def to_finite_float32(path: Path, vectors: torch.Tensor, words: Sequence[str], rows: Sequence[int]) -> torch.Tensor:
     """Return `vectors` in float32, of these words and from these rows of the file.
 
     Raises:
@@ -72,12 +72,12 @@ def finite_floats(path: Path, vectors: torch.Tensor, words: Sequence[str], rows:
     return vectors
 
 
-def load_matrix(path: Path, choose: Callable[[Sequence[str]], str | None], expected: str) -> torch.Tensor:
-    """Return one tensor of a safetensors file, which `choose` names.
+def load_tensor_matrix(path: Path, choose_name: Callable[[Sequence[str]], str | None], expected: str) -> torch.Tensor:
+    """Return one tensor of a safetensors file, which `choose_name` names.
 
     Args:
         path: Path of the safetensors file.
-        choose: Function that picks one of the sorted tensor names; it returns None if the wanted one is missing.
+        choose_name: Function that picks one of the sorted tensor names; it returns None if the wanted one is missing.
         expected: Description of the wanted tensor, for the error message.
 
     Raises:
@@ -86,7 +86,7 @@ def load_matrix(path: Path, choose: Callable[[Sequence[str]], str | None], expec
     try:
         with safe_open(path, framework="pt") as file:
             names = sorted(file.keys())
-            chosen = choose(names)
+            chosen = choose_name(names)
             if chosen is None:
                 raise ValueError(f"{path}: holds the tensors {names}, expected {expected}")
             vectors: torch.Tensor = file.get_tensor(chosen)
@@ -100,7 +100,7 @@ def load_matrix(path: Path, choose: Callable[[Sequence[str]], str | None], expec
     return vectors
 
 
-def _only_vectors(names: Sequence[str]) -> str | None:
+def _find_vectors_tensor(names: Sequence[str]) -> str | None:
     return "vectors" if names == ["vectors"] else None
 
 
@@ -149,21 +149,23 @@ class VectorCheckpoint:
             ValueError: a file is damaged, or the table has not one row for each id.
         """
         path = self.folder / MODEL_FILE
-        table = load_matrix(path, _word_table, f"one tensor with a name that ends in {_TABLE!r}")
+        table = load_tensor_matrix(path, _find_word_table_name, f"one tensor with a name that ends in {_TABLE!r}")
         vocabulary: dict[str, int] = self.tokenizer.get_vocab(with_added_tokens=True)
         if len(table) != len(vocabulary) or set(vocabulary.values()) != set(range(len(table))):
             raise ValueError(
                 f"{path}: {len(table)} rows, but {TOKENIZER_FILE} has {len(vocabulary)} tokens; expected one row for "
                 "each, so the two files do not belong together"
             )
-        left_out = _special_tokens(self.tokenizer)
+        left_out = _list_special_tokens(self.tokenizer)
         words = sorted((word for word in vocabulary if word not in left_out), key=vocabulary.__getitem__)
-        kept = [word for row, word in enumerate(words) if selection.keeps(row, word.encode("utf-8", "surrogatepass"))]
+        kept = [
+            word for row, word in enumerate(words) if selection.is_row_kept(row, word.encode("utf-8", "surrogatepass"))
+        ]
         rows = [vocabulary[word] for word in kept]
-        return kept, finite_floats(path, table[torch.tensor(rows, dtype=torch.long)], kept, rows)
+        return kept, to_finite_float32(path, table[torch.tensor(rows, dtype=torch.long)], kept, rows)
 
 
-def find_checkpoint(path: str | Path) -> VectorCheckpoint | None:
+def find_vector_checkpoint(path: str | Path) -> VectorCheckpoint | None:
     """Return the checkpoint that a folder holds or a Hub id names; None where the path is anything else.
 
     A text `user/name` is a Hub id if there is no folder `user` and the name has no ending of vector files.
@@ -176,20 +178,22 @@ def find_checkpoint(path: str | Path) -> VectorCheckpoint | None:
     if (folder / CONFIG_FILE).is_file():
         # Recipes write the folder `checkpoint` in that of the run, which has the better name.
         whole = folder.resolve()
-        return _checkpoint(folder, whole.parent.name if whole.name == "checkpoint" else whole.name)
-    if isinstance(path, Path) or not _may_be_hub_id(path):
+        return _build_vector_checkpoint(folder, whole.parent.name if whole.name == "checkpoint" else whole.name)
+    if isinstance(path, Path) or not _can_be_hub_id(path):
         return None
     refuse_missing_path(path, "file of word vectors")
     try:
-        return _checkpoint(Path(snapshot_download(path, allow_patterns=list(FILES))), path.rsplit("/", 1)[-1])
+        return _build_vector_checkpoint(
+            Path(snapshot_download(path, allow_patterns=list(FILES))), path.rsplit("/", 1)[-1]
+        )
     except (HfHubHTTPError, LocalEntryNotFoundError) as error:
-        reason = on_one_line(error)
+        reason = format_error_on_one_line(error)
         raise FileNotFoundError(
             f"{path}: no such file of word vectors or checkpoint folder, and the Hub could not deliver it ({reason})"
         ) from error
 
 
-def _checkpoint(folder: Path, name: str) -> VectorCheckpoint:
+def _build_vector_checkpoint(folder: Path, name: str) -> VectorCheckpoint:
     missing = [file for file in FILES if not (folder / file).is_file()]
     if missing:
         raise FileNotFoundError(f"{folder}: the checkpoint lacks {', '.join(missing)}; write or download it again")
@@ -207,18 +211,20 @@ def _checkpoint(folder: Path, name: str) -> VectorCheckpoint:
     return VectorCheckpoint(folder, name, config)
 
 
-def _may_be_hub_id(path: str) -> bool:
+def _can_be_hub_id(path: str) -> bool:
     here = Path(path).parent.is_dir()  # then a file of that folder is meant
-    named = _HUB_ID.fullmatch(path) is not None and not is_own_name(path)  # which are vectors of the catalogue
+    named = _HUB_ID.fullmatch(path) is not None and not is_ctxzoo_dataset_name(
+        path
+    )  # which are vectors of the catalogue
     return not here and not path.endswith(_LIKE_A_FILE) and named
 
 
-def _word_table(names: Sequence[str]) -> str | None:
+def _find_word_table_name(names: Sequence[str]) -> str | None:
     found = [name for name in names if name == _TABLE or name.endswith(f".{_TABLE}")]
     return found[0] if len(found) == 1 else None
 
 
-def _special_tokens(tokenizer: Tokenizer) -> set[str]:
+def _list_special_tokens(tokenizer: Tokenizer) -> set[str]:
     added = {token.content for token in tokenizer.get_added_tokens_decoder().values() if token.special}
     unknown = getattr(tokenizer.model, "unk_token", None)
     return added if unknown is None else added | {unknown}

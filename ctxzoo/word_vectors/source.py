@@ -17,8 +17,8 @@ from typing import BinaryIO, Literal, cast
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ctxzoo.data.unpacking import bounded, refuse_large_members
-from ctxzoo.word_vectors.rows import as_text
+from ctxzoo.data.unpacking import limit_unpacked_size, refuse_large_members
+from ctxzoo.word_vectors.rows import format_bytes_for_error
 
 VectorFormat = Literal["glove", "word2vec text", "word2vec binary", "safetensors"]
 
@@ -82,7 +82,7 @@ def find_words_file(vectors: Path) -> Path:
     raise FileNotFoundError(f"{vectors}: the list of its words is missing; looked in {vectors.parent} for {names}")
 
 
-def plain_name(path: Path) -> str:
+def strip_known_suffixes(path: Path) -> str:
     """Return the name of a set of vectors: the file name without the endings for packing, format and precision."""
     name = path.name
     for endings in ((".gz", ".zip"), (".safetensors", ".txt", ".vec", ".bin"), _PRECISIONS):
@@ -114,7 +114,7 @@ def open_vector_file(path: Path, progress: bool) -> Iterator[OpenVectorFile]:
 
     Raises:
         ValueError: the archive does not hold exactly one file, or (also while reading) packed data is damaged.
-        PackedFileError: it unpacks to more than it may, see `largest_unpacked`.
+        PackedFileError: it unpacks to more than it may, see `compute_unpacked_limit`.
     """
     bar = Progress(
         TextColumn("{task.description}"),
@@ -128,31 +128,31 @@ def open_vector_file(path: Path, progress: bool) -> Iterator[OpenVectorFile]:
     with path.open("rb", buffering=_BUFFER_BYTES) as raw, bar:
         task = bar.add_task(path.name, total=path.stat().st_size)
 
-        def report() -> None:
+        def update_progress_bar() -> None:
             bar.update(task, completed=raw.tell())
 
         mark = raw.read(4)
         raw.seek(0)
         try:
             if mark.startswith(_GZIP_MARK):
-                with bounded(gzip.GzipFile(fileobj=raw), path) as unpacked:
-                    yield OpenVectorFile(unpacked, str(path), report)
+                with limit_unpacked_size(gzip.GzipFile(fileobj=raw), path) as unpacked:
+                    yield OpenVectorFile(unpacked, str(path), update_progress_bar)
             elif mark == _ZIP_MARK:
                 with zipfile.ZipFile(raw) as archive:
-                    member = _only_member(path, archive)
+                    member = _get_only_zip_member(path, archive)
                     refuse_large_members(path, [member])
                     with archive.open(member) as unpacked_member:
                         stream = io.BufferedReader(cast(io.RawIOBase, unpacked_member), _BUFFER_BYTES)
-                        yield OpenVectorFile(stream, f"{path}!{member.filename}", report)
+                        yield OpenVectorFile(stream, f"{path}!{member.filename}", update_progress_bar)
             else:
-                yield OpenVectorFile(raw, str(path), report)
+                yield OpenVectorFile(raw, str(path), update_progress_bar)
         except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
             raise ValueError(
                 f"{path}: the packed data is damaged or cut short ({error}); get the file again"
             ) from error
 
 
-def _only_member(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
+def _get_only_zip_member(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     members = [member for member in archive.infolist() if not member.is_dir()]
     if len(members) == 1:
         return members[0]
@@ -162,7 +162,7 @@ def _only_member(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     )
 
 
-def read_head(path: Path) -> tuple[str, bytes]:
+def read_first_bytes(path: Path) -> tuple[str, bytes]:
     """Return the name of a file for errors, and its first (unpacked) bytes, up to HEAD_BYTES.
 
     Raises:
@@ -175,27 +175,29 @@ def read_head(path: Path) -> tuple[str, bytes]:
         return file.name, head
 
 
-def recognise_format(name: str, head: bytes) -> VectorFormat:
+def detect_vector_format(name: str, first_bytes: bytes) -> VectorFormat:
     """Return the format of a file, from its first bytes.
 
     Raises:
         ValueError: it is UTF-16 text, a whole model of fastText, or has no line end where each known format has one.
     """
     # A safetensors file starts with the length of its JSON header (8 bytes) and the header's opening brace.
-    if name.endswith(".safetensors") or (head[8:9] == b"{" and int.from_bytes(head[:8], "little") < 1 << 32):
+    if name.endswith(".safetensors") or (
+        first_bytes[8:9] == b"{" and int.from_bytes(first_bytes[:8], "little") < 1 << 32
+    ):
         return "safetensors"
-    if head.startswith(_UTF16_MARKS):
+    if first_bytes.startswith(_UTF16_MARKS):
         raise ValueError(f"{name}: byte 0: the file is UTF-16 text, expected UTF-8; convert it first")
-    if head.startswith(_FASTTEXT_MARK):
+    if first_bytes.startswith(_FASTTEXT_MARK):
         raise ValueError(
             f"{name}: a whole model of fastText, which is not read; take the .vec file beside it, or write one with "
             f"gensim: gensim.models.fasttext.load_facebook_vectors({name!r}).save_word2vec_format('words.vec')"
         )
-    first, line_end, rest = head.partition(b"\n")
-    if not line_end and len(head) == HEAD_BYTES:
+    first, line_end, rest = first_bytes.partition(b"\n")
+    if not line_end and len(first_bytes) == HEAD_BYTES:
         raise ValueError(
-            f"{name}: no line end in the first {HEAD_BYTES:,} bytes, which start with {as_text(head)}; expected "
-            "GloVe text, word2vec text or binary, or safetensors"
+            f"{name}: no line end in the first {HEAD_BYTES:,} bytes, which start with "
+            f"{format_bytes_for_error(first_bytes)}; expected GloVe text, word2vec text or binary, or safetensors"
         )
     if parse_header(first) is None:
         return "glove"
@@ -210,7 +212,7 @@ def parse_header(line: bytes) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def check_header(name: str, line: bytes) -> tuple[int, int]:
+def parse_and_check_header(name: str, line: bytes) -> tuple[int, int]:
     """Return (rows, dim), as the first line of a word2vec file gives them.
 
     Raises:
@@ -219,12 +221,12 @@ def check_header(name: str, line: bytes) -> tuple[int, int]:
     header = parse_header(line)
     if header is None or 0 in header:
         raise ValueError(
-            f"{name}: line 1: the header is {as_text(line.strip())}, expected the number of rows and the dimension, "
-            "both above 0"
+            f"{name}: line 1: the header is {format_bytes_for_error(line.strip())}, expected the number of rows and "
+            "the dimension, both above 0"
         )
     if header[1] > _LARGEST_DIM:
         raise ValueError(
-            f"{name}: line 1: the header is {as_text(line.strip())}, expected a dimension of at most {_LARGEST_DIM:,}; "
-            "correct the header, or get the file again"
+            f"{name}: line 1: the header is {format_bytes_for_error(line.strip())}, expected a dimension of at most "
+            f"{_LARGEST_DIM:,}; correct the header, or get the file again"
         )
     return header

@@ -10,12 +10,12 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
-from ctxzoo.data.files import cached_folder, content_hash, default_cache_folder
+from ctxzoo.data.files import build_cached_folder, default_cache_folder, hash_strings
 from ctxzoo.data.text_encoding import EncodedTexts, encode_texts
 from ctxzoo.models.tokenization_word import WordTokenizer
 from ctxzoo.word_vectors.exchange import import_gensim
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
-from ctxzoo.word_vectors.vocabulary import table_of_known, word_vector_table
+from ctxzoo.word_vectors.vocabulary import build_table_of_known_ids, build_word_vector_table
 
 WINDOW = 5
 NEGATIVE_SAMPLES = 5
@@ -29,7 +29,7 @@ class StartVectors:
     Attributes:
         word_vectors: Pretrained word vectors that initialize the embeddings: a file, checkpoint folder or Hub id; None:
             none.
-        vectors_std: Standard deviation to which the vectors are scaled; 0: unscaled; as in `word_vector_table`.
+        vectors_std: Standard deviation to which the vectors are scaled; 0: unscaled; as in `build_word_vector_table`.
         word2vec_dim: Dimension of word2vec vectors trained on the training split's texts; 0: none.
         word2vec_epochs: Number of word2vec's passes over the texts.
 
@@ -58,7 +58,7 @@ class StartVectors:
             )
 
     @property
-    def are_there(self) -> bool:
+    def has_vectors(self) -> bool:
         """Whether the table starts from vectors of either kind."""
         return self.word_vectors is not None or self.word2vec_dim > 0
 
@@ -66,10 +66,10 @@ class StartVectors:
         """Return the given vectors of these words; None without a file."""
         return None if self.word_vectors is None else read_word_vectors(self.word_vectors, keep=list(words))
 
-    def table(
+    def build_embedding_table(
         self, tokenizer: WordTokenizer, vectors: WordVectors | None, texts: Sequence[str], seed: int
     ) -> torch.Tensor | None:
-        """Return the table (num_ids, dim), or None without vectors; see `word_vector_table` and `word2vec_table`.
+        """Return the table (num_ids, dim), None without any; by `build_word_vector_table`, `train_word2vec_table`.
 
         Args:
             tokenizer: Tokenizer whose ids number the rows of the table.
@@ -78,18 +78,20 @@ class StartVectors:
             seed: Seed of word2vec, and of random rows for words without a vector.
         """
         if self.word2vec_dim:
-            return word2vec_table(list(texts), tokenizer, dim=self.word2vec_dim, epochs=self.word2vec_epochs, seed=seed)
-        return None if vectors is None else word_vector_table(tokenizer, vectors, seed, self.vectors_std)
+            return train_word2vec_table(
+                list(texts), tokenizer, dim=self.word2vec_dim, epochs=self.word2vec_epochs, seed=seed
+            )
+        return None if vectors is None else build_word_vector_table(tokenizer, vectors, seed, self.vectors_std)
 
 
-def word2vec_table(
+def train_word2vec_table(
     texts: Sequence[str], tokenizer: WordTokenizer, *, dim: int, epochs: int, seed: int, cache: Path | None = None
 ) -> torch.Tensor:
     """Return (num_ids, dim) the vectors of the tokenizer's words, trained on `texts`: CBOW, window 5, 5 noise words.
 
     Words that the tokenizer does not know are removed before windows are laid. One thread: the same arguments give the
     same table, bit for bit on one kind of machine with the same versions of the libraries. Rows without a vector (words
-    that are not in the texts, buckets of n-grams) are those of `table_of_known`.
+    that are not in the texts, buckets of n-grams) are those of `build_table_of_known_ids`.
 
     Args:
         texts: Training texts for word2vec.
@@ -105,15 +107,15 @@ def word2vec_table(
     """
     gensim = import_gensim()
     setting = f"dim {dim}, epochs {epochs}, seed {seed}, gensim {gensim.__version__}"
-    key = content_hash([setting, tokenizer.backend_tokenizer.to_str(), *texts])
+    key = hash_strings([setting, tokenizer.backend_tokenizer.to_str(), *texts])
 
     def train(folder: Path) -> None:
         words = _KnownWords(encode_texts(tokenizer, list(texts), None), len(tokenizer))
-        save_file(_train(gensim, words, dim, epochs, seed), folder / MODEL_FILE)
+        save_file(_train_word2vec(gensim, words, dim, epochs, seed), folder / MODEL_FILE)
 
-    folder = cached_folder((cache or default_cache_folder()) / f"word2vec-{key}", train)
+    folder = build_cached_folder((cache or default_cache_folder()) / f"word2vec-{key}", train)
     trained = load_file(folder / MODEL_FILE)
-    return table_of_known(tokenizer.num_ids, trained["ids"], trained["vectors"], seed)
+    return build_table_of_known_ids(tokenizer.num_ids, trained["ids"], trained["vectors"], seed)
 
 
 class _KnownWords:
@@ -129,7 +131,7 @@ class _KnownWords:
             yield [str(index) for index in ids[ids < self._first_bucket].tolist()]
 
 
-def _train(gensim: Any, words: _KnownWords, dim: int, epochs: int, seed: int) -> dict[str, torch.Tensor]:
+def _train_word2vec(gensim: Any, words: _KnownWords, dim: int, epochs: int, seed: int) -> dict[str, torch.Tensor]:
     """Return `ids` (n,) of the words that occur, and their `vectors` (n, dim)."""
     if not any(words):
         raise ValueError("no text has a known word to train word2vec on; lower min_word_count")

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from ctxzoo.data.files import is_own_name
-from ctxzoo.data.sources import data_folder
+from ctxzoo.data.files import is_ctxzoo_dataset_name
+from ctxzoo.data.sources import get_data_folder
 from ctxzoo.word_vectors.rows import RowSelection, RowStore
-from ctxzoo.word_vectors.safetensors_files import finite_floats
+from ctxzoo.word_vectors.safetensors_files import to_finite_float32
 
 TABLE = "train.parquet"
 
@@ -28,11 +28,11 @@ def find_vector_table(path: str | Path) -> Path | None:
         FileNotFoundError: a name of the catalogue that was not built.
     """
     folder = Path(path)
-    if not folder.exists() and is_own_name(str(path)):
-        folder = data_folder() / path
+    if not folder.exists() and is_ctxzoo_dataset_name(str(path)):
+        folder = get_data_folder() / path
         if not folder.is_dir():
             raise FileNotFoundError(
-                f"{path}: no such word vectors in {data_folder()}; `ctxzoo data get {path}` builds them"
+                f"{path}: no such word vectors in {get_data_folder()}; `ctxzoo data get {path}` builds them"
             )
     return folder / TABLE if (folder / TABLE).is_file() else None
 
@@ -49,9 +49,9 @@ def read_vector_table(path: Path, selection: RowSelection) -> tuple[list[str], t
         table = pq.ParquetFile(path)
         if set(table.schema_arrow.names) != {"word", "vector"}:
             raise ValueError(f"{path} has the columns {table.schema_arrow.names}; expected word and vector")
-        for row, words, vectors in _blocks(table, path):
+        for row, words, vectors in _iterate_row_blocks(table, path):
             store = store or RowStore(str(path), "row", vectors.shape[1])
-            here = [place for place, word in enumerate(words) if selection.keeps(row + place, word)]
+            here = [place for place, word in enumerate(words) if selection.is_row_kept(row + place, word)]
             for place in here:
                 store.add_word(words[place], row + place + 1)
             store.add_vectors(vectors[here])
@@ -60,25 +60,27 @@ def read_vector_table(path: Path, selection: RowSelection) -> tuple[list[str], t
         raise ValueError(f"{path}: is no whole Parquet file ({error}); get it again") from error
     if store is None:
         raise ValueError(f"{path}: no rows; expected words and their vectors")
-    return store.words, finite_floats(path, torch.from_numpy(store.finish()), store.words, kept)
+    return store.words, to_finite_float32(path, torch.from_numpy(store.build_matrix()), store.words, kept)
 
 
-def vector_table_fingerprint(path: Path) -> str:
+def fingerprint_vector_table(path: Path) -> str:
     """Return the SHA-256 (hexadecimal) of words and numbers, which no version of the writer of Parquet changes."""
     known = path.stat()
-    return _fingerprint(path, known.st_size, known.st_mtime_ns)
+    return _fingerprint_words_and_numbers(path, known.st_size, known.st_mtime_ns)
 
 
 @lru_cache  # the folds of a cross-validation read the same table
-def _fingerprint(path: Path, size: int, changed: int) -> str:
+def _fingerprint_words_and_numbers(path: Path, size: int, modified_ns: int) -> str:
     words_seen, numbers = hashlib.sha256(), hashlib.sha256()
-    for _, words, vectors in _blocks(pq.ParquetFile(path), path):
+    for _, words, vectors in _iterate_row_blocks(pq.ParquetFile(path), path):
         words_seen.update(b"".join(word + b"\n" for word in words))
         numbers.update(np.ascontiguousarray(vectors).data)
     return hashlib.sha256(words_seen.digest() + numbers.digest()).hexdigest()
 
 
-def _blocks(table: pq.ParquetFile, path: Path) -> Iterator[tuple[int, list[bytes], npt.NDArray[np.float32]]]:
+def _iterate_row_blocks(
+    table: pq.ParquetFile, path: Path
+) -> Iterator[tuple[int, list[bytes], npt.NDArray[np.float32]]]:
     """Yield the number of the first row, the words and the vectors (rows, dim) of one block after another."""
     row, dim = 0, None
     for block in table.iter_batches():

@@ -13,16 +13,16 @@ from torch.nn import functional as F
 
 from ctxzoo.models.ops_inputs import name_text
 from ctxzoo.word_vectors.formats import read_glove_text, read_word2vec_binary, read_word2vec_text
-from ctxzoo.word_vectors.rows import RowSelection, spellings
-from ctxzoo.word_vectors.safetensors_files import find_checkpoint, read_safetensors
+from ctxzoo.word_vectors.rows import RowSelection, list_spellings
+from ctxzoo.word_vectors.safetensors_files import find_vector_checkpoint, read_safetensors
 from ctxzoo.word_vectors.source import (
+    detect_vector_format,
     find_vector_file,
     find_words_file,
-    plain_name,
-    read_head,
-    recognise_format,
+    read_first_bytes,
+    strip_known_suffixes,
 )
-from ctxzoo.word_vectors.vector_tables import find_vector_table, read_vector_table, vector_table_fingerprint
+from ctxzoo.word_vectors.vector_tables import find_vector_table, fingerprint_vector_table, read_vector_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,9 @@ class WordVectors:
             )
 
     @classmethod
-    def in_memory(cls, words: list[str], vectors: torch.Tensor, name: str, *, fold_digits: bool = False) -> WordVectors:
+    def from_tensor(
+        cls, words: list[str], vectors: torch.Tensor, name: str, *, fold_digits: bool = False
+    ) -> WordVectors:
         """Return vectors that come from no file; `vectors` (words, dim) in float32."""
         whole = hashlib.sha256("\n".join(words).encode())
         whole.update(vectors.contiguous().numpy().tobytes())
@@ -81,7 +83,7 @@ class WordVectors:
         Raises:
             ValueError: what is neither text nor a whole number.
         """
-        for variant in spellings(name_text(word, "word"), self.fold_digits):
+        for variant in list_spellings(name_text(word, "word"), self.fold_digits):
             row = self.index.get(variant)
             if row is not None:
                 return row
@@ -173,17 +175,17 @@ def read_word_vectors(
     if table is not None:
         folded = bool(fold_digits)
         words, vectors = read_vector_table(table, RowSelection(keep, limit, folded))
-        return WordVectors(words, vectors, table.resolve().parent.name, vector_table_fingerprint(table), folded)
-    checkpoint = find_checkpoint(path)
+        return WordVectors(words, vectors, table.resolve().parent.name, fingerprint_vector_table(table), folded)
+    checkpoint = find_vector_checkpoint(path)
     if checkpoint is not None:
         folded = checkpoint.fold_digits if fold_digits is None else fold_digits
         words, vectors = checkpoint.read(RowSelection(keep, limit, folded))
-        return WordVectors(words, vectors, checkpoint.name, _fingerprint(checkpoint.files), folded)
+        return WordVectors(words, vectors, checkpoint.name, _fingerprint_files(checkpoint.files), folded)
     folded = bool(fold_digits)
     selection = RowSelection(keep, limit, folded)
     file = find_vector_file(Path(path))
-    name, head = read_head(file)
-    found = recognise_format(name, head)
+    name, head = read_first_bytes(file)
+    found = detect_vector_format(name, head)
     files = [file]
     if found == "safetensors":
         files.append(find_words_file(file))
@@ -196,10 +198,10 @@ def read_word_vectors(
         else:
             words, matrix = read_word2vec_binary(file, selection, progress)
         vectors = torch.from_numpy(matrix)
-    return WordVectors(words, vectors, plain_name(file), _fingerprint(files), folded)
+    return WordVectors(words, vectors, strip_known_suffixes(file), _fingerprint_files(files), folded)
 
 
-def word_vectors_fingerprint(path: str | Path) -> str:
+def fingerprint_word_vectors(path: str | Path) -> str:
     """Return the fingerprint of the vectors that `read_word_vectors` reads there, without reading them as such.
 
     Raises:
@@ -207,35 +209,35 @@ def word_vectors_fingerprint(path: str | Path) -> str:
     """
     table = find_vector_table(path)
     if table is not None:
-        return vector_table_fingerprint(table)
-    checkpoint = find_checkpoint(path)
+        return fingerprint_vector_table(table)
+    checkpoint = find_vector_checkpoint(path)
     if checkpoint is not None:
-        return _fingerprint(checkpoint.files)
+        return _fingerprint_files(checkpoint.files)
     file = find_vector_file(Path(path))
-    is_safetensors = recognise_format(*read_head(file)) == "safetensors"
-    return _fingerprint([file, find_words_file(file)] if is_safetensors else [file])
+    is_safetensors = detect_vector_format(*read_first_bytes(file)) == "safetensors"
+    return _fingerprint_files([file, find_words_file(file)] if is_safetensors else [file])
 
 
-def _fingerprint(files: Sequence[Path]) -> str:
+def _fingerprint_files(files: Sequence[Path]) -> str:
     """Return the SHA-256 over the SHA-256 of each file, so that a byte moved from one file to the next changes it."""
     whole = hashlib.sha256()
     for path in files:
         known = path.stat()
-        whole.update(_sha256(path, known.st_size, known.st_mtime_ns))
+        whole.update(_hash_file(path, known.st_size, known.st_mtime_ns))
     return whole.hexdigest()
 
 
-def word_vectors_name(path: str | Path) -> str:
+def get_word_vectors_name(path: str | Path) -> str:
     """Return the name of the vectors that `read_word_vectors` reads there, without reading them; it raises as that."""
     table = find_vector_table(path)
     if table is not None:
         return table.resolve().parent.name
-    checkpoint = find_checkpoint(path)
-    return plain_name(find_vector_file(Path(path))) if checkpoint is None else checkpoint.name
+    checkpoint = find_vector_checkpoint(path)
+    return strip_known_suffixes(find_vector_file(Path(path))) if checkpoint is None else checkpoint.name
 
 
 @lru_cache  # the folds of a cross-validation read the same files
-def _sha256(path: Path, size: int, changed: int) -> bytes:
+def _hash_file(path: Path, size: int, modified_ns: int) -> bytes:
     """Return the SHA-256 of a file; its size and time of change are arguments so that a changed file is read again."""
     one = hashlib.sha256()
     with path.open("rb") as file:

@@ -10,20 +10,20 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from ctxzoo.data.reading_notes import note
+from ctxzoo.data.reading_notes import record_note
 from ctxzoo.models.tokenization_word import WordTokenizer
 from ctxzoo.word_vectors.vectors import WordVectors
 
 SPECIAL_ROWS = 2  # padding and unknown
 
 
-def frequent_words(words: Sequence[str], counts: npt.NDArray[np.int32], min_count: int) -> list[str]:
+def select_frequent_words(words: Sequence[str], counts: npt.NDArray[np.int32], min_count: int) -> list[str]:
     """Return the words that occur at least `min_count` times, most frequent first."""
     order = np.argsort(-counts, kind="stable")
     return [words[row] for row in order.tolist() if counts[row] >= min_count]
 
 
-def frequent_characters(words: Sequence[str], counts: npt.NDArray[np.int32], min_count: int) -> list[str]:
+def select_frequent_characters(words: Sequence[str], counts: npt.NDArray[np.int32], min_count: int) -> list[str]:
     """Return the characters that occur `min_count` times or more in running text, by count, ties by code point."""
     total: Counter[str] = Counter()
     for row in np.flatnonzero(counts).tolist():
@@ -36,7 +36,7 @@ def frequent_characters(words: Sequence[str], counts: npt.NDArray[np.int32], min
     ]
 
 
-def table_of_known(num_ids: int, known: torch.Tensor, vectors: torch.Tensor, seed: int) -> torch.Tensor:
+def build_table_of_known_ids(num_ids: int, known: torch.Tensor, vectors: torch.Tensor, seed: int) -> torch.Tensor:
     """Return (num_ids, dim) with `vectors` (n, dim) at the ids `known` (n,), padding 0, all other rows drawn.
 
     They are drawn from a normal distribution around 0 with the standard deviation of the vectors: they should neither
@@ -49,10 +49,13 @@ def table_of_known(num_ids: int, known: torch.Tensor, vectors: torch.Tensor, see
     return table
 
 
-def word_vector_table(tokenizer: WordTokenizer, vectors: WordVectors, seed: int, std: float = 0.0) -> torch.Tensor:
+def build_word_vector_table(
+    tokenizer: WordTokenizer, vectors: WordVectors, seed: int, std: float = 0.0
+) -> torch.Tensor:
     """Return (num_ids, dim) the vectors of a tokenizer's words.
 
-    Rows of words without a vector, whose number is noted, and of the buckets of n-grams are those of `table_of_known`.
+    Rows of words without a vector, whose number is noted, and of the buckets of n-grams are those of
+    `build_table_of_known_ids`.
 
     Args:
         tokenizer, vectors: Tokenizer whose words number the rows, and word vectors that fill them.
@@ -71,14 +74,14 @@ def word_vector_table(tokenizer: WordTokenizer, vectors: WordVectors, seed: int,
         raise ValueError(
             f"{vectors.name} has a vector for none of the {len(rows)} words; choose vectors of this language"
         )
-    note(vectors.name, "words of the model without a vector, whose rows are drawn", len(rows) - len(known))
+    record_note(vectors.name, "words of the model without a vector, whose rows are drawn", len(rows) - len(known))
     found = vectors.vectors[[row for row in rows if row is not None]]
     if std:
         found = found * (std / found.std())
-    return table_of_known(tokenizer.num_ids, known, found, seed)
+    return build_table_of_known_ids(tokenizer.num_ids, known, found, seed)
 
 
-def table_with_special_rows(vectors: WordVectors) -> torch.Tensor:
+def add_special_token_rows(vectors: WordVectors) -> torch.Tensor:
     """Return (2 + words, dim): the vectors below two rows of zeros, for padding and for words without a vector."""
     return torch.cat([torch.zeros(SPECIAL_ROWS, vectors.dim), vectors.vectors])
 

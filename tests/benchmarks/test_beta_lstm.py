@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from benchmarks import beta_lstm, beta_lstm_sides, by_length, passes
-from benchmarks.beta_lstm import COMPARISONS, sides
+from benchmarks.beta_lstm import COMPARISONS, list_sides
 from benchmarks.beta_lstm_sides import Runner, Side
-from benchmarks.beta_lstm_tables import beta_lstm as tables_of
+from benchmarks.beta_lstm_tables import format_beta_lstm_tables as tables_of
 from benchmarks.passes import LAYER_PASSES
 from benchmarks.reporting import read_rows
 from ctxzoo.models.ops_beta_lstm_gates import CELLS
@@ -31,13 +31,13 @@ def made(side: Side) -> Runner:
 
 
 def test_every_cell_stands_beside_the_reference() -> None:
-    assert {side.cell for side in sides()} == {"nn.LSTM", *CELLS}
-    assert len({side.label for side in sides()}) == len(sides())
-    sizes = {side.label: side.columns()["parameters"] for side in sides()}
+    assert {side.cell for side in list_sides()} == {"nn.LSTM", *CELLS}
+    assert len({side.label for side in list_sides()}) == len(list_sides())
+    sizes = {side.label: side.columns()["parameters"] for side in list_sides()}
     assert sizes["nn.LSTM of 200 units"] == pytest.approx(sizes["bibeta5"], rel=0.01)
 
 
-@pytest.mark.parametrize("side", sides(), ids=lambda side: side.label)
+@pytest.mark.parametrize("side", list_sides(), ids=lambda side: side.label)
 def test_gates_are_drawn_where_the_side_says(side: Side) -> None:
     runner = made(side)
     drawn = not torch.equal(runner.forward(), runner.forward())
@@ -50,7 +50,7 @@ def test_quick_run_writes_a_whole_table(tmp_path: Path, monkeypatch: pytest.Monk
     output = tmp_path / "quick.csv"
     beta_lstm.main(["--quick", "--output", str(output)])
     rows = read_rows(output)
-    assert len(rows) == len(COMPARISONS) * len(sides()) * len(LAYER_PASSES)
+    assert len(rows) == len(COMPARISONS) * len(list_sides()) * len(LAYER_PASSES)
     assert all(row["seconds"] and row["ratio"] and row["note"] == "" for row in rows)
     text = tables_of(rows)
     assert "**One sequence** (float32, 1 thread, B = 1, n = 4, I = 8)" in text

@@ -10,7 +10,7 @@ import torch
 from benchmarks import by_length, passes
 from benchmarks.context_attention import COMPARISONS, main
 from benchmarks.context_attention_sides import PEER, Runner, Side
-from benchmarks.context_attention_tables import context_attention
+from benchmarks.context_attention_tables import format_context_attention_tables
 from benchmarks.reporting import read_rows
 from tests.benchmarks.worker_here import WorkerHere
 
@@ -53,7 +53,7 @@ def test_a_quick_run_gives_a_table(tmp_path: Path) -> None:
     rows = read_rows(file)
     assert {row["comparison"] for row in rows} == {comparison.name for comparison in COMPARISONS}
     assert all(float(row["seconds"]) > 0 for row in rows)
-    assert "**Linear, speed relative to" in context_attention(rows)
+    assert "**Linear, speed relative to" in format_context_attention_tables(rows)
 
 
 def test_aims_are_met_or_missed_by_what_was_measured() -> None:
@@ -70,7 +70,7 @@ def test_aims_are_met_or_missed_by_what_was_measured() -> None:
     rows += [line("kernels", "mikan", 512, 1, 0.2), line("kernels", PEER, 512, 0.2, 1)]
     rows += [line("decoding", "elu", n, 1 + n / 1000, 2) for n in (256, 4096)]
     rows += [line("decoding", PEER, n, 1, 1) for n in (256, 4096)]
-    text = context_attention(rows)
+    text = format_context_attention_tables(rows)
     assert "met: 10.5" in text
     assert "missed: 1.20" in text
     assert "missed: 5.00" in text

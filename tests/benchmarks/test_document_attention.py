@@ -10,10 +10,18 @@ import torch
 from torch.nn import functional as F
 
 from benchmarks import by_length, document_attention, document_layer_sides, document_step_sides, passes
-from benchmarks.by_length import largest_difference
-from benchmarks.document_attention import COMPARISONS, LENGTHS, RECURRENCE, STEP, WORDS, heads, sizes_of
+from benchmarks.by_length import find_largest_difference
+from benchmarks.document_attention import (
+    COMPARISONS,
+    LENGTHS,
+    RECURRENCE,
+    STEP,
+    WORDS,
+    build_heads_comparison,
+    list_sizes,
+)
 from benchmarks.document_layer_sides import Side
-from benchmarks.document_tables import document_attention as tables_of
+from benchmarks.document_tables import format_document_attention_tables as tables_of
 from benchmarks.passes import LAYER_PASSES
 from benchmarks.reporting import read_rows
 from tests.benchmarks.worker_here import WorkerHere
@@ -34,7 +42,7 @@ def made(side: Side) -> document_layer_sides.Runner:
     return runner
 
 
-@pytest.mark.parametrize("side", [*heads(3).sides, *RECURRENCE.sides], ids=lambda side: side.label)
+@pytest.mark.parametrize("side", [*build_heads_comparison(3).sides, *RECURRENCE.sides], ids=lambda side: side.label)
 def test_a_pass_reaches_states_and_all_weights(side: Side) -> None:
     runner = made(side)
     for name in LAYER_PASSES:
@@ -66,7 +74,7 @@ def test_the_projection_is_what_its_side_adds() -> None:
 
 def test_all_ways_of_the_recurrence_agree() -> None:
     first, *others = (made(side).answers() for side in RECURRENCE.sides)
-    assert all(largest_difference(other, first)[1] < 1e-4 for other in others)
+    assert all(find_largest_difference(other, first)[1] < 1e-4 for other in others)
 
 
 @pytest.mark.parametrize("side", STEP.sides, ids=lambda side: side.label)
@@ -88,7 +96,7 @@ def test_a_step_trains(side: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_attention_reads_as_many_words_at_every_length() -> None:
     for device, words in WORDS.items():
-        sizes = sizes_of(COMPARISONS[0], device)
+        sizes = list_sizes(COMPARISONS[0], device)
         assert [length for _, length, _ in sizes] == list(LENGTHS)
         assert {batch * length for batch, length, _ in sizes} == {words}
         assert {width for *_, width in sizes} == {100}

@@ -14,16 +14,16 @@ from benchmarks.explanations import (
     FILM_REVIEWS,
     METHODS,
     Case,
-    cases,
-    contributions,
+    build_cases,
+    compute_missing_fraction,
     count_passes,
-    missing_fraction,
-    published_classifiers,
-    score,
-    texts_of_test,
-    train_default,
+    explain_by_contributions,
+    find_published_classifiers,
+    load_test_texts,
+    score_explanation,
+    train_default_classifier,
 )
-from benchmarks.explanations_tables import explanations
+from benchmarks.explanations_tables import format_explanations_table
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
@@ -54,9 +54,13 @@ def test_the_measure_finds_the_word_that_decides(method: str) -> None:
     values = METHODS[method](case, 0)
     assert values.shape == (12,)
     # This model's attention is the same for all words: its five are w0 to w4, as good as others at random.
-    best = case.only([0, 1, 2, 3, 4]) if method == "attention" else case.only(np.argsort(-values, kind="stable")[:5])
+    best = (
+        case.mask_all_words_but([0, 1, 2, 3, 4])
+        if method == "attention"
+        else case.mask_all_words_but(np.argsort(-values, kind="stable")[:5])
+    )
     assert best[7] == (method != "attention")
-    found = score(case, values, seed=0)
+    found = score_explanation(case, values, seed=0)
     whole, without, alone = (1 / (1 + np.exp(1 - 2 * 12 * share)) for share in (1 / 12, 0, 1 / 5))
     if method == "attention":
         assert found["fall"] < 0
@@ -68,7 +72,7 @@ def test_the_measure_finds_the_word_that_decides(method: str) -> None:
         assert found["rank"] == 0
         assert found["random_fall"] < found["fall"]
         assert found["random_kept"] < found["kept"]
-    assert missing_fraction(case.explanation) < 1e-5
+    assert compute_missing_fraction(case.explanation) < 1e-5
     assert count_passes(case.model, case.tokenizer, TEXT) == 1 + 17 + 1
 
 
@@ -77,7 +81,7 @@ def test_the_table_has_random_words_first_and_both_parts() -> None:
     ours = {"method": "contributions", "rank": "0.02", "passes": "19", "missing": "0.012", "cpu_seconds_a_text": "0.05"}
     theirs = {"method": "attention", "rank": "0.45", "passes": "", "missing": "", "cpu_seconds_a_text": ""}
     rows = [{"classifier": "c", "part": part, **common, **one} for part in ("main", "choice") for one in (theirs, ours)]
-    lines = explanations(rows).splitlines()
+    lines = format_explanations_table(rows).splitlines()
     assert lines[4] == "| c | random | 100 | 20 | 0.10 | 0.50 | – | – | – | – |"
     assert lines[5] == "| c | attention (before) | 100 | 20 | 0.40 | 0.90 | 0.45 | – | – | – |"
     assert lines[6] == "| c | contributions (now) | 100 | 20 | 0.40 | 0.90 | 0.02 | 19 | 1.2% | 0.05 |"
@@ -85,17 +89,17 @@ def test_the_table_has_random_words_first_and_both_parts() -> None:
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", [*published_classifiers(REPOSITORY_ROOT), DEFAULT])
+@pytest.mark.parametrize("name", [*find_published_classifiers(REPOSITORY_ROOT), DEFAULT])
 def test_five_top_words_decide_more_than_five_at_random(name: str, tmp_path: Path) -> None:
     if name == DEFAULT:
-        checkpoint, dataset, options = train_default(tmp_path, seed=0), FILM_REVIEWS, {}
+        checkpoint, dataset, options = train_default_classifier(tmp_path, seed=0), FILM_REVIEWS, {}
     else:
-        checkpoint, dataset, options = published_classifiers(REPOSITORY_ROOT)[name]
+        checkpoint, dataset, options = find_published_classifiers(REPOSITORY_ROOT)[name]
     model, tokenizer = load_saved_model(str(checkpoint))
-    texts = texts_of_test(dataset, tokenizer, 0, **options)
-    explained = [case for case, _ in cases(model, tokenizer, texts, 0, 30)]
+    texts = load_test_texts(dataset, tokenizer, 0, **options)
+    explained = [case for case, _ in build_cases(model, tokenizer, texts, 0, 30)]
     assert len(explained) == 30
-    scores = [score(case, contributions(case, 0), 0) for case in explained]
+    scores = [score_explanation(case, explain_by_contributions(case, 0), 0) for case in explained]
     mean = {name: float(np.mean([one[name] for one in scores])) for name in scores[0]}
     # Twice as far as by chance, and half of what five words at random leave open.
     assert mean["fall"] > 2 * max(mean["random_fall"], 0.01)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.kernel_start import KERNELS, PEER, UNIFORM, kernel_start, main
+from benchmarks.kernel_start import KERNELS, PEER, UNIFORM, format_kernel_start_table, main
 from benchmarks.reporting import read_rows
 
 
@@ -17,6 +17,6 @@ def test_it_runs_and_its_tables_have_every_kernel(tmp_path: Path) -> None:
     gated = [float(row["distance"]) for row in rows if row["part"] == "start" and row["attention"] == "mikan, gated"]
     assert len(gated) == 4
     assert max(gated) < 1e-5
-    text = kernel_start(rows)
+    text = format_kernel_start_table(rows)
     for name in (*KERNELS, UNIFORM, PEER):
         assert f"| {name} |" in text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from benchmarks.memory import allocated_peak_mb
+from benchmarks.memory import measure_allocated_peak_mb
 
 
 def test_peak_of_tensors_is_what_is_held_at_a_time() -> None:
@@ -18,4 +18,4 @@ def test_peak_of_tensors_is_what_is_held_at_a_time() -> None:
         del two, three
 
     for _ in range(2):  # what an earlier count saw is not counted again
-        assert 2 <= allocated_peak_mb(work, "cpu") < 2.01
+        assert 2 <= measure_allocated_peak_mb(work, "cpu") < 2.01

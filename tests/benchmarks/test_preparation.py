@@ -8,7 +8,14 @@ import datasets
 import pytest
 
 from benchmarks import preparation
-from benchmarks.preparation import COLD, SECOND, Size, first_questions, repeated, size_of
+from benchmarks.preparation import (
+    COLD,
+    SECOND,
+    Size,
+    count_questions_and_contexts,
+    repeat_to_sizes,
+    select_first_questions,
+)
 from benchmarks.reporting import read_rows
 from ctxzoo.tasks.question_answering.reader import check_squad
 from ctxzoo.tasks.question_answering.sample import build_squad_features
@@ -29,14 +36,14 @@ def corpus() -> dict[str, datasets.Dataset]:
 
 def test_repeated_corpus_has_the_size_and_is_valid() -> None:
     sizes = {"train": Size(31, 7), "validation": Size(4, 3)}
-    grown = repeated(corpus(), sizes)
-    assert {name: size_of({name: rows}) for name, rows in grown.items()} == sizes
-    assert size_of(grown) == Size(35, 10)
+    grown = repeat_to_sizes(corpus(), sizes)
+    assert {name: count_questions_and_contexts({name: rows}) for name, rows in grown.items()} == sizes
+    assert count_questions_and_contexts(grown) == Size(35, 10)
     check_squad(grown)  # answers are where they are said to be, ids differ
 
 
 def test_first_questions_keeps_one_of_each_context() -> None:
-    assert first_questions(corpus())["train"]["id"] == ["A0", "B0"]
+    assert select_first_questions(corpus())["train"]["id"] == ["A0", "B0"]
 
 
 def test_extrapolation_solves_for_start_context_and_question() -> None:
@@ -48,7 +55,7 @@ def test_extrapolation_solves_for_start_context_and_question() -> None:
     splits = corpus()  # five questions on two contexts
     measured = {"whole": {COLD: seconds(5, 2)}, "first": {COLD: seconds(2, 2)}, "few": {COLD: seconds(0, 0)}}
     full = {"train": Size(100, 10), "validation": Size(20, 5)}
-    found = preparation.extrapolated("x", splits, COLD, measured, full)
+    found = preparation.build_extrapolated_row("x", splits, COLD, measured, full)
     assert found["reading_seconds"] == pytest.approx(2 + 0.5 * 15 + 0.25 * 120)
     assert found["setup_seconds"] == pytest.approx(3 * 39.5)
     assert found["total_seconds"] == pytest.approx(3 * 39.5 + 1)
@@ -61,11 +68,11 @@ def test_quick_run_writes_a_whole_table(tmp_path: Path, monkeypatch: pytest.Monk
     def here(corpus: Path, caches: Path) -> dict[str, float]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("CTXZOO_CACHE", str(caches))
-            found = preparation.start(str(corpus))
+            found = preparation.measure_start(str(corpus))
         assert list(caches.glob("squad-*"))
         return {**found, "total_seconds": found["setup_seconds"] + 1}
 
-    monkeypatch.setattr(preparation, "fresh_start", here)
+    monkeypatch.setattr(preparation, "measure_start_in_new_process", here)
     output = tmp_path / "quick.csv"
     preparation.main(["--quick", "--output", str(output)])
     rows = read_rows(output)

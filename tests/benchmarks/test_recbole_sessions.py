@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.recbole_sessions import OURS, PEER, inside, main, peer_settings, write_interactions
-from benchmarks.recbole_sessions_tables import recbole_sessions
+from benchmarks.recbole_sessions import (
+    OURS,
+    PEER,
+    build_recbole_settings,
+    change_working_folder,
+    main,
+    write_interactions,
+)
+from benchmarks.recbole_sessions_tables import format_recbole_sessions_table
 from benchmarks.reporting import read_rows
 from ctxzoo.tasks.sequences.data import SessionDataModule
 from ctxzoo.tasks.sequences.experiments import build_session_paper_experiment
@@ -28,7 +35,7 @@ def test_its_files_hold_every_prediction_of_ours(tmp_path: Path) -> None:
 
 def test_what_it_leaves_beside_it_lies_in_the_folder_of_the_run(tmp_path: Path) -> None:
     before = Path.cwd()
-    with inside(tmp_path):
+    with change_working_folder(tmp_path):
         Path("log_tensorboard").mkdir()
     assert (tmp_path / "log_tensorboard").is_dir()
     assert Path.cwd() == before
@@ -37,16 +44,16 @@ def test_what_it_leaves_beside_it_lies_in_the_folder_of_the_run(tmp_path: Path) 
 def test_its_settings_follow_ours(tmp_path: Path) -> None:
     changes = {"learning_rate": 0.02, "embedding_dropout": 0.1, "pooled_dropout": 0.4, "patience": 3}
     settings = build_session_paper_experiment("session_baseline", "narm").changed(**changes)
-    found = peer_settings(settings, "narm", tmp_path / "sessions")
+    found = build_recbole_settings(settings, "narm", tmp_path / "sessions")
     assert (found["learning_rate"], found["dropout_probs"], found["stopping_step"]) == (0.02, [0.1, 0.4], 3)
-    assert peer_settings(settings, "gru4rec", tmp_path / "sessions")["dropout_prob"] == 0.1
+    assert build_recbole_settings(settings, "gru4rec", tmp_path / "sessions")["dropout_prob"] == 0.1
 
 
 def test_the_table_compares_the_seconds_of_an_epoch() -> None:
     scores = {"parameters": "1000", "validation_recall": "20", "recall": "21", "mrr": "7", "epochs": "9"}
     seconds = [("gru4rec", OURS, "2.0"), ("gru4rec", PEER, "8.0"), ("narm", OURS, "3.0"), ("narm", PEER, "2.0")]
     rows = [{"model": model, "side": side, "seconds": value, **scores} for model, side, value in seconds]
-    lines = recbole_sessions(rows).splitlines()
+    lines = format_recbole_sessions_table(rows).splitlines()
     assert lines[2] == "| GRU4REC | ctxzoo | 1,000 | 20.00 | 21.00 | 7.00 | 9 | 2.0 | 0.25 | reached |"
     assert lines[4].endswith("| 3.0 | 1.50 |  |")
 

@@ -12,13 +12,13 @@ import torch
 from matplotlib.image import imread
 
 from benchmarks import by_length, passes, second_order_attention
-from benchmarks.by_length import exponent, largest_difference
+from benchmarks.by_length import find_largest_difference, fit_growth_exponent
 from benchmarks.passes import LAYER_PASSES
 from benchmarks.reporting import read_rows
-from benchmarks.second_order_attention import COMPARISONS, obstacle
+from benchmarks.second_order_attention import COMPARISONS, explain_missing_support
 from benchmarks.second_order_sides import Runner, Side
 from benchmarks.worker import WorkerEndedError
-from ctxzoo.cli.doctor import cxx_compiler
+from ctxzoo.cli.doctor import find_cxx_compiler
 from tests.benchmarks.worker_here import WorkerHere
 
 SIZE = (2, 12, 16, "float32")  # B, n, m
@@ -34,7 +34,7 @@ def allocator_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_length, "Worker", WorkerHere)
-    monkeypatch.setattr(second_order_attention, "cxx_compiler", lambda: None)
+    monkeypatch.setattr(second_order_attention, "find_cxx_compiler", lambda: None)
     monkeypatch.setitem(passes.ROUND_SECONDS, "cpu", 0.0)
 
 
@@ -75,9 +75,9 @@ def test_a_chosen_implementation_gives_what_the_layer_gives(
     expected = answers(made(side), tmp_path)
     found = answers(made(replace(side, implementation=implementation)), tmp_path)
     assert set(found) == set(expected)
-    assert largest_difference(found, expected)[1] < 1e-5
+    assert find_largest_difference(found, expected)[1] < 1e-5
     other = answers(made(replace(side, num_steps=num_steps + 1)), tmp_path)
-    assert largest_difference(other, expected)[1] > 1e-2
+    assert find_largest_difference(other, expected)[1] > 1e-2
 
 
 def test_a_step_more_costs_memory_only_without_recomputing() -> None:
@@ -103,16 +103,19 @@ def test_the_floor_counts_every_tensor_once_a_pass() -> None:
 def test_largest_difference_is_relative_and_notices_nan() -> None:
     expected = {"output": torch.tensor([1.0, -10.0]), "x": torch.tensor([0.001, 0.0])}
     found = {"output": torch.tensor([1.5, -10.0]), "x": torch.tensor([0.0011, 0.0])}
-    name, difference = largest_difference(found, expected)
+    name, difference = find_largest_difference(found, expected)
     assert name == "x"
     assert difference == pytest.approx(0.1)
-    assert largest_difference({**found, "output": torch.tensor([torch.nan, 0.0])}, expected) == ("output", float("inf"))
-    assert largest_difference(expected, expected)[1] == 0.0
+    assert find_largest_difference({**found, "output": torch.tensor([torch.nan, 0.0])}, expected) == (
+        "output",
+        float("inf"),
+    )
+    assert find_largest_difference(expected, expected)[1] == 0.0
 
 
 def test_the_exponent_is_fitted_to_logarithms() -> None:
-    assert exponent({n: 3e-6 * n**1.25 for n in (512, 1024, 2048, 4096)}) == pytest.approx(1.25)
-    assert exponent({512: 3.0}) is None
+    assert fit_growth_exponent({n: 3e-6 * n**1.25 for n in (512, 1024, 2048, 4096)}) == pytest.approx(1.25)
+    assert fit_growth_exponent({512: 3.0}) is None
 
 
 @pytest.mark.usefixtures("in_this_process")
@@ -136,7 +139,7 @@ def test_quick_run_in_processes_of_their_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(cxx_compiler() is None, reason="needs a C++ compiler")
+@pytest.mark.skipif(find_cxx_compiler() is None, reason="needs a C++ compiler")
 def test_the_compiled_layer_gives_what_the_layer_gives(tmp_path: Path) -> None:
     side = Side("", "contextualizer", num_steps=2)
     runners = [Runner(one, "cpu") for one in (side, replace(side, compiled=True))]
@@ -144,7 +147,7 @@ def test_the_compiled_layer_gives_what_the_layer_gives(tmp_path: Path) -> None:
         for runner in runners:
             runner.resize(2, length, 16, "float32")
         expected, found = (answers(runner, tmp_path) for runner in runners)
-        assert largest_difference(found, expected)[1] < 1e-4
+        assert find_largest_difference(found, expected)[1] < 1e-4
 
 
 ALL = {comparison.name for comparison in COMPARISONS}
@@ -221,8 +224,8 @@ def test_a_side_that_dies_leaves_a_note(moment: str, tmp_path: Path, monkeypatch
 
 
 def test_what_cannot_run_here_is_known_before() -> None:
-    assert obstacle(Side("", "contextualizer"), "cpu") == ""
-    assert "Triton" in obstacle(Side("", "attention alone", implementation="triton"), "cpu")
+    assert explain_missing_support(Side("", "contextualizer"), "cpu") == ""
+    assert "Triton" in explain_missing_support(Side("", "attention alone", implementation="triton"), "cpu")
 
 
 def test_a_width_that_heads_do_not_divide(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from benchmarks import length_plot
 from benchmarks.length_plot import plot_times
 from benchmarks.second_order_attention import COLOURS
-from benchmarks.second_order_tables import second_order_attention
+from benchmarks.second_order_tables import format_second_order_tables
 from benchmarks.tables import DOCUMENT
 
 LENGTHS = (256, 512, 1024)
@@ -59,7 +59,7 @@ def test_aims_of_the_layers() -> None:
     met = side(LAYERS, "K = 1", "contextualizer", (4, 10, 20), (25, 25, 100), "1.15")
     missed = side(LAYERS, "K = 5", "contextualizer", (10.2, 20, 100), (9.8, 12.5, 20), "1.151")
     peer = side(LAYERS, "GRU", "GRU", (100, 200, 400), (1, 1.25, 5), "1.0")
-    text = second_order_attention([*ENCODER, *met, *missed, *peer])
+    text = format_second_order_tables([*ENCODER, *met, *missed, *peer])
     assert text.startswith("![milliseconds by the length of the text](results/second_order_attention-cpu.png)")
     assert "**Layers, milliseconds** (float32, 1 thread, 2 documents, m = 512)" in text
     assert line(text, "encoder layer", 0)[2:] == ["100", "250", "2,000", "1.40", "102.4"]
@@ -73,7 +73,7 @@ def test_aims_of_the_layers() -> None:
 def test_no_verdict_where_a_length_is_missing() -> None:
     gap = side({**LAYERS, "note": "K = 5: ended"}, "K = 5", "contextualizer", (4, 10, None), (25, 25, None))
     never = side({**LAYERS, "note": "skipped"}, "compiled", "contextualizer", (None,) * 3, (None,) * 3)
-    text = second_order_attention([*ENCODER, *gap, *never])
+    text = format_second_order_tables([*ENCODER, *gap, *never])
     assert line(text, "K = 5", 0)[2:5] == ["4.00", "10.0", ""]
     assert line(text, "K = 5", 1)[-2:] == ["", ""]
     assert "| compiled |" not in text
@@ -84,7 +84,7 @@ def test_aims_of_the_fused_kernel_count_from_512() -> None:
     plain = side(ALONE, "plain", "attention alone", (9, 9, 9), (1, 1, 1), floor="0.001")
     triton = side(ALONE, "triton", "attention alone", (9, 3, 1.5), (1, 3, 6), floor="0.001")
     forward = [{**row, "pass": "forward"} for row in triton]
-    text = second_order_attention([*plain, *triton, *forward])
+    text = format_second_order_tables([*plain, *triton, *forward])
     assert "png" not in text
     assert line(text, "floor: each tensor moved once", 0)[2:] == ["1.00", "1.00", "1.00", ""]
     assert line(text, "triton", 2)[2:] == ["1.00", "3.00", "6.00", "met: 3.00 at n = 512"]

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from benchmarks.reporting import read_rows
-from benchmarks.session_positions import AUTHORS, ONE_PASS, SORTED, batches_of, main
-from benchmarks.session_positions_tables import session_positions
+from benchmarks.session_positions import AUTHORS, ONE_PASS, SORTED, list_batch_makers, main
+from benchmarks.session_positions_tables import format_session_positions_table
 from ctxzoo.tasks.sequences.data import SessionDataModule
 
 
@@ -19,7 +19,7 @@ def test_every_side_predicts_every_item_but_the_first_once(side: str) -> None:
     data.setup()
     sessions = data.sequences("train")
     expected = torch.cat([torch.from_numpy(session[1:]) for session in sessions])
-    labels = torch.cat([make()["labels"].flatten() for make in batches_of(side, sessions)])
+    labels = torch.cat([make()["labels"].flatten() for make in list_batch_makers(side, sessions)])
     assert torch.equal(labels[labels > 0].sort().values, expected.sort().values)
 
 
@@ -34,6 +34,6 @@ def test_it_runs_and_its_table_says_whether_the_aim_is_reached(tmp_path: Path) -
     ]
     for row, seconds in zip(rows, (1.0, 4.0, 2.0, 2.0, 4.0, 2.0), strict=True):
         row["seconds"] = str(seconds)
-    lines = session_positions(rows).splitlines()
+    lines = format_session_positions_table(rows).splitlines()
     assert lines[2].endswith("| 1.0 | 0.25 | reached |")
     assert lines[5].endswith("| 2.0 | 0.50 | missed |")

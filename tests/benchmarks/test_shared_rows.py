@@ -6,7 +6,7 @@ import datasets
 import pytest
 
 from benchmarks import shared_rows
-from benchmarks.shared_rows import IMDB, MODELS, SESSIONS, TITLES, alike, main
+from benchmarks.shared_rows import IMDB, MODELS, SESSIONS, TITLES, find_similar_sets, main
 from tests.support.result_tables import make_run
 
 
@@ -14,7 +14,7 @@ def test_alike_by_what_both_have_of_what_either_has() -> None:
     trained = [["a", "b", "c"], [1, 2, 3, 4, 5]]
     tested = [["a", "b", "c", "d"], ["a", "b"], ["a"], [1, 2, 3, 9], [7], ["c", "b", "a"]]
     # 3 of 4, 2 of 3, 1 of 3, 3 of 6, none, all
-    assert alike(tested, trained) == [True, True, False, False, False, True]
+    assert find_similar_sets(tested, trained) == [True, True, False, False, False, True]
 
 
 def test_counts_and_scores_without_them(tmp_path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:

@@ -9,8 +9,8 @@ from torch.testing import assert_close
 from benchmarks.textbook_bidaf import (
     SimilarityForm,
     TextbookBidaf,
-    textbook_decode,
-    textbook_weights,
+    convert_to_textbook_weights,
+    decode_spans_exhaustively,
 )
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering
@@ -50,7 +50,7 @@ def both(config: BidafConfig, form: SimilarityForm) -> tuple[BidafForQuestionAns
         for name, weight in ours.named_parameters():
             weight.mul_(8.0 if "from_" in name or "similarity" in name else 1.5)
     textbook = TextbookBidaf(config, form)
-    textbook.load_state_dict(textbook_weights(ours.state_dict()))
+    textbook.load_state_dict(convert_to_textbook_weights(ours.state_dict()))
     return ours, textbook
 
 
@@ -75,13 +75,13 @@ def test_values_loss_gradients_and_spans_are_those_of_ctxzoo(name: str, form: Si
     outputs.loss.backward()
     loss.backward()
     gradients = {weight_name: weight.grad for weight_name, weight in ours.named_parameters() if weight.grad is not None}
-    for weight_name, gradient in textbook_weights(gradients).items():
+    for weight_name, gradient in convert_to_textbook_weights(gradients).items():
         found = textbook.get_parameter(weight_name).grad
         assert_close(found, gradient, atol=1e-4, rtol=1e-4, msg=weight_name)
 
     may_refuse = config.squad_version == "2.0"
     spans = decode_answers(outputs, batch["attention_mask"], config.max_answer_length)
-    starts, ends = textbook_decode(log_start, log_end, config.max_answer_length, may_refuse)
+    starts, ends = decode_spans_exhaustively(log_start, log_end, config.max_answer_length, may_refuse)
     # Of the row without words only "no answer" is left.
     refuse = ((spans.no_answer_log_probs > spans.span_log_probs) & may_refuse) | (mask.sum(dim=1) == 1)
     assert starts.tolist() == spans.starts.masked_fill(refuse, 0).tolist()
@@ -110,15 +110,15 @@ def test_parameters_are_as_many_as_ctxzoo_has() -> None:
 def test_decoding_looks_at_every_pair_within_the_limit() -> None:
     log_start = torch.tensor([[0.1, 0.5, 0.1, 0.1, 0.2]]).log()
     log_end = torch.tensor([[0.1, 0.1, 0.1, 0.1, 0.6]]).log()
-    assert [int(place) for place in textbook_decode(log_start, log_end, 4, True)] == [1, 4]
-    assert [int(place) for place in textbook_decode(log_start, log_end, 3, True)] == [4, 4]
+    assert [int(place) for place in decode_spans_exhaustively(log_start, log_end, 4, True)] == [1, 4]
+    assert [int(place) for place in decode_spans_exhaustively(log_start, log_end, 3, True)] == [4, 4]
 
 
 def test_no_answer_wins_only_where_it_may() -> None:
     log_start = torch.tensor([[0.6, 0.3, 0.1]]).log()
     log_end = torch.tensor([[0.7, 0.1, 0.2]]).log()
-    assert [int(place) for place in textbook_decode(log_start, log_end, 15, True)] == [0, 0]
-    assert [int(place) for place in textbook_decode(log_start, log_end, 15, False)] == [1, 2]
+    assert [int(place) for place in decode_spans_exhaustively(log_start, log_end, 15, True)] == [0, 0]
+    assert [int(place) for place in decode_spans_exhaustively(log_start, log_end, 15, False)] == [1, 2]
 
 
 @pytest.mark.parametrize("change", [{"self_attention": True}, {"position_embedding": "sinusoidal"}])

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks.by_length import of_each
-from benchmarks.timing import timed
+from benchmarks.by_length import call_for_each_worker
+from benchmarks.timing import measure_seconds
 
 
 @pytest.mark.parametrize(("threads", "least", "most"), [(1, 0.0, 0.05), (2, 0.1, 60.0)])
@@ -18,13 +18,15 @@ def test_waiting_counts_for_several_threads_only(
     threads: int, least: float, most: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
-    assert least <= timed(lambda: time.sleep(0.1), torch.device("cpu")) < most
+    assert least <= measure_seconds(lambda: time.sleep(0.1), torch.device("cpu")) < most
 
 
 def test_on_a_gpu_sides_begin_at_the_same_time_and_on_a_cpu_one_after_the_other() -> None:
     sides: list[Any] = ["a", "b", "c"]
     meeting = Barrier(len(sides), timeout=60)
-    assert of_each(sides, lambda side: (meeting.wait() >= 0, side), "cuda") == [(True, side) for side in sides]
+    assert call_for_each_worker(sides, lambda side: (meeting.wait() >= 0, side), "cuda") == [
+        (True, side) for side in sides
+    ]
     working: list[Any] = []
 
     def alone(side: Any) -> int:
@@ -34,5 +36,5 @@ def test_on_a_gpu_sides_begin_at_the_same_time_and_on_a_cpu_one_after_the_other(
         working.remove(side)
         return together
 
-    assert of_each(sides, alone, "cpu") == [1, 1, 1]
-    assert of_each([], alone, "cuda") == []
+    assert call_for_each_worker(sides, alone, "cpu") == [1, 1, 1]
+    assert call_for_each_worker([], alone, "cuda") == []

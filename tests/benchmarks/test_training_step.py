@@ -13,7 +13,7 @@ import torch
 from benchmarks import sides, training_step
 from benchmarks.reporting import read_rows
 from benchmarks.sides import Runner, Side, build_model
-from benchmarks.training_step import COMPARISONS, DisagreementError, choose_questions, largest_difference
+from benchmarks.training_step import COMPARISONS, DisagreementError, choose_questions, find_largest_difference
 from benchmarks.worker import WorkerEndedError
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.layers_bidaf import CharCnn
@@ -38,7 +38,7 @@ def inputs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def restored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `apply_switches` replaces comes back after the test; the allocator is left alone."""
+    """What `replace_fast_functions` replaces comes back after the test; the allocator is left alone."""
     monkeypatch.setattr(sides.layers_bidaf, "dropout", sides.layers_bidaf.dropout)
     monkeypatch.setattr(CharCnn, "forward", CharCnn.forward)
     monkeypatch.setattr(MaskedBiRNN, "forward", MaskedBiRNN.forward)
@@ -55,7 +55,7 @@ def test_every_side_answers_as_ctxzoo_does_and_trains(label: str, inputs: Path) 
     side = OTHERS[label]
     runner = Runner(side, inputs, "cpu")
     half = side.precision != "32-true"
-    assert largest_difference(ours, runner.answers(), label, half=half) <= (0.05 if half else 1e-4)
+    assert find_largest_difference(ours, runner.answers(), label, half=half) <= (0.05 if half else 1e-4)
     before = [weight.detach().clone() for weight in runner.model.parameters() if weight.requires_grad]
     assert runner.round("evaluation") > 0
     assert runner.round("training") > 0
@@ -66,7 +66,7 @@ def test_every_side_answers_as_ctxzoo_does_and_trains(label: str, inputs: Path) 
 @pytest.mark.usefixtures("restored")
 def test_switches_take_another_way(inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    for owner, name in ((sides.layers_bidaf, "unique_rows"), (sides, "packed_states_of_any")):
+    for owner, name in ((sides.layers_bidaf, "unique_rows"), (sides, "compute_packed_states_of_mask")):
         before = getattr(owner, name)
         monkeypatch.setattr(
             owner, name, lambda *args, _before=before, _name=name: (calls.append(_name), _before(*args))[1]
@@ -76,19 +76,19 @@ def test_switches_take_another_way(inputs: Path, monkeypatch: pytest.MonkeyPatch
     assert set(calls) == {"unique_rows"}
     calls.clear()
     Runner(replace(plain, characters="every word", recurrent="packed"), inputs, "cpu").round("evaluation")
-    assert set(calls) == {"packed_states_of_any"}
+    assert set(calls) == {"compute_packed_states_of_mask"}
 
 
 def test_disagreement_is_an_error() -> None:
     ours = {"shuffled.loss": torch.tensor(1.0), "shuffled.span": torch.tensor([-1.0, -4.0])}
     with pytest.raises(DisagreementError, match=r"a and b differ by 0\.01 in shuffled\.loss"):
-        largest_difference(ours, {**ours, "shuffled.loss": torch.tensor(1.01)}, "a and b", half=False)
+        find_largest_difference(ours, {**ours, "shuffled.loss": torch.tensor(1.01)}, "a and b", half=False)
     other = {**ours, "shuffled.span": torch.tensor([-1.0, -4.001])}
     with pytest.raises(DisagreementError, match=r"shuffled\.span"):
-        largest_difference(ours, other, "a and b", half=False)
-    assert largest_difference(ours, other, "a and b", half=True) < 1e-4
+        find_largest_difference(ours, other, "a and b", half=False)
+    assert find_largest_difference(ours, other, "a and b", half=True) < 1e-4
     with pytest.raises(DisagreementError, match="differ by nan"):
-        largest_difference(ours, {**ours, "shuffled.loss": torch.tensor(torch.nan)}, "a and b", half=True)
+        find_largest_difference(ours, {**ours, "shuffled.loss": torch.tensor(torch.nan)}, "a and b", half=True)
 
 
 def test_damaged_weights_are_noticed(inputs: Path) -> None:
@@ -98,7 +98,7 @@ def test_damaged_weights_are_noticed(inputs: Path) -> None:
     stored["weights"]["bidaf.highway.gates.0.bias"] += 1.0
     ours.model = build_model("starter", ours.config, stored["weights"])
     with pytest.raises(DisagreementError):
-        largest_difference(found, ours.answers(), "ctxzoo and starter", half=False)
+        find_largest_difference(found, ours.answers(), "ctxzoo and starter", half=False)
 
 
 def test_chosen_questions_go_from_long_to_short_without_repetition() -> None:

@@ -12,7 +12,7 @@ from benchmarks import waiting_threads, worker
 from benchmarks.reporting import read_rows
 from benchmarks.sides import Side
 from benchmarks.waiting_threads import ONE_THREAD, SETTINGS, SITUATIONS, UNBOUNDED
-from benchmarks.waiting_threads_tables import waiting_threads as table
+from benchmarks.waiting_threads_tables import format_waiting_threads_table as table
 
 
 @pytest.mark.slow
@@ -20,13 +20,13 @@ def test_a_quick_run_gives_a_whole_table(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.delenv("CTXZOO_DATA", raising=False)
     passive = {"OMP_WAIT_POLICY": "passive"}  # a machine that runs other tests is not idle
     monkeypatch.setattr(waiting_threads, "SETTINGS", {UNBOUNDED: passive})
-    measure = waiting_threads.measure
+    measure = waiting_threads.measure_round_seconds
 
     def measure_alone(inputs: Path, situation: str, variables: Mapping[str, str | None], threads: int, n: int) -> float:
         """Of the row with one thread, whose processes are started in the same way, only one."""
         return measure(inputs, situation, variables, threads, n) if variables or situation == SITUATIONS[0] else 1.0
 
-    monkeypatch.setattr(waiting_threads, "measure", measure_alone)
+    monkeypatch.setattr(waiting_threads, "measure_round_seconds", measure_alone)
     rows = read_rows(waiting_threads.main(["--quick", "--output", str(tmp_path / "waiting.csv")]))
     assert [(row["setting"], row["situation"]) for row in rows] == [
         (name, situation) for name in (UNBOUNDED, ONE_THREAD) for situation in SITUATIONS

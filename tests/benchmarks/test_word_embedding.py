@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks import word_embedding, word_embedding_whole
 from benchmarks.reporting import read_rows
-from benchmarks.tables import render
+from benchmarks.tables import render_document
 from benchmarks.word_embedding import COMPARISONS, write_text
 from benchmarks.word_embedding_sides import DIM, KNOWN, TEXT, Runner, Side
 from tests.benchmarks.worker_here import WorkerHere
@@ -61,7 +61,7 @@ def test_quick_run_writes_a_whole_table(tmp_path: Path, monkeypatch: pytest.Monk
         told.append((side.label, cache.name))
         return 10.0 * len(told)
 
-    monkeypatch.setattr(word_embedding, "whole_seconds", process)
+    monkeypatch.setattr(word_embedding, "measure_process_seconds", process)
     output = tmp_path / "word_embedding.csv"
     word_embedding.main(["--quick", "--output", str(output)])
     ours, peer = read_rows(output)
@@ -74,7 +74,7 @@ def test_quick_run_writes_a_whole_table(tmp_path: Path, monkeypatch: pytest.Monk
         ("10.0", "20.0"),
         ("30.0", "40.0"),
     ]
-    table = render("<!-- table: word_embedding -->\n<!-- /table: word_embedding -->\n", tmp_path)
+    table = render_document("<!-- table: word_embedding -->\n<!-- /table: word_embedding -->\n", tmp_path)
     assert "\ncbow, 1 thread (20,0" in table
     assert "| gensim CBOW | " in table
     assert "; text of sample; [2 rows]" in table
@@ -110,7 +110,9 @@ def test_a_whole_process_of_ours_leaves_the_vectors_of_a_round(tmp_path: Path) -
 def test_the_second_process_of_a_side_reads_what_the_first_compiled(tmp_path: Path) -> None:
     write_text(tmp_path / "text", 500, argparse.Namespace(quick=True, min_count=12))
     cache = tmp_path / "cache"
-    first, second = (word_embedding_whole.whole_seconds(ATTENTION, tmp_path / "text", "12", 1, cache) for _ in range(2))
+    first, second = (
+        word_embedding_whole.measure_process_seconds(ATTENTION, tmp_path / "text", "12", 1, cache) for _ in range(2)
+    )
     assert [path.name.split("-")[0] for path in cache.iterdir()] == ["kernel"]  # no ids of the text
     assert second < first
 

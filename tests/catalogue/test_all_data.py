@@ -1,4 +1,4 @@
-"""From raw files that are made again of our rows, `get` builds exactly our rows: all of them."""
+"""From raw files that are made again of our rows, `build_or_check_dataset` builds exactly our rows: all of them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ctxzoo.catalogue.build import get
+from ctxzoo.catalogue.build import build_or_check_dataset
 from ctxzoo.catalogue.entries import ENTRIES, FINGERPRINTS
-from ctxzoo.catalogue.order import stored
+from ctxzoo.catalogue.order import load_packaged_arrays
 from tests.support import catalogue_facts
 from tests.support.file_server import FileServer
 from tests.support.raw_files import MAKERS, raw_files, served
@@ -25,7 +25,7 @@ def test_every_converter_has_raw_files() -> None:
 def test_get_builds_our_rows(name: str, data_dir: Path) -> None:
     with FileServer({}) as server:
         entry = served(ENTRIES[name], raw_files(name, catalogue_facts.read), server)
-        outcome = get(entry, str(data_dir))
+        outcome = build_or_check_dataset(entry, str(data_dir))
     assert {finding.split: finding.fingerprint for finding in outcome.findings} == ENTRIES[name].fingerprints
     assert {finding.state for finding in outcome.findings} == {"same"}
 
@@ -37,7 +37,7 @@ def test_fingerprints_are_those_of_the_data_folder(name: str) -> None:
 
 def test_stored_orders_are_those_of_the_data_folder() -> None:
     for name, arrays in catalogue_facts.orders().items():
-        kept = stored(name)
+        kept = load_packaged_arrays(name)
         assert set(kept) == set(arrays)
         for key, values in arrays.items():
             np.testing.assert_array_equal(kept[key], values)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.catalogue import archives
-from ctxzoo.catalogue.archives import tar_texts, zip_lines, zip_texts
+from ctxzoo.catalogue.archives import open_zip_member, open_zip_texts, read_tar_texts
 from ctxzoo.catalogue.entry import RawFileError
 
 BOUND = 2**16
@@ -29,7 +29,7 @@ def test_a_zip_file_of_many_members_that_are_too_much_together(tmp_path: Path) -
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(3):
             archive.writestr(str(number), bytes(BOUND // 2))
-    with pytest.raises(RawFileError, match=TOO_LARGE.format("zip")), zip_texts(path):
+    with pytest.raises(RawFileError, match=TOO_LARGE.format("zip")), open_zip_texts(path):
         pass
 
 
@@ -38,7 +38,7 @@ def test_a_member_of_a_zip_file_that_is_larger_than_its_header_says(tmp_path: Pa
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a", bytes(100 * BOUND))
     path.write_bytes(path.read_bytes().replace((100 * BOUND).to_bytes(4, "little"), (10).to_bytes(4, "little")))
-    with pytest.raises(RawFileError, match=r"bomb\.zip cannot be read: Bad CRC"), zip_texts(path) as text_of:
+    with pytest.raises(RawFileError, match=r"bomb\.zip cannot be read: Bad CRC"), open_zip_texts(path) as text_of:
         text_of("a")
 
 
@@ -47,12 +47,12 @@ def test_of_one_member_read_by_lines_only_its_own_size_counts(tmp_path: Path) ->
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("large", bytes(BOUND + 1))
         archive.writestr("a", "one\ntwo\n")
-    with zip_lines(path, "a") as lines:
+    with open_zip_member(path, "a") as lines:
         assert list(lines) == [b"one\n", b"two\n"]
-    with pytest.raises(RawFileError, match=TOO_LARGE.format("zip")), zip_lines(path, "large"):
+    with pytest.raises(RawFileError, match=TOO_LARGE.format("zip")), open_zip_member(path, "large"):
         pass
     path.write_bytes(path.read_bytes().replace((BOUND + 1).to_bytes(4, "little"), (10).to_bytes(4, "little")))
-    with pytest.raises(RawFileError, match="cannot be read: Bad CRC"), zip_lines(path, "large") as lines:
+    with pytest.raises(RawFileError, match="cannot be read: Bad CRC"), open_zip_member(path, "large") as lines:
         list(lines)
 
 
@@ -65,7 +65,7 @@ def test_a_tar_file_with_a_member_or_a_header_that_is_too_large(tmp_path: Path, 
         stream.write(member.tobuf(tarfile.USTAR_FORMAT))
         stream.write(bytes(member.size))
     with pytest.raises(RawFileError, match=TOO_LARGE.format(r"tar\.gz")):
-        list(tar_texts(path, re.compile("a")))
+        list(read_tar_texts(path, re.compile("a")))
 
 
 @pytest.mark.parametrize(("kind", "name"), [(tarfile.SYMTYPE, "a"), (tarfile.LNKTYPE, "a"), (tarfile.REGTYPE, "../a")])
@@ -78,8 +78,8 @@ def test_only_files_of_the_name_itself_are_read(tmp_path: Path, kind: bytes, nam
         archive.addfile(member)
     path.write_bytes(buffer.getvalue())
     if kind == tarfile.REGTYPE:
-        assert list(tar_texts(path, re.compile("a"))) == []
+        assert list(read_tar_texts(path, re.compile("a"))) == []
     else:
         with pytest.raises(RawFileError, match="cannot be unpacked"):
-            list(tar_texts(path, re.compile("a")))
+            list(read_tar_texts(path, re.compile("a")))
     assert sorted(file.name for file in tmp_path.iterdir()) == ["bomb.tar.gz", "secret"]

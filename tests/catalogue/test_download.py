@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.catalogue.download import RawFilesMissingError, WrongContentError, cached_path, fetch, find_raw_files
+from ctxzoo.catalogue.download import (
+    RawFilesMissingError,
+    WrongContentError,
+    download_files,
+    find_raw_files,
+    get_cache_path,
+)
 from ctxzoo.catalogue.entry import RawFile
 from tests.support.file_server import FileServer
 
@@ -20,14 +26,14 @@ def test_an_interrupted_download_goes_on() -> None:
         with pytest.raises(
             RawFilesMissingError, match=r"fetched \(the connection broke, [\d,]+ bytes of it are kept\)"
         ) as caught:
-            fetch([file])
+            download_files([file])
         assert caught.value.files == (file,)
-        kept = cached_path(file).with_name("a.bin.part").stat().st_size
+        kept = get_cache_path(file).with_name("a.bin.part").stat().st_size
         assert 0 < kept <= 3_000_000
         server.break_after = None
-        assert fetch([file])["a.bin"].read_bytes() == CONTENT
+        assert download_files([file])["a.bin"].read_bytes() == CONTENT
         assert server.requests == [("a.bin", ""), ("a.bin", f"bytes={kept}-")]
-        fetch([file])
+        download_files([file])
         assert len(server.requests) == 2, "what is there is not fetched again"
 
 
@@ -36,11 +42,11 @@ def test_little_that_came_before_a_connection_broke_is_kept() -> None:
         file = RawFile(f"{server.url}/a.bin")
         server.break_after = 100_000
         with pytest.raises(RawFilesMissingError, match="bytes of it are kept"):
-            fetch([file])
-        kept = cached_path(file).with_name("a.bin.part").stat().st_size
+            download_files([file])
+        kept = get_cache_path(file).with_name("a.bin.part").stat().st_size
         assert 80_000 < kept <= 100_000
         server.break_after = None
-        assert fetch([file])["a.bin"].read_bytes() == CONTENT
+        assert download_files([file])["a.bin"].read_bytes() == CONTENT
 
 
 def test_a_file_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,8 +54,8 @@ def test_a_file_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     with FileServer({"a.bin": CONTENT}) as server:
         file = RawFile(f"{server.url}/a.bin")
         with pytest.raises(WrongContentError, match=r"a\.bin has more than 1,000,000 bytes"):
-            fetch([file])
-    assert [path.suffix for path in cached_path(file).parent.iterdir() if path.suffix != ".lock"] == []
+            download_files([file])
+    assert [path.suffix for path in get_cache_path(file).parent.iterdir() if path.suffix != ".lock"] == []
 
 
 def test_a_link_in_the_place_of_a_part_is_not_written_through(tmp_path: Path) -> None:
@@ -57,11 +63,11 @@ def test_a_link_in_the_place_of_a_part_is_not_written_through(tmp_path: Path) ->
     precious.write_bytes(b"")
     with FileServer({"a.bin": CONTENT}) as server:
         file = RawFile(f"{server.url}/a.bin")
-        part = cached_path(file).with_name("a.bin.part")
+        part = get_cache_path(file).with_name("a.bin.part")
         part.parent.mkdir(parents=True)
         part.symlink_to(precious)
         with pytest.raises(OSError, match="symbolic links"):
-            fetch([file])
+            download_files([file])
     assert precious.read_bytes() == b""
 
 
@@ -69,10 +75,10 @@ def test_a_link_in_the_place_of_a_part_is_not_written_through(tmp_path: Path) ->
 def test_a_part_that_cannot_go_on_is_fetched_anew(ranges: bool) -> None:
     with FileServer({"a.bin": b"content"}, ranges=ranges) as server:
         file = RawFile(f"{server.url}/a.bin")
-        part = cached_path(file).with_name("a.bin.part")
+        part = get_cache_path(file).with_name("a.bin.part")
         part.parent.mkdir(parents=True)
         part.write_bytes(b"x" * 50)  # longer than the file: the server has no such range
-        assert fetch([file])["a.bin"].read_bytes() == b"content"
+        assert download_files([file])["a.bin"].read_bytes() == b"content"
 
 
 def test_a_wrong_byte_is_refused_and_fetched_again() -> None:
@@ -81,27 +87,27 @@ def test_a_wrong_byte_is_refused_and_fetched_again() -> None:
     with FileServer({"a.bin": bytes(wrong)}) as server:
         file = RawFile(f"{server.url}/a.bin", sha256=SHA256)
         with pytest.raises(WrongContentError, match=f"expected {SHA256}; it was removed: try again"):
-            fetch([file])
+            download_files([file])
         server.files["a.bin"] = CONTENT
-        assert fetch([file])["a.bin"].read_bytes() == CONTENT
+        assert download_files([file])["a.bin"].read_bytes() == CONTENT
 
 
 def test_what_is_missing_is_listed() -> None:
     with FileServer({"a.bin": b"a"}) as server:
         files = [RawFile(f"{server.url}/{name}.bin") for name in "abc"]
         with pytest.raises(RawFilesMissingError, match=r"b\.bin cannot be fetched \(HTTP 404\)") as caught:
-            fetch(files)
+            download_files(files)
     assert caught.value.files == (files[1], files[2])
     with pytest.raises(RawFilesMissingError, match=r"127\.0\.0\.1:9/a\.bin cannot be fetched \(no connection\)"):
-        fetch([RawFile("http://127.0.0.1:9/a.bin")])
+        download_files([RawFile("http://127.0.0.1:9/a.bin")])
 
 
 def test_files_of_one_name_do_not_meet() -> None:
     with FileServer({"x/a": b"x", "y/a": b"y"}) as server:
         files = [RawFile(f"{server.url}/{folder}/a", folder) for folder in "xy"]
-        assert {name: path.read_bytes() for name, path in fetch(files).items()} == {"x": b"x", "y": b"y"}
+        assert {name: path.read_bytes() for name, path in download_files(files).items()} == {"x": b"x", "y": b"y"}
         plain = [RawFile(f"{server.url}/{folder}/a") for folder in "xy"]
-        assert [fetch([file])["a"].read_bytes() for file in plain] == [b"x", b"y"]
+        assert [download_files([file])["a"].read_bytes() for file in plain] == [b"x", b"y"]
 
 
 def test_files_that_were_fetched_by_hand(tmp_path: Path) -> None:

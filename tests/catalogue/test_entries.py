@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from ctxzoo.catalogue.entries import ENTRIES, entry_named
+from ctxzoo.catalogue.entries import ENTRIES, find_entry_by_name
 from ctxzoo.catalogue.entry import RawFile
 from ctxzoo.hub.card_facts import DATASET_FACTS
 from tests.support.subprocesses import REPOSITORY_ROOT
@@ -64,14 +64,18 @@ def test_a_source_is_pinned_or_says_that_it_is_not(entry) -> None:
 
 
 def test_an_entry_is_found_by_its_name() -> None:
-    assert entry_named("ctxzoo-data/reuters8").name == entry_named("Reuters8 ").name == "ctxzoo-data/reuters8"
-    assert entry_named("cr").name == "SetFit/CR"
+    assert (
+        find_entry_by_name("ctxzoo-data/reuters8").name
+        == find_entry_by_name("Reuters8 ").name
+        == "ctxzoo-data/reuters8"
+    )
+    assert find_entry_by_name("cr").name == "SetFit/CR"
     with pytest.raises(
         ValueError, match=r"no dataset 'reuters', did you mean ctxzoo-data/reuters8\? `ctxzoo data list`"
     ):
-        entry_named("reuters")
+        find_entry_by_name("reuters")
     with pytest.raises(ValueError, match="no dataset 'qqqq'; `ctxzoo data list` names all"):
-        entry_named("qqqq")
+        find_entry_by_name("qqqq")
 
 
 def test_a_file_is_named_after_its_address() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ctxzoo.catalogue.entry import RawFileError
-from ctxzoo.catalogue.events import badges
+from ctxzoo.catalogue.events import read_badges
 from ctxzoo.catalogue.order import SPLIT_SEED
 
 NAMES = "id, badge\n10, Necromancer\n2, Good Answer\n1, Nice Question\n"
@@ -26,7 +26,7 @@ def test_users_of_all_folds_are_there_once_and_divided(tmp_path: Path) -> None:
     folds = {}
     for fold, some in {1: users[12:], 2: users[5:14], 4: users[:6]}.items():
         folds[fold] = ("".join(f"{one}\n" for one, _ in some), "".join(f"{one}\n" for _, one in some))
-    splits = badges(written(tmp_path, folds))
+    splits = read_badges(written(tmp_path, folds))
     drawn = np.random.default_rng(SPLIT_SEED).permutation(20)
     for split, part in (("train", drawn[:16]), ("validation", drawn[16:18]), ("test", drawn[18:])):
         rows = splits[f"sequences/{split}"]
@@ -39,7 +39,7 @@ def test_users_of_all_folds_are_there_once_and_divided(tmp_path: Path) -> None:
 
 def test_users_who_begin_at_one_time_stand_in_the_order_of_their_events_as_numbers(tmp_path: Path) -> None:
     folds = {3: ("10 1\n2 2\n1 1\n2 1\n2 1\n", "5 6\n5 9\n7 8\n5 9\n5 8\n")}
-    splits = badges(written(tmp_path, folds))
+    splits = read_badges(written(tmp_path, folds))
     found: dict[int, tuple[list[int], list[float]]] = {}
     for split in ("train", "validation", "test"):
         rows = splits[f"sequences/{split}"]
@@ -69,11 +69,11 @@ def test_folds_that_are_not_in_the_form_of_the_source_are_named(
     tmp_path: Path, events: str, times: str, message: str
 ) -> None:
     with pytest.raises(RawFileError, match=message):
-        badges(written(tmp_path, {1: (events, times)}))
+        read_badges(written(tmp_path, {1: (events, times)}))
 
 
 def test_a_table_of_badges_that_is_not_in_the_form_of_the_source_is_named(tmp_path: Path) -> None:
     with pytest.raises(RawFileError, match=r"badges\.csv begins with \['1, Guru'\]; expected 'id, badge'"):
-        badges(written(tmp_path, {}, "1, Guru\n"))
+        read_badges(written(tmp_path, {}, "1, Guru\n"))
     with pytest.raises(RawFileError, match=r"badges\.csv, line 3: 'Guru'; expected a number, a comma and a name"):
-        badges(written(tmp_path, {}, "id, badge\n1, Guru\nGuru\n"))
+        read_badges(written(tmp_path, {}, "id, badge\n1, Guru\nGuru\n"))

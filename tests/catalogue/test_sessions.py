@@ -7,7 +7,7 @@ import pytest
 
 from ctxzoo.catalogue.entry import RawFileError
 from ctxzoo.catalogue.order import SPLIT_SEED
-from ctxzoo.catalogue.sessions import authors_sessions, movielens_100k
+from ctxzoo.catalogue.sessions import make_session_converter, read_movielens_100k
 
 HEAD = "\tItemId\tTime\tSessionId\titem_idx\tsess_idx\n"
 
@@ -35,7 +35,7 @@ def test_events_become_sessions_in_the_authors_splits(tmp_path: Path) -> None:
         a_test__txt=events((2, [2])),
         a_item2idx__txt="x\t1\ny\t2\n",
     )
-    convert = authors_sessions("a_", splits={"train": "train", "test": "test"}, divided=False)
+    convert = make_session_converter("a_", splits={"train": "train", "test": "test"}, divided=False)
     splits = convert(files)
     assert splits["sessions/train"] == {
         "session_id": [0, 1],
@@ -56,7 +56,7 @@ def test_a_part_is_divided_anew(tmp_path: Path) -> None:
         a_item2idx__txt="7\t1\n",
         a_item2genre__txt="7::Amélie (2001)::Comedy|Romance\n",
     )
-    splits = authors_sessions("a_", splits={"valid": "validation", "test": "test"}, divided=True)(files)
+    splits = make_session_converter("a_", splits={"valid": "validation", "test": "test"}, divided=True)(files)
     drawn = np.random.default_rng(SPLIT_SEED).permutation(20)
     for split, part in (("train", drawn[:16]), ("validation", drawn[16:18]), ("test", drawn[18:])):
         assert splits[f"sessions/{split}"]["session_id"] == sorted(part.tolist())
@@ -78,7 +78,7 @@ def test_ratings_stand_in_the_order_of_time_and_then_of_films(tmp_path: Path) ->
         u__genre="".join(f"g{number}|{number}\n" for number in range(19)) + "\n",
         u__user="1|24|M|writer|0\n",
     )
-    splits = movielens_100k(files)
+    splits = read_movielens_100k(files)
     assert [len(splits[f"sessions/{split}"]["user_id"]) for split in ("train", "validation", "test")] == [8, 1, 1]
     assert splits["sessions/train"]["items"][0] == [7, 4, 9]
     assert splits["sessions/train"]["ratings"][0] == [3.0, 3.0, 3.0]
@@ -92,7 +92,7 @@ def test_ratings_stand_in_the_order_of_time_and_then_of_films(tmp_path: Path) ->
 
 
 def test_what_is_not_in_the_form_of_the_source_is_named(tmp_path: Path) -> None:
-    convert = authors_sessions("a_", splits={"train": "train"}, divided=False)
+    convert = make_session_converter("a_", splits={"train": "train"}, divided=False)
     with pytest.raises(RawFileError, match=r"a_train\.txt begins with \['user,item'\]; expected the columns ItemId"):
         convert(written(tmp_path, a_train__txt="user,item\n"))
     with pytest.raises(RawFileError, match=r"a_train\.txt, line 3: 2 cells; expected 6"):

@@ -36,7 +36,7 @@ def test_ctrl_c_in_a_command_is_one_line(capsys: pytest.CaptureFixture[str], mon
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ctxzoo.cli.doctor.examine", stop)
+    monkeypatch.setattr("ctxzoo.cli.doctor.examine_installation", stop)
     assert main(["doctor"]) == 130
     assert capsys.readouterr().err == "ctxzoo: stopped\n"
 

@@ -732,11 +732,11 @@ def test_doctor_lists_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "rajpurkar" / "squad").mkdir(parents=True)
     (tmp_path / "rajpurkar" / "squad" / "validation.parquet").write_bytes(b"")
     monkeypatch.setenv("CTXZOO_DATA", str(tmp_path))
-    found = known(doctor.examine(["rajpurkar/squad", "rajpurkar/squad_v2"]))
+    found = known(doctor.examine_installation(["rajpurkar/squad", "rajpurkar/squad_v2"]))
     assert found["data rajpurkar/squad"] == doctor.Finding("ok", "data rajpurkar/squad", "files: validation")
     assert found["data rajpurkar/squad_v2"].status == "note"
     monkeypatch.setenv("CTXZOO_DATA", str(tmp_path / "absent"))
-    assert "is not a folder" in known(doctor.examine([]))["CTXZOO_DATA"].detail
+    assert "is not a folder" in known(doctor.examine_installation([]))["CTXZOO_DATA"].detail
 
 
 @pytest.mark.usefixtures("no_hub")
@@ -751,7 +751,7 @@ def test_doctor_names_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.setattr(doctor.metadata, "version", version)
     assert main(["doctor"]) == 1
     assert "not fit: evaluate, transformers" in capsys.readouterr().out
-    found = known(doctor.examine([]))
+    found = known(doctor.examine_installation([]))
     assert found["transformers"].detail.startswith("4.57.1 is not supported")
     assert found["evaluate"].detail.startswith("not installed")
     assert (found["extra plots"].status, "matplotlib" in found["extra plots"].detail) == ("note", True)
@@ -760,7 +760,7 @@ def test_doctor_names_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: p
 def test_doctor_says_when_the_hub_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor.constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(doctor.constants, "ENDPOINT", "http://127.0.0.1:9")
-    found = known(doctor.examine([]))["Hub"]
+    found = known(doctor.examine_installation([]))["Hub"]
     assert (found.status, "http://127.0.0.1:9 does not answer" in found.detail) == ("note", True)
 
 
@@ -768,7 +768,7 @@ def test_doctor_says_when_the_hub_does_not_answer(monkeypatch: pytest.MonkeyPatc
 def test_doctor_needs_a_cache_that_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path / "file" / "cache"))
-    assert known(doctor.examine([]))["cache"].status == "missing"
+    assert known(doctor.examine_installation([]))["cache"].status == "missing"
 
 
 def test_evaluate_embeddings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,16 +30,16 @@ from ctxzoo.data.files import (
     atomic_file,
     atomic_folder,
     atomic_path,
-    cached_folder,
-    content_hash,
+    build_cached_folder,
     default_cache_folder,
-    is_there,
+    hash_strings,
+    path_exists,
     refuse_missing_path,
     write_atomically,
 )
 from ctxzoo.data.sources import DatasetUnavailableError, load_splits, resolve_dataset
 from ctxzoo.hub.saved_model import fetch_checkpoint_files, load_saved_model
-from ctxzoo.training.scoring import check_head
+from ctxzoo.training.scoring import check_checkpoint_head
 from tests.support.subprocesses import REPOSITORY_ROOT
 
 FORK = multiprocessing.get_context("fork")
@@ -63,10 +63,10 @@ class Builder:
             pipe.recv()
             (temporary / "second").write_text(name)
 
-        pipe.send(cached_folder(folder, build))
+        pipe.send(build_cached_folder(folder, build))
 
     def finish(self) -> Path:
-        """What `cached_folder` returned."""
+        """What `build_cached_folder` returned."""
         self.pipe.send("go on")
         result: Path = self.pipe.recv()
         self.process.join()
@@ -85,8 +85,8 @@ def test_the_second_call_does_not_build(tmp_path):
         write(folder)
 
     target = tmp_path / "deep" / "squad-1"
-    assert cached_folder(target, build) == target
-    assert cached_folder(target, build) == target
+    assert build_cached_folder(target, build) == target
+    assert build_cached_folder(target, build) == target
     assert len(calls) == 1
     assert [path.name for path in target.iterdir()] == ["second"]
     assert [path.name for path in target.parent.iterdir()] == ["squad-1"]
@@ -98,9 +98,9 @@ def test_a_builder_that_fails_leaves_nothing(tmp_path):
         raise ZeroDivisionError("in the middle")
 
     with pytest.raises(ZeroDivisionError, match="in the middle"):
-        cached_folder(tmp_path / "squad-1", build)
+        build_cached_folder(tmp_path / "squad-1", build)
     assert list(tmp_path.iterdir()) == []
-    assert (cached_folder(tmp_path / "squad-1", write) / "second").read_text() == "whole"
+    assert (build_cached_folder(tmp_path / "squad-1", write) / "second").read_text() == "whole"
 
 
 def test_a_killed_builder_leaves_no_half_folder_behind(tmp_path):
@@ -110,7 +110,7 @@ def test_a_killed_builder_leaves_no_half_folder_behind(tmp_path):
     process.join()
     assert process.exitcode == -signal.SIGKILL
     assert not target.exists()
-    assert sorted(path.name for path in cached_folder(target, write).iterdir()) == ["second"]
+    assert sorted(path.name for path in build_cached_folder(target, write).iterdir()) == ["second"]
 
 
 def test_old_leftovers_of_the_same_folder_go_when_it_is_built(tmp_path):
@@ -120,7 +120,7 @@ def test_old_leftovers_of_the_same_folder_go_when_it_is_built(tmp_path):
         (scratch / "squad" / "first").write_text("half")
         hours_ago = time.time() - age * 3600
         os.utime(scratch, (hours_ago, hours_ago))
-    cached_folder(tmp_path / "squad-1", write)
+    build_cached_folder(tmp_path / "squad-1", write)
     assert {path.name for path in tmp_path.iterdir()} == {"squad-1", young.name, other.name}
     assert (young / "squad" / "first").read_text() == "half"
 
@@ -138,7 +138,7 @@ def test_a_folder_that_cannot_be_made_is_an_error_that_names_the_variable(tmp_pa
     # A file in the place of a folder: refused for every user, root included.
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match=r"cannot write prepared data to .*file.*CTXZOO_CACHE"):
-        cached_folder(tmp_path / "file" / "squad-1", write)
+        build_cached_folder(tmp_path / "file" / "squad-1", write)
 
 
 def test_a_full_disk_is_an_error_that_names_the_variable(tmp_path):
@@ -146,24 +146,24 @@ def test_a_full_disk_is_an_error_that_names_the_variable(tmp_path):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with pytest.raises(OSError, match=r"no space left.*CTXZOO_CACHE"):
-        cached_folder(tmp_path / "squad-1", build)
+        build_cached_folder(tmp_path / "squad-1", build)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_other_users_may_read_what_the_umask_allows(tmp_path):
     before = os.umask(0o022)
     try:
-        folder = cached_folder(tmp_path / "squad-1", write)
+        folder = build_cached_folder(tmp_path / "squad-1", write)
     finally:
         os.umask(before)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o755
 
 
 def test_hash_depends_on_every_part_and_its_borders():
-    hashes = {content_hash(parts) for parts in (["ab", "c"], ["a", "bc"], ["abc"], ["c", "ab"], ["ab", "c", ""], [])}
+    hashes = {hash_strings(parts) for parts in (["ab", "c"], ["a", "bc"], ["abc"], ["c", "ab"], ["ab", "c", ""], [])}
     assert len(hashes) == 6
-    assert content_hash(["ab", "c"]) == content_hash(iter(["ab", "c"]))
-    assert content_hash(["\udc80"]) != content_hash(["\udc81"])
+    assert hash_strings(["ab", "c"]) == hash_strings(iter(["ab", "c"]))
+    assert hash_strings(["\udc80"]) != hash_strings(["\udc81"])
 
 
 def test_default_folder(monkeypatch, tmp_path):
@@ -385,7 +385,7 @@ def test_what_was_replaced_by_a_killed_process_never_comes_back(tmp_path: Path) 
     _replace_and_be_killed(folder, shutil, "rmtree", 1)
     assert [path.name for path in folder.iterdir()] == ["new"]
     shutil.rmtree(folder)
-    assert not is_there(folder)
+    assert not path_exists(folder)
 
 
 @pytest.mark.parametrize("name", ["a/b/c", "/absent", "./absent", "../a", "~/a", "a b/c", "a/", "", "C:\\a", "-a/b"])
@@ -405,7 +405,7 @@ def test_a_name_of_a_file_is_on_no_hub(name: str) -> None:
 @pytest.mark.parametrize("name", ["someone/thing", "bert-base-uncased", "a.b/c_d-e"])
 def test_what_may_be_a_hub_id(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr("ctxzoo.data.files.hub_answers", lambda: True)
+    monkeypatch.setattr("ctxzoo.data.files.is_hub_reachable", lambda: True)
     refuse_missing_path(name, "checkpoint")
 
 
@@ -427,7 +427,7 @@ def test_a_hub_that_does_not_answer_is_asked_once(
         refuse_missing_path("runs/none", "checkpoint")
         return
     said = r"no folder 'runs/none' here, .* cannot be reached; check path and network"
-    for read in (load_saved_model, lambda name: check_head(AutoModelForMaskedLM, name)):
+    for read in (load_saved_model, lambda name: check_checkpoint_head(AutoModelForMaskedLM, name)):
         with pytest.raises(FileNotFoundError, match=said):
             read("runs/none")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.data.files import check_writable
-from ctxzoo.data.notices import count_of, line_of, on_one_line
+from ctxzoo.data.files import check_folder_is_writable
+from ctxzoo.data.notices import format_count, format_error_on_one_line, format_error_with_row_hint
 
 
 @pytest.mark.parametrize(
@@ -25,19 +25,22 @@ from ctxzoo.data.notices import count_of, line_of, on_one_line
     ],
 )
 def test_one_thing_is_in_the_singular(number: int, things: str, told: str) -> None:
-    assert count_of(number, things) == told
+    assert format_count(number, things) == told
 
 
 def test_an_error_of_the_system_is_told_in_words(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="Not a directory") as raised:
         (tmp_path / "file" / "a.csv").read_text()
-    assert on_one_line(raised.value) == f"{tmp_path / 'file' / 'a.csv'}: not a directory"
-    assert on_one_line(OSError(errno.ENOSPC, "no\nroom", "from", None, "to")) == "to: no room"
-    assert on_one_line(OSError(errno.ENOSPC, "cannot write; free some space")) == "cannot write; free some space"
-    assert on_one_line(OSError("the Hub does not answer")) == "the Hub does not answer"
+    assert format_error_on_one_line(raised.value) == f"{tmp_path / 'file' / 'a.csv'}: not a directory"
+    assert format_error_on_one_line(OSError(errno.ENOSPC, "no\nroom", "from", None, "to")) == "to: no room"
+    assert (
+        format_error_on_one_line(OSError(errno.ENOSPC, "cannot write; free some space"))
+        == "cannot write; free some space"
+    )
+    assert format_error_on_one_line(OSError("the Hub does not answer")) == "the Hub does not answer"
     with pytest.raises(OSError, match="cannot write") as raised:
-        check_writable(tmp_path / "file" / "runs")
+        check_folder_is_writable(tmp_path / "file" / "runs")
     told = f"cannot write to {tmp_path / 'file' / 'runs'}: not a directory; choose another --output_dir"
     assert str(raised.value).startswith(told)
 
@@ -52,4 +55,6 @@ def test_an_error_of_the_system_is_told_in_words(tmp_path: Path) -> None:
     ],
 )
 def test_a_message_that_names_a_row_says_how_rows_are_counted(message: str, is_told: bool) -> None:
-    assert line_of(ValueError(message)) == message + (" (rows are counted from 0)" if is_told else "")
+    assert format_error_with_row_hint(ValueError(message)) == message + (
+        " (rows are counted from 0)" if is_told else ""
+    )

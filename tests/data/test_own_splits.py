@@ -13,10 +13,10 @@ import pytest
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.own_splits import (
     OwnRows,
-    draw_parts,
-    group_numbers,
-    join_groups,
-    text_key,
+    draw_stratified_group_split,
+    hash_normalized_text,
+    merge_groupings,
+    number_groups_by_key,
     write_own_splits,
 )
 
@@ -32,7 +32,7 @@ def rows_of(texts: list[str], labels: list[int] | None = None, **changes: Any) -
     split = datasets.Dataset.from_dict({"text": texts, "label": labels or [0] * len(texts)})
     values: dict[str, Any] = {
         "splits": {"train": split},
-        "groups": group_numbers({"train": map(text_key, texts)}),
+        "groups": number_groups_by_key({"train": map(hash_normalized_text, texts)}),
         "unit": "texts",
         "together": "equal texts",
         "labels": None if labels is None else np.array(labels),
@@ -43,7 +43,7 @@ def rows_of(texts: list[str], labels: list[int] | None = None, **changes: Any) -
 
 def test_every_class_has_its_proportion_in_each_part() -> None:
     labels = np.repeat([0, 1], [400, 100])
-    parts = draw_parts(np.arange(500), labels, TENTHS, seed=3)
+    parts = draw_stratified_group_split(np.arange(500), labels, TENTHS, seed=3)
     assert {name: np.bincount(labels[rows]).tolist() for name, rows in parts.items()} == {
         "train": [320, 80],
         "validation": [40, 10],
@@ -53,14 +53,14 @@ def test_every_class_has_its_proportion_in_each_part() -> None:
 
 
 def test_a_seed_decides_the_draw() -> None:
-    first, again, other = (draw_parts(np.arange(100), None, TENTHS, seed=seed) for seed in (0, 0, 1))
+    first, again, other = (draw_stratified_group_split(np.arange(100), None, TENTHS, seed=seed) for seed in (0, 0, 1))
     assert all(np.array_equal(first[name], again[name]) for name in first)
     assert not np.array_equal(first["test"], other["test"])
 
 
 def test_a_group_is_on_one_side() -> None:
     groups = np.random.default_rng(0).integers(30, size=400)
-    parts = draw_parts(groups, None, TENTHS, seed=0)
+    parts = draw_stratified_group_split(groups, None, TENTHS, seed=0)
     sides = [set(groups[rows].tolist()) for rows in parts.values()]
     assert sum(map(len, sides)) == len(set.union(*sides)) == 30
     assert all(sides)
@@ -68,20 +68,20 @@ def test_a_group_is_on_one_side() -> None:
 
 def test_parts_of_unequal_groups_are_near_their_fraction() -> None:
     groups = np.repeat(np.arange(40), np.arange(1, 41))  # 820 rows
-    parts = draw_parts(groups, None, TENTHS, seed=5)
+    parts = draw_stratified_group_split(groups, None, TENTHS, seed=5)
     assert abs(len(parts["validation"]) - 82) <= 40
     assert abs(len(parts["test"]) - 82) <= 40
 
 
 def test_one_large_group_leaves_rows_for_every_part() -> None:
     groups = np.concatenate([np.zeros(100, np.int64), numbers(1, 2)])
-    parts = draw_parts(groups, None, TENTHS, seed=0)
+    parts = draw_stratified_group_split(groups, None, TENTHS, seed=0)
     assert sorted(len(rows) for rows in parts.values()) == [1, 1, 100]
 
 
 def test_a_class_with_too_few_groups_is_in_the_rest() -> None:
     labels = np.repeat([0, 1, 2], [60, 2, 3])
-    parts = draw_parts(np.arange(65), labels, TENTHS, seed=0)
+    parts = draw_stratified_group_split(np.arange(65), labels, TENTHS, seed=0)
     assert not {1} & set(labels[parts["validation"]]) | {1} & set(labels[parts["test"]])
     assert (labels[parts["train"]] == 1).sum() == 2
     assert all((labels[rows] == 2).sum() == 1 for rows in parts.values())
@@ -90,7 +90,7 @@ def test_a_class_with_too_few_groups_is_in_the_rest() -> None:
 def test_groups_that_share_a_row_are_one() -> None:
     first = {"train": numbers(0, 0, 1, 2), "test": numbers(3, 2)}
     second = {"train": numbers(0, 1, 1, 2), "test": numbers(3, 4)}
-    joined = join_groups(first, second)
+    joined = merge_groupings(first, second)
     train, test = joined["train"], joined["test"]
     assert train[0] == train[1] == train[2]  # 0 and 1 by the first, 1 and 2 by the second
     assert len({int(train[0]), int(train[3]), int(test[0])}) == 3
@@ -99,8 +99,8 @@ def test_groups_that_share_a_row_are_one() -> None:
 
 @pytest.mark.parametrize("other", ["The  Lamp is\tbright", "the lamp is bright "])
 def test_texts_that_differ_in_blanks_and_case_are_equal(other: str) -> None:
-    assert text_key(other) == text_key("the lamp is bright")
-    assert text_key(other) != text_key("the lamp is not bright")
+    assert hash_normalized_text(other) == hash_normalized_text("the lamp is bright")
+    assert hash_normalized_text(other) != hash_normalized_text("the lamp is not bright")
 
 
 def test_what_is_written_is_read_again_with_its_labels(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_files_of_their_own_stay_as_they_are_and_shared_texts_are_told(tmp_path:
     split = datasets.Dataset.from_dict({"text": ["TEXT 1", "new", "text 2 "], "label": [0, 0, 0]})
     own = rows_of(texts)
     splits = {**own.splits, "test": split}
-    groups = group_numbers({name: map(text_key, one["text"]) for name, one in splits.items()})
+    groups = number_groups_by_key({name: map(hash_normalized_text, one["text"]) for name, one in splits.items()})
     written = write_own_splits(OwnRows(**{**vars(own), "splits": splits, "groups": groups}), "mine.csv", tmp_path)
     assert written.sizes == {"train": 36, "validation": 4, "test": 3}
     assert written.lines[1] == "note: 2 of the 3 texts of test share equal texts with train"

@@ -14,7 +14,7 @@ import pytest
 
 from ctxzoo.cli.main import main
 from ctxzoo.data.answer_files import Answer, write_answers
-from ctxzoo.data.pipes import pipes_as_files
+from ctxzoo.data.pipes import replace_pipes_by_files
 from tests.support.own_data import write_reviews
 
 
@@ -43,7 +43,7 @@ def piped(pipe: Path, content: bytes) -> Iterator[str]:
 def test_a_pipe_becomes_a_file_of_its_kind(tmp_path: Path, content: bytes, told: str | None, name: str) -> None:
     with piped(tmp_path / "63", content) as pipe:
         options = argparse.Namespace(data=pipe, test=None, format=told)
-        with pipes_as_files(options):
+        with replace_pipes_by_files(options):
             file = Path(options.data)
             assert (file.name, file.read_bytes()) == (name, content)
         assert not file.exists()
@@ -74,7 +74,7 @@ def test_what_is_no_pipe_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("text,label\n")
     options = argparse.Namespace(data=str(tmp_path / "a.csv"), dataset="sample", test=None, vectors=str(tmp_path))
     before = dict(vars(options))
-    with pipes_as_files(options):
+    with replace_pipes_by_files(options):
         assert vars(options) == before
 
 

@@ -7,25 +7,25 @@ from contextlib import nullcontext
 
 import pytest
 
-from ctxzoo.data.reading_notes import LEFT_OUT, current_notes, leave_out, note, reading_notes
+from ctxzoo.data.reading_notes import LEFT_OUT, collect_reading_notes, get_reading_notes, record_note, skip_or_raise
 
 
 def test_a_bad_part_is_an_error_unless_it_is_skipped() -> None:
     error = ValueError("votes.csv, row 7: no vote (or set `skip_bad`)")
-    for block in (nullcontext(), reading_notes()):
+    for block in (nullcontext(), collect_reading_notes()):
         with block, pytest.raises(ValueError, match="row 7"):
-            leave_out("row 7", error)
-    with reading_notes(skip_bad=True) as notes:
-        leave_out("row 7", error)
-        leave_out("row 7", error)  # of data that is read twice
-        note("votes.csv", "votes of unknown bills, left out", 12)
-        note("votes.csv", "votes of unknown bills, left out", 12)
-        note("more.csv", "votes of unknown bills, left out", 3)
-        note("more.csv", "repeated votes, the last kept", 0)
+            skip_or_raise("row 7", error)
+    with collect_reading_notes(skip_bad=True) as notes:
+        skip_or_raise("row 7", error)
+        skip_or_raise("row 7", error)  # of data that is read twice
+        record_note("votes.csv", "votes of unknown bills, left out", 12)
+        record_note("votes.csv", "votes of unknown bills, left out", 12)
+        record_note("more.csv", "votes of unknown bills, left out", 3)
+        record_note("more.csv", "repeated votes, the last kept", 0)
         assert notes.lines()[0] == "note: --skip_bad left out 1 of the data (rows are counted from 0):"
     assert notes.counts() == {LEFT_OUT: 1, "votes of unknown bills, left out": 15}
-    assert notes.as_json()["left_out"] == {"row 7": "votes.csv, row 7: no vote"}
-    assert current_notes().counts() == {}
+    assert notes.to_json_dict()["left_out"] == {"row 7": "votes.csv, row 7: no vote"}
+    assert get_reading_notes().counts() == {}
 
 
 @pytest.mark.parametrize(
@@ -45,32 +45,32 @@ def test_a_bad_part_is_an_error_unless_it_is_skipped() -> None:
     ],
 )
 def test_what_is_left_out_is_not_told_with_the_advice_to_leave_it_out(error: str, told: str) -> None:
-    with reading_notes(skip_bad=True) as notes:
-        leave_out("a", ValueError(error))
+    with collect_reading_notes(skip_bad=True) as notes:
+        skip_or_raise("a", ValueError(error))
     assert notes.left_out == {"a": told}
 
 
 def test_a_person_sees_the_number_and_the_first_of_them_once() -> None:
-    with reading_notes(skip_bad=True) as notes:
+    with collect_reading_notes(skip_bad=True) as notes:
         for number in range(1200):
-            leave_out(f"{number}.mid", ValueError("cut\nshort"))
-        lines = notes.new_lines()
+            skip_or_raise(f"{number}.mid", ValueError("cut\nshort"))
+        lines = notes.format_new_lines()
         assert lines[0] == "note: --skip_bad left out 1,200 of the data:"
         assert lines[1:] == [f"    {number}.mid: cut short" for number in range(5)] + ["    … and 1,195 more"]
-        note("a.csv", "rows without a label, left out", 4)
-        note("b.csv", "rows without a label, left out", 1)
-        assert notes.new_lines() == [
+        record_note("a.csv", "rows without a label, left out", 4)
+        record_note("b.csv", "rows without a label, left out", 1)
+        assert notes.format_new_lines() == [
             "note: a.csv: 4 rows without a label, left out",
             "note: b.csv: 1 row without a label, left out",
         ]
-        assert notes.new_lines() == []
+        assert notes.format_new_lines() == []
         for number in range(6):
-            note(f"{number}.mid", "notes of drums, left out", 2)
-        assert notes.new_lines() == ["note: 6 files: 12 notes of drums, left out"]
-    assert len(notes.as_json()["left_out"]) == 1000
+            record_note(f"{number}.mid", "notes of drums, left out", 2)
+        assert notes.format_new_lines() == ["note: 6 files: 12 notes of drums, left out"]
+    assert len(notes.to_json_dict()["left_out"]) == 1000
 
 
 def test_outside_of_a_command_a_note_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        note("a.csv", "rows without a label, left out", 4000)
+        record_note("a.csv", "rows without a label, left out", 4000)
     assert caplog.messages == ["a.csv: 4,000 rows without a label, left out"]

@@ -16,10 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.reading_notes import LEFT_OUT, reading_notes
-from ctxzoo.data.row_files import load_tables, read_delimited, read_json_lines, with_numbers, with_times
+from ctxzoo.data.reading_notes import LEFT_OUT, collect_reading_notes
+from ctxzoo.data.row_files import (
+    load_split_tables,
+    parse_number_columns,
+    parse_time_column,
+    read_csv_or_tsv,
+    read_json_lines,
+)
 from ctxzoo.data.sources import DatasetFileError
-from ctxzoo.data.text_files import file_lines
+from ctxzoo.data.text_files import read_text_lines
 
 PROPERTY = settings(max_examples=50, deadline=None, derandomize=True)
 CHARACTERS = st.characters(exclude_categories=("Cs",), exclude_characters="\0")
@@ -73,16 +79,16 @@ def test_fields_are_those_that_pandas_reads(
     content = b"\xef\xbb\xbf" + content if has_bom else content
     path = tmp_path_factory.mktemp("files") / f"a{kind}{packed}"
     path.write_bytes({"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress}[packed](content))
-    with reading_notes() as notes:
-        found = read_delimited(path)
+    with collect_reading_notes() as notes:
+        found = read_csv_or_tsv(path)
     options = {"dtype": str, "keep_default_na": False, "na_filter": False, "skip_blank_lines": False}
     oracle = pd.read_csv(path, sep=delimiter, encoding="utf-8-sig", **options)
     assert found.column_names == list(oracle.columns)
     assert set(found.schema.types) == {pa.string()}
     assert [list(row.values()) for row in found.to_pylist()] == oracle.values.tolist()
     assert notes.counts() == {}
-    with reading_notes(no_header=True):
-        assert [list(row.values()) for row in read_delimited(path).to_pylist()] == [names, *oracle.values.tolist()]
+    with collect_reading_notes(no_header=True):
+        assert [list(row.values()) for row in read_csv_or_tsv(path).to_pylist()] == [names, *oracle.values.tolist()]
 
 
 @PROPERTY
@@ -106,14 +112,14 @@ def test_a_carriage_return_in_a_text_is_no_end_of_it(
     texts = [text.strip("\r\ufeff") or "x" for text in texts]
     for end in ("\n", "\r\n"):
         path.write_bytes((end.join(texts) + end).encode())
-        assert file_lines(path) == texts
+        assert read_text_lines(path) == texts
 
 
 def test_lines_of_old_files_end_with_carriage_returns(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"one\rtwo\r")
-    assert file_lines(tmp_path / "a.txt") == ["one", "two"]
+    assert read_text_lines(tmp_path / "a.txt") == ["one", "two"]
     (tmp_path / "b.txt").write_bytes(b"")
-    assert file_lines(tmp_path / "b.txt") == []
+    assert read_text_lines(tmp_path / "b.txt") == []
 
 
 BAD_LINES = {
@@ -130,8 +136,8 @@ BAD_LINES = {
 def test_bad_lines_are_named_and_the_numbers_add_up(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
     path = tmp_path_factory.mktemp("files") / "a.csv"
     path.write_bytes("\n".join(["text,label", *lines, ""]).encode())
-    with reading_notes(skip_bad=True) as notes:
-        rows = read_delimited(path).num_rows
+    with collect_reading_notes(skip_bad=True) as notes:
+        rows = read_csv_or_tsv(path).num_rows
     counts = notes.counts()
     assert rows + counts.get(LEFT_OUT, 0) + counts.get("empty lines, passed over", 0) == len(lines)
     assert counts.get(LEFT_OUT, 0) == sum(line in BAD_LINES for line in lines)
@@ -144,13 +150,13 @@ def test_bad_lines_are_named_and_the_numbers_add_up(tmp_path_factory: pytest.Tem
     first = next((number for number, line in enumerate(lines, start=2) if line in BAD_LINES), None)
     if first is not None:
         with pytest.raises(DatasetFileError, match=rf"a\.csv, line {first}: "):
-            read_delimited(path)
+            read_csv_or_tsv(path)
 
 
 def test_a_row_of_megabytes_is_read(tmp_path: Path) -> None:
     long = "word " * 500_000
     (tmp_path / "a.csv").write_text(f'text,label\n"{long}",1\nshort,0\n')
-    assert read_delimited(tmp_path / "a.csv").column("text").to_pylist() == [long, "short"]
+    assert read_csv_or_tsv(tmp_path / "a.csv").column("text").to_pylist() == [long, "short"]
 
 
 @pytest.mark.parametrize(
@@ -164,8 +170,8 @@ def test_a_row_of_megabytes_is_read(tmp_path: Path) -> None:
 )
 def test_columns_without_a_header_are_numbered(tmp_path: Path, columns: tuple[str, ...], names: list[str]) -> None:
     (tmp_path / "a.tsv").write_text("5\t6\t7\n8\t9\t10\n")
-    with reading_notes(no_header=True):
-        found = read_delimited(tmp_path / "a.tsv", columns)
+    with collect_reading_notes(no_header=True):
+        found = read_csv_or_tsv(tmp_path / "a.tsv", columns)
     assert found.column_names == names
     assert found.column(0).to_pylist() == ["5", "8"]
 
@@ -174,9 +180,9 @@ def test_columns_without_a_header_are_numbered(tmp_path: Path, columns: tuple[st
 def test_a_first_line_of_numbers_is_no_header(tmp_path: Path, header: str) -> None:
     (tmp_path / "a.csv").write_text(f"{header}\n{header}\n")
     with pytest.raises(DatasetFileError, match=r"numbers and no names of columns; add a line of names .or set `no_he"):
-        read_delimited(tmp_path / "a.csv")
+        read_csv_or_tsv(tmp_path / "a.csv")
     (tmp_path / "a.csv").write_text(f"year,2019,2020\n{header}\n")
-    assert header.count(",") != 2 or read_delimited(tmp_path / "a.csv").column_names == ["year", "2019", "2020"]
+    assert header.count(",") != 2 or read_csv_or_tsv(tmp_path / "a.csv").column_names == ["year", "2019", "2020"]
 
 
 def test_numbers_and_times_are_made_where_every_row_is_one() -> None:
@@ -188,16 +194,18 @@ def test_numbers_and_times_are_made_where_every_row_is_one() -> None:
         "empty": ["1", ""],
         "other": ["1", "2"],
     }
-    table = with_numbers(pa.table(columns), ("whole", "real", "truth", "mixed", "empty", "absent"))
+    table = parse_number_columns(pa.table(columns), ("whole", "real", "truth", "mixed", "empty", "absent"))
     kinds = dict(zip(table.column_names, map(str, table.schema.types), strict=True))
     assert kinds == {
         **{"whole": "int64", "real": "double", "truth": "bool", "mixed": "string", "empty": "string"},
         "other": "string",
     }
     for written_as in (["2024-01-31", "2024-02-01"], ["2024-01-31 18:05:00", "2024-02-01T00:00:01"]):
-        assert str(with_times(pa.table({"t": written_as}), "t").schema.field("t").type) == "timestamp[us]"
-    assert str(with_times(pa.table({"t": ["2024-01-31T18:05:00Z"]}), "t").schema.field("t").type).endswith("tz=UTC]")
-    assert str(with_times(pa.table({"t": ["2024-01-31", "soon"]}), "t").schema.field("t").type) == "string"
+        assert str(parse_time_column(pa.table({"t": written_as}), "t").schema.field("t").type) == "timestamp[us]"
+    assert str(parse_time_column(pa.table({"t": ["2024-01-31T18:05:00Z"]}), "t").schema.field("t").type).endswith(
+        "tz=UTC]"
+    )
+    assert str(parse_time_column(pa.table({"t": ["2024-01-31", "soon"]}), "t").schema.field("t").type) == "string"
 
 
 def test_a_folder_is_read_as_its_files_are(tmp_path: Path) -> None:
@@ -205,9 +213,9 @@ def test_a_folder_is_read_as_its_files_are(tmp_path: Path) -> None:
     (tmp_path / "train_1.csv").write_text("text,label\na,007\n")
     (tmp_path / "train_2.csv").write_text("text,label\nb,NA\n")
     (tmp_path / "test.csv.gz").write_bytes(gzip.compress(b"text,label\nc,01\n"))
-    found, where = load_tables(str(tmp_path), None, (".csv",), lambda path: read_delimited(path))
+    found, where = load_split_tables(str(tmp_path), None, (".csv",), lambda path: read_csv_or_tsv(path))
     assert {name: split["label"][:] for name, split in found.items()} == {"train": ["007", "NA"], "test": ["01"]}
     assert where["test"] == f"dataset {str(tmp_path)!r}, split 'test'"
     (tmp_path / "train_2.csv").write_text("text,kind\nb,NA\n")
     with pytest.raises(TextFormatError, match=r"its files have the columns \['text', 'label'\] and \['text', 'kind'\]"):
-        load_tables(str(tmp_path), None, (".csv",), lambda path: read_delimited(path))
+        load_split_tables(str(tmp_path), None, (".csv",), lambda path: read_csv_or_tsv(path))

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxzoo.data.answer_files import Answer, write_answers
-from ctxzoo.data.reading_notes import reading_notes
-from ctxzoo.data.row_stream import CHUNK, open_rows
+from ctxzoo.data.reading_notes import collect_reading_notes
+from ctxzoo.data.row_stream import CHUNK, open_row_stream
 from ctxzoo.data.sources import DatasetFileError
 
 ROWS = [
@@ -29,7 +29,7 @@ ROWS = [
 
 
 def read(path: Path, **options: Any) -> list[dict[str, Any]]:
-    with open_rows(path, **options) as rows:
+    with open_row_stream(path, **options) as rows:
         return [row for chunk in rows.chunks for row in chunk]
 
 
@@ -122,7 +122,7 @@ def test_a_damaged_file_is_told_in_one_line(tmp_path: Path, name: str, content: 
 
 def test_bad_rows_can_be_left_out(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n1,2\n1\n3,4\n")
-    with reading_notes(skip_bad=True) as notes:
+    with collect_reading_notes(skip_bad=True) as notes:
         assert [row["a"] for row in read(tmp_path / "a.csv")] == ["1", "3"]
     assert sum(notes.counts().values()) == 1
 
@@ -180,7 +180,7 @@ def test_the_memory_holds_one_chunk(tmp_path: Path) -> None:
         file = tmp_path / f"{rows}.csv"
         file.write_text("id,text\n" + "".join(f"{number},{'word ' * 20}\n" for number in range(rows)))
         tracemalloc.start()
-        with open_rows(file) as stream:
+        with open_row_stream(file) as stream:
             assert write_answers(stream.chunks, lengths, tmp_path / "out.csv") == rows
         found = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

@@ -13,8 +13,8 @@ from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.sources import (
     DatasetFileError,
     DatasetUnavailableError,
-    data_folder,
     dataset_fingerprint,
+    get_data_folder,
     load_splits,
     resolve_dataset,
 )
@@ -106,7 +106,7 @@ def test_neither_folder_nor_hub_is_said_at_once(tmp_path, monkeypatch, offline):
         return original(*arguments, **options)
 
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", offline)
-    monkeypatch.setattr(sources, "hub_answers", lambda: False)
+    monkeypatch.setattr(sources, "is_hub_reachable", lambda: False)
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
     with pytest.raises(DatasetUnavailableError) as caught:
         load_splits("nobody/nothing", str(tmp_path))
@@ -124,7 +124,7 @@ def test_neither_folder_nor_hub_is_said_at_once(tmp_path, monkeypatch, offline):
 
 def test_the_hub_counts_as_silent_when_the_connection_fails(monkeypatch):
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")  # the discard port: refused at once
-    assert not sources.hub_answers()
+    assert not sources.is_hub_reachable()
 
 
 def test_an_empty_folder_is_unavailable(tmp_path):
@@ -239,7 +239,7 @@ def test_a_folder_with_a_blank_in_its_name(tmp_path):
 @pytest.mark.parametrize("name", ["ctxzoo-data/reuters8", "ctxzoo-data/never-made"])
 def test_names_of_our_own_never_reach_the_hub(name, tmp_path, monkeypatch):
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: pytest.fail("asked"))
-    monkeypatch.setattr(sources, "hub_answers", lambda: pytest.fail("asked"))
+    monkeypatch.setattr(sources, "is_hub_reachable", lambda: pytest.fail("asked"))
     with pytest.raises(DatasetUnavailableError, match=f"on no hub. Get it: ctxzoo data get {name} --data_dir"):
         load_splits(name, str(tmp_path / "my data"), sample=True)
     with pytest.raises(
@@ -253,12 +253,12 @@ def test_names_of_our_own_never_reach_the_hub(name, tmp_path, monkeypatch):
 
 def test_the_data_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
-    assert data_folder() == tmp_path / "share" / "ctxzoo" / "datasets"
-    (data_folder() / "ctxzoo-data" / "films").mkdir(parents=True)
-    assert resolve_dataset("ctxzoo-data/films") == str(data_folder() / "ctxzoo-data" / "films")
+    assert get_data_folder() == tmp_path / "share" / "ctxzoo" / "datasets"
+    (get_data_folder() / "ctxzoo-data" / "films").mkdir(parents=True)
+    assert resolve_dataset("ctxzoo-data/films") == str(get_data_folder() / "ctxzoo-data" / "films")
     monkeypatch.delenv("XDG_DATA_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert data_folder() == tmp_path / ".local" / "share" / "ctxzoo" / "datasets"
+    assert get_data_folder() == tmp_path / ".local" / "share" / "ctxzoo" / "datasets"
     monkeypatch.setenv("CTXZOO_DATA", str(tmp_path / "named"))
-    assert data_folder() == tmp_path / "named"
-    assert data_folder("given") == Path("given")
+    assert get_data_folder() == tmp_path / "named"
+    assert get_data_folder("given") == Path("given")

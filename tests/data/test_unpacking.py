@@ -15,15 +15,15 @@ import pyarrow as pa
 import pytest
 
 from ctxzoo.data import unpacking
-from ctxzoo.data.row_files import read_delimited, read_json_lines, read_parquet
-from ctxzoo.data.row_stream import open_rows
+from ctxzoo.data.row_files import read_csv_or_tsv, read_json_lines, read_parquet
+from ctxzoo.data.row_stream import open_row_stream
 from ctxzoo.data.sources import load_splits
 from ctxzoo.data.text_files import read_utf8
 from ctxzoo.data.unpacking import BoundedStream, PackedFileError
 from ctxzoo.tasks.language_modelling.reader import read_lines
 from ctxzoo.tasks.question_answering.squad_json import read_squad_json
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
-from ctxzoo.word_vectors.source import open_vector_file, read_head
+from ctxzoo.word_vectors.source import open_vector_file, read_first_bytes
 
 BOUND = 2**20
 TOO_LARGE = r"{} unpacks to more than 1,048,576 bytes; expected at most 50 times its size; .* unpack it and name"
@@ -51,7 +51,7 @@ def packed(name: str, content: bytes) -> bytes:
 
 
 def stream_rows(path: Path) -> None:
-    with open_rows(path) as rows:
+    with open_row_stream(path) as rows:
         for _ in rows.chunks:
             pass
 
@@ -66,8 +66,8 @@ DOORS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a.txt.gz": (lambda path: read_lines(str(path)), "a line\n"),
     "a.txt.bz2": (lambda path: list(CorpusSource(str(path)).lines()), "a line\n"),
     "b.txt.zst": (lambda path: list(CorpusSource(str(path)).lines()), "a line of text "),
-    "a.csv.gz": (read_delimited, "a,b\n"),
-    "a.csv.zst": (read_delimited, "a,b\n"),
+    "a.csv.gz": (read_csv_or_tsv, "a,b\n"),
+    "a.csv.zst": (read_csv_or_tsv, "a,b\n"),
     "a.jsonl.bz2": (read_json_lines, '{"a": 1}\n'),
     "a.parquet.gz": (read_parquet, "PAR1"),
     "a.json.gz": (read_squad_json, '{"data": []}' + " " * 100),
@@ -120,4 +120,4 @@ def test_a_damaged_packed_file_in_a_folder_is_left_to_its_reader(tmp_path: Path)
 def test_packed_vectors_are_read_as_they_are(tmp_path: Path) -> None:
     for name in ("vectors.gz", "vectors.zip"):
         (tmp_path / name).write_bytes(packed(name, b"word 0.5 0.5\n"))
-        assert read_head(tmp_path / name)[1] == b"word 0.5 0.5\n"
+        assert read_first_bytes(tmp_path / name)[1] == b"word 0.5 0.5\n"

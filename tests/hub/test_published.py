@@ -14,7 +14,7 @@ import transformers
 from transformers import AutoTokenizer
 
 import ctxzoo
-from ctxzoo.cli.renew import build_published_card, main, publish, renew_card
+from ctxzoo.cli.renew import build_published_card, main, rewrite_card, write_published_folder
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, has_half_precision_weights
 from ctxzoo.hub.eval_results import build_eval_results_files
 from ctxzoo.hub.folder_checks import find_head_class, read_architecture
@@ -154,7 +154,7 @@ def test_three_doors_and_what_the_card_says(folder: Path, tmp_path: Path) -> Non
 def test_a_reader_is_checked_as_the_others_are(tmp_path: Path) -> None:
     result = tiny_result(dataset="ctxzoo-data/squad_v1_mini")
     folder = write_tiny(tmp_path / "start", squad_version="1.1", result=result)
-    publish(tmp_path / "reader", folder, Entry(result=write_result(result, tmp_path)))
+    write_published_folder(tmp_path / "reader", folder, Entry(result=write_result(result, tmp_path)))
     check_doors_and_card(tmp_path / "reader", tmp_path)
 
 
@@ -197,7 +197,7 @@ def test_renewing_writes_the_card_and_nothing_else(tmp_path: Path) -> None:
     copy = Path(shutil.copytree(folder, tmp_path / folder.name))
     (copy / "README.md").write_text("old")
     before = contents(copy)
-    renew_card(copy, result)
+    rewrite_card(copy, result)
     after = contents(copy)
     assert without_scores(after.pop("README.md").decode()) == without_scores((folder / "README.md").read_text())
     assert after == {name: content for name, content in before.items() if name != "README.md"}
@@ -205,7 +205,7 @@ def test_renewing_writes_the_card_and_nothing_else(tmp_path: Path) -> None:
 
 @each_folder
 def test_made_again_of_its_packed_form_it_is_the_same(folder: Path, tmp_path: Path) -> None:
-    publish(tmp_path / "again", packed_form(folder, tmp_path), PUBLISHED[folder])
+    write_published_folder(tmp_path / "again", packed_form(folder, tmp_path), PUBLISHED[folder])
     found, wanted = contents(tmp_path / "again"), contents(folder)
     cards = [without_scores(of.pop("README.md").decode()) for of in (found, wanted)]
     assert cards[0] == cards[1]
@@ -221,7 +221,7 @@ def test_a_tokenizer_gets_the_limit_of_the_training(tmp_path: Path) -> None:
     for before, after in ((None, 512), (99, 99)):
         content = json.loads(file.read_text())
         file.write_text(json.dumps({**content, "model_max_length": before}))
-        publish(copy, copy, result)
+        write_published_folder(copy, copy, result)
         assert AutoTokenizer.from_pretrained(copy).word_limit == after
 
 

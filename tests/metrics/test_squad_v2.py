@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from ctxzoo.metrics import SquadV2
-from ctxzoo.metrics.squad_text import exact_and_f1, normalise_answer
-from ctxzoo.metrics.squad_v2 import evaluate_module_path, hash_id, no_answer_auc
+from ctxzoo.metrics.squad_text import compute_exact_match_and_f1, normalise_answer
+from ctxzoo.metrics.squad_v2 import get_evaluate_module_path, hash_question_id, no_answer_auc
 from tests.references.squad_v2 import reference_squad_v2, reference_words
 
 # Articles, ASCII and other punctuation, odd white space, upper case that changes length in lower case, glued words.
@@ -139,12 +139,12 @@ def test_normalise_answer(text: str, expected: str) -> None:
     ],
 )
 def test_exact_and_f1(prediction: str, golds: list[str], exact: float, f1: float) -> None:
-    assert exact_and_f1(prediction, golds) == (exact, pytest.approx(f1))
+    assert compute_exact_match_and_f1(prediction, golds) == (exact, pytest.approx(f1))
 
 
 def test_exact_and_f1_refuses_a_single_text() -> None:
     with pytest.raises(TypeError, match="'cat'"):
-        exact_and_f1("c", "cat")
+        compute_exact_match_and_f1("c", "cat")
 
 
 def test_scores_worked_by_hand() -> None:
@@ -263,8 +263,8 @@ def test_a_copy_goes_on_by_itself(duplicate: Any) -> None:
 
 
 def test_ids_hash_to_63_bits_alike_in_every_process() -> None:
-    assert hash_id("56ddde6b9a695914005b9628") == 1851465715172156059
-    hashes = {hash_id(f"{number}") for number in range(20_000)}
+    assert hash_question_id("56ddde6b9a695914005b9628") == 1851465715172156059
+    hashes = {hash_question_id(f"{number}") for number in range(20_000)}
     assert len(hashes) == 20_000
     assert 0 <= min(hashes) <= max(hashes) < 2**63
     assert max(hashes) > 2**62
@@ -363,7 +363,7 @@ def evaluate_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_evaluate_opens_the_folder_and_agrees(tmp_path: Path, evaluate_offline: Any) -> None:
     questions = random_questions(random.Random(11), 200, few_probabilities=False)
     predictions, references = split(questions)
-    loaded = evaluate_offline.load(evaluate_module_path(), cache_dir=str(tmp_path / "cache"))
+    loaded = evaluate_offline.load(get_evaluate_module_path(), cache_dir=str(tmp_path / "cache"))
     result = loaded.compute(predictions=predictions, references=references, no_answer_threshold=0.4)
     assert result == scored(questions, 0.4)
     assert loaded.compute(predictions=predictions, references=references) == scored(questions)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from benchmarks.packing import packed_states_of_any
+from benchmarks.packing import compute_packed_states_of_mask
 from ctxzoo.models.layers_recurrent import MaskedBiRNN, _in_one_piece
 from tests.references.bidaf import gru, lstm
 
@@ -79,7 +79,7 @@ def test_values_and_gradients_are_those_of_packed_sequences(cell: Cell, dtype: t
     weight = torch.randn(4, 11, 6, dtype=dtype)
     results = []
     for packed in (True, False):
-        out = packed_states_of_any(module.rnn, x, mask) if packed else module(x, mask)
+        out = compute_packed_states_of_mask(module.rnn, x, mask) if packed else module(x, mask)
         gradients = torch.autograd.grad((out * weight).sum(), [x, *module.parameters()])
         results.append([out, *gradients])
     for packed_value, unpacked_value in zip(*results, strict=True):

@@ -18,7 +18,7 @@ from ctxzoo.models import ARCHITECTURES, old_names
 from ctxzoo.models.modeling_kernel_encoder import KernelEncoderForRegression
 from ctxzoo.models.modeling_time_encoder import TimeEncoderForNextEvent
 from ctxzoo.models.old_names import ENCODER, ENCODER_FIELDS, KEPT, current_fields, current_result
-from ctxzoo.results.result import RunResult, finished_result
+from ctxzoo.results.result import RunResult, read_result_of_settings
 from tests.support.committed_results import committed_results
 from tests.support.recipe_here import ask
 
@@ -192,7 +192,7 @@ def test_resume_finds_every_committed_result_of_an_encoder(
     for run in runs:
         for folder in (ROOT / "results", ROOT / "results" / "trials"):
             file = folder / name / Path(run.results_file).name
-            done = finished_result(file, run.settings, run.defaults, run.implied)
+            done = read_result_of_settings(file, run.settings, run.defaults, run.implied)
             if done is not None and done.architecture == run.experiment.model.architecture:
                 found.add(file)
     assert set(committed) - found == set()

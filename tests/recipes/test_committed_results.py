@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.results.result import RunResult, read_result, result_path
+from ctxzoo.results.result import RunResult, build_result_path, read_result
 from ctxzoo.runs import many
 from ctxzoo.runs.run import Run
 from recipes import (
@@ -103,7 +103,7 @@ def trainings_of(results: list[RunResult]) -> dict[str, RunResult]:
     """Trainings of word vectors by the name that their vectors have."""
     names = ("recipe", "variant", "dataset", "split", "seed", "tag")
     return {
-        result_path("", **{name: getattr(one, name) for name in names}).stem: one
+        build_result_path("", **{name: getattr(one, name) for name in names}).stem: one
         for one in results
         if one.recipe == word_vectors.BASE.recipe
     }

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from recipes.long_context_esa import IGNORED, WORDS, copies, draw_marked_products, recalls
+from recipes.long_context_esa import IGNORED, WORDS, draw_copy_sequences, draw_marked_products, draw_recall_sequences
 from tests.support.recipe_here import recipe_here
 
 
 def test_copies_ask_for_the_words_before_the_mark() -> None:
-    ids, labels = copies(5, 12, torch.Generator().manual_seed(0))
+    ids, labels = draw_copy_sequences(5, 12, torch.Generator().manual_seed(0))
     assert ids.shape == (5, 11)
     assert torch.equal(labels[:, 6:], ids[:, :5])
     assert (ids[:, 5] == 1).all()
@@ -21,7 +21,7 @@ def test_copies_ask_for_the_words_before_the_mark() -> None:
 
 
 def test_recalls_ask_for_the_value_that_a_key_had() -> None:
-    steps, labels = recalls(20, 24, torch.Generator().manual_seed(0))
+    steps, labels = draw_recall_sequences(20, 24, torch.Generator().manual_seed(0))
     assert steps.shape == (20, 24, 2)
     for row, asked in zip(steps.tolist(), labels.tolist(), strict=True):
         values = dict(row[:12])

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.results.result import VECTORS_CONTENT, RunResult, result_path
+from ctxzoo.results.result import VECTORS_CONTENT, RunResult, build_result_path
 from ctxzoo.runs import many
 from ctxzoo.runs.run import Run
 from tests.support.committed_results import RESULTS, committed_results
@@ -105,7 +105,7 @@ def test_the_recorded_commands_would_repeat_no_run(recipe: str, monkeypatch: pyt
         runs = {run.results_file: run for run in runs_of(command, monkeypatch)}
         for one in results:
             names = ("recipe", "variant", "dataset", "split", "seed", "fold", "tag")
-            file = result_path(RESULTS, **{name: getattr(one, name) for name in names})
+            file = build_result_path(RESULTS, **{name: getattr(one, name) for name in names})
             assert file in runs, f"{command} asks for no {file.name}"
             assert runs[file].finished() == one, f"{command} would repeat {file.name}"
 

@@ -9,7 +9,7 @@ import pytest
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from ctxzoo.results.result import RESULTS_DIR, read_results
-from recipes.sentence_beta_lstm import BASE, KNOWN, matched_size, number_of_weights, of_cell
+from recipes.sentence_beta_lstm import BASE, KNOWN, count_weights, find_matching_num_units, set_cell
 from tests.support.own_trainings import config_of
 from tests.support.recipe_here import recipe_here
 from tests.support.recipe_process import recipe
@@ -23,32 +23,32 @@ UNITS = {"lstm": 100, "g2": 100, "noisin": 100, "coupled": 125, "beta": 72, "kum
 
 @pytest.mark.parametrize(("cell", "units"), [*UNITS.items(), ("bibeta5", 63)])
 def test_cells_have_as_many_weights_as_an_lstm_of_100_units(cell: str, units: int) -> None:
-    config = config_of(of_cell(BASE, cell))
+    config = config_of(set_cell(BASE, cell))
     assert config["hidden_size"] == units
     model = AutoModelForSequenceClassification.from_config(
         AutoConfig.for_model("ctxzoo_beta_lstm", **config, vocab_size=50)
     )
     weights = sum(one.numel() for one in model.encoder.rnn.parameters())
-    assert weights == number_of_weights(cell, units, input_size=270, num_layers=1)
+    assert weights == count_weights(cell, units, input_size=270, num_layers=1)
     assert weights == pytest.approx(148_400, rel=0.01)
 
 
 @pytest.mark.parametrize("cell", KNOWN)
 def test_the_nearest_size_is_taken_with_more_layers_too(cell: str) -> None:
     sizes = {"input_size": 40, "num_layers": 3}
-    wanted = number_of_weights("lstm", 30, **sizes)
-    units = matched_size(cell, 30, **sizes)
-    off = {other: abs(number_of_weights(cell, other, **sizes) - wanted) for other in range(1, 60)}
+    wanted = count_weights("lstm", 30, **sizes)
+    units = find_matching_num_units(cell, 30, **sizes)
+    off = {other: abs(count_weights(cell, other, **sizes) - wanted) for other in range(1, 60)}
     assert off[units] == min(off.values())
 
 
 def test_two_layers_and_directions_have_the_weights_that_are_counted() -> None:
     sizes = {"word_dim": 12, "position_dim": 4, "hidden_size": 8}
-    config = config_of(of_cell(BASE.changed(num_layers=2, bidirectional=True, **sizes), "bibeta5"))
+    config = config_of(set_cell(BASE.changed(num_layers=2, bidirectional=True, **sizes), "bibeta5"))
     model = AutoModelForSequenceClassification.from_config(
         AutoConfig.for_model("ctxzoo_beta_lstm", **config, vocab_size=50)
     )
-    counted = number_of_weights("bibeta5", config["hidden_size"], input_size=16, num_layers=2)
+    counted = count_weights("bibeta5", config["hidden_size"], input_size=16, num_layers=2)
     assert sum(one.numel() for one in model.encoder.rnn.parameters()) == 2 * counted
 
 

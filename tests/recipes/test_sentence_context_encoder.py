@@ -13,9 +13,9 @@ from recipes.sentence_context_encoder import (
     BASE,
     COMPARED,
     KNOWN,
-    matched_inner_size,
-    number_of_weights,
-    of_attention,
+    count_weights,
+    find_matching_inner_size,
+    set_attention,
 )
 from tests.support.own_trainings import config_of
 from tests.support.recipe_here import recipe_here
@@ -29,7 +29,7 @@ OF_DOT = 4 * 128 * 129 + 2 * 256 + 2 * 256 * 128 + 256 + 128
 
 @pytest.mark.parametrize("attention", COMPARED)
 def test_blocks_have_as_many_weights_as_those_of_dot_products(attention: str) -> None:
-    config = config_of(of_attention(BASE, attention))
+    config = config_of(set_attention(BASE, attention))
     model_type = f"ctxzoo_{KNOWN[attention][0]}"
     model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model(model_type, **config, vocab_size=50))
     weights = sum(one.numel() for one in model.encoder.blocks.parameters())
@@ -38,13 +38,13 @@ def test_blocks_have_as_many_weights_as_those_of_dot_products(attention: str) ->
     assert getattr(model.config, "attention", attention) == attention
     shared = {name: config[name] for name in ("hidden_size", "num_heads", "num_layers", "word_dim")}
     widths = [config["inner_size"] + step for step in (-1, 0, 1)]
-    off = [abs(number_of_weights(attention, width, shared) - OF_DOT) for width in widths]
+    off = [abs(count_weights(attention, width, shared) - OF_DOT) for width in widths]
     assert off[1] == min(off)
 
 
 def test_the_reference_keeps_its_width() -> None:
     shared = {"hidden_size": 8, "num_heads": 2, "num_layers": 3, "word_dim": 8}
-    assert [matched_inner_size("dot", width, shared) for width in (1, 7, 30)] == [1, 7, 30]
+    assert [find_matching_inner_size("dot", width, shared) for width in (1, 7, 30)] == [1, 7, 30]
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from ctxzoo.results import environment
-from ctxzoo.results.process_memory import peak_resident_bytes
+from ctxzoo.results.process_memory import get_peak_resident_bytes
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -98,7 +98,7 @@ def test_command_names_no_path_of_the_machine(checkout: Path, tmp_path: Path, mo
         data,
         "",
     )
-    assert environment.command_line() == (
+    assert environment.format_command_line() == (
         "python recipes/squad.py --variant 'learned char7' --vectors=$CTXZOO_DATA/'glove 6B/vectors.txt'"
         " --output runs/a --files='<...>/x.json',plain '<...>/key' $CTXZOO_DATA ''"
     )
@@ -113,7 +113,7 @@ def test_command_repeats_the_arguments_in_a_shell(
     arguments = ["--note=it's $5 & more", f"--data={data}/a b", "a,b", "x=", "*"]
     set_argv(monkeypatch, "recipes/squad.py", *arguments)
     (checkout / "recipes" / "squad.py").write_text("import json, sys\nprint(json.dumps(sys.argv))\n")
-    command = environment.command_line().replace("python", sys.executable, 1)
+    command = environment.format_command_line().replace("python", sys.executable, 1)
     printed = subprocess.run(["sh", "-c", command], check=True, capture_output=True, text=True).stdout
     assert json.loads(printed) == ["recipes/squad.py", *arguments]
 
@@ -127,18 +127,18 @@ def test_command_of_a_data_link_that_leads_elsewhere(
     monkeypatch.setenv("CTXZOO_DATA", str(tmp_path / "data"))
     monkeypatch.chdir(checkout)
     set_argv(monkeypatch, "recipes/squad.py", tmp_path / "data" / "squad")
-    assert environment.command_line() == "python recipes/squad.py $CTXZOO_DATA/squad"
+    assert environment.format_command_line() == "python recipes/squad.py $CTXZOO_DATA/squad"
 
 
 def test_command_of_an_installed_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_argv(monkeypatch, tmp_path / "bin" / "ctxzoo", "list")
-    assert environment.command_line() == "ctxzoo list"
+    assert environment.format_command_line() == "ctxzoo list"
 
 
 def test_hardware_is_json_and_names_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda index: f"GPU {index}")
-    found = json.loads(json.dumps(environment.hardware()))
+    found = json.loads(json.dumps(environment.describe_hardware()))
     assert found["gpus"] == ["GPU 0", "GPU 1"]
     assert 1 <= found["cores"] <= (os.cpu_count() or 1)
     assert found["memory_gb"] > 0.1
@@ -147,7 +147,7 @@ def test_hardware_is_json_and_names_gpus(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "LIBRARIES", ("torch", "a-library-nobody-has"))
-    found = environment.versions()
+    found = environment.get_library_versions()
     assert found["torch"].split("+")[0] == torch.__version__.split("+")[0]
     assert found["a-library-nobody-has"] == "not installed"
     assert found["python"] == ".".join(map(str, sys.version_info[:3]))
@@ -155,12 +155,12 @@ def test_versions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_peak_memory_counts_the_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    host = environment.peak_memory_mb()
-    assert host == pytest.approx(peak_resident_bytes() / 2**20, rel=0.05)
+    host = environment.measure_peak_memory_mb()
+    assert host == pytest.approx(get_peak_resident_bytes() / 2**20, rel=0.05)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda index: (index + 1) * 2**30)
-    assert environment.peak_memory_mb() == pytest.approx(host + 3 * 1024, abs=50)
+    assert environment.measure_peak_memory_mb() == pytest.approx(host + 3 * 1024, abs=50)
 
 
 @pytest.mark.parametrize(
@@ -174,9 +174,9 @@ def test_peak_memory_counts_the_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_dataset_given_by_its_path(dataset: str, shown: str) -> None:
-    assert environment.public_name(dataset) == shown
+    assert environment.strip_local_path(dataset) == shown
 
 
 @pytest.mark.parametrize("library", ["numpy", "scipy", "numba", "gensim"])
 def test_versions_of_what_computes_are_told(library: str) -> None:
-    assert library in environment.versions()
+    assert library in environment.get_library_versions()

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from ctxzoo.results.learning_curve import losses_by_epoch, plot_learning_curves, scores_by_epoch
+from ctxzoo.results.learning_curve import plot_learning_curves, read_losses_by_epoch, read_scores_by_epoch
 
 LOG = """epoch,step,train/loss,validation/nll,validation/f1
 0,0,9.5,,
@@ -34,25 +34,25 @@ SCORES = {"f1": "F1", "exact": "EM"}
 def test_scores_of_every_epoch(tmp_path: Path) -> None:
     log = tmp_path / "metrics.csv"
     log.write_text(LOG)
-    assert scores_by_epoch(log, ("nll", "f1", "exact")) == {
+    assert read_scores_by_epoch(log, ("nll", "f1", "exact")) == {
         "validation/epoch1/nll": 8.0,
         "validation/epoch1/f1": 20.0,
         "validation/epoch2/f1": 36.5,
     }
-    assert scores_by_epoch(log, ("f1",), split="test") == {}
+    assert read_scores_by_epoch(log, ("f1",), split="test") == {}
 
 
 def test_loss_of_every_epoch(tmp_path: Path) -> None:
     log = tmp_path / "metrics.csv"
     log.write_text("epoch,step,train/loss,train/epoch_loss\n0,0,9.5,\n0,9,,8.5\n1,19,7.5,\n1,19,,8.0\n2,29,,inf\n")
-    assert losses_by_epoch(log) == {"train/epoch1/loss": 8.5, "train/epoch2/loss": 8.0}
+    assert read_losses_by_epoch(log) == {"train/epoch1/loss": 8.5, "train/epoch2/loss": 8.0}
 
 
 def test_a_cell_that_is_no_number(tmp_path: Path) -> None:
     log = tmp_path / "metrics.csv"
     log.write_text("epoch,step,validation/f1\n0,9,many\n")
     with pytest.raises(ValueError, match="many"):
-        scores_by_epoch(log, ("f1",))
+        read_scores_by_epoch(log, ("f1",))
 
 
 def write_metrics(folder: Path, text: str = METRICS) -> Path:

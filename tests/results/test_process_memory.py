@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from ctxzoo.results import process_memory
-from ctxzoo.results.process_memory import allowed_bytes, peak_resident_bytes, resident_bytes
+from ctxzoo.results.process_memory import get_memory_limit_bytes, get_peak_resident_bytes, get_resident_bytes
 
 needs_account = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's own account")
 
@@ -22,11 +22,11 @@ import importlib.util, sys
 spec = importlib.util.spec_from_file_location("process_memory", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-begin = module.peak_resident_bytes()
+begin = module.get_peak_resident_bytes()
 block = bytearray(64 * 2**20)
-held = module.resident_bytes()
+held = module.get_resident_bytes()
 del block
-print(begin, held, module.peak_resident_bytes(), module.resident_bytes())
+print(begin, held, module.get_peak_resident_bytes(), module.get_resident_bytes())
 """
 
 
@@ -36,7 +36,7 @@ def test_a_small_program_of_a_large_one_tells_its_own() -> None:
         [sys.executable, "-c", PROGRAM, process_memory.__file__], capture_output=True, text=True, check=True
     )
     begin, held, peak, after = (int(value) / 2**20 for value in done.stdout.split())
-    assert 0 < begin < 100 < peak_resident_bytes() / 2**20  # this process has loaded torch
+    assert 0 < begin < 100 < get_peak_resident_bytes() / 2**20  # this process has loaded torch
     assert 63 < held - begin < 70
     assert 63 < peak - begin < 70
     assert after - begin < 10
@@ -45,7 +45,7 @@ def test_a_small_program_of_a_large_one_tells_its_own() -> None:
 @needs_account
 def test_what_is_told_to_children_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrusage", lambda who: SimpleNamespace(ru_maxrss=2**40))
-    assert resident_bytes() <= peak_resident_bytes() < 2**40
+    assert get_resident_bytes() <= get_peak_resident_bytes() < 2**40
 
 
 @pytest.mark.parametrize("status", [None, "Name:\tpython\nVmSwap:\t 7 kB\n"])
@@ -58,21 +58,21 @@ def test_without_the_account_of_linux(
     monkeypatch.setattr(process_memory, "_STATUS", tmp_path / "status")
     monkeypatch.setattr(process_memory, "sys", SimpleNamespace(platform=system))
     monkeypatch.setattr(resource, "getrusage", lambda who: SimpleNamespace(ru_maxrss=3 * 2**20))
-    assert peak_resident_bytes() == 3 * 2**20 * unit
-    assert resident_bytes() == 0
+    assert get_peak_resident_bytes() == 3 * 2**20 * unit
+    assert get_resident_bytes() == 0
 
 
 def test_a_container_allows_what_its_limit_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = (tmp_path / "memory.max", tmp_path / "limit_in_bytes")
     monkeypatch.setattr(process_memory, "_LIMITS", files)
-    machine = allowed_bytes()
+    machine = get_memory_limit_bytes()
     assert machine == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     files[0].write_text("max\n")
-    assert allowed_bytes() == machine
+    assert get_memory_limit_bytes() == machine
     files[1].write_text("9223372036854771712\n")  # what cgroup v1 says where there is no limit
-    assert allowed_bytes() == machine
+    assert get_memory_limit_bytes() == machine
     files[0].write_text(f"{512 * 2**20}\n")
-    assert allowed_bytes() == 512 * 2**20
+    assert get_memory_limit_bytes() == 512 * 2**20
 
 
 @pytest.mark.parametrize("error", [AttributeError, ValueError, OSError])
@@ -81,4 +81,4 @@ def test_a_system_that_does_not_say_what_it_allows(error: type[Exception], monke
         raise error(name)
 
     monkeypatch.setattr(process_memory, "os", SimpleNamespace(sysconf=sysconf))
-    assert allowed_bytes() == 0
+    assert get_memory_limit_bytes() == 0

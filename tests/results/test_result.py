@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from ctxzoo.results.result import TRIALS, RunResult, read_result, read_results, utc_now, write_result
+from ctxzoo.results.result import TRIALS, RunResult, format_utc_now, read_result, read_results, write_result
 
 
 def make_result(**changes: Any) -> RunResult:
@@ -276,4 +276,4 @@ def test_read_results_of_a_missing_folder(tmp_path: Path) -> None:
 
 
 def test_the_present_time_is_accepted(tmp_path: Path) -> None:
-    assert read_result(write_result(make_result(created=utc_now()), tmp_path)).created.endswith("+00:00")
+    assert read_result(write_result(make_result(created=format_utc_now()), tmp_path)).created.endswith("+00:00")

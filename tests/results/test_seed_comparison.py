@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.seed_comparison import compare_seeds, seeds_cell
+from ctxzoo.results.seed_comparison import compare_seeds, format_seeds_cell
 from tests.support.result_tables import make_run
 
 NLL = "test/nll"
@@ -35,11 +35,11 @@ def test_equal_scores_of_all_seeds() -> None:
 
 
 def test_one_seed_is_no_test() -> None:
-    assert seeds_cell(runs(8.0), runs(9.0, 9.5), NLL, 3) == "-1.250 (one seed)"
+    assert format_seeds_cell(runs(8.0), runs(9.0, 9.5), NLL, 3) == "-1.250 (one seed)"
     with pytest.raises(ValueError, match="1 and 2 runs; a test over seeds needs two or more"):
         compare_seeds(runs(8.0), runs(9.0, 9.5), NLL)
 
 
 def test_other_data_are_not_compared() -> None:
-    assert seeds_cell(runs(8.0, 8.1), runs(8.0, 8.2, data={"source": "x", "fingerprint": "other"}), NLL) == "–"
-    assert seeds_cell([], runs(8.0), NLL) == "–"
+    assert format_seeds_cell(runs(8.0, 8.1), runs(8.0, 8.2, data={"source": "x", "fingerprint": "other"}), NLL) == "–"
+    assert format_seeds_cell([], runs(8.0), NLL) == "–"

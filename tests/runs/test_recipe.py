@@ -11,7 +11,7 @@ from huggingface_hub.errors import StrictDataclassError
 
 from ctxzoo.models.configuration_contextualizer import ContextualizerConfig
 from ctxzoo.runs.recipe import run_recipe
-from ctxzoo.training.arguments import SIZE, Args, number
+from ctxzoo.training.arguments import SIZE, Args, number_field
 from ctxzoo.training.interrupted import TrainingInterrupted
 
 
@@ -27,7 +27,7 @@ class Settings(Args):
         name: Name of the run.
     """
 
-    epochs: int = number(10, SIZE)
+    epochs: int = number_field(10, SIZE)
     models: tuple[str, ...] = ("a",)
     resume: bool = False
     progress: bool = True

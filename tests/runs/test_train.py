@@ -20,8 +20,8 @@ from ctxzoo.tasks.text_classification.linear import LinearRun, build_linear_expe
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 from ctxzoo.training.callbacks import SameSettings, StepSeed
-from ctxzoo.training.process_group import check_batches
-from ctxzoo.training.run_folder import LOCK, RunLockedError, lock_run
+from ctxzoo.training.process_group import check_batches_for_processes
+from ctxzoo.training.run_folder import LOCK, RunLockedError, lock_run_files
 from recipes import squad_bidaf, wikipedia_attention_cbow
 from tests.support.classifier_runs import classifier_run
 from tests.support.subprocesses import REPOSITORY_ROOT
@@ -52,16 +52,16 @@ def test_fewer_batches_than_processes_are_refused_before_the_training(tmp_path):
     data = classifier_run(tmp_path, batch_size=100_000).build_data()
     data.setup()
     with pytest.raises(ValueError, match="train has 1 batch for 2 processes, and each needs one; make the batches"):
-        check_batches(data, ("validation",), 2)
+        check_batches_for_processes(data, ("validation",), 2)
     data.batch_size = 8
-    check_batches(data, ("validation",), 2)
+    check_batches_for_processes(data, ("validation",), 2)
 
 
 def test_a_second_run_of_one_name_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = classifier_run(tmp_path)
     run.folder.mkdir(parents=True)
-    with lock_run(run.folder / LOCK, "--output_dir"), pytest.raises(RunLockedError, match="--output_dir"):
+    with lock_run_files(run.folder / LOCK, "--output_dir"), pytest.raises(RunLockedError, match="--output_dir"):
         execute(run)
 
 
@@ -105,7 +105,7 @@ def test_a_second_linear_run_of_one_name_is_refused(tmp_path, monkeypatch):
     of_sample = LinearRun.of(build_linear_experiment("r").changed(results_dir=str(tmp_path)), "bigram_nbsvm")
     run = LinearRun(TEXT_CLASSIFICATION, of_sample)
     run.folder.mkdir(parents=True)
-    with lock_run(run.folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
+    with lock_run_files(run.folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
         execute(run)
 
 
@@ -114,14 +114,14 @@ def test_a_second_training_of_word_vectors_is_refused(tmp_path, monkeypatch):
     folder = tmp_path / "wikipedia_attention_cbow" / "attention_cbow-sample-train-seed0-b20"
     folder.mkdir(parents=True)
     options = ["--dataset", "sample", "--output_dir", str(tmp_path), "--results_dir", str(tmp_path)]
-    with lock_run(folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
+    with lock_run_files(folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
         wikipedia_attention_cbow.STUDY.run(options)
 
 
 def test_a_second_reader_of_one_name_is_refused(tmp_path):
     folder = tmp_path / "squad_bidaf" / "learned_char7-sample-seed224"
     folder.mkdir(parents=True)
-    with lock_run(folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
+    with lock_run_files(folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
         squad_bidaf.STUDY.run(["--dataset", "sample", "--output_dir", str(tmp_path), "--results_dir", str(tmp_path)])
 
 
@@ -162,13 +162,13 @@ def test_the_seed_of_a_run_decides_weights_order_and_dropout(tmp_path, monkeypat
     seed = 3
     run = classifier_run(tmp_path, seed=seed, learning_rate=1e-30)  # no step changes a weight
     seen = []
-    loss = SequenceClassificationTask.training_loss
+    loss = SequenceClassificationTask.compute_training_loss
 
     def noted_loss(task, batch):
         seen.append((batch["row"].tolist(), torch.initial_seed()))
         return loss(task, batch)
 
-    monkeypatch.setattr(SequenceClassificationTask, "training_loss", noted_loss)
+    monkeypatch.setattr(SequenceClassificationTask, "compute_training_loss", noted_loss)
     execute(run)
 
     data = run.build_data()

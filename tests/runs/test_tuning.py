@@ -21,7 +21,7 @@ from ctxzoo.runs.spaces import Between, widened
 from ctxzoo.runs.tuning import TUNED, Search, Study, Trial, search_run
 from ctxzoo.tasks.text_classification.experiments import TextData, TextModel
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
-from ctxzoo.training.callbacks import judges
+from ctxzoo.training.callbacks import get_judge_callbacks
 from ctxzoo.training.interrupted import TrainingInterrupted
 from ctxzoo.training.task import NonFiniteLossError
 from tests.support.own_trainings import config_of, each_problem
@@ -108,7 +108,7 @@ class Planted:
             trainer = SimpleNamespace(
                 callback_metrics={"validation/accuracy": score}, current_epoch=epoch, max_epochs=len(scores)
             )
-            for judge in judges():
+            for judge in get_judge_callbacks():
                 judge.on_validation_end(trainer, None)
         return SimpleNamespace(metrics={"validation/accuracy": max(scores)}, wall_seconds=1.0)
 

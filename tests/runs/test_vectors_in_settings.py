@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.results.comparison import are_comparable
-from ctxzoo.results.result import finished_result, write_result
-from ctxzoo.results.table_parts import refuse_mixtures
+from ctxzoo.results.comparison import are_scored_on_same_folds
+from ctxzoo.results.result import read_result_of_settings, write_result
+from ctxzoo.results.table_parts import refuse_runs_of_different_settings
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
-from ctxzoo.word_vectors.vectors import read_word_vectors, word_vectors_fingerprint
+from ctxzoo.word_vectors.vectors import fingerprint_word_vectors, read_word_vectors
 from tests.support.result_tables import make_run
 
 
@@ -34,8 +34,8 @@ def test_other_vectors_under_the_same_path_are_other_settings(tmp_path):
     assert told_of(str(file)) != before
     run = make_run(settings=before)
     path = write_result(run, tmp_path)
-    assert finished_result(path, run.settings) is not None
-    assert finished_result(path, told_of(str(file))) is None
+    assert read_result_of_settings(path, run.settings) is not None
+    assert read_result_of_settings(path, told_of(str(file))) is None
 
 
 def test_without_vectors_none_are_told():
@@ -44,7 +44,7 @@ def test_without_vectors_none_are_told():
 
 def test_vectors_that_are_not_there_are_an_error(tmp_path):
     with pytest.raises(FileNotFoundError):
-        word_vectors_fingerprint(tmp_path / "none.txt")
+        fingerprint_word_vectors(tmp_path / "none.txt")
 
 
 def test_models_from_other_vectors_compare_on_the_same_folds_but_are_not_averaged():
@@ -52,8 +52,8 @@ def test_models_from_other_vectors_compare_on_the_same_folds_but_are_not_average
         told = {"folds": 2, "word_vectors": "v", "vectors_fingerprint": content}
         return [make_run(fold=fold, settings=told) for fold in (0, 1)]
 
-    assert are_comparable(runs("a"), runs("b"))
+    assert are_scored_on_same_folds(runs("a"), runs("b"))
     with pytest.raises(ValueError, match=r"differs .* in vectors_fingerprint"):
-        refuse_mixtures([runs("a")[0], runs("b")[1]])
+        refuse_runs_of_different_settings([runs("a")[0], runs("b")[1]])
     earlier = make_run(fold=1, settings={"folds": 2, "word_vectors": "v"})
-    refuse_mixtures([runs("a")[0], earlier])  # which did not tell the content
+    refuse_runs_of_different_settings([runs("a")[0], earlier])  # which did not tell the content

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 import ctxzoo.catalogue
-from ctxzoo.catalogue.check import splits_of
+from ctxzoo.catalogue.check import load_splits_of_folder
 from ctxzoo.catalogue.entries import ENTRIES, FINGERPRINTS
 from ctxzoo.catalogue.entry import Entry
-from ctxzoo.catalogue.order import KEY, SPLITS, key_of
-from ctxzoo.catalogue.questions import places_of
-from ctxzoo.data.sources import data_folder, dataset_fingerprint
+from ctxzoo.catalogue.order import KEY, SPLITS, hash_row_values
+from ctxzoo.catalogue.questions import find_answer_offsets
+from ctxzoo.data.sources import dataset_fingerprint, get_data_folder
 
 FOLDER = Path(str(ctxzoo.catalogue.__file__)).parent
 Arrays = dict[str, npt.NDArray[Any]]
@@ -27,13 +27,13 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 def read(name: str) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of each split of a dataset in the data folder."""
-    with splits_of(data_folder() / name) as found:
+    with load_splits_of_folder(get_data_folder() / name) as found:
         return {split: rows.to_list() for split, rows in found.items()}
 
 
 def fingerprints(entry: Entry) -> dict[str, str]:
     """Return the fingerprint of each split of a dataset in the data folder."""
-    with splits_of(data_folder() / entry.name) as found:
+    with load_splits_of_folder(get_data_folder() / entry.name) as found:
         return {
             split: dataset_fingerprint(rows.select_columns(list(entry.checked)) if entry.checked else rows)
             for split, rows in found.items()
@@ -51,7 +51,10 @@ def orders() -> dict[str, Arrays]:
 
 
 def _keys(name: str, by: Iterable[str]) -> Arrays:
-    return {split: np.array([key_of(row[c] for c in by) for row in rows], KEY) for split, rows in read(name).items()}
+    return {
+        split: np.array([hash_row_values(row[c] for c in by) for row in rows], KEY)
+        for split, rows in read(name).items()
+    }
 
 
 def _squad() -> Arrays:
@@ -88,7 +91,7 @@ def _occurrences(rows: Iterable[dict[str, Any]]) -> npt.NDArray[np.uint8]:
     found = []
     for row in rows:
         for text, start in zip(row["answers"]["text"], row["answers"]["answer_start"], strict=True):
-            places = places_of(row["context"], text)
+            places = find_answer_offsets(row["context"], text)
             if len(places) > 1:
                 found.append(places.index(start))
     return np.array(found, np.uint8)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ctxzoo.catalogue.build import dataset_of
+from ctxzoo.catalogue.build import build_dataset
 from ctxzoo.catalogue.entry import Entry, RawFile
-from ctxzoo.catalogue.read_lines import texts_by_file
+from ctxzoo.catalogue.read_lines import make_label_file_converter
 from ctxzoo.data.sources import dataset_fingerprint
 from tests.support.file_server import FileServer
 
@@ -28,9 +28,9 @@ def small_entry(server: FileServer, *, differs: str = "", name: str = "ctxzoo-da
         megabytes=0.1,
         kinds=KINDS,
         files=tuple(RawFile(f"{server.url}/{file}") for file in RAW),
-        convert=texts_by_file([("films.neg", 0, "neg"), ("films.pos", 1, "pos")], label_text=False),
+        convert=make_label_file_converter([("films.neg", 0, "neg"), ("films.pos", 1, "pos")], label_text=False),
         differs=differs,
-        fingerprints={"train": dataset_fingerprint(dataset_of(ROWS, KINDS))},
+        fingerprints={"train": dataset_fingerprint(build_dataset(ROWS, KINDS))},
     )
 
 

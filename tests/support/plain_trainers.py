@@ -19,7 +19,7 @@ import torch
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
 from ctxzoo.data.own_splits import OwnSplits
-from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.runs.own_data import OwnArgs, with_rows, write_rows
 from ctxzoo.runs.train import ExperimentRun
 from tests.support.own_trainings import ALL_PROBLEMS, own_experiment
@@ -89,7 +89,7 @@ if __name__ == "__main__":
     folder, devices, problems = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] or list(LIGHTNING_PROBLEMS)
     rank = int(os.environ.get("LOCAL_RANK", 0))
     found = {}
-    with reading_notes():
+    with collect_reading_notes():
         for problem in problems:
             run, _ = tiny_run(LIGHTNING_PROBLEMS[problem], folder / f"data{rank}")
             options = {} if devices == 1 else {"devices": devices, "strategy": "ddp"}

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxzoo.data.reading_notes import LEFT_OUT, reading_notes
+from ctxzoo.data.reading_notes import LEFT_OUT, collect_reading_notes
 from ctxzoo.tasks.language_modelling.reader import read_lines
 from ctxzoo.tasks.regression.reader import read_rows
 from ctxzoo.tasks.text_classification.reader import read_texts
@@ -143,7 +143,7 @@ def test_what_is_read_and_left_out_adds_up(tmp_path: Path, case: Case) -> None:
     def check(rows: list[str]) -> None:
         write(rows)
         bad = sum(row in case.bad for row in rows)
-        with reading_notes(skip_bad=True) as notes:
+        with collect_reading_notes(skip_bad=True) as notes:
             found = case.read(str(path))
         counts = {name: count for name, count in notes.counts().items() if name in (LEFT_OUT, told)}
         assert found == before + [case.good[row] for row in rows if row in case.good]

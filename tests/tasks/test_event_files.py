@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from ctxzoo.cli.main import main
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, EventColumns
 from ctxzoo.tasks.sequences.reader import convert_to_seconds, read_sequences
 from tests.tasks.test_unknown_targets import PROBLEMS
@@ -139,7 +139,7 @@ def test_without_a_header(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(delimited(rows, ",").split("\n", 1)[1])
     with pytest.raises(ValueError, match="no_header"):
         read(tmp_path / "a.csv")
-    with reading_notes(no_header=True):
+    with collect_reading_notes(no_header=True):
         assert read(tmp_path / "a.csv") == expected(rows)
 
 
@@ -164,7 +164,7 @@ def test_bad_rows_are_named_or_left_out_and_counted(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(lines)
     with pytest.raises(TextFormatError, match=r"row 24: nothing in 'user'"):
         read(tmp_path / "a.csv")
-    with reading_notes(skip_bad=True) as notes:
+    with collect_reading_notes(skip_bad=True) as notes:
         assert read(tmp_path / "a.csv") == expected(rows)
     assert notes.counts()["left out as bad"] == len(bad)
     assert len(rows) + len(notes.left_out) == lines.count("\n") - 1
@@ -172,7 +172,7 @@ def test_bad_rows_are_named_or_left_out_and_counted(tmp_path: Path) -> None:
 
 def test_events_at_one_time_are_counted(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("user,item,time\na,x,1\na,y,1\nb,x,1\na,z,1\nb,y,2\n")
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         assert read(tmp_path / "a.csv")["a"] == (["x", "y", "z"], [1.0, 1.0, 1.0])
     assert [number for (_, what), number in notes.noted.items() if "in the order of the file" in what] == [2]
 

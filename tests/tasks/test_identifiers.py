@@ -65,7 +65,7 @@ def spread(model: Any) -> Any:
     return model.eval()
 
 
-WORDS = WordVectors.in_memory(NAMES, torch.eye(len(NAMES)) + torch.arange(13).outer(torch.arange(13)) / 99, "numbers")
+WORDS = WordVectors.from_tensor(NAMES, torch.eye(len(NAMES)) + torch.arange(13).outer(torch.arange(13)) / 99, "numbers")
 
 # Every public function that takes names, with what it takes beside them; of each the answer is compared.
 TAKES_MANY: dict[str, Callable[[Any], Any]] = {

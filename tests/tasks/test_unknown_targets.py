@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from ctxzoo.cli.main import main
-from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
 from ctxzoo.models.configuration_time_encoder import TimeEncoderConfig
 from ctxzoo.models.modeling_session_baseline import SessionBaselineForNextItem
@@ -70,7 +70,7 @@ def test_unknown_targets_are_misses(problem: str, tmp_path: Path, monkeypatch: p
     build, evaluate = PROBLEMS[problem]
     model = build()
     monkeypatch.setattr(model, "forward", perfect)
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         scores = evaluate(model, written(tmp_path / "a.csv", ROWS), "train", accelerator="cpu", progress=False)
     assert (scores["targets"], scores["unknown_targets"]) == (TARGETS, UNKNOWN)
     for name in ("recall_at_20", "mrr_at_20"):

@@ -133,7 +133,7 @@ def test_a_process_that_has_grown_trims_at_once(monkeypatch: pytest.MonkeyPatch)
     use(monkeypatch, library)
     # Before training, then after each batch; once more after each trim, which leaves 150 and 260.
     sizes = iter([100, 190, 250, 150, 240, 251, 260, 300])
-    monkeypatch.setattr(allocator, "resident_bytes", lambda: next(sizes))
+    monkeypatch.setattr(allocator, "get_resident_bytes", lambda: next(sizes))
     train(KeepFreedMemory(every=50, growth=100), "cpu", batches=5)
     assert len(library.trims) == 2
     assert list(sizes) == []
@@ -143,7 +143,7 @@ def test_a_process_that_has_grown_trims_at_once(monkeypatch: pytest.MonkeyPatch)
     ("allowed", "growth"), [(0, 4 * 2**30), (2 * 2**30, 2**29), (8 * 2**30, 2 * 2**30), (64 * 2**30, 4 * 2**30)]
 )
 def test_a_small_machine_trims_earlier(allowed: int, growth: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allocator, "allowed_bytes", lambda: allowed)
+    monkeypatch.setattr(allocator, "get_memory_limit_bytes", lambda: allowed)
     assert KeepFreedMemory().growth == growth
     assert KeepFreedMemory(growth=7).growth == 7
 

@@ -232,7 +232,7 @@ def test_a_damaged_checkpoint_is_one_line_that_says_what_to_do(tmp_path, damage)
     write(path, 7)
     damaged(path, damage)
     line = r"last\.ckpt is no whole checkpoint of a training \(.+\); .*remove it to begin this training anew$"
-    for read in (step_of, SameSettings({}).check, lambda file: ZooTask.load_weights(None, file)):
+    for read in (step_of, SameSettings({}).refuse_other_settings, lambda file: ZooTask.load_weights(None, file)):
         with pytest.raises(ValueError, match=line) as found:
             read(path)
         assert "\n" not in str(found.value)
@@ -243,7 +243,7 @@ def test_a_damaged_checkpoint_is_one_line_that_says_what_to_do(tmp_path, damage)
 def test_a_file_of_another_program_is_no_checkpoint_of_a_training(tmp_path):
     torch.save({"w": torch.zeros(3)}, tmp_path / "last.ckpt")
     with pytest.raises(ValueError, match="is no whole checkpoint of a training"):
-        SameSettings({}).check(tmp_path / "last.ckpt")
+        SameSettings({}).refuse_other_settings(tmp_path / "last.ckpt")
 
 
 def test_a_reader_finds_a_whole_file_at_any_time(tmp_path):

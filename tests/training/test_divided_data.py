@@ -16,7 +16,7 @@ import pytest
 
 from ctxzoo.data.checked_data import CheckedDataModule
 from ctxzoo.data.own_splits import OwnSplits
-from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.regression.data import RegressionDataModule
 from ctxzoo.tasks.regression.reader import RegressionRows
@@ -146,7 +146,7 @@ def trained_on(problem: str, path: Path) -> tuple[ExperimentRun, OwnSplits]:
 
 def contents(data: CheckedDataModule[Any], split: str) -> list[str]:
     """The rows of a split, each as text."""
-    checked = data.loaded()
+    checked = data.load_checked_data()
     rows = checked.splits[split]
     if isinstance(rows, RegressionRows):
         return [str(row) for row in np.column_stack([rows.features, rows.targets]).tolist()]
@@ -164,18 +164,18 @@ def seen(loader: Any) -> int:
 @each_problem
 def test_a_file_is_divided_as_ctxzoo_train_divides_it(problem: str, tmp_path: Path) -> None:
     path = FILES[problem].write(tmp_path)
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         data = module(problem, path)
     run, splits = trained_on(problem, path)
     theirs = run.build_data()
     parts = {split: contents(data, split) for split in data.splits}
-    assert {split: contents(theirs, split) for split in theirs.loaded().splits} == parts
+    assert {split: contents(theirs, split) for split in theirs.load_checked_data().splits} == parts
     assert sorted(parts) == ["test", "train", "validation"]
     assert splits.lines[0].replace(path.name, f"note: {path}", 1) in notes.lines()
     assert "drawn from train" in splits.lines[0]
     whole = module(problem, path, divide=False)
     assert data.fingerprint == whole.fingerprint
-    assert set(data.hashes()) == {"train"}
+    assert set(data.content_hashes()) == {"train"}
     rows = sorted(row for part in parts.values() for row in part)
     assert rows == sorted(contents(whole, "train"))
     for one, other in (("train", "validation"), ("train", "test"), ("validation", "test")):
@@ -187,7 +187,7 @@ def test_a_file_is_divided_as_ctxzoo_train_divides_it(problem: str, tmp_path: Pa
 @each_problem
 def test_all_rows_are_for_training_without_division(problem: str, tmp_path: Path) -> None:
     path = FILES[problem].write(tmp_path)
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         data = module(problem, path, divide=False)
     assert "test" not in data.splits
     assert not any("drawn from train" in line for line in notes.lines())
@@ -206,7 +206,7 @@ def test_evaluate_reads_all_rows_of_a_file(problem: str, tmp_path: Path) -> None
     data.setup()
     model = run.build_task(data, 1).model
     evaluate = import_module(f"ctxzoo.tasks.{problem.replace('-', '_')}").evaluate
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         assert evaluate(model, str(path), "train", tokenizer=data.tokenizer, accelerator="cpu", progress=False)
     assert not any("drawn from train" in line for line in notes.lines())
 
@@ -215,7 +215,7 @@ def test_evaluate_reads_all_rows_of_a_file(problem: str, tmp_path: Path) -> None
 def test_too_few_rows_stay_together(problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = FILES[problem].write(tmp_path)
     monkeypatch.setattr("ctxzoo.data.own_splits.LEAST_ROWS", 1_000)
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         data = module(problem, path)
     assert data.splits == ("train",)
     assert contents(data, "train") == contents(module(problem, path, divide=False), "train")
@@ -230,10 +230,10 @@ def test_documents_and_contexts_are_on_one_side(tmp_path: Path) -> None:
     path = write_tags(tmp_path / "documents.conll", 60, documents=20)
     sentences, (run, _) = module("token-classification", path), trained_on("token-classification", path)
     assert contents(sentences, "test") == contents(run.build_data(), "test")
-    documents = [set(sentences.loaded().splits[split]["file"]) for split in sentences.splits]
+    documents = [set(sentences.load_checked_data().splits[split]["file"]) for split in sentences.splits]
     assert sum(map(len, documents)) == len(set.union(*documents)) == 20
     asked = module("question-answering", questions(tmp_path))
-    contexts = [set(asked.loaded().splits[split]["context"]) for split in asked.splits]
+    contexts = [set(asked.load_checked_data().splits[split]["context"]) for split in asked.splits]
     assert sum(map(len, contexts)) == len(set.union(*contexts)) == 18
 
 
@@ -264,7 +264,7 @@ def test_what_a_splitting_says_counts(said: dict[str, Any], tmp_path: Path) -> N
 def test_a_split_number_counts(tmp_path: Path) -> None:
     data = RegressionDataModule(str(numbers(tmp_path)), split_number=3)
     data.setup()
-    assert list(data.loaded().splits) == ["train"]
+    assert list(data.load_checked_data().splits) == ["train"]
     assert data.splits == ("train", "validation", "test")
 
 
@@ -285,7 +285,7 @@ def test_splits_that_are_there_are_left_as_they_are(tmp_path: Path) -> None:
 def test_a_rare_label_is_told(tmp_path: Path) -> None:
     path = write_reviews(tmp_path / "rows.csv", 40)
     path.write_text(path.read_text() + "the lamp is odd,other\n")
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         module("text-classification", path)
     said = "1 text, all in train: it is neither validated nor tested; add some, or correct it where it is a slip"
     assert f"note: {path}, label 'other': {said}" in notes.lines()

@@ -10,12 +10,12 @@ from tests.support.warm_python import run_warm
 PROGRAM = """
 import atexit
 import torch.distributed as dist
-from ctxzoo.training.process_group import leave_group, leave_group_at_exit
+from ctxzoo.training.process_group import destroy_process_group, destroy_process_group_at_exit
 
-leave_group()  # nothing to leave
+destroy_process_group()  # nothing to leave
 atexit.register(lambda: print("left" if not dist.is_initialized() else "still in it"))  # runs last
-leave_group_at_exit()
-leave_group_at_exit()
+destroy_process_group_at_exit()
+destroy_process_group_at_exit()
 dist.init_process_group("gloo", init_method="file://STORE", rank=0, world_size=1)
 assert dist.is_initialized()
 """

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
-from ctxzoo.training.run_folder import FullDiskError, RunLockedError, lock_run, telling_of_full_disk
+from ctxzoo.training.run_folder import FullDiskError, RunLockedError, lock_run_files, raise_full_disk_errors
 from tests.support.doors import offline
 from tests.support.warm_python import run_warm
 
@@ -26,18 +26,18 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
 def test_the_second_is_told_who_has_it_and_the_third_comes_in(tmp_path):
     lock = tmp_path / "lock"
-    with lock_run(lock, "--output_dir"):
+    with lock_run_files(lock, "--output_dir"):
         told = rf"belongs to another run, process {os.getpid()} on \S+ since 20\d\d-.*choose another --output_dir"
-        with pytest.raises(RunLockedError, match=told), lock_run(lock, "--output_dir"):
+        with pytest.raises(RunLockedError, match=told), lock_run_files(lock, "--output_dir"):
             pass
-        with pytest.raises(RunLockedError, match=re.escape(str(tmp_path))), lock_run(lock, "--output_dir"):
+        with pytest.raises(RunLockedError, match=re.escape(str(tmp_path))), lock_run_files(lock, "--output_dir"):
             pass
-    with lock_run(lock, "--output_dir"):
+    with lock_run_files(lock, "--output_dir"):
         pass
 
 
 def hold(lock: Path, ready: Connection) -> None:
-    with lock_run(lock, "--output_dir"):
+    with lock_run_files(lock, "--output_dir"):
         ready.send("locked")
         time.sleep(600)
 
@@ -49,18 +49,18 @@ def test_a_process_that_is_killed_gives_it_back(tmp_path):
     other = fork.Process(target=hold, args=(lock, there), daemon=True)
     other.start()
     assert here.recv() == "locked"
-    with pytest.raises(RunLockedError, match=f"process {other.pid} on "), lock_run(lock, "--output_dir"):
+    with pytest.raises(RunLockedError, match=f"process {other.pid} on "), lock_run_files(lock, "--output_dir"):
         pass
     other.kill()
     other.join()
-    with lock_run(lock, "--output_dir"):
+    with lock_run_files(lock, "--output_dir"):
         assert f'"pid": {os.getpid()}' in lock.with_name("lock.owner").read_text()
 
 
 def test_other_processes_of_one_training_pass(tmp_path, monkeypatch):
-    with lock_run(tmp_path / "lock", "--output_dir"):
+    with lock_run_files(tmp_path / "lock", "--output_dir"):
         monkeypatch.setattr(rank_zero_only, "rank", 1)
-        with lock_run(tmp_path / "lock", "--output_dir"):
+        with lock_run_files(tmp_path / "lock", "--output_dir"):
             pass
         monkeypatch.undo()
 
@@ -74,13 +74,13 @@ def fail_behind_another_error() -> None:
 
 def test_it_is_known_behind_other_errors(tmp_path):
     told = r"cannot write more below .*No space left.*--resume"
-    with pytest.raises(FullDiskError, match=told), telling_of_full_disk(tmp_path):
+    with pytest.raises(FullDiskError, match=told), raise_full_disk_errors(tmp_path):
         fail_behind_another_error()
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOENT, "no such file"), RuntimeError("os error 2"), ValueError("x")])
 def test_other_errors_stay_what_they_are(tmp_path, error):
-    with pytest.raises(type(error)) as found, telling_of_full_disk(tmp_path):
+    with pytest.raises(type(error)) as found, raise_full_disk_errors(tmp_path):
         raise error
     assert found.value is error
 
@@ -104,11 +104,11 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from ctxzoo.data.files import write_atomically
 from ctxzoo.training.callbacks import AtomicCheckpointIO
-from ctxzoo.training.run_folder import FullDiskError, telling_of_full_disk
+from ctxzoo.training.run_folder import FullDiskError, raise_full_disk_errors
 {LIMITED}
 folder = Path({str(tmp_path)!r})
 try:
-    with telling_of_full_disk(folder):
+    with raise_full_disk_errors(folder):
         {write}
 except FullDiskError as error:
     print(error)

@@ -9,7 +9,7 @@ import torch
 
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.tasks.polyphonic_music.task import PolyphonicMusicTask
-from ctxzoo.training.task import note_outputs
+from ctxzoo.training.task import record_logged_outputs
 
 SIZES: dict[str, Any] = {"vocab_size": 30, "word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_labels": 3}
 
@@ -19,7 +19,7 @@ def test_outputs_of_the_base_model_are_noted(head: str) -> None:
     linear, kernel = ARCHITECTURES["linear_encoder"], ARCHITECTURES["kernel_encoder"]
     model: Any = linear.model_classes[head](linear.config_class(**SIZES, qk_norm=False)).train()
     ids = torch.arange(2, 18).view(2, 8)
-    with note_outputs(model) as noted:
+    with record_logged_outputs(model) as noted:
         model(ids)
     assert set(noted) == {"clamped"}
     assert not noted["clamped"].requires_grad
@@ -27,10 +27,10 @@ def test_outputs_of_the_base_model_are_noted(head: str) -> None:
     before = dict(noted)
     model(ids.flip(1) + 5)  # outside of the block
     assert noted == before
-    with note_outputs(kernel.model_classes[head](kernel.config_class(**SIZES)).train()) as noted:
+    with record_logged_outputs(kernel.model_classes[head](kernel.config_class(**SIZES)).train()) as noted:
         model(ids)
     assert not noted  # dot products clamp nothing
-    with note_outputs(torch.nn.Linear(2, 2)) as noted:
+    with record_logged_outputs(torch.nn.Linear(2, 2)) as noted:
         pass
     assert not noted
 

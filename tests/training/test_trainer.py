@@ -13,8 +13,8 @@ import torch
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger
 
-from ctxzoo.data.files import check_writable
-from ctxzoo.training.callbacks import ExponentialMovingAverage, StepSeed, judges, watch_epochs
+from ctxzoo.data.files import check_folder_is_writable
+from ctxzoo.training.callbacks import ExponentialMovingAverage, StepSeed, get_judge_callbacks, stop_training_by_judge
 from ctxzoo.training.classification import ClassificationTask
 from ctxzoo.training.interrupted import TrainingPruned
 from ctxzoo.training.trainer import (
@@ -24,8 +24,8 @@ from ctxzoo.training.trainer import (
     build_loggers,
     build_trainer,
     choose_precision,
-    number_of_processes,
-    training_seconds,
+    count_processes,
+    get_training_seconds,
 )
 from tests.support.training_runs import train
 
@@ -114,9 +114,9 @@ def test_best_is_the_epoch_with_the_highest_score_and_holds_the_average(run):
 
 
 def test_seconds_add_up_over_resumed_parts(tmp_path):
-    first = training_seconds(train(tmp_path / "data", tmp_path / "out", epochs=1))
+    first = get_training_seconds(train(tmp_path / "data", tmp_path / "out", epochs=1))
     second = train(tmp_path / "data", tmp_path / "out", epochs=2)
-    assert training_seconds(second) > first > 0
+    assert get_training_seconds(second) > first > 0
 
 
 def test_early_stopping_ends_the_training_and_a_resumed_run_stays_ended(tmp_path):
@@ -129,7 +129,7 @@ def test_early_stopping_ends_the_training_and_a_resumed_run_stays_ended(tmp_path
 
 
 def test_a_folder_that_can_be_written_is_made_and_left_empty(tmp_path):
-    check_writable(tmp_path / "a" / "b")
+    check_folder_is_writable(tmp_path / "a" / "b")
     assert list((tmp_path / "a" / "b").iterdir()) == []
 
 
@@ -156,7 +156,7 @@ def test_a_read_only_folder_is_found_before_the_training(tmp_path):
     tmp_path.chmod(0o500)
     try:
         with pytest.raises(OSError, match="cannot write to"):
-            check_writable(tmp_path / "out")
+            check_folder_is_writable(tmp_path / "out")
     finally:
         tmp_path.chmod(0o700)
 
@@ -233,7 +233,7 @@ def test_messages_of_libraries_that_ask_for_nothing_are_left_out_and_others_are_
 @pytest.mark.parametrize(("devices", "nodes", "number"), [("auto", 1, 1), (2, 1, 2), ("3", 2, 6), ("0,1", 1, 2)])
 def test_processes_are_counted_before_there_is_a_trainer(devices, nodes, number):
     settings = TrainerSettings(accelerator="cpu", devices=devices, num_nodes=nodes)
-    assert number_of_processes(settings) == number
+    assert count_processes(settings) == number
     if devices != "0,1":  # of a CPU Lightning takes a number alone
         trainer = lightning.Trainer(
             accelerator="cpu", devices=int(devices) if devices != "auto" else devices, num_nodes=nodes, logger=False
@@ -249,15 +249,15 @@ def test_a_training_is_judged_after_each_epoch_but_the_last_and_may_be_ended(tmp
         return "worse than most" if len(asked) > 2 else None
 
     handler = signal.getsignal(signal.SIGINT)
-    with watch_epochs("validation/f1", judge):
+    with stop_training_by_judge("validation/f1", judge):
         trainer = train(tmp_path / "data", tmp_path / "whole")
         assert trainer.current_epoch == 3
         assert [epochs for epochs, _ in asked] == [1, 2]
         with pytest.raises(TrainingPruned, match="worse than most"):
             train(tmp_path / "data", tmp_path / "ended")
     assert asked[2] == asked[0]  # the same training
-    assert judges() == ()
+    assert get_judge_callbacks() == ()
     assert signal.getsignal(signal.SIGINT) is handler
-    with watch_epochs("validation/no_such_score", judge):
+    with stop_training_by_judge("validation/no_such_score", judge):
         train(tmp_path / "data", tmp_path / "other")
     assert len(asked) == 3

@@ -9,7 +9,7 @@ from ctxzoo.word_vectors.vectors import WordVectors
 
 
 def vectors(words: list[str], dim: int, seed: int) -> WordVectors:
-    return WordVectors.in_memory(
+    return WordVectors.from_tensor(
         words, torch.randn(len(words), dim, generator=torch.Generator().manual_seed(seed)), "v"
     )
 

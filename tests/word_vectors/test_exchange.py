@@ -22,7 +22,7 @@ def vectors_with(words: list[str], dim: int = 5) -> WordVectors:
     generator = torch.Generator().manual_seed(0)
     # From the smallest to the largest exponents.
     table = torch.randn(len(words), dim, generator=generator) * 10 ** torch.linspace(-37, 37, dim)
-    return WordVectors.in_memory(words, table, "drawn")
+    return WordVectors.from_tensor(words, table, "drawn")
 
 
 @each_writer
@@ -82,6 +82,6 @@ def test_what_cannot_be_written_leaves_the_file_alone(
 
 def test_fingerprint_in_memory_tells_words_and_numbers() -> None:
     vectors = vectors_with(["a", "b"])
-    others = [vectors_with(["a", "c"]), WordVectors.in_memory(["a", "b"], vectors.vectors + 1, "drawn")]
+    others = [vectors_with(["a", "c"]), WordVectors.from_tensor(["a", "b"], vectors.vectors + 1, "drawn")]
     assert vectors_with(["a", "b"]).fingerprint == vectors.fingerprint
     assert vectors.fingerprint not in {other.fingerprint for other in others}

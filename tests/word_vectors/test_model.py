@@ -10,15 +10,15 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import build_word_tokenizer
-from ctxzoo.word_vectors.model import model_from_vectors, vectors_of
+from ctxzoo.word_vectors.model import build_model_from_vectors, vectors_of
 from ctxzoo.word_vectors.vectors import WordVectors
 
 WORDS = ["the", "Mill", "0000", ","]
-VECTORS = WordVectors.in_memory(WORDS, torch.randn(4, 3, generator=torch.Generator().manual_seed(0)), "drawn")
+VECTORS = WordVectors.from_tensor(WORDS, torch.randn(4, 3, generator=torch.Generator().manual_seed(0)), "drawn")
 
 
 def test_vectors_become_a_checkpoint_and_come_back(tmp_path: Path) -> None:
-    model, tokenizer = model_from_vectors(VECTORS, window=3, fold_digits=True)
+    model, tokenizer = build_model_from_vectors(VECTORS, window=3, fold_digits=True)
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     loaded, text = AutoModelForMaskedLM.from_pretrained(tmp_path), AutoTokenizer.from_pretrained(tmp_path)
@@ -34,7 +34,7 @@ def test_vectors_become_a_checkpoint_and_come_back(tmp_path: Path) -> None:
 
 
 def test_exported_vectors_are_a_copy_in_single_precision() -> None:
-    model, tokenizer = model_from_vectors(VECTORS)
+    model, tokenizer = build_model_from_vectors(VECTORS)
     found = vectors_of(model.to(torch.bfloat16), tokenizer)
     with torch.no_grad():
         model.get_input_embeddings().weight.zero_()
@@ -54,4 +54,4 @@ def test_tokenizer_of_another_model_is_refused(options: dict[str, Any]) -> None:
 
 def test_word_that_no_text_can_give_is_named() -> None:
     with pytest.raises(ValueError, match="no text can give the word 'Mill'"):
-        model_from_vectors(VECTORS, lower_case=True)
+        build_model_from_vectors(VECTORS, lower_case=True)

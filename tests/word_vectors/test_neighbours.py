@@ -9,7 +9,7 @@ from ctxzoo.word_vectors.exchange import to_keyed_vectors
 from ctxzoo.word_vectors.vectors import WordVectors
 
 WORDS = [f"w{number}" for number in range(30)]
-VECTORS = WordVectors.in_memory(WORDS, torch.randn(30, 6, generator=torch.Generator().manual_seed(0)), "drawn")
+VECTORS = WordVectors.from_tensor(WORDS, torch.randn(30, 6, generator=torch.Generator().manual_seed(0)), "drawn")
 
 
 @pytest.mark.parametrize(("words", "negative"), [(["w3"], []), (["w3", "w7"], ["w9"]), (["w1", "w1"], ["w2"])])

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.word_vectors.safetensors_files import find_checkpoint
+from ctxzoo.word_vectors.safetensors_files import find_vector_checkpoint
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
 from tests.support.hub_server import HubServer, hub_environment
 from tests.support.subprocesses import run_python
@@ -127,10 +127,10 @@ def test_from_the_hub(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["missing.txt", "folder/vectors.txt", "a/b/c", "/nowhere/vectors", "./a/b"])
 def test_what_is_no_hub_id_is_not_asked_for(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert find_checkpoint(path) is None
+    assert find_vector_checkpoint(path) is None
     (tmp_path / "folder").mkdir()
-    assert find_checkpoint("folder/vectors") is None  # a file of a folder that is there
-    assert find_checkpoint(Path("someone/vectors")) is None
+    assert find_vector_checkpoint("folder/vectors") is None  # a file of a folder that is there
+    assert find_vector_checkpoint(Path("someone/vectors")) is None
     with pytest.raises(FileNotFoundError, match="no such file of word vectors"):
         read_word_vectors(path)
 

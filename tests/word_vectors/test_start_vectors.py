@@ -10,7 +10,7 @@ import torch
 
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
-from ctxzoo.word_vectors.start_vectors import word2vec_table
+from ctxzoo.word_vectors.start_vectors import train_word2vec_table
 from tests.tasks.text_classification.test_data import write
 
 ANIMALS, TOOLS = ["cat", "dog", "cow", "hen"], ["saw", "axe", "nail", "drill"]
@@ -44,7 +44,7 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
 
 
 def test_words_that_stand_together_are_near(tokenizer: WordTokenizer, tmp_path: Path) -> None:
-    table = word2vec_table(corpus(), tokenizer, dim=8, epochs=30, seed=0, cache=tmp_path)
+    table = train_word2vec_table(corpus(), tokenizer, dim=8, epochs=30, seed=0, cache=tmp_path)
     assert (table.shape, table.dtype) == ((tokenizer.num_ids, 8), torch.float32)
     assert not table[0].any()
     unit = torch.nn.functional.normalize(table[1:9], dim=1)
@@ -58,7 +58,7 @@ def test_words_that_stand_together_are_near(tokenizer: WordTokenizer, tmp_path: 
 
 def test_the_same_arguments_give_the_same_bits(tokenizer: WordTokenizer, tmp_path: Path) -> None:
     def table(folder: str, seed: int = 3) -> torch.Tensor:
-        return word2vec_table(corpus(), tokenizer, dim=5, epochs=2, seed=seed, cache=tmp_path / folder)
+        return train_word2vec_table(corpus(), tokenizer, dim=5, epochs=2, seed=seed, cache=tmp_path / folder)
 
     assert torch.equal(table("one"), table("two"))
     assert not torch.equal(table("one"), table("one", seed=4))
@@ -68,25 +68,25 @@ def test_unknown_words_are_removed_and_the_cache_is_read(
     tokenizer: WordTokenizer, tmp_path: Path, trainings: list[dict[str, object]]
 ) -> None:
     texts = corpus()
-    first = word2vec_table(texts, tokenizer, dim=5, epochs=2, seed=0, cache=tmp_path)
-    assert torch.equal(first, word2vec_table(texts, tokenizer, dim=5, epochs=2, seed=0, cache=tmp_path))
+    first = train_word2vec_table(texts, tokenizer, dim=5, epochs=2, seed=0, cache=tmp_path)
+    assert torch.equal(first, train_word2vec_table(texts, tokenizer, dim=5, epochs=2, seed=0, cache=tmp_path))
     assert len(trainings) == 1
     without = [text.replace(" rare", "") for text in texts]
-    assert torch.equal(first, word2vec_table(without, tokenizer, dim=5, epochs=2, seed=0, cache=tmp_path))
-    word2vec_table(texts, tokenizer, dim=5, epochs=3, seed=0, cache=tmp_path)
+    assert torch.equal(first, train_word2vec_table(without, tokenizer, dim=5, epochs=2, seed=0, cache=tmp_path))
+    train_word2vec_table(texts, tokenizer, dim=5, epochs=3, seed=0, cache=tmp_path)
     assert [options["epochs"] for options in trainings] == [2, 2, 3]
 
 
 def test_texts_without_a_known_word(tokenizer: WordTokenizer, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no text has a known word to train word2vec on"):
-        word2vec_table(["rare", ""], tokenizer, dim=5, epochs=2, seed=0, cache=tmp_path)
+        train_word2vec_table(["rare", ""], tokenizer, dim=5, epochs=2, seed=0, cache=tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 def test_without_gensim(tokenizer: WordTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gensim", None)
     with pytest.raises(ImportError, match=r"word2vec needs gensim: pip install gensim"):
-        word2vec_table(corpus(), tokenizer, dim=5, epochs=2, seed=0)
+        train_word2vec_table(corpus(), tokenizer, dim=5, epochs=2, seed=0)
 
 
 def test_the_data_module_trains_on_the_training_rows_alone(

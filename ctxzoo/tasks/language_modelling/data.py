@@ -17,13 +17,13 @@ import torch
 from torch.utils.data import Dataset
 from transformers import AutoTokenizer
 
-from ctxzoo.data.bucketing import ResumableLoader, ResumableSampler, rank_and_world_size, resumable_loader
+from ctxzoo.data.bucketing import ResumableLoader, ResumableSampler, build_resumable_loader, get_rank_and_world_size
 from ctxzoo.data.checked_data import CheckedDataModule
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.text_columns import ColumnNames
-from ctxzoo.data.text_encoding import encode_texts, frequent_words_of_texts
+from ctxzoo.data.text_encoding import encode_texts, find_frequent_words
 from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
 from ctxzoo.tasks.language_modelling.reader import END_MARK, TEXT, LineSplits, line_groups, read_lines
 
@@ -62,7 +62,7 @@ class LineVocabulary:
         Raises:
             ValueError: no word is frequent enough; see also `build_word_tokenizer`.
         """
-        words = frequent_words_of_texts(word_cutter(self.lower_case, self.cutter), lines, self.min_word_count)
+        words = find_frequent_words(word_cutter(self.lower_case, self.cutter), lines, self.min_word_count)
         if not words:
             raise ValueError(
                 f"no word occurs {self.min_word_count} times in the {len(lines)} training lines; lower min_word_count"
@@ -192,7 +192,7 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
 
     Args:
         dataset: Data to read: "sample" (generated text), or a Hub id, folder or file, as `read_lines` takes it.
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `get_data_folder` finds.
         text_column: Name of the text column, or several to join with spaces; default: the first usual name that is
             there, such as text.
         min_word_count, lower_case, cutter: Least word count, lower-casing and pre-tokenizer of the vocabulary, fields
@@ -269,7 +269,7 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
     def lines(self, split: str) -> list[str]:
         """Return the lines of a split, to which `row` and `lines` of a batch refer."""
         self.stream(split)
-        lines: list[str] = self.loaded().splits[split][TEXT][:]
+        lines: list[str] = self.load_checked_data().splits[split][TEXT][:]
         return lines
 
     def stream(self, split: str) -> TokenStream:
@@ -278,13 +278,13 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
         Raises:
             ValueError: there is no such split.
         """
-        return self.part(self._streams, split)
+        return self.get_split(self._streams, split)
 
     def setup(self, stage: str | None = None) -> None:
         """Build the vocabulary and the stream of each split, on every process."""
         if self._streams:
             return
-        splits = self.loaded().splits
+        splits = self.load_checked_data().splits
         if self._tokenizer is None:
             if "train" not in splits:
                 raise ValueError(
@@ -297,7 +297,7 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
         self._streams = {name: TokenStream.of_lines(self._tokenizer, split[TEXT][:]) for name, split in splits.items()}
 
     def train_dataloader(self) -> ResumableLoader:
-        rank, world_size = rank_and_world_size()
+        rank, world_size = get_rank_and_world_size()
         part = (rank * self.batch_size, self.batch_size)
         try:
             return self._loader(StreamWindows(self.stream("train"), world_size * self.batch_size, self.bptt, part))
@@ -309,12 +309,12 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
         return self._loader(StreamWindows(self.stream(split), 1, self.eval_batch_size))
 
     def _loader(self, windows: StreamWindows) -> ResumableLoader:
-        return resumable_loader(windows, WindowSampler(windows), self.num_workers)
+        return build_resumable_loader(windows, WindowSampler(windows), self.num_workers)
 
-    def read(self) -> LineSplits:
+    def read_dataset(self) -> LineSplits:
         return read_lines(self.dataset, self.data_dir, self.text_column)
 
-    def row_groups(self, checked: LineSplits) -> RowGroups:
+    def group_related_rows(self, checked: LineSplits) -> RowGroups:
         return line_groups(checked)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, OptimizerArgs, TrainerArgs
 from ctxzoo.runs.spaces import Between, Space
-from ctxzoo.training.arguments import COUNT, FRACTION, SIZE, number
+from ctxzoo.training.arguments import COUNT, FRACTION, SIZE, number_field
 
 PROBLEM, ARCHITECTURE = "language-modelling", "beta_lstm"
 PRIOR = "_prior"  # behind the name of a cell
@@ -56,10 +56,10 @@ class LineData(DataArgs):
     """
 
     text_column: tuple[str, ...] = ()
-    min_word_count: int | None = number(None, SIZE)
+    min_word_count: int | None = number_field(None, SIZE)
     lower_case: bool | None = None
     cutter: Literal["whitespace", "english"] | None = None
-    bptt: int = number(35, SIZE)
+    bptt: int = number_field(35, SIZE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,18 +84,18 @@ class LineModel(ModelArgs):
         memory_length: Number of tokens before a window whose keys and values attention still reads; 0: no limit.
     """
 
-    hidden_size: int | None = number(None, SIZE)
-    num_layers: int | None = number(None, SIZE)
-    word_dim: int | None = number(None, SIZE)
-    embedding_bound: float | None = number(None, COUNT)
-    dropout: float | None = number(None, FRACTION)
-    locked_dropout: float | None = number(None, FRACTION)
-    weight_dropout: float | None = number(None, FRACTION)
-    kl_lambda: float | None = number(None, COUNT)
-    num_heads: int | None = number(None, SIZE)
-    hidden_dropout: float | None = number(None, FRACTION)
-    attention_dropout: float | None = number(None, FRACTION)
-    memory_length: int | None = number(None, COUNT)
+    hidden_size: int | None = number_field(None, SIZE)
+    num_layers: int | None = number_field(None, SIZE)
+    word_dim: int | None = number_field(None, SIZE)
+    embedding_bound: float | None = number_field(None, COUNT)
+    dropout: float | None = number_field(None, FRACTION)
+    locked_dropout: float | None = number_field(None, FRACTION)
+    weight_dropout: float | None = number_field(None, FRACTION)
+    kl_lambda: float | None = number_field(None, COUNT)
+    num_heads: int | None = number_field(None, SIZE)
+    hidden_dropout: float | None = number_field(None, FRACTION)
+    attention_dropout: float | None = number_field(None, FRACTION)
+    memory_length: int | None = number_field(None, COUNT)
 
 
 def variants(architecture: str) -> Mapping[str, Mapping[str, Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.problem import Problem
 from ctxzoo.tasks.commands import (
@@ -79,12 +79,12 @@ class LanguageModelling(Problem, TaskCommands):
         return experiment.changed(epochs=1, tiny=True, **small)
 
     def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
-        from ctxzoo.data.own_splits import OwnRows, gather_splits
+        from ctxzoo.data.own_splits import OwnRows, load_splits_of_files
         from ctxzoo.tasks.language_modelling.reader import check_lines, line_groups, load_lines
 
         data: Any = experiment.data
         columns = data.text_column or None
-        splits, origin = gather_splits(
+        splits, origin = load_splits_of_files(
             data.dataset, files, lambda source: load_lines(source, experiment.run.data_dir, columns)
         )
         checked = check_lines(splits, text_column=columns, origin=origin)
@@ -145,7 +145,7 @@ class LanguageModelling(Problem, TaskCommands):
             print(f"{own['text']} {continuations.of([own['text']])[0]}".rstrip())
             return
         number = answer_file(options, continuations, columns=own["text_column"] or TEXT_COLUMNS[:1])
-        say_written(options, count_of(number, "continuations"))
+        say_written(options, format_count(number, "continuations"))
 
 
 LANGUAGE_MODELLING = LanguageModelling()

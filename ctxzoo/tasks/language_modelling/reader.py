@@ -17,21 +17,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE, TextFormatError
-from ctxzoo.data.generated import Draws, generated_splits
-from ctxzoo.data.own_splits import RowGroups, group_numbers, text_key
-from ctxzoo.data.reading_notes import leave_out, note
-from ctxzoo.data.row_files import load_tables, read_delimited, read_json_lines, read_parquet
+from ctxzoo.data.generated import RandomDraws, generate_splits
+from ctxzoo.data.own_splits import RowGroups, hash_normalized_text, number_groups_by_key
+from ctxzoo.data.reading_notes import record_note, skip_or_raise
+from ctxzoo.data.row_files import load_split_tables, read_csv_or_tsv, read_json_lines, read_parquet
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint
 from ctxzoo.data.text_columns import (
     TEXT_COLUMNS,
     ColumnNames,
     RowChecks,
-    are_blank,
+    find_blank_texts,
     find_columns,
     join_text_columns,
-    names_of,
+    list_column_names,
 )
-from ctxzoo.data.text_files import file_kind, file_lines
+from ctxzoo.data.text_files import get_unpacked_suffix, read_text_lines
 
 TEXT = "text"  # the column of the lines
 PIECE = 1000  # words; the one line of a running text is cut into lines of so many, as for word embeddings
@@ -67,8 +67,9 @@ def read_lines(dataset: str, data_dir: str | None = None, text_column: ColumnNam
         dataset: Data to read: "sample" (generated text); a .txt file of lines; a .csv, .tsv (both with a header),
             .jsonl or .parquet file, which gives the split "train"; a folder or Hub id with the splits train,
             validation, test.
-        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
-        text_column: Name of the text column, or several to join by `join_text`; default: the first of `TEXT_COLUMNS`
+        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `get_data_folder`
+            finds.
+        text_column: Name of the text column, or several to join by `join_texts`; default: the first of `TEXT_COLUMNS`
             that is there.
 
     Raises:
@@ -88,7 +89,7 @@ def load_lines(
     if dataset == SAMPLE:
         splits = sample_text()
         return splits, {name: f"split {name!r}" for name in splits}
-    return load_tables(dataset, data_dir, FILE_KINDS, lambda path: _read_file(path, text_column))
+    return load_split_tables(dataset, data_dir, FILE_KINDS, lambda path: _read_file(path, text_column))
 
 
 def check_lines(
@@ -111,7 +112,7 @@ def check_lines(
     lines = {name: _check_split(where[name], split, text_column) for name, split in splits.items()}
     cut = {name: pieces for name, texts in lines.items() if len(pieces := _pieces(texts)) > 1}
     for name, pieces in cut.items():
-        note(
+        record_note(
             where[name], f"pieces of up to {PIECE:,} words, into which the one line was cut, read as lines", len(pieces)
         )
     checked = {name: _dataset_of(cut.get(name, texts)) for name, texts in lines.items()}
@@ -121,16 +122,18 @@ def check_lines(
 
 def line_groups(checked: LineSplits) -> RowGroups:
     """Say that equal lines stay on one side when they are divided, and pieces of one text in its order."""
-    groups = group_numbers({name: map(text_key, split[TEXT]) for name, split in checked.splits.items()})
+    groups = number_groups_by_key(
+        {name: map(hash_normalized_text, split[TEXT]) for name, split in checked.splits.items()}
+    )
     return RowGroups(groups=groups, unit="lines", together="equal lines", in_order="train" in checked.cut)
 
 
 def _read_file(path: Path, text_column: ColumnNames) -> pa.Table:
-    kind = file_kind(path)
+    kind = get_unpacked_suffix(path)
     if kind not in ("", *FILE_KINDS):
         raise DatasetFileError(f"{path} is no {', '.join(FILE_KINDS)} file; name one, a folder, or a Hub id")
     if kind in ("", ".txt"):
-        return pa.table({TEXT: pa.array(file_lines(path), pa.string())})
+        return pa.table({TEXT: pa.array(read_text_lines(path), pa.string())})
     if kind == ".parquet":
         return read_parquet(path)
     if kind == ".jsonl":
@@ -145,9 +148,9 @@ def _read_file(path: Path, text_column: ColumnNames) -> pa.Table:
                 kept.append(row)
                 continue
             error = TextFormatError(f"{path}, row {number}: {row.get(wrong[0])!r} in {wrong[0]!r}; expected text")
-            leave_out(f"{path}, object {number}", error)  # the rows that are left are counted anew
+            skip_or_raise(f"{path}, object {number}", error)  # the rows that are left are counted anew
         return pa.table({name: pa.array([row.get(name) for row in kept], pa.string()) for name in names})
-    return read_delimited(path, names_of(text_column) or (TEXT,))
+    return read_csv_or_tsv(path, list_column_names(text_column) or (TEXT,))
 
 
 def _pieces(texts: pa.ChunkedArray) -> list[str]:
@@ -165,14 +168,14 @@ def _check_split(where: str, split: datasets.Dataset, text_column: ColumnNames) 
     checks = RowChecks(where, len(split))
     names = find_columns(where, split.column_names, {TEXT: (text_column, TEXT_COLUMNS)})[0]
     texts = join_text_columns(checks, table, names)
-    checks.refuse(
+    checks.refuse_rows(
         pc.fill_null(pc.match_substring(texts, END_MARK), False),
         texts,
         f"{{value!r}} holds {END_MARK}, the mark that stands behind each line; take it out",
     )
-    texts = checks.of_kept(texts)
-    lines = texts.filter(pc.invert(are_blank(texts)))
-    note(where, "blank lines, left out", len(texts) - len(lines))
+    texts = checks.select_kept_rows(texts)
+    lines = texts.filter(pc.invert(find_blank_texts(texts)))
+    record_note(where, "blank lines, left out", len(texts) - len(lines))
     if not len(lines):
         raise TextFormatError(f"{where}: no line of text; expected at least one")
     return lines
@@ -207,20 +210,20 @@ def sample_text(seed: int = 0, train: int = 600, validation: int = 100, test: in
         ValueError: negative seed, or a number of lines below 1.
     """
 
-    def lines(draws: Draws, number: int, split: str) -> dict[str, list[str]]:
+    def lines(draws: RandomDraws, number: int, split: str) -> dict[str, list[str]]:
         return {TEXT: [_line(draws) for _ in range(number)]}
 
-    return generated_splits("sample_text", "line", seed, (train, validation, test), lines)
+    return generate_splits("sample_text", "line", seed, (train, validation, test), lines)
 
 
-def _line(draws: Draws) -> str:
+def _line(draws: RandomDraws) -> str:
     plural = draws.random() < 0.5
     words = ["the"]
     if draws.random() < 0.4:
-        words.append(draws.pick(ADJECTIVES))
-    words.append(draws.pick(NOUNS)[int(plural)])
+        words.append(draws.draw_item(ADJECTIVES))
+    words.append(draws.draw_item(NOUNS)[int(plural)])
     if draws.random() < 0.4:
-        words.append(draws.pick(CLAUSES))
-    singular_form, plural_form, objects = draws.pick(VERBS)
-    words += [plural_form if plural else singular_form, draws.pick(objects), draws.pick(ENDINGS), "."]
+        words.append(draws.draw_item(CLAUSES))
+    singular_form, plural_form, objects = draws.draw_item(VERBS)
+    words += [plural_form if plural else singular_form, draws.draw_item(objects), draws.draw_item(ENDINGS), "."]
     return " ".join(word for word in words if word)

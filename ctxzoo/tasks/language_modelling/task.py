@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule
 from ctxzoo.training.optimizers import OptimizerArgs
-from ctxzoo.training.scoring import build_scorer, score_splits, task_of, tokenizer_of
+from ctxzoo.training.scoring import build_scoring_trainer, load_task, load_tokenizer, score_splits
 from ctxzoo.training.task import Scores, ZooTask
 
 State = tuple[tuple[torch.Tensor, ...], ...]  # tensors of each layer, (B, ...) each
@@ -92,10 +92,10 @@ class LanguageModellingTask(ZooTask):
         super().__init__(model_config, pretrained, model=model, **optimizer_args)
         self._carried: dict[str, State] = {}  # "training" or "scoring" to the state behind its last window
 
-    def new_scores(self) -> LanguageModellingScores:
+    def build_scores(self) -> LanguageModellingScores:
         return LanguageModellingScores()
 
-    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         output = self._read(batch, "training")
         loss = token_losses(output.logits, batch["targets"]).mean()
         weight, divergence = getattr(self.model.config, "kl_lambda", 0.0), output.get("kl")
@@ -104,7 +104,7 @@ class LanguageModellingTask(ZooTask):
         weighed: torch.Tensor = weight * divergence.sum() / batch["targets"].numel()
         return loss + weighed
 
-    def name_examples(self, rows: list[int]) -> str:
+    def describe_examples(self, rows: list[int]) -> str:
         return f"lines of the training split at which the windows begin: {rows}"
 
     def update_scores(self, scores: LanguageModellingScores, batch: dict[str, torch.Tensor], split: str) -> None:
@@ -188,13 +188,13 @@ def evaluate(
         OSError: there is no such checkpoint or dataset.
         ValueError: no such split; a checkpoint of another problem; a model without its tokenizer.
     """
-    task = task_of(LanguageModellingTask, checkpoint)
+    task = load_task(LanguageModellingTask, checkpoint)
     data = LanguageModellingDataModule(
         dataset,
         data_dir=data_dir,
         text_column=text_column,
         eval_batch_size=batch_size,
-        tokenizer=tokenizer_of(checkpoint, tokenizer),
+        tokenizer=load_tokenizer(checkpoint, tokenizer),
         divide=False,
     )
     data.setup()
@@ -215,9 +215,9 @@ def line_scores(
     Raises:
         ValueError: no such split; a model of another problem.
     """
-    task: Any = task_of(LanguageModellingTask, model)
+    task: Any = load_task(LanguageModellingTask, model)
     device = model.device
-    trainer = build_scorer(data, precision="32-true", accelerator=accelerator, progress=False)
+    trainer = build_scoring_trainer(data, precision="32-true", accelerator=accelerator, progress=False)
     batches: Any = trainer.predict(task, dataloaders=data.split_dataloader(split))
     model.to(device)  # Lightning leaves it on the CPU
     lines, nats = (np.concatenate([batch[name][0].cpu().numpy() for batch in batches]) for name in ("lines", "nll"))

@@ -72,7 +72,7 @@ class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
 
     Args:
         dataset: Data to read: "sample" (generated music), or a Hub id, folder or file, as `read_music` takes it.
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `get_data_folder` finds.
         config_name: Name of the dataset's configuration, such as "jsb_chorales"; default: the dataset's own default.
         steps_per_beat, step_seconds: Time grid for MIDI files: steps in a beat, or seconds in a step instead, as in
             `Grid`.
@@ -130,12 +130,12 @@ class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
         Raises:
             ValueError: there is no such split.
         """
-        return self.part(self._rolls, split)
+        return self.get_split(self._rolls, split)
 
     def setup(self, stage: str | None = None) -> None:
         """Build the rolls of each split, on every process."""
         if not self._rolls:
-            self._rolls = {name: Rolls.of_split(split) for name, split in self.loaded().splits.items()}
+            self._rolls = {name: Rolls.of_split(split) for name, split in self.load_checked_data().splits.items()}
 
     def batches(self, split: str, *, training: bool) -> RollBatches:
         rolls = self.pieces(split)
@@ -146,8 +146,8 @@ class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
             )
         return RollBatches(rolls, rows)
 
-    def read(self) -> MusicSplits:
+    def read_dataset(self) -> MusicSplits:
         return read_music(self.dataset, self.data_dir, self.config_name, grid=self.grid)
 
-    def row_groups(self, checked: MusicSplits) -> RowGroups:
+    def group_related_rows(self, checked: MusicSplits) -> RowGroups:
         return piece_groups(checked)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, OptimizerArgs, TrainerArgs
 from ctxzoo.runs.spaces import Between, Space
-from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Range, number
+from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Range, number_field
 
 PROBLEM, ARCHITECTURE = "polyphonic-music", "beta_lstm"
 PRIOR = "_prior"  # behind the name of a cell: the authors' "+p"
@@ -41,8 +41,8 @@ class MusicData(DataArgs):
     """
 
     config_name: str | None = None
-    steps_per_beat: float | None = number(None, POSITIVE)
-    step_seconds: float | None = number(None, POSITIVE)
+    steps_per_beat: float | None = number_field(None, POSITIVE)
+    step_seconds: float | None = number_field(None, POSITIVE)
 
     @property
     def part(self) -> str:
@@ -65,11 +65,11 @@ class MusicModel(ModelArgs):
         gate_sampling: Values of the LSTM gates in training: auto, sampled from their distribution; mean, its mean.
     """
 
-    hidden_size: int | None = number(None, SIZE)
-    num_layers: int | None = number(None, SIZE)
-    locked_dropout: float | None = number(None, FRACTION)
-    weight_dropout: float | None = number(None, FRACTION)
-    kl_lambda: float | None = number(None, COUNT)
+    hidden_size: int | None = number_field(None, SIZE)
+    num_layers: int | None = number_field(None, SIZE)
+    locked_dropout: float | None = number_field(None, FRACTION)
+    weight_dropout: float | None = number_field(None, FRACTION)
+    kl_lambda: float | None = number_field(None, COUNT)
     gate_sampling: Literal["auto", "mean"] = "auto"
 
     def config(self) -> dict[str, Any]:
@@ -89,10 +89,10 @@ class MusicOptimizer(OptimizerArgs):
         kl_annealing_epochs: Epochs until the prior has its full weight (linear) or half of it (logistic).
     """
 
-    divide_by: float = number(1.0, Range(1))
-    divide_after: int = number(0, COUNT)
+    divide_by: float = number_field(1.0, Range(1))
+    divide_after: int = number_field(0, COUNT)
     kl_annealing: Literal["constant", "linear", "logistic"] = "constant"
-    kl_annealing_epochs: int = number(50, SIZE)
+    kl_annealing_epochs: int = number_field(50, SIZE)
 
     def arguments(self, steps: int) -> dict[str, Any]:
         own = ("divide_by", "divide_after", "kl_annealing", "kl_annealing_epochs")

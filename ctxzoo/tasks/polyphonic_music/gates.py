@@ -24,8 +24,8 @@ from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.polyphonic_music.card import CARD
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
 from ctxzoo.tasks.polyphonic_music.task import PolyphonicMusicTask
-from ctxzoo.training.scoring import score_splits, task_of
-from ctxzoo.training.task import model_inputs
+from ctxzoo.training.scoring import load_task, score_splits
+from ctxzoo.training.task import select_model_inputs
 
 GATES = ("input_gate", "forget_gate")
 AVERAGED = ("correlation", *GATES)  # of `GateStatistics` and of `LayerGates`
@@ -92,7 +92,7 @@ def gates_of_split(
     dead, steps = [], 0.0
     with in_evaluation_mode(model):
         for batch in data.split_dataloader(split):
-            inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
+            inputs = {name: value for name, value in select_model_inputs(batch).items() if name != "labels"}
             x, mask = encoder.embeddings(None, inputs["attention_mask"], inputs["inputs_embeds"])
             found = encoder.rnn.encode(x, mask=mask).statistics(samples, generator)
             if any(one.correlation is None for one in found):
@@ -241,7 +241,7 @@ class GatesRun(Run):
                 metrics |= {f"{split}/layer{number}/{prefix}{name}": value for name, value in values}
         if CELLS[after.config.cell].gammas:
             for model, prefix in ((after, ""), (with_even_gates(after), "even_gates/")):
-                task = task_of(PolyphonicMusicTask, model)
+                task = load_task(PolyphonicMusicTask, model)
                 scores = score_splits(task, data, (split,), precision="32-true", accelerator="cpu", progress=False)
                 metrics |= {f"{split}/{prefix}{name}": value for name, value in scores[split].items()}
         numbers = sum(parameter.numel() for parameter in after.parameters())

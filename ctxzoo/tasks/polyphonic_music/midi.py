@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ctxzoo.data.files import atomic_file
-from ctxzoo.data.notices import on_one_line
-from ctxzoo.data.reading_notes import note
+from ctxzoo.data.notices import format_error_on_one_line
+from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, LOWEST_PITCH, check_keys
 
@@ -97,7 +97,7 @@ def read_midi(path: str | Path, grid: Grid) -> list[list[int]]:
     try:
         file = mido.MidiFile(path)
     except Exception as error:  # mido has many errors for damaged files, some of them its own and of no common class
-        reason = "it ends too early" if isinstance(error, EOFError) else on_one_line(error)
+        reason = "it ends too early" if isinstance(error, EOFError) else format_error_on_one_line(error)
         raise DatasetFileError(
             f"{path} is no whole MIDI file ({reason}); copy or export it again, or leave it out (or set `skip_bad`)"
         ) from error
@@ -181,8 +181,8 @@ def _notes(file: Any, path: Path) -> Iterator[_Note]:
                 if begins[0] < now == begins[-1]:
                     sounding[key] = [begin for begin in begins if begin == now]
         endless += sum(map(len, sounding.values()))
-    note(str(path), "notes of drums, left out", drums)
-    note(str(path), "notes without an end, left out", endless)
+    record_note(str(path), "notes of drums, left out", drums)
+    record_note(str(path), "notes without an end, left out", endless)
 
 
 def _check_pitch(message: Any, path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.problem import Problem
 from ctxzoo.tasks.commands import (
@@ -83,7 +83,7 @@ class PolyphonicMusic(Problem, TaskCommands):
         return experiment.changed(epochs=1, tiny=True, **size)
 
     def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
-        from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits
+        from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
         from ctxzoo.tasks.polyphonic_music.reader import check_music, load_music, piece_groups
 
         data: Any = experiment.data
@@ -94,7 +94,7 @@ class PolyphonicMusic(Problem, TaskCommands):
             splits = load_music(source, experiment.run.data_dir, config_name, grid=grid)
             return splits, dict.fromkeys(splits, source)
 
-        splits, _ = gather_splits(data.dataset, files, load)
+        splits, _ = load_splits_of_files(data.dataset, files, load)
         checked = check_music(splits, origin=data.dataset)
         return OwnRows(splits=checked.splits, **vars(piece_groups(checked)))
 
@@ -142,11 +142,11 @@ class PolyphonicMusic(Problem, TaskCommands):
             raise ValueError(f"--output {options.output}: expected a name that ends in {', '.join(OUTPUTS)}")
 
         if own["picture"] is not None:
-            from ctxzoo.results.figures import check_plots
+            from ctxzoo.results.figures import check_matplotlib
 
-            check_plots()
+            check_matplotlib()
 
-        from ctxzoo.data.row_stream import stream_of
+        from ctxzoo.data.row_stream import build_row_stream
         from ctxzoo.tasks.polyphonic_music.continuation import PieceAnswers
         from ctxzoo.tasks.polyphonic_music.midi import write_midi
         from ctxzoo.tasks.polyphonic_music.picture import draw_roll
@@ -156,7 +156,7 @@ class PolyphonicMusic(Problem, TaskCommands):
         pieces = _pieces(options.file, grid)
         row, picture = own["row"], own["picture"]
         if row is not None and not 0 <= row < len(pieces):
-            found = count_of(len(pieces), "pieces")
+            found = format_count(len(pieces), "pieces")
             raise ValueError(f"--row {row}: {options.file} has {found}; expected 0..{len(pieces) - 1}")
         model, _ = options.saved.load()
         answers = PieceAnswers(
@@ -170,8 +170,8 @@ class PolyphonicMusic(Problem, TaskCommands):
         is_table = options.output is None or options.output.suffix.lower() not in ONE_PIECE
         if is_table and picture is None:
             numbers = range(len(pieces)) if row is None else [row]
-            rows = stream_of(str(options.file), ({"piece": number, **pieces[number]} for number in numbers))
-            say_written(options, count_of(answer_file(options, answers, rows=rows), "pieces"))
+            rows = build_row_stream(str(options.file), ({"piece": number, **pieces[number]} for number in numbers))
+            say_written(options, format_count(answer_file(options, answers, rows=rows), "pieces"))
             return
         if is_table and options.output is not None:
             raise ValueError(f"--picture is of one piece; give a {' or '.join(ONE_PIECE)} file as --output, or none")
@@ -183,7 +183,7 @@ class PolyphonicMusic(Problem, TaskCommands):
         if picture is not None:
             prompt, continuation = map(roll_of_notes, notes.values())
             draw_roll(prompt, continuation, picture)
-        said = f"{count_of(len(notes['continuation']), 'steps')} behind {len(notes['prompt'])}"
+        said = f"{format_count(len(notes['continuation']), 'steps')} behind {len(notes['prompt'])}"
         say_written(options, said, picture)
 
 

@@ -19,13 +19,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ctxzoo.data.files import content_hash
+from ctxzoo.data.files import hash_strings
 from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
-from ctxzoo.data.generated import Draws, generated_splits
-from ctxzoo.data.own_splits import RowGroups, group_numbers
-from ctxzoo.data.reading_notes import leave_out
+from ctxzoo.data.generated import RandomDraws, generate_splits
+from ctxzoo.data.own_splits import RowGroups, number_groups_by_key
+from ctxzoo.data.reading_notes import skip_or_raise
 from ctxzoo.data.row_files import read_json_lines, read_parquet
-from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, resolve_dataset
+from ctxzoo.data.sources import DatasetFileError, cast_to_plain_type, dataset_fingerprint, load_splits, resolve_dataset
 from ctxzoo.tasks.polyphonic_music.midi import SUFFIXES, Grid, is_midi, read_midi
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, NOTES, PIECE
 
@@ -57,7 +57,8 @@ def read_music(
         dataset: Data to read: "sample" (generated music); a .mid, .jsonl or .parquet file or a folder of MIDI files,
             which give the split "train"; a folder or Hub id with splits. Rows have `notes`: the keys that sound in each
             time step.
-        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
+        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `get_data_folder`
+            finds.
         config_name: Name of the dataset's configuration, such as "jsb_chorales"; default: the dataset's own default.
         grid: Time grid for MIDI files; default: `Grid()`, two steps in a beat.
 
@@ -103,8 +104,8 @@ def check_music(splits: Mapping[str, datasets.Dataset], *, origin: str = "the da
 
 def piece_groups(checked: MusicSplits) -> RowGroups:
     """Say that equal pieces stay on one side when they are divided."""
-    keys = {name: [content_hash(map(str, piece)) for piece in split[NOTES]] for name, split in checked.splits.items()}
-    return RowGroups(groups=group_numbers(keys), unit="pieces", together="equal pieces")
+    keys = {name: [hash_strings(map(str, piece)) for piece in split[NOTES]] for name, split in checked.splits.items()}
+    return RowGroups(groups=number_groups_by_key(keys), unit="pieces", together="equal pieces")
 
 
 def _without_configurations(dataset: str, path: Path, grid: Grid) -> dict[str, datasets.Dataset] | None:
@@ -151,7 +152,7 @@ def _of_midi(files: list[Path], folder: Path, grid: Grid) -> datasets.Dataset:
         try:
             notes = read_midi(file, grid)
         except DatasetFileError as error:
-            leave_out(name, error)
+            skip_or_raise(name, error)
         else:
             pieces[PIECE].append(name)
             pieces[NOTES].append(notes)
@@ -166,7 +167,7 @@ def _check_split(where: str, split: datasets.Dataset) -> datasets.Dataset:
     table: pa.Table = split.with_format("arrow")[:]
     if NOTES not in table.column_names:
         raise TextFormatError(f"{where}: no column {NOTES!r}; there are {table.column_names}")
-    notes = _read_keys(where, plain_column(table.column(NOTES)).combine_chunks())
+    notes = _read_keys(where, cast_to_plain_type(table.column(NOTES)).combine_chunks())
     lengths = notes.value_lengths().to_numpy(zero_copy_only=False)
     _refuse_row(where, lengths == 0, "the piece has no step; leave the row out")
     if NUM_STEPS in table.column_names:
@@ -268,25 +269,25 @@ def sample_music(seed: int = 0, train: int = 100, validation: int = 20, test: in
         ValueError: negative seed, or a number of pieces below 1.
     """
 
-    def pieces(draws: Draws, number: int, split: str) -> dict[str, list[Any]]:
+    def pieces(draws: RandomDraws, number: int, split: str) -> dict[str, list[Any]]:
         return {PIECE: [f"{split} {row}" for row in range(number)], NOTES: [_piece(draws) for _ in range(number)]}
 
-    return generated_splits("sample_music", "piece", seed, (train, validation, test), pieces)
+    return generate_splits("sample_music", "piece", seed, (train, validation, test), pieces)
 
 
-def _piece(draws: Draws) -> list[list[int]]:
-    tonic, degree, chord = draws.pick(TONICS), 0, 0
+def _piece(draws: RandomDraws) -> list[list[int]]:
+    tonic, degree, chord = draws.draw_item(TONICS), 0, 0
     steps: list[list[int]] = []
     length = LEAST_STEPS + int(draws.random() * MORE_STEPS)
     while len(steps) < length:
-        for _ in range(draws.pick(HELD)):
+        for _ in range(draws.draw_item(HELD)):
             bass = _key(tonic, chord, BASS_OCTAVES)
             voices = [_key(tonic, chord + third, 1) for third in (0, 2, 4)]
             melody = _key(tonic, degree, MELODY_OCTAVES)
             silent = draws.random() < 0.02
             steps.append([] if silent else sorted({bass, *voices, melody}))
-            degree = min(9, max(0, degree + draws.pick((-2, -1, 1, 2))))
-        chord = draws.pick(NEXT_CHORDS[chord])
+            degree = min(9, max(0, degree + draws.draw_item((-2, -1, 1, 2))))
+        chord = draws.draw_item(NEXT_CHORDS[chord])
     return steps[:length]
 
 

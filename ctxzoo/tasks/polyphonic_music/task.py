@@ -15,8 +15,8 @@ from transformers import PreTrainedModel
 
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
 from ctxzoo.training.optimizers import DivideOnRise, OptimizerArgs
-from ctxzoo.training.scoring import build_scorer, score_splits, task_of
-from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
+from ctxzoo.training.scoring import build_scoring_trainer, load_task, score_splits
+from ctxzoo.training.task import AutoHead, Scores, ZooTask, select_model_inputs
 
 Annealing = Literal["constant", "linear", "logistic"]
 LOGISTIC_SLOPE = 0.2  # of the authors' code, for one epoch
@@ -124,11 +124,11 @@ class PolyphonicMusicTask(ZooTask):
         )
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "monitor": self.monitor}}
 
-    def new_scores(self) -> MusicScores:
+    def build_scores(self) -> MusicScores:
         return MusicScores()
 
-    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        output = self.model(**model_inputs(batch))
+    def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        output = self.model(**select_model_inputs(batch))
         steps = batch["attention_mask"].sum()
         loss: torch.Tensor = output.loss
         weight = annealed_weight(self.hparams["kl_annealing"], self.current_epoch, self.hparams["kl_annealing_epochs"])
@@ -138,7 +138,7 @@ class PolyphonicMusicTask(ZooTask):
             loss = loss + (weight - 1) * self.model.config.kl_lambda * divergence
         return loss * steps / len(batch["attention_mask"])
 
-    def name_examples(self, rows: list[int]) -> str:
+    def describe_examples(self, rows: list[int]) -> str:
         return f"pieces of the batch in the training split: {rows}"
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
@@ -156,7 +156,7 @@ class PolyphonicMusicTask(ZooTask):
 
     def _logits(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """Return (B, n, 88) in float32 also under mixed precision."""
-        inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
+        inputs = {name: value for name, value in select_model_inputs(batch).items() if name != "labels"}
         logits: torch.Tensor = self.model(**inputs).logits
         return logits.float()
 
@@ -221,7 +221,7 @@ def evaluate(
         divide=False,
     )
     data.setup()
-    task = task_of(PolyphonicMusicTask, checkpoint)
+    task = load_task(PolyphonicMusicTask, checkpoint)
     return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
 
 
@@ -239,9 +239,9 @@ def piece_scores(
     Raises:
         ValueError: no such split; a model of another problem.
     """
-    task: Any = task_of(PolyphonicMusicTask, model)
+    task: Any = load_task(PolyphonicMusicTask, model)
     device = model.device
-    trainer = build_scorer(data, precision="32-true", accelerator=accelerator, progress=False)
+    trainer = build_scoring_trainer(data, precision="32-true", accelerator=accelerator, progress=False)
     batches: Any = trainer.predict(task, dataloaders=data.split_dataloader(split))
     model.to(device)  # Lightning leaves it on the CPU
     scores = [

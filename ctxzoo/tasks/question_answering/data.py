@@ -30,7 +30,12 @@ from ctxzoo.tasks.question_answering.batches import (
 from ctxzoo.tasks.question_answering.preparation import PreparedSplit, PreparedSquad, prepare_squad
 from ctxzoo.tasks.question_answering.reader import SquadSplits, group_questions, read_squad
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
-from ctxzoo.word_vectors.vocabulary import SPECIAL_ROWS, frequent_characters, frequent_words, table_with_special_rows
+from ctxzoo.word_vectors.vocabulary import (
+    SPECIAL_ROWS,
+    add_special_token_rows,
+    select_frequent_characters,
+    select_frequent_words,
+)
 
 LEFT_OUT = "left_out"  # the name of the split of `left_out_source`
 HELD_OUT_FRACTION = 0.05  # of the training contexts, where a dataset has no test split of its own
@@ -45,7 +50,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
 
     Args:
         dataset: Data to read: a Hub id, folder or SQuAD JSON file, or "sample" (generated questions).
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `get_data_folder` finds.
         squad_version: Version of SQuAD: "1.1", "2.0" (questions may lack an answer), or "auto" (found from the data).
         fix_answer_start: Whether an answer that is not at its stated offset is moved to its nearest occurrence, and
             counted.
@@ -142,7 +147,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
     @property
     def squad_version(self) -> Literal["1.1", "2.0"]:
         """The version 1.1 or 2.0, as requested or as found."""
-        return self.loaded().squad_version
+        return self.load_checked_data().squad_version
 
     def model_sizes(self) -> dict[str, int | bool]:
         """The fields of a model's config that follow from the data."""
@@ -164,7 +169,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
 
     def build_vector_table(self) -> torch.Tensor | None:
         """Return the pretrained vectors (vocab_size, dim), or None when they are learned."""
-        return table_with_special_rows(self._vectors) if self._vectors else None
+        return add_special_token_rows(self._vectors) if self._vectors else None
 
     def get_vectors_name(self) -> str:
         """The name of the word vectors' file, or "learned"."""
@@ -172,7 +177,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
 
     def texts(self, split: str) -> datasets.Dataset:
         """Return the rows of a split with their texts, to which `row` of a batch refers."""
-        return self.loaded().splits[self._find_source_split(split)]
+        return self.load_checked_data().splits[self._find_source_split(split)]
 
     def get_prepared_split(self, split: str) -> PreparedSplit:
         """Return the words of a split, to whose rows `row` of a batch refers."""
@@ -250,13 +255,15 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
     def batches(self, split: str, *, training: bool) -> SquadBatches:
         assert self._tables is not None, "call setup() first"
         if split not in self._rows:
-            raise ValueError(f"dataset {self.dataset!r} gives no {split!r} rows; it has {sorted(self.loaded().splits)}")
+            raise ValueError(
+                f"dataset {self.dataset!r} gives no {split!r} rows; it has {sorted(self.load_checked_data().splits)}"
+            )
         limits = TRAINING_LIMITS if training else EVALUATION_LIMITS
         return SquadBatches(self.get_prepared_split(split), self._tables, self._rows[split], limits)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    def read(self) -> SquadSplits:
+    def read_dataset(self) -> SquadSplits:
         return read_squad(
             self.dataset,
             data_dir=self.data_dir,
@@ -264,12 +271,12 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
             fix_answer_start=self.fix_answer_start,
         )
 
-    def row_groups(self, checked: SquadSplits) -> RowGroups:
+    def group_related_rows(self, checked: SquadSplits) -> RowGroups:
         return group_questions(checked)
 
     def _prepare_splits(self) -> None:
         if self._prepared is None:
-            data = self.loaded()
+            data = self.load_checked_data()
             prints = data.fingerprint
             if prints.keys() != data.splits.keys():  # divided rows have the hashes of their source
                 prints = {name: dataset_fingerprint(split) for name, split in data.splits.items()}
@@ -277,7 +284,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
 
     def _find_source_split(self, split: str) -> str:
         """Return the name of the dataset's own split that `split` reads."""
-        names = self.loaded().splits
+        names = self.load_checked_data().splits
         if split == LEFT_OUT and self.left_out_source is not None:
             return "train"
         if "test" not in names and "train" in names:
@@ -344,8 +351,10 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
             self._vectors = read_word_vectors(self.word_vectors, keep=prepared.words, limit=self.vector_limit)
             words = self._vectors.words
         else:
-            words = frequent_words(prepared.words, counts, self.min_word_count)
-        characters = frequent_characters(prepared.words, counts, self.min_char_count) if self.characters else None
+            words = select_frequent_words(prepared.words, counts, self.min_word_count)
+        characters = (
+            select_frequent_characters(prepared.words, counts, self.min_char_count) if self.characters else None
+        )
         return build_word_char_tokenizer(
             words,
             characters=characters,

@@ -19,7 +19,7 @@ from ctxzoo.runs.experiment import (
     VectorStart,
 )
 from ctxzoo.runs.spaces import Between, Space
-from ctxzoo.training.arguments import COUNT, FRACTION, SIZE, number
+from ctxzoo.training.arguments import COUNT, FRACTION, SIZE, number_field
 
 PROBLEM, ARCHITECTURE = "question-answering", "bidaf"
 VARIANT = "char7"  # of `ctxzoo train`
@@ -51,9 +51,9 @@ class QuestionData(DataArgs):
     train_source: str | None = None
     left_out_source: str | None = None
     finish_source: str | None = None
-    word_embedding_size: int | None = number(None, SIZE)
-    min_word_count: int | None = number(None, SIZE)
-    pool_batches: int = number(POOL_BATCHES, SIZE)
+    word_embedding_size: int | None = number_field(None, SIZE)
+    min_word_count: int | None = number_field(None, SIZE)
+    pool_batches: int = number_field(POOL_BATCHES, SIZE)
 
     def report(self) -> dict[str, Any]:
         return {**super().report(), "train_source": None if self.finish_source else self.train_source}
@@ -81,9 +81,9 @@ class ReaderModel(ModelArgs):
     variant: str = ""
     extensions: tuple[str, ...] = ()
     query_to_context: Literal["coattention", "max"] | None = None
-    hidden_size: int = number(100, SIZE)
-    dropout: float = number(0.2, FRACTION)
-    char_channels: int | None = number(None, SIZE)
+    hidden_size: int = number_field(100, SIZE)
+    dropout: float = number_field(0.2, FRACTION)
+    char_channels: int | None = number_field(None, SIZE)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,7 +107,7 @@ class ReaderTrainer(TrainerArgs):
             answer.
     """
 
-    gradient_clip: float = number(5.0, COUNT)
+    gradient_clip: float = number_field(5.0, COUNT)
     monitor: Literal["f1", "exact", "span_f1", "best_f1", "no_answer_auc", "nll"] = "f1"
 
 
@@ -124,7 +124,7 @@ class ReaderStart(VectorStart):
     """
 
     vectors_name: str | None = None
-    product_start: float | None = number(None, COUNT)
+    product_start: float | None = number_field(None, COUNT)
 
     def report(self) -> dict[str, Any]:
         told = {**super().report(), "word_vectors": self.vectors_name}
@@ -140,7 +140,7 @@ class ReaderRunArgs(RunArgs):
         num_workers: Number of worker processes that build batches; 0: the training process builds them.
     """
 
-    num_workers: int = number(0, COUNT)
+    num_workers: int = number_field(0, COUNT)
 
 
 def build_paper_experiment(architecture: str = ARCHITECTURE, variant: str = "") -> Experiment:

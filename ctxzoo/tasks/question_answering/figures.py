@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ctxzoo.results.figures import SMALL_PRINT, fonts, format_word, new_figure, save_figure
+from ctxzoo.results.figures import SMALL_PRINT, format_word_label, list_installed_fonts, new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,9 +52,11 @@ def plot_similarity(
     figure = new_figure(1.9 + 0.27 * max(stop - first, 12), 1.9 + 0.27 * len(question_words))
     axes = figure.subplots()
     image = axes.imshow(weights[first:stop].T, cmap="Blues", vmin=0.0, aspect="auto", interpolation="nearest")
-    text: dict[str, Any] = {"fontsize": 9, "parse_math": False, "fontfamily": fonts()}
-    axes.set_xticks(range(stop - first), [format_word(word) for word in context_words[first:stop]], rotation=90, **text)
-    axes.set_yticks(range(len(question_words)), [format_word(word) for word in question_words], **text)
+    text: dict[str, Any] = {"fontsize": 9, "parse_math": False, "fontfamily": list_installed_fonts()}
+    axes.set_xticks(
+        range(stop - first), [format_word_label(word) for word in context_words[first:stop]], rotation=90, **text
+    )
+    axes.set_yticks(range(len(question_words)), [format_word_label(word) for word in question_words], **text)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     axes.set_xticks(np.arange(0.5, stop - first - 1), minor=True)
@@ -69,7 +71,7 @@ def plot_similarity(
     if highlight is not None:
         _mark_answer(axes, highlight[0] - first, min(highlight[1], stop - 1) - first, len(question_words))
     if title is not None:
-        axes.set_title(title, loc="left", fontsize=11, parse_math=False, fontfamily=fonts(), wrap=True)
+        axes.set_title(title, loc="left", fontsize=11, parse_math=False, fontfamily=list_installed_fonts(), wrap=True)
     bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.01, aspect=12)
     bar.set_label("attention", fontsize=9)
     bar.ax.tick_params(labelsize=8, length=0)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxzoo.data.answer_files import Answer
-from ctxzoo.data.reading_notes import leave_out
-from ctxzoo.data.row_stream import Row, RowStream, stream_of
-from ctxzoo.data.text_files import file_kind
+from ctxzoo.data.reading_notes import skip_or_raise
+from ctxzoo.data.row_stream import Row, RowStream, build_row_stream
+from ctxzoo.data.text_files import get_unpacked_suffix
 from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, read_questions
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class QuestionAnswers:
         if identifier in self.no_answer_scores:
             problem = f"two questions have the id {identifier!r}; ids must differ"
         if problem is not None:
-            leave_out(location, SquadFormatError(f"{location}: {problem}"))
+            skip_or_raise(location, SquadFormatError(f"{location}: {problem}"))
             return None
         self.no_answer_scores[identifier] = 0.0
         return identifier
@@ -96,7 +96,9 @@ def stream_questions(source: Path) -> RowStream | None:
         FileNotFoundError, DatasetFileError, SquadFormatError: see `read_questions`.
     """
     files = sorted(source.iterdir()) if source.is_dir() else [source]
-    files = [file for file in files if file_kind(file) == ".json" and not file.name.startswith("dataset_info")]
+    files = [
+        file for file in files if get_unpacked_suffix(file) == ".json" and not file.name.startswith("dataset_info")
+    ]
     if not files:
         return None
-    return stream_of(str(source), (question for file in files for question in read_questions(file)))
+    return build_row_stream(str(source), (question for file in files for question in read_questions(file)))

@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.trainers import WordLevelTrainer
 
-from ctxzoo.data.files import cached_folder, content_hash, default_cache_folder
+from ctxzoo.data.files import build_cached_folder, default_cache_folder, hash_strings
 from ctxzoo.data.text_encoding import TEXTS_AT_ONCE
 from ctxzoo.models.tokenization_word_char import WORD_PATTERN, word_pre_tokenizer
 
@@ -99,11 +99,11 @@ def prepare_squad(
     Raises:
         ValueError: a question or context without any word, by split and id.
     """
-    key = content_hash(
+    key = hash_strings(
         [PREPARATION_VERSION, WORD_PATTERN, *(f"{name}={fingerprints[name]}" for name in sorted(splits))]
     )
     folder = (cache or default_cache_folder()) / f"squad-{key}"
-    return _read_preparation(cached_folder(folder, lambda temporary: _write_preparation(splits, temporary)))
+    return _read_preparation(build_cached_folder(folder, lambda temporary: _write_preparation(splits, temporary)))
 
 
 def _write_preparation(splits: Mapping[str, datasets.Dataset], folder: Path) -> None:

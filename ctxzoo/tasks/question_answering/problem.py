@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.problem import CONTINUED, Problem
@@ -163,7 +163,7 @@ class QuestionAnswering(Problem, TaskCommands):
         return None if experiment.data.rows else experiments.build_folder_name(experiment)
 
     def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
-        from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits
+        from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
         from ctxzoo.tasks.question_answering.reader import COLUMNS, check_squad, group_questions, load_squad
 
         data: Any = experiment.data
@@ -174,7 +174,7 @@ class QuestionAnswering(Problem, TaskCommands):
                 splits, origin = ({"train": next(iter(one.values()))} for one in (splits, origin))
             return splits, origin
 
-        splits, origin = gather_splits(data.dataset, files, load_splits)
+        splits, origin = load_splits_of_files(data.dataset, files, load_splits)
         checked = check_squad(splits, origin=origin, fix_answer_start=data.fix_answer_start)
         _refuse_other_squad_version(experiment, checked.squad_version)
         splits = {name: split.select_columns(list(COLUMNS)) for name, split in checked.splits.items()}
@@ -294,13 +294,13 @@ class QuestionAnswering(Problem, TaskCommands):
         number = answer_file(options, answers, rows=rows, columns=COLUMNS)
         if na_prob is not None:
             write_json(na_prob, answers.no_answer_scores)
-        say_written(options, f"{count_of(number, 'answers')}, {answers.empty} of them empty", na_prob)
+        say_written(options, f"{format_count(number, 'answers')}, {answers.empty} of them empty", na_prob)
 
 
 def _infer_model_values(experiment: Experiment, checkpoint: BidafCheckpoint | None) -> dict[str, Any]:
     """Return name to value of what follows from a checkpoint, or from files of word vectors."""
     from ctxzoo.tasks.question_answering.bidaf_start import LEARNED
-    from ctxzoo.word_vectors.vectors import word_vectors_fingerprint, word_vectors_name
+    from ctxzoo.word_vectors.vectors import fingerprint_word_vectors, get_word_vectors_name
 
     model: Any = experiment.model
     data: Any = experiment.data
@@ -315,8 +315,8 @@ def _infer_model_values(experiment: Experiment, checkpoint: BidafCheckpoint | No
         "variant": model.variant or PAPERS_BEST,
         "extensions": tuple(sorted(model.extensions)),
         "query_to_context": model.query_to_context or QUERY_TO_CONTEXT,
-        "vectors_name": LEARNED if vectors is None else word_vectors_name(vectors),
-        "vectors_fingerprint": None if vectors is None else word_vectors_fingerprint(vectors),
+        "vectors_name": LEARNED if vectors is None else get_word_vectors_name(vectors),
+        "vectors_fingerprint": None if vectors is None else fingerprint_word_vectors(vectors),
     }
 
 

@@ -14,17 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE
-from ctxzoo.data.own_splits import RowGroups, group_numbers, join_groups, text_key
-from ctxzoo.data.reading_notes import leave_out, note
+from ctxzoo.data.own_splits import RowGroups, hash_normalized_text, merge_groupings, number_groups_by_key
+from ctxzoo.data.reading_notes import record_note, skip_or_raise
 from ctxzoo.data.sources import (
     DatasetFileError,
+    cast_to_plain_type,
     dataset_fingerprint,
     load_splits,
-    plain_column,
-    plain_type,
     resolve_dataset,
+    to_plain_arrow_type,
 )
-from ctxzoo.data.text_files import file_kind
+from ctxzoo.data.text_files import get_unpacked_suffix
 from ctxzoo.tasks.question_answering.sample import build_squad_features, sample_squad
 from ctxzoo.tasks.question_answering.squad_json import SquadFormatError, SquadVersion, read_squad_json
 
@@ -66,7 +66,8 @@ def read_squad(
         source: Data to read: "sample" (generated questions); a SQuAD JSON file (one split, named by "train",
             "validation", "dev" or "test" in the file name, else test); a folder of such files; a folder or Hub id that
             `datasets` can load.
-        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
+        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `get_data_folder`
+            finds.
         squad_version: Version of SQuAD, "1.1" or "2.0"; "auto": 2.0 if a JSON file says so or any question has no
             answer.
         config: Name of the dataset's configuration, where it has several.
@@ -160,7 +161,7 @@ def check_squad(
         fixed[name] = rows.check_answer_offsets(fix_answer_start)
         rows = rows.drop_bad_rows()
         checked[name] = rows.dataset
-        note(location, "offsets of answers, moved to the nearest occurrence", fixed[name])
+        record_note(location, "offsets of answers, moved to the nearest occurrence", fixed[name])
         unanswerable = unanswerable or rows.find_unanswerable()
     version = _decide_version(squad_version, declared_version, unanswerable)
     return SquadSplits(checked, version, {name: dataset_fingerprint(split) for name, split in checked.items()}, fixed)
@@ -169,18 +170,23 @@ def check_squad(
 def group_questions(checked: SquadSplits) -> RowGroups:
     """Say that questions on one context or, where there are enough of them, on one article stay on one side."""
     splits = checked.splits
-    contexts = group_numbers({name: map(text_key, split["context"]) for name, split in splits.items()})
+    contexts = number_groups_by_key(
+        {name: map(hash_normalized_text, split["context"]) for name, split in splits.items()}
+    )
     articles = {title for split in splits.values() for title in split["title"][:]} - {""}
     if len(articles) < LEAST_TITLES:
         return RowGroups(groups=contexts, unit="questions", together="questions on one context")
     # A question without a title is its context's alone.
-    titles = group_numbers(
+    titles = number_groups_by_key(
         {
-            name: [title or text_key(context) for title, context in zip(split["title"], split["context"], strict=True)]
+            name: [
+                title or hash_normalized_text(context)
+                for title, context in zip(split["title"], split["context"], strict=True)
+            ]
             for name, split in splits.items()
         }
     )
-    groups = join_groups(contexts, titles)
+    groups = merge_groupings(contexts, titles)
     return RowGroups(groups=groups, unit="questions", together="questions on one article")
 
 
@@ -222,11 +228,11 @@ def _normalize_columns(location: str, dataset: datasets.Dataset) -> datasets.Dat
         found_type, target = table.schema.field(column).type, schema.field(column).type
         if column == "answers":
             values = _convert_answers(location, table.column(column))
-        elif plain_type(found_type) == target:
-            values = plain_column(table.column(column))
+        elif to_plain_arrow_type(found_type) == target:
+            values = cast_to_plain_type(table.column(column))
         elif column == "id" and pa.types.is_integer(found_type):
             values = table.column(column).cast(target)
-            note(location, "numeric ids of questions, read as text", len(table))
+            record_note(location, "numeric ids of questions, read as text", len(table))
         else:
             raise SquadFormatError(f"{location}: column {column!r} has the type {found_type}; expected text")
         table = table.set_column(index, column, values)
@@ -375,7 +381,7 @@ class _CheckedRows:
         """Leave a row out, once, or raise SquadFormatError for it."""
         if not self._is_bad[row]:
             error = SquadFormatError(f"{self._describe_row(row)}: {reason}")
-            leave_out(f"{self._where}, row {self._numbers[row]}", error)
+            skip_or_raise(f"{self._where}, row {self._numbers[row]}", error)
         self._is_bad[row] = True
 
     def _describe_row(self, row: int) -> str:
@@ -412,13 +418,13 @@ def _describe_wrong_offset(context: str, text: str, start: int, nearest: int | N
 def _list_json_files(path: Path) -> list[Path]:
     """Return the SQuAD JSON files that `path` stands for; none if it is something that `datasets` should load."""
     if path.is_file():
-        if file_kind(path) != ".json":
+        if get_unpacked_suffix(path) != ".json":
             raise ValueError(f"{path} is not a .json file; name a SQuAD JSON file, a folder, or a Hub id")
         return [path]
     _refuse_saved_to_disk(path)
     if not path.is_dir() or (path / "README.md").exists() or any(path.glob("*.parquet")):
         return []
-    files = (file for file in path.iterdir() if file_kind(file) == ".json" and file.is_file())
+    files = (file for file in path.iterdir() if get_unpacked_suffix(file) == ".json" and file.is_file())
     return sorted(file for file in files if not file.name.startswith("dataset_info"))
 
 

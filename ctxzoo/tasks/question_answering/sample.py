@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import datasets
 
 from ctxzoo.data.formats import SPLITS
-from ctxzoo.data.generated import Draws
+from ctxzoo.data.generated import RandomDraws
 from ctxzoo.tasks.question_answering.sample_templates import (
     ARTICLES,
     NAME_KINDS,
@@ -91,7 +91,7 @@ class _ParagraphWriter:
 
     def __init__(self, seed: int, split: str) -> None:
         self._split = split
-        self._draws = Draws(f"ctxzoo sample_squad {seed} {split}")
+        self._draws = RandomDraws(f"ctxzoo sample_squad {seed} {split}")
         self._names = {kind: _list_names(kind, split) for kind in NAME_KINDS}
         self._relations = {
             entity_type: [relation for relation in RELATIONS if relation.subject == entity_type]
@@ -112,15 +112,15 @@ class _ParagraphWriter:
         draws = self._draws
         while True:
             if kind in NAME_KINDS:
-                value = draws.pick(self._names[kind])
+                value = draws.draw_item(self._names[kind])
             elif kind in THINGS:
-                value = draws.pick(THINGS[kind])
+                value = draws.draw_item(THINGS[kind])
             elif kind in NUMBERS:
                 low, high, step, unit = NUMBERS[kind]
-                value = f"{low + step * draws.below((high - low) // step + 1):,} {unit}"
+                value = f"{low + step * draws.draw_integer((high - low) // step + 1):,} {unit}"
             else:
                 first, last = YEARS
-                value = str(first + draws.below(last - first + 1))
+                value = str(first + draws.draw_integer(last - first + 1))
             if value not in used:
                 used.add(value)
                 return value
@@ -136,20 +136,20 @@ class _ParagraphWriter:
     def _write_paragraph(self, title: str) -> Paragraph:
         draws = self._draws
         used: set[str] = set()
-        main, side = draws.draw_order(list(ARTICLES))[:2]
-        counts = {main: 3, side: 1} if draws.chance(0.5) else {main: 3}
+        main, side = draws.draw_permutation(list(ARTICLES))[:2]
+        counts = {main: 3, side: 1} if draws.draw_bool(0.5) else {main: 3}
         holders: dict[Relation, list[Entity]] = {}
         present: dict[str, list[Entity]] = {}
         for entity_type, count in counts.items():
             present[entity_type] = entities = [self._draw_entity(entity_type, used) for _ in range(count)]
-            own = draws.draw_order(self._relations[entity_type])[: 2 + draws.below(2)]
+            own = draws.draw_permutation(self._relations[entity_type])[: 2 + draws.draw_integer(2)]
             for relation in own:
                 # Mostly all entities but one have it: values to confuse, and one entity whose question has no answer.
-                have = max(1, count - 1) if draws.chance(0.8) else 1 + draws.below(count)
-                holders[relation] = draws.draw_order(entities)[:have]
+                have = max(1, count - 1) if draws.draw_bool(0.8) else 1 + draws.draw_integer(count)
+                holders[relation] = draws.draw_permutation(entities)[:have]
             for entity in entities:
                 if all(entity not in holders[relation] for relation in own):
-                    holders[draws.pick(own)].append(entity)
+                    holders[draws.draw_item(own)].append(entity)
         context, facts = self._write_context(holders, used)
         return Paragraph(title, context, facts, self._write_questions(holders, present, facts, used))
 
@@ -159,23 +159,25 @@ class _ParagraphWriter:
         runs: list[list[tuple[Entity, Relation]]] = []
         entities = [entity for owners in holders.values() for entity in owners]
         for entity in dict.fromkeys(entities):
-            own = draws.draw_order([(entity, relation) for relation, owners in holders.items() if entity in owners])
+            own = draws.draw_permutation(
+                [(entity, relation) for relation, owners in holders.items() if entity in owners]
+            )
             while own:
-                length = 1 if draws.chance(0.4) else 2
+                length = 1 if draws.draw_bool(0.4) else 2
                 runs.append(own[:length])
                 own = own[length:]
         context = ""
         facts: list[Fact] = []
-        for run in draws.draw_order(runs):
+        for run in draws.draw_permutation(runs):
             for position, (entity, relation) in enumerate(run):
                 value = self._draw_value(relation.kind, used)
-                continued = position > 0 and draws.chance(0.8)
-                clause, start = _fill_template(draws.pick(relation.statements), entity, value, continued)
-                if continued and draws.chance(0.4):
+                continued = position > 0 and draws.draw_bool(0.8)
+                clause, start = _fill_template(draws.draw_item(relation.statements), entity, value, continued)
+                if continued and draws.draw_bool(0.4):
                     context = context[:-1] + ", and "
                 else:
-                    if draws.chance(0.15):
-                        opener = draws.pick(OPENERS)
+                    if draws.draw_bool(0.15):
+                        opener = draws.draw_item(OPENERS)
                         clause, start = opener + clause, start + len(opener)
                     clause = clause[0].upper() + clause[1:]
                     context += " " if context else ""
@@ -192,19 +194,19 @@ class _ParagraphWriter:
     ) -> tuple[Question, ...]:
         """Return three to six questions, whose relation, wording and answerability are independent draws."""
         draws = self._draws
-        number = 3 + draws.below(4)
+        number = 3 + draws.draw_integer(4)
         by_key = {(fact.entity, fact.relation): fact for fact in facts}
         questions: dict[tuple[Entity, Relation], Question] = {}
         relations = list(holders)
         while len(questions) < number:
-            relation = draws.pick(relations)
-            wording = draws.pick(relation.questions)
-            if draws.chance(0.7):
-                entity = draws.pick(holders[relation])
+            relation = draws.draw_item(relations)
+            wording = draws.draw_item(relation.questions)
+            if draws.draw_bool(0.7):
+                entity = draws.draw_item(holders[relation])
             else:
                 lacking = [entity for entity in present[relation.subject] if entity not in holders[relation]]
-                is_lacking = bool(lacking) and draws.chance(0.7)
-                entity = draws.pick(lacking) if is_lacking else self._draw_entity(relation.subject, used)
+                is_lacking = bool(lacking) and draws.draw_bool(0.7)
+                entity = draws.draw_item(lacking) if is_lacking else self._draw_entity(relation.subject, used)
             key = (entity, relation)
             if key not in questions:
                 questions[key] = Question(wording.format(s=entity.name), entity, relation, by_key.get(key))

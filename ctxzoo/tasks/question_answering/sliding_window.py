@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ctxzoo.metrics.squad_text import exact_and_f1
+from ctxzoo.metrics.squad_text import compute_exact_match_and_f1
 from ctxzoo.models.tokenization_word_char import word_pre_tokenizer
 from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.tasks.question_answering.data import SquadDataModule
@@ -113,7 +113,7 @@ class SlidingWindowRun(CountedRun):
             rows = data.texts(split)
             columns = (rows[name][:] for name in ("question", "context", "answers"))
             scores_of_rows = [
-                exact_and_f1(reader.answer(question, context), answers["text"])
+                compute_exact_match_and_f1(reader.answer(question, context), answers["text"])
                 for question, context, answers in zip(*columns, strict=True)
             ]
             exact, f1 = (100 * float(np.mean(one)) for one in zip(*scores_of_rows, strict=True))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from ctxzoo.data.reading_notes import leave_out, note
+from ctxzoo.data.reading_notes import record_note, skip_or_raise
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.data.text_files import read_utf8
 
@@ -68,7 +68,7 @@ def read_questions(file: Path) -> list[dict[str, str]]:
         if reason is None:
             distinct.append(question)
         else:
-            leave_out(f"{file}, id {identifier!r}, {reason}", SquadFormatError(f"{file}: {reason}"))
+            skip_or_raise(f"{file}, id {identifier!r}, {reason}", SquadFormatError(f"{file}: {reason}"))
         seen.add(identifier)
     if not distinct:
         raise SquadFormatError(f"{file} holds no question")
@@ -97,13 +97,13 @@ def _read_rows(file: str, content: object, with_answers: bool) -> Iterator[dict[
                     if with_answers:
                         fields["answers"] = _read_answers(file, question, named)
                 except SquadFormatError as error:
-                    leave_out(f"{file}, {location}", error)
+                    skip_or_raise(f"{file}, {location}", error)
                     continue
                 numeric += question["id"] != identifier
                 unanswered += with_answers and question.get("answers") is None
                 yield {"title": title, "context": context, **fields}
-    note(file, "numeric ids of questions, read as text", numeric)
-    note(file, "questions without answers, read as unanswerable", unanswered)
+    record_note(file, "numeric ids of questions, read as text", numeric)
+    record_note(file, "questions without answers, read as unanswerable", unanswered)
 
 
 def _read_paragraphs(file: str, article: object, location: str) -> Iterator[tuple[str, str, list[Any], str]]:
@@ -113,7 +113,7 @@ def _read_paragraphs(file: str, article: object, location: str) -> Iterator[tupl
         title = _require_member(file, article, "title", str, location) if has_title else ""
         paragraphs = _require_member(file, article, "paragraphs", list, location)
     except SquadFormatError as error:
-        leave_out(f"{file}, {location}", error)
+        skip_or_raise(f"{file}, {location}", error)
         return
     for p, paragraph in enumerate(paragraphs):
         place = f"{location}.paragraphs[{p}]"
@@ -121,7 +121,7 @@ def _read_paragraphs(file: str, article: object, location: str) -> Iterator[tupl
             context = _require_member(file, paragraph, "context", str, place)
             yield title, context, _require_member(file, paragraph, "qas", list, place), place
         except SquadFormatError as error:
-            leave_out(f"{file}, {place}", error)
+            skip_or_raise(f"{file}, {place}", error)
 
 
 def _read_identifier(file: str, question: object, location: str) -> str:

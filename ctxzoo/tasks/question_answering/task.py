@@ -11,13 +11,13 @@ import torchmetrics
 from transformers import AutoModelForQuestionAnswering, PreTrainedModel
 
 from ctxzoo.metrics import SquadV2
-from ctxzoo.metrics.squad_text import exact_and_f1
+from ctxzoo.metrics.squad_text import compute_exact_match_and_f1
 from ctxzoo.models.ops_answer import AnswerSpans, decode_answers
 from ctxzoo.models.pipeline_question_answering import check_probability
 from ctxzoo.tasks.question_answering.data import SquadDataModule
 from ctxzoo.training.optimizers import OptimizerArgs
-from ctxzoo.training.scoring import build_scorer, score_splits, task_of, tokenizer_of
-from ctxzoo.training.task import Scores, ZooTask, model_inputs
+from ctxzoo.training.scoring import build_scoring_trainer, load_task, load_tokenizer, score_splits
+from ctxzoo.training.task import Scores, ZooTask, select_model_inputs
 
 # `no_answer_score` is p_na / (p_na + p_span); above a half, "no answer" is the more probable of the two.
 MORE_PROBABLE = 0.5
@@ -51,7 +51,7 @@ class QuestionAnsweringTask(ZooTask):
             self.no_answer_threshold = self.model.config.no_answer_threshold = validation_scores["best_f1_thresh"]
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, Any]:
-        outputs = self.model(**model_inputs(batch))
+        outputs = self.model(**select_model_inputs(batch))
         rows = {"row": batch["row"]} if "row" in batch else {}
         return {**rows, "spans": self._decode(outputs, batch)}
 
@@ -61,19 +61,19 @@ class QuestionAnsweringTask(ZooTask):
         data = self.trainer.datamodule
         return data if isinstance(data, SquadDataModule) else None
 
-    def new_scores(self) -> _Scores:
+    def build_scores(self) -> _Scores:
         return _Scores()
 
-    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        loss: torch.Tensor = self.model(**model_inputs(batch)).loss
+    def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        loss: torch.Tensor = self.model(**select_model_inputs(batch)).loss
         return loss
 
-    def name_examples(self, rows: list[int]) -> str:
+    def describe_examples(self, rows: list[int]) -> str:
         questions = rows if self.data is None else [self.data.texts("train")[row]["id"] for row in rows]
         return f"questions of the batch: {questions}"
 
     def update_scores(self, scores: _Scores, batch: dict[str, torch.Tensor], split: str) -> None:
-        outputs = self.model(**model_inputs(batch))
+        outputs = self.model(**select_model_inputs(batch))
         scores.nll.update(outputs.loss, weight=len(batch["input_ids"]))
         if self.data is not None:
             may_refuse = self.model.config.squad_version == "2.0"
@@ -161,7 +161,7 @@ def evaluate(
             checkpoint of another problem; a model without its tokenizer.
     """
     check_probability("no_answer_threshold", no_answer_threshold)
-    task = task_of(QuestionAnsweringTask, checkpoint)
+    task = load_task(QuestionAnsweringTask, checkpoint)
     tuned = getattr(task.model.config, "no_answer_threshold", None)
     task.no_answer_threshold = tuned if no_answer_threshold is None else no_answer_threshold
     data = SquadDataModule(
@@ -171,7 +171,7 @@ def evaluate(
         fix_answer_start=fix_answer_start,
         eval_batch_size=batch_size,
         cache_dir=cache_dir,
-        tokenizer=tokenizer_of(checkpoint, tokenizer),
+        tokenizer=load_tokenizer(checkpoint, tokenizer),
         divide=False,
     )
     data.setup()
@@ -204,13 +204,13 @@ def score_articles(
     titles, may_refuse = texts["title"][:], task.model.config.squad_version == "2.0"
     threshold = 1.0 if task.no_answer_threshold is None else task.no_answer_threshold
     sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
-    trainer = build_scorer(data, precision="32-true", accelerator="auto", progress=progress)
+    trainer = build_scoring_trainer(data, precision="32-true", accelerator="auto", progress=progress)
     batches: Any = trainer.predict(task, dataloaders=data.split_dataloader(split))
     for batch in batches:
         found = data.format_answers(split, batch["row"], batch["spans"], may_refuse)
         for row, prediction, reference in zip(batch["row"].tolist(), *found, strict=True):
             answer = "" if prediction["no_answer_probability"] > threshold else prediction["prediction_text"]
-            scores = 1.0, *exact_and_f1(answer, reference["answers"]["text"])
+            scores = 1.0, *compute_exact_match_and_f1(answer, reference["answers"]["text"])
             sums[titles[row]] = [one + more for one, more in zip(sums[titles[row]], scores, strict=True)]
     columns = zip(*(sums[title] for title in sorted(sums)), strict=True)
     names = ("questions", "exact", "f1")

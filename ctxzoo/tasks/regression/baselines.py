@@ -102,7 +102,7 @@ def _boosting(x: Numbers, y: Numbers, seed: int) -> Any:
     for trees in range(part, TREES + 1, part):
         model.set_params(max_iter=trees).fit(x, y)
         if part < TREES:
-            remaining.tell(trees, TREES)
+            remaining.print_if_due(trees, TREES)
     return model
 
 

@@ -122,7 +122,7 @@ class RegressionCard(TaskCard):
         ends = [float(np.min([x.min(), y.min()])), float(np.max([x.max(), y.max()]))]
         axes.plot(ends, ends, linewidth=0.8, color="grey")
         axes.scatter(x, y, s=9)
-        axes.set_xlabel(f"{data.loaded().target_name} of {split} rows", parse_math=False)
+        axes.set_xlabel(f"{data.load_checked_data().target_name} of {split} rows", parse_math=False)
         axes.set_ylabel("predicted")
         save_figure(figure, folder / "predictions.png")
 

@@ -14,13 +14,13 @@ import torch
 from ctxzoo.data.bucketing import (
     BucketSampler,
     ResumableLoader,
-    bucket_loader,
-    rank_and_world_size,
-    resumable_loader,
+    build_bucket_loader,
+    build_resumable_loader,
+    get_rank_and_world_size,
 )
 from ctxzoo.data.checked_data import CheckedDataModule
 from ctxzoo.data.formats import SPLITS, TextFormatError
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 from ctxzoo.data.own_splits import LEAST_ROWS, RowGroups
 from ctxzoo.tasks.regression.experiments import BEST_TEST, PROTOCOLS, VALIDATION
 from ctxzoo.tasks.regression.reader import Numbers, RegressionRows, RegressionSplits, feature_groups, read_rows
@@ -196,7 +196,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         """Put all rows in order, divide and scale them, on every process."""
         if self.parts:
             return
-        splits = self.loaded().splits
+        splits = self.load_checked_data().splits
         rows = list(splits.values())
         order = np.argsort(np.concatenate([one.numbers for one in rows]), kind="stable")
         self.features = np.concatenate([one.features for one in rows])[order]
@@ -213,7 +213,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
 
     def model_sizes(self) -> dict[str, Any]:
         """The fields of a model's config that follow from the data: features, target, and its rows."""
-        loaded = self.loaded()
+        loaded = self.load_checked_data()
         return {
             "input_size": len(loaded.feature_names),
             "feature_names": loaded.feature_names,
@@ -233,7 +233,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         Raises:
             ValueError: there is no such split.
         """
-        return self.part(self.parts, split)
+        return self.get_split(self.parts, split)
 
     def scaled_features(self) -> Numbers:
         """Return (n, I) all rows as the model reads them; after `setup`."""
@@ -257,14 +257,14 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
             ValueError: there is no such split, or it has fewer rows than there are processes.
         """
         batches, rows = self.batches(split), self.rows(split)
-        rank, world_size = rank_and_world_size()
+        rank, world_size = get_rank_and_world_size()
         if len(rows) < world_size:
             raise ValueError(
-                f"{split} has {count_of(len(rows), 'rows')} for {world_size} processes, and each needs one"
+                f"{split} has {format_count(len(rows), 'rows')} for {world_size} processes, and each needs one"
             )
         others = np.setdiff1d(rows, rows[rank::world_size])
         batches.labels[others] = np.nan
-        return resumable_loader(batches, BucketSampler(batches.lengths(), 1, shuffle=False, rank=0, world_size=1))
+        return build_resumable_loader(batches, BucketSampler(batches.lengths(), 1, shuffle=False, rank=0, world_size=1))
 
     def train_dataloader(self) -> ResumableLoader:
         rows = self.rows("train")
@@ -272,9 +272,11 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
             return self.split_dataloader("train")
         size = math.ceil(len(rows) / math.ceil(len(rows) / self.rows_per_step))  # parts of about one size
         parts = PartsOfRows(self.scaled_features()[rows], self.batches("train").labels[rows])
-        return bucket_loader(parts, np.ones(len(rows), np.int64), size, shuffle=True, seed=self.seed, pool_batches=1)
+        return build_bucket_loader(
+            parts, np.ones(len(rows), np.int64), size, shuffle=True, seed=self.seed, pool_batches=1
+        )
 
-    def read(self) -> RegressionSplits:
+    def read_dataset(self) -> RegressionSplits:
         return read_rows(
             self.dataset,
             self.data_dir,
@@ -284,7 +286,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
             self.group_column,
         )
 
-    def row_groups(self, checked: RegressionSplits) -> RowGroups:
+    def group_related_rows(self, checked: RegressionSplits) -> RowGroups:
         return feature_groups(checked, self.group_column)
 
     def _random_parts(
@@ -294,13 +296,13 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         number = len(order)
         if number < LEAST_ROWS:
             raise TextFormatError(
-                f"dataset {self.dataset!r} has {count_of(number, 'rows')}; expected {LEAST_ROWS} or more to divide"
+                f"dataset {self.dataset!r} has {format_count(number, 'rows')}; expected {LEAST_ROWS} or more to divide"
             )
         found = [one.groups for one in rows if one.groups is not None]
         groups = np.concatenate(found)[order] if found else np.arange(number)
         if (different := len(np.unique(groups))) < len(SPLITS):
             raise TextFormatError(
-                f"dataset {self.dataset!r} has {count_of(different, 'values')} in {self.group_column!r}; expected "
+                f"dataset {self.dataset!r} has {format_count(different, 'values')} in {self.group_column!r}; expected "
                 f"{len(SPLITS)} or more to divide by"
             )
         return random_parts(groups, self.split_number, self.protocol)

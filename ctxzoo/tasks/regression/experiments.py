@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, OptimizerArgs, TrainerArgs
 from ctxzoo.runs.spaces import Between, Space
-from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Range, number
+from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Range, number_field
 
 PROBLEM, ARCHITECTURE = "regression", "kernel_encoder"
 # What is attended with, by the name of the variant; fields of the config.
@@ -60,13 +60,13 @@ class RegressionData(DataArgs):
         rows_per_step: Largest number of training rows in a step, drawn anew each epoch; null: all rows.
     """
 
-    batch_size: int = number(1, SIZE)
+    batch_size: int = number_field(1, SIZE)
     config_name: str | None = None
     target_column: str | None = None
     feature_columns: tuple[str, ...] | None = None
     group_column: str | None = None
     protocol: Literal["validation", "best_test"] = "validation"
-    rows_per_step: int | None = number(None, Range(2))
+    rows_per_step: int | None = number_field(None, Range(2))
 
     def __post_init__(self) -> None:
         if self.batch_size != 1:
@@ -99,14 +99,14 @@ class RegressionModel(ModelArgs):
         kl_lambda: Weight in the loss of the KL divergence of the kernel's sampled frequencies from their prior.
     """
 
-    hidden_size: int | None = number(None, SIZE)
-    inner_size: int | None = number(None, SIZE)
-    num_layers: int | None = number(None, SIZE)
-    num_heads: int | None = number(None, SIZE)
-    num_features: int | None = number(None, SIZE)
-    dropout: float | None = number(None, FRACTION)
-    p_norm: float | None = number(None, POSITIVE)
-    kl_lambda: float | None = number(None, COUNT)
+    hidden_size: int | None = number_field(None, SIZE)
+    inner_size: int | None = number_field(None, SIZE)
+    num_layers: int | None = number_field(None, SIZE)
+    num_heads: int | None = number_field(None, SIZE)
+    num_features: int | None = number_field(None, SIZE)
+    dropout: float | None = number_field(None, FRACTION)
+    p_norm: float | None = number_field(None, POSITIVE)
+    kl_lambda: float | None = number_field(None, COUNT)
 
     def config(self) -> dict[str, Any]:
         """Return the fields of a configuration that differ from it; the usual p of a variant without one is none."""

@@ -12,7 +12,7 @@ from transformers import PreTrainedModel
 
 from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.reading_notes import leave_out
+from ctxzoo.data.reading_notes import skip_or_raise
 from ctxzoo.data.row_stream import LINES, Row, RowStream
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.tasks.regression.reader import VECTOR
@@ -82,7 +82,7 @@ class NumberAnswers:
         try:
             return [_number(name, row.get(name)) for name in self.features]
         except ValueError as error:
-            leave_out(where, TextFormatError(f"{where}: {error}; fill it in or leave the row out"))
+            skip_or_raise(where, TextFormatError(f"{where}: {error}; fill it in or leave the row out"))
             return None
 
     def _answer(self, value: float) -> Answer:

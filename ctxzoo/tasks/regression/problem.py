@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.problem import Problem
 from ctxzoo.tasks.commands import Option, TaskCommands, answer_file, check_input, device_of, how_to_score, say_written
@@ -85,7 +85,7 @@ class Regression(Problem, TaskCommands):
         import datasets
         import numpy as np
 
-        from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits
+        from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
         from ctxzoo.tasks.regression.reader import check_rows, feature_groups, load_rows
 
         data: Any = experiment.data
@@ -94,7 +94,7 @@ class Regression(Problem, TaskCommands):
             splits = load_rows(source, experiment.run.data_dir, data.config_name)
             return splits, dict.fromkeys(splits, source)
 
-        splits, _ = gather_splits(data.dataset, files, load)
+        splits, _ = load_splits_of_files(data.dataset, files, load)
         checked = check_rows(splits, data.target_column, data.feature_columns, data.group_column, origin=data.dataset)
         names = [*checked.feature_names, checked.target_name]
         _note_columns(data.dataset, checked)
@@ -168,7 +168,7 @@ class Regression(Problem, TaskCommands):
             print(f"{predict_rows(model, [row])[0]:.6g}")
             return
         number = answer_file(options, NumberAnswers(model), columns=model.config.feature_names)
-        say_written(options, count_of(number, "rows"))
+        say_written(options, format_count(number, "rows"))
 
 
 def parse_row(text: str) -> list[float]:
@@ -187,16 +187,18 @@ def _note_columns(where: str, checked: RegressionSplits) -> None:
     """Note what is predicted from what, and each feature that may be an identifier."""
     import numpy as np
 
-    from ctxzoo.data.reading_notes import note
+    from ctxzoo.data.reading_notes import record_note
 
     names = checked.feature_names
     shown = ", ".join(map(repr, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
-    note(where, f"features, {shown}; what is predicted is {checked.target_name!r}", len(names))
+    record_note(where, f"features, {shown}; what is predicted is {checked.target_name!r}", len(names))
     if "train" not in checked.splits:  # which `write_own_splits` refuses
         return
     for name, column in zip(names, checked.splits["train"].features.T, strict=True):
         if np.all(column == np.round(column)) and len(np.unique(column)) == len(column):
-            note(where, f"values of the feature {name!r} are whole numbers, each another{_advice(column)}", len(column))
+            record_note(
+                where, f"values of the feature {name!r} are whole numbers, each another{_advice(column)}", len(column)
+            )
 
 
 def _advice(column: Numbers) -> str:

@@ -14,22 +14,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE, Rows, TextFormatError
-from ctxzoo.data.generated import Draws, generated_splits
-from ctxzoo.data.notices import count_of
-from ctxzoo.data.own_splits import RowGroups, group_numbers, join_groups
-from ctxzoo.data.reading_notes import note
+from ctxzoo.data.generated import RandomDraws, generate_splits
+from ctxzoo.data.notices import format_count
+from ctxzoo.data.own_splits import RowGroups, merge_groupings, number_groups_by_key
+from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.row_files import (
     NUMBER,
-    load_tables,
-    read_delimited,
+    build_table_from_dicts,
+    load_split_tables,
+    parse_number_columns,
+    read_csv_or_tsv,
     read_json_lines,
     read_parquet,
-    table_of_objects,
-    with_numbers,
 )
-from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, plain_column, resolve_dataset
+from ctxzoo.data.sources import DatasetFileError, cast_to_plain_type, dataset_fingerprint, resolve_dataset
 from ctxzoo.data.text_columns import RowChecks
-from ctxzoo.data.text_files import file_kind
+from ctxzoo.data.text_files import get_unpacked_suffix
 from ctxzoo.models.configuration_base import LARGEST_FLOAT
 
 NUMBER_FILES = (".csv", ".tsv", ".jsonl", ".parquet")
@@ -93,7 +93,8 @@ def read_rows(
     Args:
         dataset: Data to read: "sample" (generated rows); a .csv, .tsv, .jsonl or .parquet file of number columns, which
             gives the split "train"; a folder or Hub id of such columns, or of lists `x` with a target `y`.
-        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
+        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `get_data_folder`
+            finds.
         config_name: Name of the dataset's configuration, such as "airline"; default: the dataset's own default.
         target_column: Name of the column to predict; default: `y` if there is one, else the last column.
         feature_columns: Names of the input columns; default: all but the target and group columns. The entries of a
@@ -125,7 +126,9 @@ def load_rows(
         raise ValueError(f"config_name={config_name!r}, but {dataset!r} has no configurations; leave it out")
     if dataset == SAMPLE:
         return dict(sample_rows())
-    return load_tables(dataset, data_dir, NUMBER_FILES, lambda path: read_number_table(path, columns), config_name)[0]
+    return load_split_tables(
+        dataset, data_dir, NUMBER_FILES, lambda path: read_number_table(path, columns), config_name
+    )[0]
 
 
 def read_number_table(path: Path, columns: Sequence[str] = ()) -> pa.Table:
@@ -133,24 +136,24 @@ def read_number_table(path: Path, columns: Sequence[str] = ()) -> pa.Table:
 
     Args:
         path: Path of a .csv, .tsv, .jsonl or .parquet file.
-        columns: Column names, from left to right, for a file without a header line, as in `read_delimited`.
+        columns: Column names, from left to right, for a file without a header line, as in `read_csv_or_tsv`.
 
     Raises:
         DatasetFileError: another kind of file, or one that cannot be read.
         OSError: it cannot be read.
     """
-    kind = file_kind(path)
+    kind = get_unpacked_suffix(path)
     if kind not in NUMBER_FILES:
         raise DatasetFileError(f"{path} is no {', '.join(NUMBER_FILES)} file; name one, a folder, or a Hub id")
     if kind == ".parquet":
         return read_parquet(path)
-    table = table_of_objects(read_json_lines(path)) if kind == ".jsonl" else read_delimited(path, columns)
-    numbers = with_numbers(table, table.column_names)
+    table = build_table_from_dicts(read_json_lines(path)) if kind == ".jsonl" else read_csv_or_tsv(path, columns)
+    numbers = parse_number_columns(table, table.column_names)
     for name in table.column_names:
         if pa.types.is_string(table.column(name).type) and not pa.types.is_string(numbers.column(name).type):
             zeros = pc.sum(pc.match_substring_regex(table.column(name), ZEROS_IN_FRONT)).as_py()
             what = f"numbers of {name!r} with zeros in front, as identifiers have, read without them"
-            note(str(path), what, zeros)
+            record_note(str(path), what, zeros)
     return numbers
 
 
@@ -209,7 +212,7 @@ def check_rows(
             rows = rows.select(np.flatnonzero(checks.kept))
         prints[split] = dataset_fingerprint(rows)
     assert names is not None
-    groups = group_numbers(keys)
+    groups = number_groups_by_key(keys)
     checked = {split: RegressionRows(*rows, groups=groups.get(split)) for split, rows in found.items()}
     return RegressionSplits(checked, names, target, prints)
 
@@ -222,10 +225,10 @@ def feature_groups(checked: RegressionSplits, group_column: str | None = None) -
         group_column: Name of the column from which the group numbers were read; None: there was none.
     """
     keys = {split: [row.tobytes() for row in rows.features] for split, rows in checked.splits.items()}
-    groups, together = group_numbers(keys), "rows of equal features"
+    groups, together = number_groups_by_key(keys), "rows of equal features"
     named = {split: rows.groups for split, rows in checked.splits.items() if rows.groups is not None}
     if named:
-        groups, together = join_groups(groups, named), f"rows of one {group_column} or of equal features"
+        groups, together = merge_groupings(groups, named), f"rows of one {group_column} or of equal features"
     return RowGroups(groups=groups, unit="rows", together=together)
 
 
@@ -253,13 +256,13 @@ def number_column(checks: RowChecks, table: pa.Table, name: str) -> Numbers:
     Raises:
         TextFormatError: no row holds a number, or, unless they are left out, some hold something else.
     """
-    column = plain_column(table.column(name))
+    column = cast_to_plain_type(table.column(name))
     kind = column.type
     is_text = kind == pa.string()
     numbers = pc.match_substring_regex(column, f"^(?:{NUMBER.pattern})$") if is_text else None
     if is_text and pc.any(numbers).as_py():
         reason = f"{{value!r}} in {name!r} is no number; correct it, fill it in or leave the row out"
-        checks.refuse(pc.invert(numbers), column, reason)
+        checks.refuse_rows(pc.invert(numbers), column, reason)
         column = pc.utf8_trim_whitespace(pc.if_else(pc.fill_null(numbers, False), column, "0"))
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         raise TextFormatError(
@@ -268,9 +271,9 @@ def number_column(checks: RowChecks, table: pa.Table, name: str) -> Numbers:
         )
     values: Numbers = column.cast(pa.float64()).to_numpy()
     reason = f"no finite number in {name!r}; fill it in or leave the row out"
-    checks.refuse(~np.isfinite(values), column, reason)
+    checks.refuse_rows(~np.isfinite(values), column, reason)
     reason = f"{{value:g}} in {name!r} is too large; expected numbers up to {LARGEST_FLOAT:g}"
-    checks.refuse(np.abs(np.nan_to_num(values)) > LARGEST_FLOAT, pa.array(values), reason)
+    checks.refuse_rows(np.abs(np.nan_to_num(values)) > LARGEST_FLOAT, pa.array(values), reason)
     return values
 
 
@@ -280,7 +283,7 @@ def _target(where: str, columns: list[str], target_column: str | None) -> str:
     if len(columns) < 2:
         raise TextFormatError(f"{where}: the columns are {columns}; expected a target and others to predict it from")
     if target_column is None and TARGET not in columns:
-        note(where, f"columns taken as what is predicted, the last, {columns[-1]!r}", 1)
+        record_note(where, f"columns taken as what is predicted, the last, {columns[-1]!r}", 1)
     if target_column is None:
         target_column = TARGET if TARGET in columns else columns[-1]
     return target_column
@@ -292,15 +295,15 @@ def _columns(where: str, table: pa.Table, target: str, width: int) -> pa.Table:
     Args:
         width: Length of the list column in the splits read before; 0: this is the first split.
     """
-    if VECTOR not in table.column_names or not pa.types.is_list(plain_column(table.column(VECTOR)).type):
+    if VECTOR not in table.column_names or not pa.types.is_list(cast_to_plain_type(table.column(VECTOR)).type):
         return table.drop_columns([target])
-    column = plain_column(table.column(VECTOR)).combine_chunks()
+    column = cast_to_plain_type(table.column(VECTOR)).combine_chunks()
     lengths = column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
     width = width or max(int(lengths[0]), 1)
     if (lengths != width).any():
         row = int((lengths != width).argmax())
         raise TextFormatError(
-            f"{where}, row {row}: {count_of(lengths[row], 'numbers')} in {VECTOR!r}; expected {width}"
+            f"{where}, row {row}: {format_count(lengths[row], 'numbers')} in {VECTOR!r}; expected {width}"
         )
     values = column.flatten().cast(pa.float64()).to_numpy(zero_copy_only=False).reshape(-1, width)
     return pa.table({f"{VECTOR}{place}": values[:, place] for place in range(width)})
@@ -312,7 +315,7 @@ def _keys(checks: RowChecks, columns: pa.Table, name: str) -> list[Hashable]:
     column = columns.column(name)
     values: list[Hashable] = column.to_pylist()
     empty = [value in (None, "") or value != value for value in values]
-    checks.refuse(np.array(empty), column, f"nothing in {name!r}, which tells the rows that belong together")
+    checks.refuse_rows(np.array(empty), column, f"nothing in {name!r}, which tells the rows that belong together")
     return values
 
 
@@ -335,14 +338,14 @@ def sample_rows(seed: int = 0, train: int = 120, validation: int = 20, test: int
         ValueError: negative seed, or a number of rows below 1.
     """
 
-    def rows(draws: Draws, number: int, split: str) -> dict[str, list[float]]:
+    def rows(draws: RandomDraws, number: int, split: str) -> dict[str, list[float]]:
         drawn = [_row(draws) for _ in range(number)]
         return {name: [row[place] for row in drawn] for place, name in enumerate((*FEATURES, TARGET))}
 
-    return generated_splits("sample_rows", "row", seed, (train, validation, test), rows)
+    return generate_splits("sample_rows", "row", seed, (train, validation, test), rows)
 
 
-def _row(draws: Draws) -> tuple[float, float, float, float]:
+def _row(draws: RandomDraws) -> tuple[float, float, float, float]:
     day, height, noise = DAYS * draws.random(), 2 * draws.random() - 1, draws.random()
     error = ERROR * (draws.random() + draws.random() - 1)
     level = math.sin(2 * math.pi * day / TURN + SHIFT * height) + TREND * day + error

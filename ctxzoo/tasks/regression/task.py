@@ -13,8 +13,8 @@ from transformers import PreTrainedModel
 
 from ctxzoo.tasks.regression.data import RegressionDataModule, Scaling
 from ctxzoo.training.optimizers import OptimizerArgs
-from ctxzoo.training.scoring import score_splits, task_of
-from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
+from ctxzoo.training.scoring import load_task, score_splits
+from ctxzoo.training.task import AutoHead, Scores, ZooTask, select_model_inputs
 
 
 class RegressionScores(Scores):
@@ -61,14 +61,14 @@ class RegressionTask(ZooTask):
     lower_is_better = ZooTask.lower_is_better | {"rmse", "mae"}
     default_optimizer = OptimizerArgs(learning_rate=1e-2)
 
-    def new_scores(self) -> RegressionScores:
+    def build_scores(self) -> RegressionScores:
         return RegressionScores()
 
-    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        loss: torch.Tensor = self.model(**model_inputs(batch)).loss
+    def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        loss: torch.Tensor = self.model(**select_model_inputs(batch)).loss
         return loss
 
-    def name_examples(self, rows: list[int]) -> str:
+    def describe_examples(self, rows: list[int]) -> str:
         return "all rows of the training split, which are one sequence"
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
@@ -88,7 +88,7 @@ class RegressionTask(ZooTask):
 
     def _predictions(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return predictions and targets of the rows that have one, in the unit of the target."""
-        inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
+        inputs = {name: value for name, value in select_model_inputs(batch).items() if name != "labels"}
         rows = (~batch["labels"].isnan()).any(dim=2).any(dim=0).nonzero().squeeze(1)
         labels = batch["labels"].index_select(1, rows)
         known = ~labels.isnan()
@@ -137,7 +137,7 @@ def evaluate(
         OSError: there is no such checkpoint or dataset.
         ValueError: no such split; a checkpoint of another problem, or of other features.
     """
-    task = task_of(RegressionTask, checkpoint)
+    task = load_task(RegressionTask, checkpoint)
     config = task.model.config
     data = RegressionDataModule(
         dataset,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from scipy import sparse
 
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.tasks.sequences.task import EventScores, SequenceScores, SessionScores, add_unknown_targets
 from ctxzoo.training.remaining_time import RemainingTime
@@ -108,7 +108,7 @@ def score_baseline(
     """
     for done, sequence in enumerate(sequences, start=1):
         if remaining is not None:
-            remaining.tell(done, len(sequences))
+            remaining.print_if_due(done, len(sequences))
         predictions = np.stack([scorer(sequence[:step]) for step in range(1, len(sequence))])
         scores.update(torch.from_numpy(predictions), torch.from_numpy(sequence[1:]))
     return {name: value for name, value in scores.compute().items() if name != "nll"}
@@ -142,7 +142,7 @@ class CountedSessions(CountedRun):
 
         def score_split(split: str) -> dict[str, float]:
             ids = data.get_ids(split)
-            what = f"{variant}, scored on {count_of(len(ids), data.kind.several)}"
+            what = f"{variant}, scored on {format_count(len(ids), data.kind.several)}"
             remaining = RemainingTime(what, data.kind.several) if len(ids) >= MANY_SEQUENCES else None
             scores = score_baseline(scorer, ids, self.scores_class(), remaining)
             if not self.counts_unknown_as_misses:

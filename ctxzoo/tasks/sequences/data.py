@@ -14,7 +14,7 @@ from torch.utils.data import Dataset
 from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.formats import Rows, TextFormatError
 from ctxzoo.data.own_splits import RowGroups
-from ctxzoo.data.reading_notes import note
+from ctxzoo.data.reading_notes import record_note
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, EventColumns, SequenceKind
 from ctxzoo.tasks.sequences.reader import SequenceSplits, group_equal_sequences, read_sequences
@@ -139,7 +139,7 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
     Args:
         dataset: Data to read: "sample" (generated sequences), or a Hub id, folder or file, as `read_sequences` takes
             it.
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `get_data_folder` finds.
         user_column, item_column, time_column: Names of the columns for user, item and time in a file of events, as in
             `EventColumns`.
         max_length: Largest number of previous items or events that a prediction reads.
@@ -197,10 +197,10 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         self.names: list[str] = [] if names is None else [str(name) for name in names]
         self._sequences: dict[str, list[Piece]] = {}
 
-    def read(self) -> SequenceSplits:
+    def read_dataset(self) -> SequenceSplits:
         return read_sequences(self.kind, self.dataset, self.data_dir, self.columns)
 
-    def row_groups(self, checked: SequenceSplits) -> RowGroups:
+    def group_related_rows(self, checked: SequenceSplits) -> RowGroups:
         return group_equal_sequences(self.kind, checked)
 
     @property
@@ -214,7 +214,7 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         Raises:
             ValueError: there is no such split.
         """
-        return self.part(self._sequences, split)
+        return self.get_split(self._sequences, split)
 
     def get_ids(self, split: str) -> list[npt.NDArray[np.int64]]:
         """Return the ids of the things of each piece of a split; errors as of `sequences`."""
@@ -224,7 +224,7 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         """Number the things, and cut the sequences, on every process."""
         if self._sequences:
             return
-        splits, things, column = self.loaded().splits, self.kind.things, self.kind.columns[0]
+        splits, things, column = self.load_checked_data().splits, self.kind.things, self.kind.columns[0]
         if not self.names:
             if "train" not in splits:
                 raise TextFormatError(
@@ -247,8 +247,8 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
             self.targets[split] = sum(length - 1 for length in lengths)
             self.unknown_targets[split] = self.targets[split] - sum(len(one) - 1 for one in pieces)
             where = f"split {split!r}"
-            note(where, f"{things} that the model does not know, left out of what is read", self.left_out[split])
-            note(where, f"rows with one of the {things} alone, in which nothing is predicted", lengths.count(1))
+            record_note(where, f"{things} that the model does not know, left out of what is read", self.left_out[split])
+            record_note(where, f"rows with one of the {things} alone, in which nothing is predicted", lengths.count(1))
 
     def batches(self, split: str, *, training: bool) -> SequenceBatches:
         pieces = self.sequences(split)

@@ -10,7 +10,7 @@ from ctxzoo.models.configuration_session_baseline import SessionBaselineConfig
 from ctxzoo.models.configuration_time_encoder import TimeEncoderConfig
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, OptimizerArgs, TrainerArgs
 from ctxzoo.runs.spaces import Between, Space
-from ctxzoo.training.arguments import COUNT, FRACTION, SIZE, number
+from ctxzoo.training.arguments import COUNT, FRACTION, SIZE, number_field
 
 SESSIONS, EVENTS = "session-recommendation", "next-event"  # as heads say it
 SESSION_VARIANTS = {"hcrnn": HcrnnConfig.variants, "session_baseline": SessionBaselineConfig.variants}
@@ -32,7 +32,7 @@ class SequenceData(DataArgs):
     user_column: str = "user"
     item_column: str = "item"
     time_column: str = "time"
-    max_length: int = number(100, SIZE)
+    max_length: int = number_field(100, SIZE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,12 +51,12 @@ class SessionModel(ModelArgs):
         sigmoid_scores: Whether item scores pass through a sigmoid, as in the HCRNN authors' code; stamp only.
     """
 
-    embedding_size: int | None = number(None, SIZE)
-    hidden_size: int | None = number(None, SIZE)
-    embedding_dropout: float | None = number(None, FRACTION)
-    pooled_dropout: float | None = number(None, FRACTION)
-    num_topics: int | None = number(None, SIZE)
-    kl_lambda: float | None = number(None, COUNT)
+    embedding_size: int | None = number_field(None, SIZE)
+    hidden_size: int | None = number_field(None, SIZE)
+    embedding_dropout: float | None = number_field(None, FRACTION)
+    pooled_dropout: float | None = number_field(None, FRACTION)
+    num_topics: int | None = number_field(None, SIZE)
+    kl_lambda: float | None = number_field(None, COUNT)
     drift_constraint: Literal["clip", "softplus"] | None = None
     sigmoid_scores: bool | None = None
 
@@ -82,15 +82,15 @@ class EventModel(ModelArgs):
         num_frequencies: Number of frequencies in each component of the time kernel; lste only.
     """
 
-    hidden_size: int | None = number(None, SIZE)
-    num_layers: int | None = number(None, SIZE)
-    num_heads: int | None = number(None, SIZE)
-    dropout: float | None = number(None, FRACTION)
+    hidden_size: int | None = number_field(None, SIZE)
+    num_layers: int | None = number_field(None, SIZE)
+    num_heads: int | None = number_field(None, SIZE)
+    dropout: float | None = number_field(None, FRACTION)
     time_combine: Literal["kernel", "multiply", "add", "concat"] | None = None
     time_transform: Literal["none", "log"] | None = None
-    time_size: int | None = number(None, SIZE)
-    num_components: int | None = number(None, SIZE)
-    num_frequencies: int | None = number(None, SIZE)
+    time_size: int | None = number_field(None, SIZE)
+    num_components: int | None = number_field(None, SIZE)
+    num_frequencies: int | None = number_field(None, SIZE)
 
     def config(self) -> dict[str, Any]:
         width = {} if self.hidden_size is None else {"word_dim": self.hidden_size, "causal": True}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.ops_execution import in_evaluation_mode
-from ctxzoo.results.figures import format_word, new_figure, save_figure
+from ctxzoo.results.figures import format_word_label, new_figure, save_figure
 from ctxzoo.tasks.sequences.reader import convert_to_seconds
 
 QUARTERS = (25, 50, 75)
@@ -66,7 +66,7 @@ def draw_drift(
     axes = figure.subplots()
     axes.fill_between(steps, low, high, alpha=0.3, linewidth=0, label="middle half of the units")
     axes.plot(steps, middle, marker="o", markersize=3, label="median")
-    axes.set_xticks(steps, [format_word(name) for name in names], rotation=90, fontsize=7, parse_math=False)
+    axes.set_xticks(steps, [format_word_label(name) for name in names], rotation=90, fontsize=7, parse_math=False)
     axes.set_ylabel("drift gate")
     axes.set_title(title or "what is kept of the state at each item", loc="left", fontsize=10, parse_math=False)
     axes.legend(fontsize=8)

@@ -8,9 +8,9 @@ from typing import Any
 
 from transformers import PreTrainedModel
 
-from ctxzoo.data.answer_files import Answer, rank_answer
-from ctxzoo.data.reading_notes import note
-from ctxzoo.data.row_stream import Row, RowStream, stream_of
+from ctxzoo.data.answer_files import Answer, format_ranked_answer
+from ctxzoo.data.reading_notes import record_note
+from ctxzoo.data.row_stream import Row, RowStream, build_row_stream
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.tasks.sequences.kinds import SESSIONS, EventColumns, SequenceKind
 from ctxzoo.tasks.sequences.reader import convert_to_seconds, read_sequences
@@ -77,7 +77,7 @@ def next_events(
 
 
 class SequenceAnswers:
-    """The answers of a model to sequences, of which it reads the things that it knows; `note` counts the others.
+    """The answers of a model to sequences, of which it reads the things that it knows; `record_note` counts the others.
 
     Args:
         kind: Kind of sequence: sessions of items, or histories of timed events.
@@ -99,9 +99,9 @@ class SequenceAnswers:
         """Return the answers to rows of `stream_sequences`, in order; things and times are taken out of the rows."""
         kind, done = self.kind, "recommended" if self.kind is SESSIONS else "predicted"
         answers = [self._answer_row(row) for row in rows]
-        note(stream.name, f"{kind.things} that the model does not know, left out of what is read", self.left_out)
+        record_note(stream.name, f"{kind.things} that the model does not know, left out of what is read", self.left_out)
         without = f"{kind.several} without a known {kind.thing}, for which nothing is {done}"
-        note(stream.name, without, self.without_history)
+        record_note(stream.name, without, self.without_history)
         return answers
 
     def _answer_row(self, row: Row) -> Answer:
@@ -121,7 +121,7 @@ class SequenceAnswers:
             ranking = self.model.next_events(*read, self.k)
         key = "recommended" if self.kind is SESSIONS else "next"
         alone = {self.kind.ids[0]: name, "left_out": left_out, key: [list(pair) for pair in ranking]}
-        return rank_answer(ranking, self.kind.thing, left_out, alone)
+        return format_ranked_answer(ranking, self.kind.thing, left_out, alone)
 
 
 def stream_sequences(kind: SequenceKind, source: Path, columns: Mapping[str, str | None]) -> RowStream:
@@ -139,4 +139,6 @@ def stream_sequences(kind: SequenceKind, source: Path, columns: Mapping[str, str
     kept = (kind.ids[0], *kind.columns)
     splits = read_sequences(kind, str(source), columns=named).splits.values()
     told = (values for rows in splits for values in zip(*(rows[column] for column in kept), strict=True))
-    return stream_of(str(source), (dict(zip((named.user, *kind.columns), values, strict=True)) for values in told))
+    return build_row_stream(
+        str(source), (dict(zip((named.user, *kind.columns), values, strict=True)) for values in told)
+    )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.problem import Problem, saved_names
 from ctxzoo.tasks.commands import (
@@ -66,7 +66,7 @@ class SequenceProblem(Problem, TaskCommands):
         return experiment.changed(epochs=1, tiny=True, **(TINY[self.name] if new else {}))
 
     def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
-        from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits
+        from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
         from ctxzoo.tasks.sequences.reader import check_sequences, group_equal_sequences, load_sequences
 
         columns = kinds.EventColumns(*(getattr(experiment.data, option.name) for option in COLUMNS))
@@ -75,7 +75,7 @@ class SequenceProblem(Problem, TaskCommands):
             splits = load_sequences(self.kind, source, experiment.run.data_dir, columns)
             return splits, dict.fromkeys(splits, source)
 
-        splits, _ = gather_splits(experiment.data.dataset, files, load_splits)
+        splits, _ = load_splits_of_files(experiment.data.dataset, files, load_splits)
         checked = check_sequences(self.kind, splits, origin=experiment.data.dataset)
         return OwnRows(splits=checked.splits, **vars(group_equal_sequences(self.kind, checked)))
 
@@ -151,7 +151,7 @@ class SequenceProblem(Problem, TaskCommands):
         check_input(options, "history", own["history"])
         history = None if own["history"] is None else self.parse_history(own["history"])
 
-        from ctxzoo.data.row_stream import as_file
+        from ctxzoo.data.row_stream import open_as_file_with_suffix
         from ctxzoo.tasks.sequences.prediction import SequenceAnswers, stream_sequences
 
         model, _ = options.saved.load()
@@ -164,10 +164,10 @@ class SequenceProblem(Problem, TaskCommands):
             return
         columns = {option.name.removesuffix("_column"): own[option.name] for option in COLUMNS}
         header = [name or usual for usual, name in columns.items()]
-        with as_file(options.file, kind=options.format, columns=header) as file:
+        with open_as_file_with_suffix(options.file, kind=options.format, columns=header) as file:
             answers = SequenceAnswers(self.kind, model, k=own["top"], **options_of_kind)
             number = answer_file(options, answers, rows=stream_sequences(self.kind, file, columns))
-        say_written(options, count_of(number, self.kind.several))
+        say_written(options, format_count(number, self.kind.several))
 
     def parse_history(self, text: str) -> tuple[Any, ...]:
         """Return the things of a history as it is typed, and their times where the problem has any."""

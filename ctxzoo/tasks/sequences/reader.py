@@ -17,22 +17,28 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ctxzoo.data.files import content_hash
+from ctxzoo.data.files import hash_strings
 from ctxzoo.data.formats import SAMPLE, TextFormatError
-from ctxzoo.data.notices import count_of
-from ctxzoo.data.own_splits import RowGroups, group_numbers
-from ctxzoo.data.reading_notes import leave_out, note
+from ctxzoo.data.notices import format_count
+from ctxzoo.data.own_splits import RowGroups, number_groups_by_key
+from ctxzoo.data.reading_notes import record_note, skip_or_raise
 from ctxzoo.data.row_files import (
-    as_text,
-    load_tables,
-    read_delimited,
+    build_table_from_dicts,
+    convert_to_text,
+    load_split_tables,
+    parse_time_column,
+    read_csv_or_tsv,
     read_json_lines,
     read_parquet,
-    table_of_objects,
-    with_times,
 )
-from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column, plain_type
-from ctxzoo.data.text_files import file_kind
+from ctxzoo.data.sources import (
+    DatasetFileError,
+    cast_to_plain_type,
+    dataset_fingerprint,
+    load_splits,
+    to_plain_arrow_type,
+)
+from ctxzoo.data.text_files import get_unpacked_suffix
 from ctxzoo.tasks.sequences.kinds import SESSIONS, TIMES, EventColumns, SequenceKind
 from ctxzoo.tasks.sequences.sample import sample_histories, sample_sessions
 
@@ -67,7 +73,8 @@ def read_sequences(
             split "train", one sequence for each user; a folder or Hub id of such rows; or rows of lists in temporal
             order: `items`, or `events` with `timestamps`. Configurations `items` and `events` of a folder may map ids
             to names.
-        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
+        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `get_data_folder`
+            finds.
         columns: Names of the user, item and time columns of a file of events; default: user, item and time.
 
     Raises:
@@ -86,12 +93,12 @@ def load_sequences(
     if dataset == SAMPLE:
         return dict(sample_sessions() if kind is SESSIONS else sample_histories())
     chosen = columns or EventColumns()
-    splits, locations = load_tables(dataset, data_dir, EVENT_FILES, lambda path: _read_events(path, chosen))
+    splits, locations = load_split_tables(dataset, data_dir, EVENT_FILES, lambda path: _read_events(path, chosen))
     has_times, is_file = TIMES in kind.columns, Path(dataset).is_file()
     names_in = functools.cache(functools.partial(_load_names_by_id, dataset, data_dir))
     for split, rows in splits.items():
         location, table = locations[split], rows.with_format("arrow")[:]
-        types = {name: plain_type(table.schema.field(name).type) for name in table.column_names}
+        types = {name: to_plain_arrow_type(table.schema.field(name).type) for name in table.column_names}
         column = next((name for name in kind.named if name in types and pa.types.is_list(types[name])), None)
         if column is None:
             splits[split] = datasets.Dataset.from_dict(_group_events_by_user(kind, location, table, chosen))
@@ -131,22 +138,22 @@ def check_sequences(
 
 def group_equal_sequences(kind: SequenceKind, checked: SequenceSplits) -> RowGroups:
     """Say that equal sequences stay on one side when they are divided."""
-    keys = {name: [content_hash(names) for names in split[kind.columns[0]]] for name, split in checked.splits.items()}
-    return RowGroups(groups=group_numbers(keys), unit=kind.several, together=f"equal {kind.several}")
+    keys = {name: [hash_strings(names) for names in split[kind.columns[0]]] for name, split in checked.splits.items()}
+    return RowGroups(groups=number_groups_by_key(keys), unit=kind.several, together=f"equal {kind.several}")
 
 
 def _read_events(path: Path, columns: EventColumns) -> pa.Table:
     """Return the rows of a file, in which times that are text are numbers, dates or times where all of them are."""
-    kind = file_kind(path)
+    kind = get_unpacked_suffix(path)
     if kind not in EVENT_FILES:
         raise DatasetFileError(f"{path} is no {', '.join(EVENT_FILES)} file; name one, a folder, or a Hub id")
     if kind == ".parquet":
         table = read_parquet(path)
     elif kind == ".jsonl":
-        table = table_of_objects(read_json_lines(path))
+        table = build_table_from_dicts(read_json_lines(path))
     else:
-        table = read_delimited(path, (columns.user, columns.item, columns.time))
-    return with_times(table, columns.time)
+        table = read_csv_or_tsv(path, (columns.user, columns.item, columns.time))
+    return parse_time_column(table, columns.time)
 
 
 def _list_row_names(split: datasets.Dataset, kind: SequenceKind) -> list[str]:
@@ -162,7 +169,7 @@ def _group_events_by_user(
 
     Users and items are text, as the file writes them. A row in which one of the three is missing, or whose time is
     none or of another kind than most (a number among dates), is an error; with `--skip_bad` it is left out. Events of
-    a user at one time are counted by `note`.
+    a user at one time are counted by `record_note`.
 
     Raises:
         TextFormatError: a column is missing, or has a row with nothing in it; times that are none; no rows.
@@ -182,12 +189,12 @@ def _group_events_by_user(
         for row in np.flatnonzero(pc.fill_null(empty, True).to_numpy(zero_copy_only=False) & is_good).tolist():
             is_good[row] = False
             place = f"{location}, row {row}"
-            leave_out(place, TextFormatError(f"{place}: nothing in {name!r}; fill it in or leave the row out"))
+            skip_or_raise(place, TextFormatError(f"{place}: nothing in {name!r}; fill it in or leave the row out"))
     for row, problem in _find_wrong_times(table.column(columns.time), is_good):
         is_good[row] = False
         place, value = f"{location}, row {row}", str(table.column(columns.time)[row])
-        leave_out(place, TextFormatError(f"{place}: the time is {value!r}{problem}"))
-    table = with_times(table.filter(pa.array(is_good)), columns.time)
+        skip_or_raise(place, TextFormatError(f"{place}: the time is {value!r}{problem}"))
+    table = parse_time_column(table.filter(pa.array(is_good)), columns.time)
     if table.num_rows == 0:
         raise TextFormatError(f"{location}: no rows; expected at least one event")
     seconds = _convert_times_to_numbers(f"{location}: column {columns.time!r}", table.column(columns.time))
@@ -198,7 +205,7 @@ def _group_events_by_user(
         of_user[0].append(items[row])
         of_user[1].append(seconds[row])
     together = sum(one == next_one for _, times in of_users.values() for one, next_one in pairwise(times))
-    note(location, "events at the time of the one before them of their user, in the order of the file", together)
+    record_note(location, "events at the time of the one before them of their user, in the order of the file", together)
     lists = map(list, zip(*of_users.values(), strict=True))  # of things, then of times, which not every kind keeps
     return {kind.ids[0]: list(of_users), **dict(zip(kind.columns, lists, strict=False))}
 
@@ -225,7 +232,7 @@ def _classify_time(text: str) -> str | None:
     try:
         return "numbers" if "_" not in text and math.isfinite(float(text)) else None
     except ValueError:
-        kind = with_times(pa.table({"time": [text]}), "time").schema.field("time").type
+        kind = parse_time_column(pa.table({"time": [text]}), "time").schema.field("time").type
     if not pa.types.is_timestamp(kind):
         return None
     return "dates and times" if kind.tz is None else "times with a zone"
@@ -246,10 +253,10 @@ def convert_to_seconds(times: Sequence[Any]) -> list[float]:
     try:
         column = pa.array(values, from_pandas=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        column = pa.array([as_text(value) for value in values])
+        column = pa.array([convert_to_text(value) for value in values])
     if column.null_count:
         raise TextFormatError(f"timestamps: {values[column.is_null().index(True).as_py()]!r} is no time")
-    return _convert_times_to_numbers("timestamps", with_times(pa.table({"time": column}), "time").column(0))
+    return _convert_times_to_numbers("timestamps", parse_time_column(pa.table({"time": column}), "time").column(0))
 
 
 def _convert_times_to_numbers(location: str, times: pa.ChunkedArray) -> list[float]:
@@ -290,7 +297,9 @@ def _load_names_by_id(
         raise TextFormatError(f"{location}: {id_column} {twice!r} stands there twice")
     count = Counter(names)
     shared = sum(number for number in count.values() if number > 1)
-    note(f"dataset {dataset!r}", f"names of the configuration {config!r} that others have too, with their ids", shared)
+    record_note(
+        f"dataset {dataset!r}", f"names of the configuration {config!r} that others have too, with their ids", shared
+    )
     return {item: name if count[name] == 1 else f"{name} [{item}]" for item, name in zip(ids, names, strict=True)}
 
 
@@ -328,7 +337,7 @@ def _read_list_column(
     """Return the lengths of a column of lists, and their values one after another."""
     if column_name not in table.column_names:
         raise TextFormatError(f"{location}: no column {column_name!r}; there are {table.column_names}")
-    column = plain_column(table.column(column_name)).combine_chunks()
+    column = cast_to_plain_type(table.column(column_name)).combine_chunks()
     inner = column.type.value_type if pa.types.is_list(column.type) else None
     if inner is None or not (column_name == TIMES or pa.types.is_integer(inner) or pa.types.is_string(inner)):
         raise TextFormatError(
@@ -341,7 +350,7 @@ def _check_times(location: str, table: pa.Table, lengths: npt.NDArray[np.int64])
     num_times, flat = _read_list_column(location, table, TIMES, "numbers or dates")
     if (num_times != lengths).any():
         row = int((num_times != lengths).argmax())
-        both = f"{count_of(num_times[row], 'timestamps')} of {count_of(lengths[row], 'events')}"
+        both = f"{format_count(num_times[row], 'timestamps')} of {format_count(lengths[row], 'events')}"
         raise TextFormatError(f"{location}, row {row}: {both}; expected as many")
     ends = np.cumsum(lengths)
     times: npt.NDArray[np.float64]

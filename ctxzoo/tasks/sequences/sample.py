@@ -7,7 +7,7 @@ from typing import Any
 
 import datasets
 
-from ctxzoo.data.generated import Draws, generated_splits
+from ctxzoo.data.generated import RandomDraws, generate_splits
 from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, SequenceKind
 
 SHELVES = ("tea", "soup", "bread", "fruit", "cheese", "pasta")
@@ -66,40 +66,40 @@ def sample_histories(
 
 def _generate_splits(
     kind: SequenceKind,
-    draw: Callable[[Draws], tuple[list[Any], ...]],
+    draw: Callable[[RandomDraws], tuple[list[Any], ...]],
     seed: int,
     sizes: Sequence[int],
 ) -> dict[str, datasets.Dataset]:
 
-    def generate_split(draws: Draws, num_sequences: int, split: str) -> dict[str, list[Any]]:
+    def generate_split(draws: RandomDraws, num_sequences: int, split: str) -> dict[str, list[Any]]:
         drawn = zip(*(draw(draws) for _ in range(num_sequences)), strict=True)
         names = [f"{split} {row}" for row in range(num_sequences)]
         return dict(zip((kind.ids[0], *kind.columns), (names, *map(list, drawn)), strict=True))
 
-    return generated_splits(f"sample_{kind.several}", kind.one, seed, sizes, generate_split)
+    return generate_splits(f"sample_{kind.several}", kind.one, seed, sizes, generate_split)
 
 
-def _generate_session(draws: Draws) -> tuple[list[Any], ...]:
-    liked = [draws.below(len(SHELVES)) for _ in range(LIKED)]
-    shelf, thing = liked[0], draws.below(THINGS)
+def _generate_session(draws: RandomDraws) -> tuple[list[Any], ...]:
+    liked = [draws.draw_integer(len(SHELVES)) for _ in range(LIKED)]
+    shelf, thing = liked[0], draws.draw_integer(THINGS)
     steps = []
-    for _ in range(LEAST_STEPS + draws.below(MORE_STEPS)):
+    for _ in range(LEAST_STEPS + draws.draw_integer(MORE_STEPS)):
         steps.append(f"{SHELVES[shelf]} {thing}")
         if draws.random() >= STAYS:
-            shelf, thing = liked[draws.below(LIKED)], draws.below(THINGS)
+            shelf, thing = liked[draws.draw_integer(LIKED)], draws.draw_integer(THINGS)
             continue
         choice = draws.random()
         if choice < NEXT:
             thing = (thing + 1) % THINGS
         elif choice >= NEXT + AGAIN:
-            thing = draws.below(THINGS)
+            thing = draws.draw_integer(THINGS)
     return (steps,)
 
 
-def _generate_history(draws: Draws) -> tuple[list[Any], ...]:
-    kind, time = draws.below(len(CARE)), BEGIN + 400 * DAY * draws.random()
+def _generate_history(draws: RandomDraws) -> tuple[list[Any], ...]:
+    kind, time = draws.draw_integer(len(CARE)), BEGIN + 400 * DAY * draws.random()
     events, times = [], []
-    for _ in range(LEAST_EVENTS + draws.below(MORE_EVENTS)):
+    for _ in range(LEAST_EVENTS + draws.draw_integer(MORE_EVENTS)):
         events.append(CARE[kind])
         times.append(time)
         low, high = SHORT if draws.random() < 0.5 else LONG
@@ -109,5 +109,5 @@ def _generate_history(draws: Draws) -> tuple[list[Any], ...]:
             was_short = len(times) < 2 or times[-1] - times[-2] < DAY
             kind = (kind + 1) % len(CARE) if was_short else 0
         else:
-            kind = draws.below(len(CARE))
+            kind = draws.draw_integer(len(CARE))
     return events, times

@@ -18,8 +18,8 @@ from ctxzoo.metrics.next_item import Ties, target_ranks
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.tasks.sequences.data import HistoryDataModule, SequencesDataModule, SessionDataModule
 from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, SequenceKind
-from ctxzoo.training.scoring import build_scorer, score_splits, task_of
-from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
+from ctxzoo.training.scoring import build_scoring_trainer, load_task, score_splits
+from ctxzoo.training.task import AutoHead, Scores, ZooTask, select_model_inputs
 
 
 class SequenceScores(Scores):
@@ -113,14 +113,14 @@ class SequenceTask(ZooTask):
     ) -> None:
         super().__init__(model_config, pretrained, model=model, **optimizer_args)
 
-    def new_scores(self) -> SequenceScores:
+    def build_scores(self) -> SequenceScores:
         return self.scores_class(self.hparams["ties"])
 
-    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        loss: torch.Tensor = self.model(**model_inputs(batch)).loss
+    def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        loss: torch.Tensor = self.model(**select_model_inputs(batch)).loss
         return loss
 
-    def name_examples(self, rows: list[int]) -> str:
+    def describe_examples(self, rows: list[int]) -> str:
         return f"{self.kind.several} of the batch in the training split: {rows}"
 
     @abstractmethod
@@ -135,14 +135,14 @@ class SequenceTask(ZooTask):
         """Return of each row of a batch its number `row`, how many `predictions` it has, and the `ranks` (B, T) of its
         targets, 0 where nothing is predicted.
         """
-        logits, labels = self.compute_logits_and_labels(model_inputs(batch))
+        logits, labels = self.compute_logits_and_labels(select_model_inputs(batch))
         counts = labels != IGNORED
         ranks = torch.zeros_like(labels)
         ranks[counts] = target_ranks(logits[counts].float(), labels[counts], self.hparams["ties"])
         return {"row": batch["row"], "predictions": counts.sum(dim=1), "ranks": ranks}
 
     def update_scores(self, scores: SequenceScores, batch: dict[str, torch.Tensor], split: str) -> None:
-        logits, labels = self.compute_logits_and_labels(model_inputs(batch))
+        logits, labels = self.compute_logits_and_labels(select_model_inputs(batch))
         counts = labels != IGNORED
         scores.update(logits[counts].float(), labels[counts])  # float: also under mixed precision
 
@@ -166,8 +166,8 @@ class SessionRecommendationTask(SequenceTask):
         super().optimizer_step(*args, **kwargs)
         self.model.project_parameters()
 
-    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        loss: torch.Tensor = self.model(**model_inputs(batch), every_position=True).loss
+    def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        loss: torch.Tensor = self.model(**select_model_inputs(batch), every_position=True).loss
         return loss * (batch["labels"] != IGNORED).sum() / len(batch["labels"])
 
     def compute_logits_and_labels(self, inputs: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -297,7 +297,7 @@ def _evaluate_sequences(
     data_options: Mapping[str, Any],
     run_options: Mapping[str, Any],
 ) -> dict[str, float]:
-    task = task_of(task_class, checkpoint)
+    task = load_task(task_class, checkpoint)
     task.scores["test"] = task_class.scores_class(ties)
     config = task.model.config
     things = {"max_length": data_options["max_length"] or config.max_history, task.kind.names_argument: config.names()}
@@ -362,9 +362,9 @@ def session_scores(
     Raises:
         ValueError: no such split; a model of another problem.
     """
-    task = task_of(SessionRecommendationTask, model)
+    task = load_task(SessionRecommendationTask, model)
     device = task.model.device
-    trainer = build_scorer(data, precision="32-true", accelerator=accelerator, progress=False)
+    trainer = build_scoring_trainer(data, precision="32-true", accelerator=accelerator, progress=False)
     batches: Any = trainer.predict(task, dataloaders=data.split_dataloader(split))
     task.model.to(device)  # Lightning leaves it on the CPU
     score_of_row: dict[int, SessionScore] = {}

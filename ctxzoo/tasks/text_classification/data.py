@@ -55,7 +55,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
 
     Args:
         dataset: Data to read: "sample" (generated texts), or a Hub id, folder or file, as `read_texts` takes it.
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `get_data_folder` finds.
         text_column, label_column: Names of the text column (or of several to join) and of the label column; default:
             the first usual names that are there.
         splitting: Division of the rows into train, validation and test; default: the dataset's own splits.
@@ -137,7 +137,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         if tokenizer is not None:
             check_tokenizer(tokenizer, max_length)
             vectors = self.start_vectors
-            if vectors.are_there:
+            if vectors.has_vectors:
                 _require_word_tokenizer(
                     tokenizer, f"word_vectors={vectors.word_vectors!r}, word2vec_dim={vectors.word2vec_dim}"
                 )
@@ -183,7 +183,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
     @property
     def label_names(self) -> list[str]:
         """The name of each label, in the order of their numbers."""
-        return self.loaded().label_names
+        return self.load_checked_data().label_names
 
     @property
     def num_labels(self) -> int:
@@ -208,9 +208,11 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         With `wide` the table has no rows for n-grams.
         """
         tokenizer = _require_word_tokenizer(self.tokenizer, "build_vector_table")
-        if not self.start_vectors.are_there:
+        if not self.start_vectors.has_vectors:
             return None
-        table = self.start_vectors.table(tokenizer, self._vectors, self._select_training_texts(), self.seed)
+        table = self.start_vectors.build_embedding_table(
+            tokenizer, self._vectors, self._select_training_texts(), self.seed
+        )
         return table[: len(tokenizer)] if self.wide and table is not None else table
 
     def fit_naive_bayes(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -262,7 +264,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
 
     def rows(self, split: str) -> Rows:
         """Return the rows of `texts(split)` that belong to the split, ascending."""
-        return self.part(self._get_rows_by_split(), split)
+        return self.get_split(self._get_rows_by_split(), split)
 
     def labels(self, split: str) -> npt.NDArray[np.int64]:
         """Return the label of each of `rows(split)`."""
@@ -280,7 +282,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             return
         try:
             split = self._choose_splitting().split(
-                self.splitting.drop_short_texts(self.loaded().splits, self._build_pre_tokenizer())
+                self.splitting.drop_short_texts(self.load_checked_data().splits, self._build_pre_tokenizer())
             )
             if self._tokenizer is None:
                 if "train" not in split.rows:
@@ -301,15 +303,15 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    def read(self) -> TextSplits:
+    def read_dataset(self) -> TextSplits:
         return read_texts(self.dataset, self.data_dir, self.text_column, self.label_column, self.known_labels)
 
-    def row_groups(self, checked: TextSplits) -> RowGroups:
+    def group_related_rows(self, checked: TextSplits) -> RowGroups:
         return group_equal_texts(checked)
 
     def _choose_splitting(self) -> TextSplitting:
         """Return how splits that are missing are drawn: from too few rows to be divided, none."""
-        too_few = self.divide and list(self.loaded().splits) == ["train"]
+        too_few = self.divide and list(self.load_checked_data().splits) == ["train"]
         return replace(self.splitting, dev_share=0.0) if too_few else self.splitting
 
     def _require_split_texts(self) -> SplitTexts:

@@ -15,7 +15,7 @@ from ctxzoo.data.text_folds import DEV_SHARE
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.experiment import ClassifierOptimizer, DataArgs, Experiment, ModelArgs, TrainerArgs, VectorStart
 from ctxzoo.runs.spaces import Between, Space
-from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Range, number
+from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Range, number_field
 
 PROBLEM, ARCHITECTURE, VARIANT = "text-classification", "text_baseline", "cnn"
 BUCKETS = 2**18  # of n-grams of words, and as many of characters
@@ -75,18 +75,18 @@ class TextData(DataArgs):
 
     text_column: tuple[str, ...] | None = None
     label_column: str | None = None
-    folds: int | None = number(None, Range(2))
-    dev_share: float = number(DEV_SHARE, FRACTION)
-    dev_block: int = number(1, SIZE)
-    min_words: int = number(0, COUNT)
+    folds: int | None = number_field(None, Range(2))
+    dev_share: float = number_field(DEV_SHARE, FRACTION)
+    dev_block: int = number_field(1, SIZE)
+    min_words: int = number_field(0, COUNT)
     cutter: Literal["whitespace", "english"] = "whitespace"
     lower_case: bool = True
-    min_word_count: int = number(3, SIZE)
-    ngram_order: int = number(1, SIZE)
-    ngram_buckets: int = number(0, COUNT)
-    char_ngrams: tuple[int, int] | None = number(None, SIZE)
-    char_ngram_buckets: int = number(0, COUNT)
-    max_length: int | None = number(None, SIZE)
+    min_word_count: int = number_field(3, SIZE)
+    ngram_order: int = number_field(1, SIZE)
+    ngram_buckets: int = number_field(0, COUNT)
+    char_ngrams: tuple[int, int] | None = number_field(None, SIZE)
+    char_ngram_buckets: int = number_field(0, COUNT)
+    max_length: int | None = number_field(None, SIZE)
 
     def report(self) -> dict[str, Any]:
         columns = self.text_column
@@ -145,47 +145,47 @@ class TextModel(ModelArgs):
         deep_scale: Factor of the network's logits when they are added to those of the linear (wide) part.
     """
 
-    word_dim: int | None = number(None, SIZE)
-    position_dim: int | None = number(None, COUNT)
-    embedding_bound: float | None = number(None, POSITIVE)
+    word_dim: int | None = number_field(None, SIZE)
+    position_dim: int | None = number_field(None, COUNT)
+    embedding_bound: float | None = number_field(None, POSITIVE)
     freeze_embeddings: bool | None = None
-    hidden_size: int | None = number(None, SIZE)
-    num_layers: int | None = number(None, SIZE)
-    num_heads: int | None = number(None, SIZE)
-    inner_size: int | None = number(None, SIZE)
-    recurrent_size: int | None = number(None, SIZE)
-    transformer_size: int | None = number(None, COUNT)
-    attention_size: int | None = number(None, SIZE)
-    num_filters: int | None = number(None, SIZE)
-    kernel_sizes: tuple[int, ...] | None = number(None, SIZE)
-    rank: int | None = number(None, SIZE)
+    hidden_size: int | None = number_field(None, SIZE)
+    num_layers: int | None = number_field(None, SIZE)
+    num_heads: int | None = number_field(None, SIZE)
+    inner_size: int | None = number_field(None, SIZE)
+    recurrent_size: int | None = number_field(None, SIZE)
+    transformer_size: int | None = number_field(None, COUNT)
+    attention_size: int | None = number_field(None, SIZE)
+    num_filters: int | None = number_field(None, SIZE)
+    kernel_sizes: tuple[int, ...] | None = number_field(None, SIZE)
+    rank: int | None = number_field(None, SIZE)
     bidirectional: bool | None = None
     position: Literal["none", "sinusoidal", "rotary"] | None = None
     feature_map: Literal["favor", "hyperbolic", "elu", "relu", "learned", "trig"] | None = None
-    num_features: int | None = number(None, SIZE)
-    kl_lambda: float | None = number(None, COUNT)
-    num_steps: int | None = number(None, SIZE)
+    num_features: int | None = number_field(None, SIZE)
+    kl_lambda: float | None = number_field(None, COUNT)
+    num_steps: int | None = number_field(None, SIZE)
     recurrent: bool | None = None
     initial_context: Literal["ones", "learned", "random"] | None = None
     eval_context: Literal["redraw", "fixed"] | None = None
-    eval_context_samples: int | None = number(None, SIZE)
+    eval_context_samples: int | None = number_field(None, SIZE)
     concatenate_steps: bool | None = None
-    logit_scale: float | None = number(None, Range(float("-inf")))
+    logit_scale: float | None = number_field(None, Range(float("-inf")))
     l2_normalize: bool | None = None
     append_pooled: bool | None = None
     linear_mean: bool | None = None
-    classifier_size: int | None = number(None, COUNT)
-    classifier_dropout: float | None = number(None, FRACTION)
-    dropout: float | None = number(None, FRACTION)
-    word_dropout: float | None = number(None, FRACTION)
-    embedding_dropout: float | None = number(None, FRACTION)
-    hidden_dropout: float | None = number(None, FRACTION)
-    attention_dropout: float | None = number(None, FRACTION)
-    pooled_dropout: float | None = number(None, FRACTION)
-    locked_dropout: float | None = number(None, FRACTION)
-    weight_dropout: float | None = number(None, FRACTION)
-    wide_dropout: float | None = number(None, Range(0, 1))
-    deep_scale: float | None = number(None, COUNT)
+    classifier_size: int | None = number_field(None, COUNT)
+    classifier_dropout: float | None = number_field(None, FRACTION)
+    dropout: float | None = number_field(None, FRACTION)
+    word_dropout: float | None = number_field(None, FRACTION)
+    embedding_dropout: float | None = number_field(None, FRACTION)
+    hidden_dropout: float | None = number_field(None, FRACTION)
+    attention_dropout: float | None = number_field(None, FRACTION)
+    pooled_dropout: float | None = number_field(None, FRACTION)
+    locked_dropout: float | None = number_field(None, FRACTION)
+    weight_dropout: float | None = number_field(None, FRACTION)
+    wide_dropout: float | None = number_field(None, Range(0, 1))
+    deep_scale: float | None = number_field(None, COUNT)
 
     def config(self) -> dict[str, Any]:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in super().config().items()}
@@ -211,14 +211,14 @@ class TextStart(VectorStart):
             training rows.
     """
 
-    vectors_std: float = number(0.0, COUNT)
-    word2vec_dim: int = number(0, COUNT)
-    word2vec_epochs: int = number(5, SIZE)
-    naive_bayes: float = number(0.0, COUNT)
+    vectors_std: float = number_field(0.0, COUNT)
+    word2vec_dim: int = number_field(0, COUNT)
+    word2vec_epochs: int = number_field(5, SIZE)
+    naive_bayes: float = number_field(0.0, COUNT)
     zeroed: tuple[str, ...] = ()
     wide: bool = False
-    wide_rows: int | None = number(None, SIZE)
-    wide_cost: float | None = number(None, POSITIVE)
+    wide_rows: int | None = number_field(None, SIZE)
+    wide_cost: float | None = number_field(None, POSITIVE)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctxzoo.data.files import write_atomically
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 
 Array = NDArray[np.float64]
 MOST_LABELS = 8  # of more the most probable
@@ -310,12 +310,12 @@ def _write_notes(explanation: Explanation) -> list[str]:
         )
     if explanation.num_ngrams and not explanation.no_known_word:
         notes.append(
-            f"The model also read {count_of(explanation.num_ngrams, 'n-grams')}. What each adds is shared out among "
-            "its words."
+            f"The model also read {format_count(explanation.num_ngrams, 'n-grams')}. What each adds is shared out "
+            "among its words."
         )
     if explanation.num_cut_off:
         notes.append(
-            f"It read the first {count_of(int(explanation.is_known.sum()), 'words')} that it knows; "
+            f"It read the first {format_count(int(explanation.is_known.sum()), 'words')} that it knows; "
             f"{explanation.num_cut_off:,} more behind them, in what is struck through, are beyond its limit."
         )
     return notes
@@ -323,7 +323,7 @@ def _write_notes(explanation: Explanation) -> list[str]:
 
 def _describe_answer_source(explanation: Explanation) -> str:
     if explanation.num_ngrams:
-        return f"it answers from {count_of(explanation.num_ngrams, 'n-grams')}"
+        return f"it answers from {format_count(explanation.num_ngrams, 'n-grams')}"
     return "it answers what it answers to an empty text"
 
 

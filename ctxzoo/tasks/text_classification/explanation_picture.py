@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ctxzoo.data.notices import count_of
-from ctxzoo.results.figures import SMALL_PRINT, fonts, format_word, new_figure, save_figure, word_grid
+from ctxzoo.data.notices import format_count
+from ctxzoo.results.figures import (
+    SMALL_PRINT,
+    draw_word_grid,
+    format_word_label,
+    list_installed_fonts,
+    new_figure,
+    save_figure,
+)
 from ctxzoo.tasks.text_classification.explanation import Array, Explanation, format_signed, scale_by_largest_magnitude
 
 if TYPE_CHECKING:
@@ -59,7 +66,9 @@ def draw_explanation(explanation: Explanation, out: str | Path, most_labels: int
     labels = sorted(explanation.probabilities.items(), key=lambda item: -item[1])[:MOST_LABELS]
     blocks: list[tuple[str, Array | None]] = [("the model knows no word of this text", None)]
     if not explanation.no_known_word:
-        blocks = [(f"for {format_word(one)}", explanation.contributions_to(one)) for one, _ in labels[:most_labels]]
+        blocks = [
+            (f"for {format_word_label(one)}", explanation.contributions_to(one)) for one, _ in labels[:most_labels]
+        ]
     block_height = (pieces[-1].line + 2.8) * LINE
     top = 2 * MARGIN + (len(labels) + 1.6) * LINE
     height = top + len(blocks) * block_height + MARGIN
@@ -70,13 +79,18 @@ def draw_explanation(explanation: Explanation, out: str | Path, most_labels: int
     axes.set(xlim=(0, WIDTH), ylim=(height, 0))
     axes.axis("off")
     _draw_text(
-        axes, MARGIN, 1.4 * MARGIN, f"{format_word(explanation.label)} {explanation.score:.1%}", size=15, weight="bold"
+        axes,
+        MARGIN,
+        1.4 * MARGIN,
+        f"{format_word_label(explanation.label)} {explanation.score:.1%}",
+        size=15,
+        weight="bold",
     )
     for number, note in enumerate(_write_notes(explanation)):
         _draw_text(axes, WIDTH - MARGIN, 1.4 * MARGIN + number * LINE, note, size=9, color=SMALL_PRINT, ha="right")
     for number, (label, probability) in enumerate(labels):
         y = 2 * MARGIN + (number + 0.9) * LINE
-        _draw_text(axes, MARGIN, y, format_word(label))
+        _draw_text(axes, MARGIN, y, format_word_label(label))
         for width, colour in ((BAR_WIDTH, TRACK), (probability * BAR_WIDTH, BAR)):
             _draw_rectangle(axes, BAR_LEFT, y - 0.06, width, 0.12, colour)
         _draw_text(axes, BAR_LEFT + BAR_WIDTH + 0.1, y, f"{probability:.1%}")
@@ -90,7 +104,7 @@ def _write_notes(explanation: Explanation) -> list[str]:
     notes = ["" if explanation.no_known_word else "blue speaks for the label, orange against; "]
     notes[0] += "grey words were not read"
     if explanation.num_cut_off:
-        notes.append(f"{count_of(explanation.num_cut_off, 'known words')} beyond the limit")
+        notes.append(f"{format_count(explanation.num_cut_off, 'known words')} beyond the limit")
     return notes
 
 
@@ -104,7 +118,9 @@ def _split_into_pieces(explanation: Explanation) -> Iterator[Piece]:
                 blank, breaks = True, min(2, len(part.splitlines()) - 1 + part.endswith(("\n", "\r")))
                 continue
             count += 1
-            yield Piece(format_word(part) if count <= MOST_PIECES else "…", word, blank, breaks if count > 1 else 0)
+            yield Piece(
+                format_word_label(part) if count <= MOST_PIECES else "…", word, blank, breaks if count > 1 else 0
+            )
             if count > MOST_PIECES:
                 return
             blank, breaks = False, 0
@@ -116,7 +132,7 @@ def _lay_out_lines(pieces: list[Piece]) -> None:
     from matplotlib.font_manager import FontProperties  # the figure has told where it is missing
 
     renderer = figure.canvas.get_renderer()
-    font = FontProperties(family=fonts(), size=SIZE)
+    font = FontProperties(family=list_installed_fonts(), size=SIZE)
 
     def measure_width(text: str) -> float:
         return float(renderer.get_text_width_height_descent(text, font, ismath=False)[0]) / float(figure.dpi)
@@ -166,7 +182,12 @@ def _draw_rectangle(axes: Axes, left: float, top: float, width: float, height: f
 def _draw_text(
     axes: Axes, x: float, y: float, text: str, *, size: float = SIZE, color: str = INK, **options: Any
 ) -> None:
-    settings: dict[str, Any] = {"fontfamily": fonts(), "parse_math": False, "va": "center_baseline", **options}
+    settings: dict[str, Any] = {
+        "fontfamily": list_installed_fonts(),
+        "parse_math": False,
+        "va": "center_baseline",
+        **options,
+    }
     axes.text(x, y, text, fontsize=size, color=color, **settings)
 
 
@@ -186,7 +207,7 @@ def draw_token_weights(weights: NDArray[Any], words: Sequence[str], out: str | P
         ValueError: shapes and words disagree, or there is no word.
         ImportError: matplotlib is missing.
     """
-    figure = word_grid(
+    figure = draw_word_grid(
         weights,
         words,
         [str(step + 1) for step in range(len(weights))],

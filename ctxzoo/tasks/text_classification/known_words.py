@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from transformers import TextClassificationPipeline
 
-from ctxzoo.data.notices import ROWS_FROM, count_of
-from ctxzoo.data.text_encoding import frequent_words_of_texts
+from ctxzoo.data.notices import ROWS_FROM, format_count
+from ctxzoo.data.text_encoding import find_frequent_words
 from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
 
 NO_KNOWN_WORD = "no_known_word"  # key of an answer, there and true for a text without a known word
@@ -41,7 +41,7 @@ def describe_texts_without_known_words(counts: Sequence[int], rows: Sequence[int
         first = ", ".join(str(rows[place]) for place in without[:5]) + (", …" if len(without) > 5 else "")
         location = f" (row {first}; {ROWS_FROM})"
     return (
-        f"the model knows no word of {len(without):,} of {count_of(len(counts), 'texts')}{location}; "
+        f"the model knows no word of {len(without):,} of {format_count(len(counts), 'texts')}{location}; "
         "do not rely on their labels"
     )
 
@@ -109,7 +109,7 @@ class TextVocabulary:
         Raises:
             ValueError: no word is frequent enough.
         """
-        words = frequent_words_of_texts(word_cutter(self.lower_case, self.cutter), texts, self.min_word_count)
+        words = find_frequent_words(word_cutter(self.lower_case, self.cutter), texts, self.min_word_count)
         if not words:
             raise ValueError(
                 f"no word occurs {self.min_word_count} times in the {len(texts)} training texts; lower min_word_count"

@@ -24,7 +24,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.svm import LinearSVC
 
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 from ctxzoo.models.tokenization_word import Cutter, build_word_tokenizer, cut_words, word_cutter
 from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.runs.experiment import Experiment, ModelArgs
@@ -234,7 +234,7 @@ class LinearRun(CountedRun):
             )
         model = build_linear_baseline(self.experiment.model.variant, self.cutter)
         if self.tell_time:
-            _report_search_time(model, f"linear model beside it, fitted to {count_of(len(training), 'texts')}")
+            _report_search_time(model, f"linear model beside it, fitted to {format_count(len(training), 'texts')}")
         model.fit(training["text"][:], training["label"][:])
 
         def score_split(split: str) -> dict[str, float]:
@@ -262,7 +262,7 @@ def _report_search_time(model: Pipeline, description: str) -> None:
     total = search.cv * len(next(iter(search.param_grid.values()))) + 1  # the last is that of all texts
 
     def score_and_report(estimator: Any, inputs: Any, labels: Any) -> float:
-        remaining.tell(next(done), total)
+        remaining.print_if_due(next(done), total)
         accuracy: float = estimator.score(inputs, labels)
         return accuracy
 

@@ -19,8 +19,8 @@ from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.modeling_beta_lstm import BetaLstmModel
 from ctxzoo.models.modeling_kernel_encoder import KernelEncoderModel
 from ctxzoo.models.ops_execution import in_evaluation_mode
-from ctxzoo.results.figures import fonts, format_word, new_figure, save_figure
-from ctxzoo.results.plots import COLOURS, lighten
+from ctxzoo.results.figures import format_word_label, list_installed_fonts, new_figure, save_figure
+from ctxzoo.results.plots import COLOURS, remove_axes_box
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -129,7 +129,7 @@ def draw_word_kernels(kernels: WordKernels, out: str | Path, *, title: str | Non
         ValueError: the name of the file does not end in .png.
         ImportError: matplotlib is missing.
     """
-    words = [format_word(word) for word in kernels.words]
+    words = [format_word_label(word) for word in kernels.words]
     side = 0.17 * max(len(words), 12)
     figure = new_figure(2.6 * side + 1.2, side + 1.2)
     axes = figure.subplots(1, 3, sharey=True, width_ratios=[1, 0.6, 1])
@@ -139,10 +139,12 @@ def draw_word_kernels(kernels: WordKernels, out: str | Path, *, title: str | Non
     axes[1].set_ylim(len(words) - 0.5, -0.5)
     axes[1].set_xlabel("nats above the least", fontsize=9)
     axes[1].set_title("importance of the key", fontsize=10)
-    lighten(axes[1])
+    remove_axes_box(axes[1])
     _draw_word_matrix(axes[2], kernels.weights.mean(axis=0), words, "attention: both")
     if title is not None:
-        figure.suptitle(title, x=0.01, ha="left", fontsize=11, parse_math=False, fontfamily=fonts(), wrap=True)
+        figure.suptitle(
+            title, x=0.01, ha="left", fontsize=11, parse_math=False, fontfamily=list_installed_fonts(), wrap=True
+        )
     save_figure(figure, out)
 
 
@@ -172,9 +174,9 @@ def draw_kernel_density(density: KernelDensity, out: str | Path, *, title: str |
     axes.set_xlabel("a number of a frequency")
     axes.set_ylabel("density")
     axes.legend(frameon=False, fontsize=8)
-    lighten(axes)
+    remove_axes_box(axes)
     if title is not None:
-        axes.set_title(title, loc="left", fontsize=11, parse_math=False, fontfamily=fonts(), wrap=True)
+        axes.set_title(title, loc="left", fontsize=11, parse_math=False, fontfamily=list_installed_fonts(), wrap=True)
     save_figure(figure, out)
 
 
@@ -206,8 +208,8 @@ def _draw_word_matrix(axes: Axes, values: NDArray[np.float64], words: list[str],
     """Draw a number from 0 to 1 for each query (row) and key (column)."""
     axes.imshow(values, cmap="Blues", vmin=0.0, vmax=max(float(values.max()), 1e-9), aspect="auto")
     places = np.arange(len(words))
-    axes.set_xticks(places, words, rotation=90, fontsize=9, parse_math=False, fontfamily=fonts())
-    axes.set_yticks(places, words, fontsize=9, parse_math=False, fontfamily=fonts())
+    axes.set_xticks(places, words, rotation=90, fontsize=9, parse_math=False, fontfamily=list_installed_fonts())
+    axes.set_yticks(places, words, fontsize=9, parse_math=False, fontfamily=list_installed_fonts())
     axes.set_title(title, fontsize=10)
 
 
@@ -292,13 +294,21 @@ def draw_word_gates(gates: WordGates, out: str | Path, *, title: str | None = No
         axes[1].set_ylim(-1, 1)
         axes[1].set_ylabel("correlation of i and f")
     for panel in axes:
-        lighten(panel)
-    words = [format_word(word) for word in gates.words]
+        remove_axes_box(panel)
+    words = [format_word_label(word) for word in gates.words]
     axes[-1].set_xticks(
-        range(len(words)), words, rotation=60, ha="right", fontsize=10, parse_math=False, fontfamily=fonts()
+        range(len(words)),
+        words,
+        rotation=60,
+        ha="right",
+        fontsize=10,
+        parse_math=False,
+        fontfamily=list_installed_fonts(),
     )
     if title is not None:
-        axes[0].set_title(title, loc="left", fontsize=11, parse_math=False, fontfamily=fonts(), wrap=True)
+        axes[0].set_title(
+            title, loc="left", fontsize=11, parse_math=False, fontfamily=list_installed_fonts(), wrap=True
+        )
     save_figure(figure, out)
 
 

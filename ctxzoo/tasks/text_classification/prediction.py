@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ctxzoo.data.answer_files import Answer
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 from ctxzoo.data.row_stream import LINES, Row, RowStream
 from ctxzoo.data.text_columns import ColumnNames, TextsOfRows
 from ctxzoo.hub.classification_facts import get_label_names
@@ -83,9 +83,9 @@ class TextAnswers:
         return [
             *(
                 [
-                    f"the model reads the first {count_of(self.tokenizer.word_limit or 0, 'words')} that it knows: "
+                    f"the model reads the first {format_count(self.tokenizer.word_limit or 0, 'words')} that it knows: "
                     f"{sum(numbers):,} behind them were left out, in {len(numbers):,} of "
-                    f"{count_of(len(self.left_out), 'texts')}"
+                    f"{format_count(len(self.left_out), 'texts')}"
                 ]
                 if numbers
                 else []

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.problem import OF_A_CONTINUATION, Classification
@@ -137,14 +137,14 @@ class TextClassification(Classification, TaskCommands):
         import datasets
         import numpy as np
 
-        from ctxzoo.data.own_splits import OwnRows, gather_splits
+        from ctxzoo.data.own_splits import OwnRows, load_splits_of_files
         from ctxzoo.tasks.text_classification.reader import check_texts, load_texts, note_contradictory_labels
         from ctxzoo.tasks.text_classification.splitting import get_labels, group_equal_texts
 
         data: Any = experiment.data
         names: dict[str, Any] = {"text_column": data.text_column, "label_column": data.label_column}
         data_dir = experiment.run.data_dir
-        splits, origin = gather_splits(data.dataset, files, lambda source: load_texts(source, data_dir, **names))
+        splits, origin = load_splits_of_files(data.dataset, files, lambda source: load_texts(source, data_dir, **names))
         checked = check_texts(splits, **names, origin=origin, any_labels=True)
         for name, split in checked.splits.items():
             _refuse_numeric_texts(origin[name], split["text"][:])
@@ -254,7 +254,7 @@ class TextClassification(Classification, TaskCommands):
         if page is not None:
             _check_explanation_file(page)
 
-        from ctxzoo.data.row_stream import open_rows
+        from ctxzoo.data.row_stream import open_row_stream
         from ctxzoo.data.text_columns import TEXT_COLUMNS
         from ctxzoo.tasks.text_classification.prediction import (
             TextAnswers,
@@ -274,7 +274,7 @@ class TextClassification(Classification, TaskCommands):
         elif page is None or options.output is not None:
             answer_file(options, answers, columns=header)
         else:
-            with open_rows(options.file, kind=options.format, columns=header) as rows:
+            with open_row_stream(options.file, kind=options.format, columns=header) as rows:
                 for chunk in rows.chunks:
                     answers(chunk, rows)
         if page is not None:
@@ -282,7 +282,7 @@ class TextClassification(Classification, TaskCommands):
         if text is not None:
             print(json.dumps(drop_probabilities(label), ensure_ascii=False))
         else:
-            say_written(options, count_of(len(answers.known), "labels"), page)
+            say_written(options, format_count(len(answers.known), "labels"), page)
         for note in answers.write_notes():
             print(f"ctxzoo: {note}", file=sys.stderr)
 
@@ -350,9 +350,9 @@ def _check_explanation_file(file: Path) -> None:
 
     check_output_file(file, "--explain")
     if file.suffix == ".png":
-        from ctxzoo.results.figures import check_plots
+        from ctxzoo.results.figures import check_matplotlib
 
-        check_plots()
+        check_matplotlib()
 
 
 def _write_explanation(model: Any, tokenizer: Any, texts: Sequence[str], file: Path) -> None:

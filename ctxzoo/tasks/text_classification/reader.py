@@ -15,19 +15,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE, TextFormatError
-from ctxzoo.data.reading_notes import note, note_lookalikes
-from ctxzoo.data.row_files import load_tables, read_delimited, read_json_lines, read_parquet
-from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, plain_column
+from ctxzoo.data.reading_notes import note_similar_labels, record_note
+from ctxzoo.data.row_files import load_split_tables, read_csv_or_tsv, read_json_lines, read_parquet
+from ctxzoo.data.sources import DatasetFileError, cast_to_plain_type, dataset_fingerprint
 from ctxzoo.data.text_columns import (
     TEXT_COLUMNS,
     ColumnNames,
     RowChecks,
-    are_blank,
+    find_blank_texts,
     find_columns,
     join_text_columns,
-    names_of,
+    list_column_names,
 )
-from ctxzoo.data.text_files import file_kind
+from ctxzoo.data.text_files import get_unpacked_suffix
 from ctxzoo.tasks.text_classification.sample import sample_texts
 
 LABEL_COLUMNS = ("label", "labels", "category", "class", "target")
@@ -71,8 +71,9 @@ def read_texts(
     Args:
         dataset: Data to read: "sample" (generated texts); a .csv, .tsv (both with a header), .jsonl or .parquet file,
             which gives the split "train"; a folder or Hub id with the splits train, validation, test.
-        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
-        text_column: Name of the text column, or several to join by `join_text`; default: the first of `TEXT_COLUMNS`
+        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `get_data_folder`
+            finds.
+        text_column: Name of the text column, or several to join by `join_texts`; default: the first of `TEXT_COLUMNS`
             that is there.
         label_column: Name of the label column; default: the first of `LABEL_COLUMNS` that is there.
         known_labels: Label names of a model, in its order, to which the data's labels are matched by name; rows with
@@ -101,7 +102,7 @@ def load_texts(
     if dataset == SAMPLE:
         splits = sample_texts()
         return dict(splits), {name: f"split {name!r}" for name in splits}
-    return load_tables(dataset, data_dir, FILE_KINDS, lambda path: _read_file(path, text_column, label_column))
+    return load_split_tables(dataset, data_dir, FILE_KINDS, lambda path: _read_file(path, text_column, label_column))
 
 
 def check_texts(
@@ -142,7 +143,7 @@ def check_texts(
         if integers is not None:
             columns = [replace(split, labels=split.labels.cast(pa.string())) for split in columns]
         label_names = _collect_label_names(columns, integers)
-        note_lookalikes(", ".join(split.where for split in columns), label_names)
+        note_similar_labels(", ".join(split.where for split in columns), label_names)
     checked = {name: split.to_dataset(label_names) for name, split in zip(splits, columns, strict=True)}
     return TextSplits(checked, label_names, {name: dataset_fingerprint(split) for name, split in checked.items()})
 
@@ -176,17 +177,17 @@ class _Columns:
         checks = RowChecks(location, len(split))
         texts = join_text_columns(checks, table, text_names)
         blank = f"the text in column {', '.join(map(repr, text_names))} is empty: {{value!r}}; leave the row out"
-        checks.refuse(are_blank(texts), texts, blank)
-        labels = plain_column(table.column(label_name))
-        checks.refuse(pc.is_null(labels), labels, f"no label in column {label_name!r}; leave the row out")
+        checks.refuse_rows(find_blank_texts(texts), texts, blank)
+        labels = cast_to_plain_type(table.column(label_name))
+        checks.refuse_rows(pc.is_null(labels), labels, f"no label in column {label_name!r}; leave the row out")
         if pa.types.is_uint64(labels.type):  # what int64 cannot hold comes out below 0
             numbers = pc.fill_null(labels.cast(pa.int64(), safe=False), 0)
-            checks.refuse(pc.less(numbers, 0), labels, f"label {{value}} in column {label_name!r}; {TOO_LARGE}")
+            checks.refuse_rows(pc.less(numbers, 0), labels, f"label {{value}} in column {label_name!r}; {TOO_LARGE}")
             labels = numbers
         elif pa.types.is_integer(labels.type):
             labels = labels.cast(pa.int64())
         elif pa.types.is_floating(labels.type) and pc.all(_mark_whole_numbers(labels)).as_py():
-            note(location, WITH_FRACTION, len(labels))
+            record_note(location, WITH_FRACTION, len(labels))
             labels = labels.cast(pa.int64(), safe=False)
         if any_labels and pa.types.is_boolean(labels.type):
             labels = labels.cast(pa.string())
@@ -195,14 +196,16 @@ class _Columns:
         named = f"label {{value}} in column {label_name!r}"
         if class_names is not None:
             unknown = pc.or_(pc.less(labels, 0), pc.greater_equal(labels, len(class_names)))
-            checks.refuse(unknown, labels, f"{named}; expected 0..{len(class_names) - 1} for {class_names}")
+            checks.refuse_rows(unknown, labels, f"{named}; expected 0..{len(class_names) - 1} for {class_names}")
         elif pa.types.is_integer(labels.type):
-            checks.refuse(pc.and_(pc.less(labels, 0), not any_labels), labels, f"{named}; expected 0 or more")
+            checks.refuse_rows(pc.and_(pc.less(labels, 0), not any_labels), labels, f"{named}; expected 0 or more")
         elif labels.type == pa.string():
-            checks.refuse(are_blank(labels), labels, f"the label in column {label_name!r} is empty: {{value!r}}")
+            checks.refuse_rows(
+                find_blank_texts(labels), labels, f"the label in column {label_name!r} is empty: {{value!r}}"
+            )
         if not (pa.types.is_integer(labels.type) or labels.type == pa.string()):
             raise TextFormatError(_describe_wrong_label_type(location, label_name, str(labels.type), labels, 0))
-        labels, texts = checks.of_kept(labels), checks.of_kept(texts)
+        labels, texts = checks.select_kept_rows(labels), checks.select_kept_rows(texts)
         if not len(labels):
             raise TextFormatError(f"{location}: no rows are left; expected at least one text with its label")
         if labels.type == pa.string() and pc.all(pc.match_substring_regex(labels, _DECIMAL)).as_py():
@@ -213,7 +216,7 @@ class _Columns:
                 )
         label_texts = None
         if class_names is None and LABEL_TEXT in split.column_names and label_name != LABEL_TEXT:
-            label_texts = [str(value) for value in checks.of_kept(table.column(LABEL_TEXT)).to_pylist()]
+            label_texts = [str(value) for value in checks.select_kept_rows(table.column(LABEL_TEXT)).to_pylist()]
         return cls(location, checks.rows[checks.kept], texts, labels, class_names, label_texts)
 
     def replace_with_known_names(self, known_labels: Sequence[str]) -> _Columns:
@@ -232,7 +235,7 @@ class _Columns:
         counts = Counter(labels.filter(unknown).to_pylist())
         most_common = ", ".join(f"{name!r} ({count})" for name, count in counts.most_common(5))
         checks = RowChecks(self.where, len(labels), self.rows)
-        checks.refuse(
+        checks.refuse_rows(
             unknown,
             labels,
             lambda row: (
@@ -245,7 +248,7 @@ class _Columns:
             raise TextFormatError(
                 f"{self.where}: no row has a label of the model; it has {_shorten_list(known_labels)}"
             )
-        left = {"texts": checks.of_kept(self.texts), "labels": checks.of_kept(labels)}
+        left = {"texts": checks.select_kept_rows(self.texts), "labels": checks.select_kept_rows(labels)}
         return replace(self, rows=self.rows[checks.kept], **left, class_names=None, label_texts=None)
 
     def to_dataset(self, names: Sequence[str]) -> datasets.Dataset:
@@ -273,7 +276,7 @@ def _convert_labels_to_integers(columns: Sequence[_Columns]) -> list[_Columns]:
     if not all(pc.all(pc.match_substring_regex(split.labels, _WHOLE)).as_py() for split in texts):
         return list(columns)
     for split in texts:
-        note(split.where, WITH_FRACTION, pc.sum(pc.match_substring(split.labels, ".")).as_py())
+        record_note(split.where, WITH_FRACTION, pc.sum(pc.match_substring(split.labels, ".")).as_py())
     return [
         replace(split, labels=pc.replace_substring_regex(split.labels, r"\.0*$", "").cast(pa.int64()))
         if split.labels.type == pa.string()
@@ -342,15 +345,15 @@ def _shorten_list(values: Sequence[object]) -> str:
 
 
 def _read_file(path: Path, text_column: ColumnNames, label_column: str | None) -> pa.Table:
-    texts = names_of(text_column)
-    kind = file_kind(path)
+    texts = list_column_names(text_column)
+    kind = get_unpacked_suffix(path)
     if kind not in FILE_KINDS:
         raise DatasetFileError(f"{path} is no {', '.join(FILE_KINDS)} file; name one, a folder, or a Hub id")
     if kind == ".parquet":
         return read_parquet(path)
     if kind == ".jsonl":
         return _read_json_table(path, {*TEXT_COLUMNS, *LABEL_COLUMNS, LABEL_TEXT, *texts, label_column})
-    return read_delimited(path, (*(texts or TEXT_COLUMNS[:1]), label_column or LABEL_COLUMNS[0]))
+    return read_csv_or_tsv(path, (*(texts or TEXT_COLUMNS[:1]), label_column or LABEL_COLUMNS[0]))
 
 
 def _read_json_table(path: Path, column_names: Container[str | None]) -> pa.Table:
@@ -391,10 +394,12 @@ def note_contradictory_labels(location: str, groups: npt.NDArray[np.int64], labe
 
     Args:
         location: Name of the data in messages.
-        groups: (rows,) group number of each text, equal for equal texts, from `group_numbers`.
+        groups: (rows,) group number of each text, equal for equal texts, from `number_groups_by_key`.
         labels: (rows,) class number of each text.
     """
     pairs = np.unique(np.stack([groups, labels], axis=1), axis=0)
     texts, number = np.unique(pairs[:, 0], return_counts=True)
     rows = int(np.isin(groups, texts[number > 1]).sum())
-    note(location, "texts stand there again with another label, each read as it is; correct those that are slips", rows)
+    record_note(
+        location, "texts stand there again with another label, each read as it is; correct those that are slips", rows
+    )

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import datasets
 
 from ctxzoo.data.formats import SPLITS
-from ctxzoo.data.generated import Draws
+from ctxzoo.data.generated import RandomDraws
 
 LABELS = ("negative", "positive")
 MOST_ROWS = 5000  # with many more, validation and test would run out of different short reviews
@@ -65,11 +65,12 @@ def sample_texts(seed: int = 0, train: int = 2000, validation: int = 300, test: 
 def _generate_texts(seed: int, split: str) -> list[Iterator[str]]:
     """Generate for each label its texts of this split."""
     return [
-        _generate_distinct_texts(Draws(f"ctxzoo sample_texts {seed} {split} {name}"), split, name) for name in LABELS
+        _generate_distinct_texts(RandomDraws(f"ctxzoo sample_texts {seed} {split} {name}"), split, name)
+        for name in LABELS
     ]
 
 
-def _generate_distinct_texts(draws: Draws, split: str, label_name: str) -> Iterator[str]:
+def _generate_distinct_texts(draws: RandomDraws, split: str, label_name: str) -> Iterator[str]:
     """Yield texts that were not there before; their hash says to which split they belong."""
     seen = set()
     while True:
@@ -80,7 +81,7 @@ def _generate_distinct_texts(draws: Draws, split: str, label_name: str) -> Itera
             yield text
 
 
-def _generate_review(draws: Draws, label: int) -> str:
+def _generate_review(draws: RandomDraws, label: int) -> str:
     kind = draws.random()
     if kind < 0.25:
         text = _generate_clause(draws, label, negated=False)
@@ -90,14 +91,14 @@ def _generate_review(draws: Draws, label: int) -> str:
         text = _generate_clause(draws, label, negated=True)
     else:
         main, other = _generate_clause(draws, label, negated=False), _generate_clause(draws, 1 - label, negated=False)
-        text = draws.pick(("{other} but {main}", "although {other} , {main}", "{main} even though {other}")).format(
-            main=main, other=other
-        )
-    return f"{draws.pick(OPENERS)}{text} ."
+        text = draws.draw_item(
+            ("{other} but {main}", "although {other} , {main}", "{main} even though {other}")
+        ).format(main=main, other=other)
+    return f"{draws.draw_item(OPENERS)}{text} ."
 
 
-def _generate_clause(draws: Draws, label: int, *, negated: bool) -> str:
+def _generate_clause(draws: RandomDraws, label: int, *, negated: bool) -> str:
     """Return a clause that speaks for `label`."""
-    subject = f"{draws.pick(ARTICLES)} {draws.pick(THINGS)}"
-    adjective = draws.pick(ADJECTIVES[1 - label if negated else label])
-    return f"{subject} {draws.pick(NEGATED if negated else PLAIN)} {adjective}"
+    subject = f"{draws.draw_item(ARTICLES)} {draws.draw_item(THINGS)}"
+    adjective = draws.draw_item(ADJECTIVES[1 - label if negated else label])
+    return f"{subject} {draws.draw_item(NEGATED if negated else PLAIN)} {adjective}"

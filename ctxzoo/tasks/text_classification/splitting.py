@@ -11,9 +11,9 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from ctxzoo.data.formats import SPLITS, Rows
-from ctxzoo.data.own_splits import RowGroups, group_numbers, text_key
+from ctxzoo.data.own_splits import RowGroups, hash_normalized_text, number_groups_by_key
 from ctxzoo.data.text_encoding import count_words
-from ctxzoo.data.text_folds import DEV_SHARE, fold_rows, hold_out, hold_out_blocks
+from ctxzoo.data.text_folds import DEV_SHARE, hold_out_row_blocks, hold_out_rows, split_stratified_fold
 from ctxzoo.tasks.text_classification.reader import TextSplits
 
 
@@ -109,10 +109,10 @@ class TextSplitting:
     def _split_for_cross_validation(self, splits: dict[str, datasets.Dataset], folds: int) -> SplitTexts:
         joined = datasets.concatenate_datasets([splits[name] for name in SPLITS if name in splits])
         labels = get_labels(joined)
-        rest, test = fold_rows(labels, folds, self.fold, self.fold_seed)
+        rest, test = split_stratified_fold(labels, folds, self.fold, self.fold_seed)
         rows = {"train": rest, "test": test}
         if self.dev_share:
-            rows["train"], rows["validation"] = hold_out(labels, rest, self.dev_share, self.fold_seed)
+            rows["train"], rows["validation"] = hold_out_rows(labels, rest, self.dev_share, self.fold_seed)
         return SplitTexts(dict.fromkeys(rows, joined), rows)
 
     def _use_dataset_splits(self, splits: dict[str, datasets.Dataset]) -> SplitTexts:
@@ -122,9 +122,9 @@ class TextSplitting:
             texts["validation"] = splits["train"]
             of = get_labels(splits["train"]), rows["train"], self.dev_share
             rows["train"], rows["validation"] = (
-                hold_out(*of, self.fold_seed)
+                hold_out_rows(*of, self.fold_seed)
                 if self.dev_block == 1
-                else hold_out_blocks(*of, self.dev_block, self.fold_seed)
+                else hold_out_row_blocks(*of, self.dev_block, self.fold_seed)
             )
         return SplitTexts(texts, rows)
 
@@ -132,7 +132,9 @@ class TextSplitting:
 def group_equal_texts(checked: TextSplits) -> RowGroups:
     """Say that equal texts stay on one side when they are divided, each label in proportion."""
     return RowGroups(
-        groups=group_numbers({name: map(text_key, split["text"]) for name, split in checked.splits.items()}),
+        groups=number_groups_by_key(
+            {name: map(hash_normalized_text, split["text"]) for name, split in checked.splits.items()}
+        ),
         unit="texts",
         together="equal texts",
         labels=get_labels(checked.splits["train"]) if "train" in checked.splits else None,

@@ -12,12 +12,12 @@ from torchmetrics import MeanMetric
 from torchmetrics.classification import MulticlassAccuracy
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
-from ctxzoo.data.own_splits import group_numbers, text_key
+from ctxzoo.data.own_splits import hash_normalized_text, number_groups_by_key
 from ctxzoo.hub.classification_facts import get_label_names
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.reader import note_contradictory_labels
 from ctxzoo.training.classification import ClassificationScores, ClassificationTask
-from ctxzoo.training.scoring import build_scorer, score_splits, task_of, tokenizer_of
+from ctxzoo.training.scoring import build_scoring_trainer, load_task, load_tokenizer, score_splits
 
 
 class TextScores(ClassificationScores):
@@ -60,14 +60,16 @@ class SequenceClassificationTask(ClassificationTask):
 
     auto_class = AutoModelForSequenceClassification
 
-    def new_scores(self) -> TextScores:
+    def build_scores(self) -> TextScores:
         return TextScores(self.model.config.num_labels)
 
     def update_scores(self, scores: TextScores, batch: dict[str, torch.Tensor], split: str) -> None:  # type: ignore[override]
         # In float32 also under mixed precision.
-        scores.update_texts(self._output(batch).logits.float(), batch["labels"], batch["attention_mask"].any(dim=1))
+        scores.update_texts(
+            self._compute_model_output(batch).logits.float(), batch["labels"], batch["attention_mask"].any(dim=1)
+        )
 
-    def select_classified(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def select_labelled_logits(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return logits, labels
 
 
@@ -109,17 +111,17 @@ def evaluate(
     """
     if Path(dataset).is_file():
         data_options = {"dev_share": 0.0, **data_options}
-    task = task_of(SequenceClassificationTask, checkpoint)
+    task = load_task(SequenceClassificationTask, checkpoint)
     data = TextClassificationDataModule.from_options(
         dataset,
         eval_batch_size=batch_size,
-        tokenizer=tokenizer_of(checkpoint, tokenizer),
+        tokenizer=load_tokenizer(checkpoint, tokenizer),
         known_labels=get_label_names(task.model.config),
         **{"divide": False, **data_options},
     )
     data.setup()
     rows = data.rows(split)
-    groups = group_numbers({split: map(text_key, data.texts(split).select(rows)["text"])})[split]
+    groups = number_groups_by_key({split: map(hash_normalized_text, data.texts(split).select(rows)["text"])})[split]
     where = dataset if Path(dataset).is_file() else f"dataset {dataset!r}, split {split!r}"
     note_contradictory_labels(where, groups, data.labels(split))
     return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
@@ -172,7 +174,7 @@ def evaluate_ensemble(
             **{"divide": False, **data_options},
         )
         data.setup()
-        scorer = build_scorer(data, precision=precision, accelerator=accelerator, progress=progress)
+        scorer = build_scoring_trainer(data, precision=precision, accelerator=accelerator, progress=progress)
         for split in splits:
             batches = scorer.predict(task, data.split_dataloader(split))
             rows, logits = (torch.cat([batch[name] for batch in batches or []]) for name in ("row", "logits"))

@@ -15,7 +15,7 @@ from sklearn.feature_extraction import FeatureHasher
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import accuracy_score, f1_score
 
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
@@ -107,15 +107,17 @@ class LinearTagger:
         counts = labels != IGNORED
         features, labels = self._hash_features(sentences)[counts], labels[counts]
         if len(np.unique(labels)) < 2:
-            raise ValueError(f"the only tag of {count_of(len(labels), 'words')} is number {labels[0]}; expected two")
+            raise ValueError(
+                f"the only tag of {format_count(len(labels), 'words')} is number {labels[0]}; expected two"
+            )
         self.model = SGDClassifier(alpha=PENALTY, average=True, random_state=seed)
-        remaining = RemainingTime(f"linear model beside it, fitted to {count_of(len(labels), 'words')}", "parts")
+        remaining = RemainingTime(f"linear model beside it, fitted to {format_count(len(labels), 'words')}", "parts")
         order = np.random.default_rng(seed)
         rows = [part for _ in range(EPOCHS) for part in np.array_split(order.permutation(len(labels)), PARTS)]
         for done, part in enumerate(rows, start=1):
             if len(part):
                 self.model.partial_fit(features[part], labels[part], classes=np.unique(labels))
-            remaining.tell(done, len(rows))
+            remaining.print_if_due(done, len(rows))
 
     def _hash_features(self, sentences: Sentences) -> Any:
         return self.hasher.transform(one for sentence in sentences for one in extract_features(sentence))

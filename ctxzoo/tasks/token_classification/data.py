@@ -14,20 +14,20 @@ from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
-from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, encode_texts, frequent_words_of_texts, pad_rows
+from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, encode_texts, find_frequent_words, pad_rows
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.models.tokenization_base import PAD_TOKEN, UNK_TOKEN
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer, cut_words, word_cutter
 from ctxzoo.tasks.token_classification.reader import TokenSplits, assign_rows_to_splits, group_sentences, read_tokens
 from ctxzoo.tasks.token_classification.sources import TOKENS
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
-from ctxzoo.word_vectors.vocabulary import word_vector_table
+from ctxzoo.word_vectors.vocabulary import build_word_vector_table
 
 
 class TokenBatches(TextBatches):
     """`TextBatches` with a label for each word: `labels` has shape (all ids,), in the order of `texts.ids`."""
 
-    def _labels_of(self, rows: Rows) -> npt.NDArray[np.int64]:
+    def _get_labels(self, rows: Rows) -> npt.NDArray[np.int64]:
         """Return the labels of rows, (B, n), with `IGNORED` behind shorter sentences."""
         return pad_rows(self.labels, self.texts.pointers, rows, IGNORED)
 
@@ -48,7 +48,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
 
     Args:
         dataset: Data to read: "sample" (generated sentences), or a Hub id, folder or file, as `read_tokens` takes it.
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `get_data_folder` finds.
         tag_column: Name of the column of tags; default: the first usual name that is there, such as pos_tags.
         min_word_count: Least number of occurrences in training for a word to enter the vocabulary, unless it has a
             given vector.
@@ -135,10 +135,10 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
     @property
     def label_names(self) -> list[str]:
         """The tag of each label, in the order of their numbers."""
-        return self.loaded().label_names
+        return self.load_checked_data().label_names
 
-    def hashes(self) -> dict[str, str]:
-        found = super().hashes()
+    def content_hashes(self) -> dict[str, str]:
+        found = super().content_hashes()
         return found if self._vectors is None else {**found, "word vectors": self._vectors.fingerprint}
 
     def model_sizes(self) -> dict[str, int]:
@@ -147,8 +147,8 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         return sizes if self._vectors is None else {**sizes, "word_dim": self._vectors.dim}
 
     def build_vector_table(self) -> torch.Tensor | None:
-        """Return (num_ids, dim) the vectors of `word_vectors`, or None without them; see `word_vector_table`."""
-        return None if self._vectors is None else word_vector_table(self.tokenizer, self._vectors, self.seed)
+        """Return (num_ids, dim) the vectors of `word_vectors`, or None without them; see `build_word_vector_table`."""
+        return None if self._vectors is None else build_word_vector_table(self.tokenizer, self._vectors, self.seed)
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -157,7 +157,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
 
     def texts(self, split: str) -> datasets.Dataset:
         """Return the sentences (`tokens`, `labels`) that hold those of a split, to which `row` of a batch refers."""
-        return self.loaded().splits[self._get_source_and_rows(split)[0]]
+        return self.load_checked_data().splits[self._get_source_and_rows(split)[0]]
 
     def rows(self, split: str) -> Rows:
         """Return the rows of `texts(split)` that belong to the split, ascending."""
@@ -170,7 +170,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         if self._rows:
             return
         try:
-            rows = assign_rows_to_splits(self.loaded().splits)
+            rows = assign_rows_to_splits(self.load_checked_data().splits)
         except ValueError as error:
             raise ValueError(f"dataset {self.dataset!r}: {error}") from error
         if self.word_vectors is not None:
@@ -182,33 +182,42 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
                     "(or set `tokenizer`)"
                 )
             source, in_source = rows["train"]
-            self._tokenizer = self._build_tokenizer(self.loaded().splits[source].select(in_source)[TOKENS][:])
+            self._tokenizer = self._build_tokenizer(
+                self.load_checked_data().splits[source].select(in_source)[TOKENS][:]
+            )
         self._rows = rows
 
     def batches(self, split: str, *, training: bool) -> TokenBatches:
         source, rows = self._get_source_and_rows(split)
-        labels = self.loaded().splits[source].with_format("arrow")[:]["labels"].combine_chunks().flatten().to_numpy()
+        labels = (
+            self.load_checked_data()
+            .splits[source]
+            .with_format("arrow")[:]["labels"]
+            .combine_chunks()
+            .flatten()
+            .to_numpy()
+        )
         return TokenBatches(self._encode_sentences(source), labels, rows, self.tokenizer.pad_token_id)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    def read(self) -> TokenSplits:
+    def read_dataset(self) -> TokenSplits:
         return read_tokens(self.dataset, self.data_dir, self.tag_column, self.known_labels)
 
-    def row_groups(self, checked: TokenSplits) -> RowGroups:
+    def group_related_rows(self, checked: TokenSplits) -> RowGroups:
         return group_sentences(checked)
 
     def _get_source_and_rows(self, split: str) -> tuple[str, Rows]:
-        return self.part(self._rows, split)
+        return self.get_split(self._rows, split)
 
     def _build_tokenizer(self, sentences: list[list[str]]) -> WordTokenizer:
         texts = [" ".join(words) for words in sentences]
 
         pre_tokenizer = word_cutter(self.lower_case, fold_digits=self.fold_digits)
-        words = dict.fromkeys(frequent_words_of_texts(pre_tokenizer, texts, self.min_word_count))
+        words = dict.fromkeys(find_frequent_words(pre_tokenizer, texts, self.min_word_count))
         if self._vectors is not None:
             vectors = self._vectors
-            all_words = frequent_words_of_texts(pre_tokenizer, texts, 1)
+            all_words = find_frequent_words(pre_tokenizer, texts, 1)
             words |= dict.fromkeys(word for word in all_words if vectors.lookup(word) is not None)
             words |= dict.fromkeys(word for word in vectors.words if cut_words(pre_tokenizer, word) == [word])
         for special in (PAD_TOKEN, UNK_TOKEN):
@@ -225,7 +234,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
     def _encode_sentences(self, source: str) -> EncodedTexts:
         """Return the sentences of a split of the dataset; those of splits that were cut out of it are encoded once."""
         if source not in self._encoded:
-            sentences = self.loaded().splits[source][TOKENS][:]
+            sentences = self.load_checked_data().splits[source][TOKENS][:]
             encoded = encode_texts(self.tokenizer, sentences, None, is_split_into_words=True)
             wrong = np.flatnonzero(encoded.lengths() != np.array([len(words) for words in sentences]))
             if len(wrong):

@@ -10,8 +10,8 @@ from typing import Any
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.experiment import ClassifierOptimizer, DataArgs, Experiment, ModelArgs, TrainerArgs, VectorStart
 from ctxzoo.runs.spaces import Between, Space
-from ctxzoo.training.arguments import FRACTION, SIZE, number
-from ctxzoo.word_vectors.source import plain_name
+from ctxzoo.training.arguments import FRACTION, SIZE, number_field
+from ctxzoo.word_vectors.source import strip_known_suffixes
 
 PROBLEM, ARCHITECTURE = "token-classification", "bilstm_tagger"
 LEARNED = "learned"  # what results say of word vectors that are drawn
@@ -41,7 +41,7 @@ class TagData(DataArgs):
     """
 
     tag_column: str | None = None
-    min_word_count: int | None = number(None, SIZE)
+    min_word_count: int | None = number_field(None, SIZE)
     lower_case: bool | None = None
     fold_digits: bool | None = None
 
@@ -69,17 +69,17 @@ class TagModel(ModelArgs):
         attention_dropout: Dropout rate on the attention weights; Transformer encoders only.
     """
 
-    word_dim: int | None = number(None, SIZE)
-    recurrent_size: int | None = number(None, SIZE)
-    projection_size: int | None = number(None, SIZE)
-    embedding_dropout: float | None = number(None, FRACTION)
-    hidden_dropout: float | None = number(None, FRACTION)
-    hidden_size: int | None = number(None, SIZE)
-    num_heads: int | None = number(None, SIZE)
-    num_layers: int | None = number(None, SIZE)
-    inner_size: int | None = number(None, SIZE)
-    dropout: float | None = number(None, FRACTION)
-    attention_dropout: float | None = number(None, FRACTION)
+    word_dim: int | None = number_field(None, SIZE)
+    recurrent_size: int | None = number_field(None, SIZE)
+    projection_size: int | None = number_field(None, SIZE)
+    embedding_dropout: float | None = number_field(None, FRACTION)
+    hidden_dropout: float | None = number_field(None, FRACTION)
+    hidden_size: int | None = number_field(None, SIZE)
+    num_heads: int | None = number_field(None, SIZE)
+    num_layers: int | None = number_field(None, SIZE)
+    inner_size: int | None = number_field(None, SIZE)
+    dropout: float | None = number_field(None, FRACTION)
+    attention_dropout: float | None = number_field(None, FRACTION)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +93,7 @@ class TagStart(VectorStart):
 
     def report(self) -> dict[str, Any]:
         drawn = LEARNED if self.init_from is None else None
-        vectors = drawn if self.word_vectors is None else plain_name(Path(self.word_vectors))
+        vectors = drawn if self.word_vectors is None else strip_known_suffixes(Path(self.word_vectors))
         return {**super().report(), "word_vectors": vectors}
 
 
@@ -149,7 +149,7 @@ def set_corpus(experiment: Experiment, name: str, vectors: str | None = None) ->
         ValueError: see `get_tag_dataset`.
     """
     data: Any = experiment.data
-    row = RANDOM_VECTORS if vectors is None else plain_name(Path(vectors))
+    row = RANDOM_VECTORS if vectors is None else strip_known_suffixes(Path(vectors))
     return experiment.changed(**get_tag_dataset(name, data.tag_column), word_vectors=vectors, row=row)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.problem import Classification
 from ctxzoo.tasks.commands import (
@@ -74,7 +74,7 @@ class TokenClassification(Classification, TaskCommands):
     def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         import datasets
 
-        from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits
+        from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
         from ctxzoo.tasks.token_classification.reader import check_tokens, group_sentences, load_tokens
         from ctxzoo.tasks.token_classification.sources import TAGS, TOKENS
 
@@ -84,7 +84,7 @@ class TokenClassification(Classification, TaskCommands):
             splits = load_tokens(source, experiment.run.data_dir)
             return splits, dict.fromkeys(splits, source)
 
-        splits, _ = gather_splits(data.dataset, files, load_splits)
+        splits, _ = load_splits_of_files(data.dataset, files, load_splits)
         checked = check_tokens(splits, data.tag_column, origin=data.dataset)
         tags = datasets.List(datasets.ClassLabel(names=checked.label_names))
         sentences = {
@@ -156,7 +156,7 @@ class TokenClassification(Classification, TaskCommands):
             return
         rows = stream_conll_sentences(options.file, options.format)
         number = answer_file(options, answers, rows=rows, columns=TEXT_COLUMNS[:1])
-        say_written(options, f"tags of {count_of(answers.words, 'words')} in {count_of(number, 'texts')}")
+        say_written(options, f"tags of {format_count(answers.words, 'words')} in {format_count(number, 'texts')}")
 
 
 TOKEN_CLASSIFICATION = TokenClassification()

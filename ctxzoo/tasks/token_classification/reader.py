@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE, Rows, TextFormatError
-from ctxzoo.data.notices import count_of
-from ctxzoo.data.own_splits import RowGroups, group_numbers, text_key
-from ctxzoo.data.reading_notes import note, note_lookalikes
-from ctxzoo.data.row_files import load_tables
-from ctxzoo.data.sources import dataset_fingerprint, plain_column, resolve_dataset
+from ctxzoo.data.notices import format_count
+from ctxzoo.data.own_splits import RowGroups, hash_normalized_text, number_groups_by_key
+from ctxzoo.data.reading_notes import note_similar_labels, record_note
+from ctxzoo.data.row_files import load_split_tables
+from ctxzoo.data.sources import cast_to_plain_type, dataset_fingerprint, resolve_dataset
 from ctxzoo.data.text_columns import RowChecks
 from ctxzoo.tasks.token_classification.sources import DOCUMENT, KINDS, TAGS, TOKENS, read_tag_file, sample_tags
 
@@ -53,7 +53,8 @@ def read_tokens(
     Args:
         dataset: Data to read: "sample" (generated sentences); a file as `read_tag_file` takes it, which gives the split
             "train"; a folder or Hub id with list columns `tokens` and tags.
-        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
+        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `get_data_folder`
+            finds.
         tag_column: Name of the column of tags; default: the first of `TAG_COLUMNS` that is there.
         known_labels: Tag names of a model, in its order, to which the data's tags are matched by name; sentences with
             another tag are an error, or skipped with `--skip_bad`.
@@ -78,7 +79,7 @@ def load_tokens(dataset: str, data_dir: str | None = None) -> dict[str, datasets
     path = Path(resolve_dataset(dataset, data_dir))
     if path.is_file():
         return {"train": read_tag_file(path)}
-    return load_tables(dataset, data_dir, KINDS, lambda file: read_tag_file(file, of_folder=True).data.table)[0]
+    return load_split_tables(dataset, data_dir, KINDS, lambda file: read_tag_file(file, of_folder=True).data.table)[0]
 
 
 def check_tokens(
@@ -101,7 +102,7 @@ def check_tokens(
     columns = {name: _read_columns(f"{origin}, split {name!r}", split, tag_column) for name, split in splits.items()}
     if known_labels is None:
         label_names = _collect_label_names(origin, splits, columns)
-        note_lookalikes(origin, label_names)
+        note_similar_labels(origin, label_names)
     else:
         label_names = list(known_labels)
         columns = {
@@ -117,10 +118,10 @@ def group_sentences(checked: TokenSplits) -> RowGroups:
     if all(DOCUMENT in split.column_names for split in splits.values()):
         documents = {name: [f"{name}/{document}" for document in split[DOCUMENT]] for name, split in splits.items()}
         if len(set(documents.get("train", ()))) >= LEAST_DOCUMENTS:
-            groups = group_numbers(documents)
+            groups = number_groups_by_key(documents)
             return RowGroups(groups=groups, unit="sentences", together="sentences of one document")
-    keys = {name: [text_key(" ".join(words)) for words in split[TOKENS]] for name, split in splits.items()}
-    return RowGroups(groups=group_numbers(keys), unit="sentences", together="equal sentences")
+    keys = {name: [hash_normalized_text(" ".join(words)) for words in split[TOKENS]] for name, split in splits.items()}
+    return RowGroups(groups=number_groups_by_key(keys), unit="sentences", together="equal sentences")
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def _keep_known_tags(location: str, columns: _Columns, known_tags: Sequence[str]
         f"a tag that the model does not have; {counts.total():,} of {len(tags):,} words have such tags, {most_common}; "
         "correct them (or set `skip_bad`, which leaves their sentences out)"
     )
-    checks.refuse(bad, columns.tags, lambda row: reason)
+    checks.refuse_rows(bad, columns.tags, lambda row: reason)
     if not checks.kept.any():
         raise TextFormatError(f"{location}: no sentence has tags of the model alone")
     is_known = pa.array(checks.kept)
@@ -169,7 +170,7 @@ def _read_columns(location: str, split: datasets.Dataset, tag_column: str | None
     tag_name = tag_column or (named[0] if named else None)
     if tag_column is None and named[1:]:
         told = f"columns could hold the tags too, {', '.join(map(repr, named[1:]))}; read is {named[0]!r}"
-        note(location, told, len(named) - 1)
+        record_note(location, told, len(named) - 1)
     for meaning, name in (("words", TOKENS), ("tags", tag_name)):
         if name not in table.column_names:
             missing = f"column {name!r}" if name else f"column of the usual names {', '.join(TAG_COLUMNS)}"
@@ -184,12 +185,13 @@ def _read_columns(location: str, split: datasets.Dataset, tag_column: str | None
         if column.type.value_type != pa.string():
             raise TextFormatError(f"{location}: column {name!r} holds {column.type.value_type}; expected text")
     lengths, others = pc.list_value_length(tokens), pc.list_value_length(tags)
-    checks.refuse(pc.equal(lengths, 0), tokens, "the sentence has no word; leave the row out")
-    checks.refuse(
+    checks.refuse_rows(pc.equal(lengths, 0), tokens, "the sentence has no word; leave the row out")
+    checks.refuse_rows(
         pc.fill_null(pc.not_equal(lengths, others), False),
         tokens,
         lambda row: (
-            f"{count_of(lengths[row].as_py(), 'words')} but {others[row]} in {tag_name!r}; expected one for each word"
+            f"{format_count(lengths[row].as_py(), 'words')} but {others[row]} in {tag_name!r}; expected one for each "
+            "word"
         ),
     )
     _refuse_matching_values(checks, TOKENS, tokens, r"^$|[\s\x0b\x85\p{Z}]", "expected a word without white space")
@@ -202,12 +204,12 @@ def _read_columns(location: str, split: datasets.Dataset, tag_column: str | None
 
 
 def _read_list_column(checks: RowChecks, name: str, table: pa.Table) -> pa.Array:
-    column = plain_column(table.column(name)).combine_chunks()
+    column = cast_to_plain_type(table.column(name)).combine_chunks()
     if not pa.types.is_list(column.type):
         raise TextFormatError(
             f"{checks.where}: column {name!r} has the type {column.type}; expected lists, one entry for each word"
         )
-    checks.refuse(pc.is_null(column), column, f"nothing in column {name!r}; leave the row out")
+    checks.refuse_rows(pc.is_null(column), column, f"nothing in column {name!r}; leave the row out")
     return column
 
 
@@ -236,7 +238,7 @@ def _refuse_matching_values(checks: RowChecks, column: str, lists: pa.Array, pat
     first = dict(zip(of_rows[::-1].tolist(), places[::-1].tolist(), strict=True))
     is_bad = np.zeros(len(lists), np.bool_)
     is_bad[of_rows] = True
-    checks.refuse(is_bad, lists, lambda row: f"{values[first[row]].as_py()!r} in column {column!r}; {expected}")
+    checks.refuse_rows(is_bad, lists, lambda row: f"{values[first[row]].as_py()!r} in column {column!r}; {expected}")
 
 
 def _find_row(lists: pa.Array, index: int) -> int:

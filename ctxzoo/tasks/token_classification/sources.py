@@ -15,12 +15,12 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
-from ctxzoo.data.generated import Draws, generated_splits
-from ctxzoo.data.notices import count_of
-from ctxzoo.data.reading_notes import leave_out, note
+from ctxzoo.data.generated import RandomDraws, generate_splits
+from ctxzoo.data.notices import format_count
+from ctxzoo.data.reading_notes import record_note, skip_or_raise
 from ctxzoo.data.row_files import read_json_lines, read_parquet
 from ctxzoo.data.sources import DatasetFileError
-from ctxzoo.data.text_files import file_kind, file_lines
+from ctxzoo.data.text_files import get_unpacked_suffix, read_text_lines
 
 COLUMN_FILES = (".conll", ".bio", ".iob", ".iob2", ".txt", ".tsv")  # a word and its tag in a line
 UNIVERSAL = ".conllu"
@@ -53,7 +53,7 @@ def read_tag_file(path: Path, kind: str | None = None, *, of_folder: bool = Fals
         DatasetFileError: a file of another kind; not UTF-8; empty; a line with another number of columns than most,
             which is named, unless its sentence is left out with `--skip_bad`.
     """
-    kind = kind or file_kind(path)
+    kind = kind or get_unpacked_suffix(path)
     if kind not in KINDS:
         raise DatasetFileError(f"{path} is no {', '.join(KINDS)} file; name one, a folder, or a Hub id")
     if kind == ".parquet":
@@ -61,7 +61,7 @@ def read_tag_file(path: Path, kind: str | None = None, *, of_folder: bool = Fals
     if kind == ".jsonl":
         rows = read_json_lines(path)
     else:
-        lines = file_lines(path)
+        lines = read_text_lines(path)
         found = (_read_conllu_sentences if kind == UNIVERSAL else _read_conll_sentences)(lines, path)
         rows = _drop_empty_tag_columns(found, path) if kind == UNIVERSAL else list(found)
     if not rows:
@@ -98,17 +98,17 @@ def _read_conll_sentences(lines: Sequence[str], path: Path) -> Iterator[dict[str
             number, line = odd
             location = f"{path}, line {number}"
             error = (
-                f"{location}: {line[:60]!r} has {count_of(len(_split_columns(line)), 'columns')}; expected "
+                f"{location}: {line[:60]!r} has {format_count(len(_split_columns(line)), 'columns')}; expected "
                 f"{'a word and its tag' if width < 2 else f'{width} as in most lines'}, and an empty line "
                 "between sentences"
             )
-            leave_out(location, DatasetFileError(error))
+            skip_or_raise(location, DatasetFileError(error))
         elif rows:
             trailing += sum(_has_empty_last_column(line) for _, line in rows)
             words, tags_of_words = ([_split_columns(line)[place].strip() for _, line in rows] for place in (0, -1))
             yield {TOKENS: words, TAGS: tags_of_words, DOCUMENT: str(document)}
-    note(str(path), "comment lines, left out", comments)
-    note(str(path), TRAILING, trailing)
+    record_note(str(path), "comment lines, left out", comments)
+    record_note(str(path), TRAILING, trailing)
 
 
 def _split_into_sentences(lines: Sequence[str]) -> Iterator[tuple[int, list[tuple[int, str]]]]:
@@ -147,17 +147,17 @@ def _read_conllu_sentences(lines: Sequence[str], path: Path) -> Iterator[dict[st
         if odd is not None:
             location, shown = f"{path}, line {odd[0]}", "\t".join(odd[1])[:60]
             error = (
-                f"{location}: {shown!r} has {count_of(len(odd[1]), 'columns')}; expected {UNIVERSAL_COLUMNS} set apart "
-                "by tabs, as CoNLL-U has"
+                f"{location}: {shown!r} has {format_count(len(odd[1]), 'columns')}; expected {UNIVERSAL_COLUMNS} set "
+                "apart by tabs, as CoNLL-U has"
             )
-            leave_out(location, DatasetFileError(error))
+            skip_or_raise(location, DatasetFileError(error))
             continue
         trailing += len(longer)
         whole = [row for _, row in rows if row[0].isdigit()]  # others stand for several words, or for none
         if whole:
             words, upos, xpos = ([row[column] for row in whole] for column in (1, 3, 4))
             yield {TOKENS: words, "upos": upos, "xpos": xpos, DOCUMENT: str(document)}
-    note(str(path), TRAILING, trailing)
+    record_note(str(path), TRAILING, trailing)
 
 
 def _drop_empty_tag_columns(rows: Iterable[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
@@ -169,7 +169,7 @@ def _drop_empty_tag_columns(rows: Iterable[dict[str, Any]], path: Path) -> list[
         if tags.count(NO_VALUE) == len(tags):
             empty.append(name)
         else:
-            note(str(path), f"words without {name}, whose tag is {NO_VALUE}", tags.count(NO_VALUE))
+            record_note(str(path), f"words without {name}, whose tag is {NO_VALUE}", tags.count(NO_VALUE))
     return [{name: value for name, value in row.items() if name not in empty} for row in sentences]
 
 
@@ -208,7 +208,7 @@ def sample_tags(seed: int = 0, train: int = 1000, validation: int = 200, test: i
         ValueError: negative seed, or a number of sentences below 1.
     """
 
-    def generate_split(draws: Draws, num_sentences: int, split: str) -> dict[str, list[list[str]]]:
+    def generate_split(draws: RandomDraws, num_sentences: int, split: str) -> dict[str, list[list[str]]]:
         sampled = [list(_generate_sentence(draws)) for _ in range(num_sentences)]
         return {
             "tokens": [[word for word, _ in sentence] for sentence in sampled],
@@ -216,46 +216,46 @@ def sample_tags(seed: int = 0, train: int = 1000, validation: int = 200, test: i
             "upos": [[COARSE[tag] for _, tag in sentence] for sentence in sampled],
         }
 
-    splits = generated_splits("sample_tags", "sentence", seed, (train, validation, test), generate_split)
+    splits = generate_splits("sample_tags", "sentence", seed, (train, validation, test), generate_split)
     return datasets.DatasetDict(splits)
 
 
-def _generate_sentence(draws: Draws) -> Iterator[tuple[str, str]]:
+def _generate_sentence(draws: RandomDraws) -> Iterator[tuple[str, str]]:
     yield from _generate_clause(draws)
     if draws.random() < 0.25:
         yield ",", ","
-        yield draws.pick(("and", "but")), "CC"
+        yield draws.draw_item(("and", "but")), "CC"
         yield from _generate_clause(draws)
     yield ".", "."
 
 
-def _generate_clause(draws: Draws) -> Iterator[tuple[str, str]]:
+def _generate_clause(draws: RandomDraws) -> Iterator[tuple[str, str]]:
     """Return words and tags of a clause, such as "They can ring the old clock" or "the guide sold 17 boats"."""
     if draws.random() < 0.5:
-        yield draws.pick(PRONOUNS), "PRP"
+        yield draws.draw_item(PRONOUNS), "PRP"
         if draws.random() < 0.6:
-            yield draws.pick(MODALS), "MD"
-            yield draws.pick((*AMBIGUOUS, *VERBS)), "VB"
+            yield draws.draw_item(MODALS), "MD"
+            yield draws.draw_item((*AMBIGUOUS, *VERBS)), "VB"
         else:
-            yield draws.pick(PAST), "VBD"
+            yield draws.draw_item(PAST), "VBD"
     else:
         yield from _generate_noun_phrase(draws)
         if draws.random() < 0.4:
-            yield draws.pick(ADVERBS), "RB"
-        yield draws.pick(PAST), "VBD"
+            yield draws.draw_item(ADVERBS), "RB"
+        yield draws.draw_item(PAST), "VBD"
     yield from _generate_noun_phrase(draws)
     if draws.random() < 0.4:
-        yield draws.pick(PREPOSITIONS), "IN"
+        yield draws.draw_item(PREPOSITIONS), "IN"
         yield from _generate_noun_phrase(draws)
 
 
-def _generate_noun_phrase(draws: Draws) -> Iterator[tuple[str, str]]:
+def _generate_noun_phrase(draws: RandomDraws) -> Iterator[tuple[str, str]]:
     kind = draws.random()
     if kind < 0.2:
-        yield "".join(draws.pick(SYLLABLES) for _ in range(3)).capitalize(), "NNP"
+        yield "".join(draws.draw_item(SYLLABLES) for _ in range(3)).capitalize(), "NNP"
         return
     plural = kind < 0.4
-    yield (str(int(2 + draws.random() * 998)), "CD") if plural else (draws.pick(ARTICLES), "DT")
+    yield (str(int(2 + draws.random() * 998)), "CD") if plural else (draws.draw_item(ARTICLES), "DT")
     if draws.random() < 0.5:
-        yield draws.pick(ADJECTIVES), "JJ"
-    yield (draws.pick(PLURALS), "NNS") if plural else (draws.pick((*AMBIGUOUS, *NOUNS)), "NN")
+        yield draws.draw_item(ADJECTIVES), "JJ"
+    yield (draws.draw_item(PLURALS), "NNS") if plural else (draws.draw_item((*AMBIGUOUS, *NOUNS)), "NN")

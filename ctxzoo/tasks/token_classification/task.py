@@ -11,8 +11,8 @@ from transformers import AutoModelForTokenClassification, PreTrainedModel
 
 from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.reading_notes import leave_out
-from ctxzoo.data.row_stream import LINES, Row, RowStream, stream_of
+from ctxzoo.data.reading_notes import skip_or_raise
+from ctxzoo.data.row_stream import LINES, Row, RowStream, build_row_stream
 from ctxzoo.data.text_columns import TextsOfRows
 from ctxzoo.hub.classification_facts import get_label_names
 from ctxzoo.models.ops_execution import in_evaluation_mode
@@ -22,7 +22,7 @@ from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from ctxzoo.tasks.token_classification.reader import TAG_COLUMNS
 from ctxzoo.tasks.token_classification.sources import COLUMN_FILES, TOKENS, UNIVERSAL, read_tag_file
 from ctxzoo.training.classification import ClassificationTask
-from ctxzoo.training.scoring import score_splits, task_of, tokenizer_of
+from ctxzoo.training.scoring import load_task, load_tokenizer, score_splits
 
 
 class TokenClassificationTask(ClassificationTask):
@@ -35,7 +35,7 @@ class TokenClassificationTask(ClassificationTask):
 
     auto_class = AutoModelForTokenClassification
 
-    def select_classified(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def select_labelled_logits(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         counts = labels != IGNORED
         return logits[counts], labels[counts]
 
@@ -74,13 +74,13 @@ def evaluate(
         ValueError: a sentence has a tag that the model does not have, unless it is left out with `--skip_bad`; no such
             split; a checkpoint of another problem; a model without its tokenizer.
     """
-    task = task_of(TokenClassificationTask, checkpoint)
+    task = load_task(TokenClassificationTask, checkpoint)
     data = TokenClassificationDataModule(
         dataset,
         data_dir=data_dir,
         tag_column=tag_column,
         eval_batch_size=batch_size,
-        tokenizer=tokenizer_of(checkpoint, tokenizer),
+        tokenizer=load_tokenizer(checkpoint, tokenizer),
         known_labels=get_label_names(task.model.config),
         divide=False,
     )
@@ -135,7 +135,7 @@ class TagAnswers:
         ):
             return words
         told = f"{location}: {str(words)[:60]!r} in {TOKENS!r}; expected a list of words without blanks in them"
-        leave_out(location, TextFormatError(told))
+        skip_or_raise(location, TextFormatError(told))
         return None
 
 
@@ -175,7 +175,7 @@ def stream_conll_sentences(file: Path, kind: str | None) -> RowStream | None:
     by_name = file.suffix.lower() in {*COLUMN_FILES, UNIVERSAL} - {".txt"} and kind is None
     if not file.is_file() or not (by_name or kind in ("conll", "conllu")):
         return None
-    return stream_of(str(file), read_tag_file(file, kind=None if kind is None else f".{kind}"))
+    return build_row_stream(str(file), read_tag_file(file, kind=None if kind is None else f".{kind}"))
 
 
 def _build_answer(words: Sequence[dict[str, Any]], row: Row, number: int, column: str) -> Answer:

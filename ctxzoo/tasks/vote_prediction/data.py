@@ -16,7 +16,7 @@ from torch.utils.data import Dataset
 from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.formats import Rows, TextFormatError
 from ctxzoo.data.own_splits import RowGroups
-from ctxzoo.data.reading_notes import note
+from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.models.ops_vote import NEW_BILL, OUTCOME_WORDS, without_outcomes, words_of
 from ctxzoo.tasks.vote_prediction.experiments import MAX_WORDS
@@ -112,7 +112,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
 
     Args:
         dataset: Data to read: "sample" (generated votes), or a Hub id, folder or file, as `read_votes` takes it.
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `get_data_folder` finds.
         configuration: Name of the dataset's configuration, such as "votes_new_bills"; default: its first.
         legislator_column, bill_column, vote_column, text_column, party_column: Names of the columns for legislator,
             bill, vote, text of the bill and party in a table of votes, as in `VoteColumns`.
@@ -185,7 +185,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
     def groups(self) -> list[str]:
         """The party of each legislator, or ""; after `setup`."""
         assert self.legislator_names is not None
-        of = dict(zip(self.loaded().legislators, self.loaded().groups, strict=True))
+        of = dict(zip(self.load_checked_data().legislators, self.load_checked_data().groups, strict=True))
         return [of.get(name, "") for name in self.legislator_names]
 
     def model_sizes(self) -> dict[str, Any]:
@@ -210,13 +210,13 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         Raises:
             ValueError: there is no such split.
         """
-        return self.part(self._cells, split)
+        return self.get_split(self._cells, split)
 
     def setup(self, stage: str | None = None) -> None:
         """Number legislators, bills and words, and lay the votes out, on every process."""
         if self._cells:
             return
-        data = self.loaded()
+        data = self.load_checked_data()
         train = data.splits.get("train")
         if train is None and (self.legislator_names is None or self.known_bills is None or self.words is None):
             raise TextFormatError(
@@ -235,7 +235,9 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         if self.cut_outcomes:
             texts = [without_outcomes(text) for text in texts]
             cut = sum(one != other for one, other in zip(texts, data.texts, strict=True))
-            note(self.dataset, "texts of bills, of which a part in brackets that tells how the vote ended is cut", cut)
+            record_note(
+                self.dataset, "texts of bills, of which a part in brackets that tells how the vote ended is cut", cut
+            )
         if self.words is None:
             of_training = [text for text, number in zip(texts, self.bill_ids, strict=True) if number >= 0]
             self.words = vocabulary_of(of_training, **self.word_limits) or NO_WORDS  # type: ignore[arg-type]
@@ -247,7 +249,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
     def arrange(self, votes: VoteSplits, split: str) -> Cells:
         """Return votes, of these data or others, as cells (bills, legislators) of these; others are left out."""
         assert self.legislator_names is not None
-        rows_of_bills = {name: row for row, name in enumerate(self.loaded().bills)}
+        rows_of_bills = {name: row for row, name in enumerate(self.load_checked_data().bills)}
         columns_of = {name: column for column, name in enumerate(self.legislator_names)}
         some = votes.splits[split]
         rows = np.array([rows_of_bills.get(name, -1) for name in votes.bills], np.int64)[some.bills]
@@ -259,8 +261,10 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
 
     def batches(self, split: str, *, training: bool) -> VoteBatches:
         found = VoteBatches(self, split)
-        unknown = len(self.loaded().splits[split].votes) - int((~np.isnan(found.labels)).sum())
-        note(f"{self.dataset}, split {split!r}", "votes of legislators that the model does not know, left out", unknown)
+        unknown = len(self.load_checked_data().splits[split].votes) - int((~np.isnan(found.labels)).sum())
+        record_note(
+            f"{self.dataset}, split {split!r}", "votes of legislators that the model does not know, left out", unknown
+        )
         if not len(found):
             raise TextFormatError(
                 f"dataset {self.dataset!r}, split {split!r}: none of the {len(self.legislator_names or ()):,} known "
@@ -268,8 +272,8 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
             )
         return found
 
-    def read(self) -> VoteSplits:
+    def read_dataset(self) -> VoteSplits:
         return read_votes(self.dataset, self.data_dir, self.configuration, columns=self.columns, texts=self.texts_file)
 
-    def row_groups(self, checked: VoteSplits) -> RowGroups:
+    def group_related_rows(self, checked: VoteSplits) -> RowGroups:
         return vote_groups(checked)

@@ -9,10 +9,10 @@ from typing import Any
 
 from ctxzoo.models.configuration_nipen import NipenConfig
 from ctxzoo.models.configuration_vote_baseline import VoteBaselineConfig
-from ctxzoo.results.environment import public_name
+from ctxzoo.results.environment import strip_local_path
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, OptimizerArgs, TrainerArgs
 from ctxzoo.runs.spaces import Between, Space
-from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Range, number
+from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Range, number_field
 
 PROBLEM = "vote-prediction"
 MAX_WORDS = 10_000
@@ -66,7 +66,7 @@ class VoteData(DataArgs):
     party_column: str = "party"
     texts: str | None = None
     configuration: str | None = None
-    max_words: int = number(MAX_WORDS, SIZE)
+    max_words: int = number_field(MAX_WORDS, SIZE)
     cut_outcomes: bool = False  # of the published results
 
     @property
@@ -74,7 +74,7 @@ class VoteData(DataArgs):
         return "" if self.rows or self.configuration is None else self.configuration
 
     def report(self) -> dict[str, Any]:
-        return {**super().report(), "texts": None if self.texts is None else public_name(self.texts)}
+        return {**super().report(), "texts": None if self.texts is None else strip_local_path(self.texts)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,22 +104,22 @@ class VoteObjective(ModelArgs):
         dropout: Dropout rate behind the hidden layers.
     """
 
-    weight_lambda: float | None = number(None, COUNT)
-    topic_lambda: float | None = number(None, COUNT)
-    ideal_lambda: float | None = number(None, COUNT)
-    text_lambda: float | None = number(None, COUNT)
-    trust_lambda: float | None = number(None, COUNT)
-    vote_lambda: float | None = number(None, COUNT)
-    scale_lambda: float | None = number(None, COUNT)
-    tensor_lambda: float | None = number(None, COUNT)
-    delta_lambda: float | None = number(None, COUNT)
-    bias_lambda: float | None = number(None, COUNT)
-    ridge: float | None = number(None, COUNT)
-    trust_ridge: float | None = number(None, COUNT)
-    text_weight: float | None = number(None, COUNT)
-    new_bill_rate: float | None = number(None, Range(0, 1))
-    corruption_level: float | None = number(None, FRACTION)
-    dropout: float | None = number(None, FRACTION)
+    weight_lambda: float | None = number_field(None, COUNT)
+    topic_lambda: float | None = number_field(None, COUNT)
+    ideal_lambda: float | None = number_field(None, COUNT)
+    text_lambda: float | None = number_field(None, COUNT)
+    trust_lambda: float | None = number_field(None, COUNT)
+    vote_lambda: float | None = number_field(None, COUNT)
+    scale_lambda: float | None = number_field(None, COUNT)
+    tensor_lambda: float | None = number_field(None, COUNT)
+    delta_lambda: float | None = number_field(None, COUNT)
+    bias_lambda: float | None = number_field(None, COUNT)
+    ridge: float | None = number_field(None, COUNT)
+    trust_ridge: float | None = number_field(None, COUNT)
+    text_weight: float | None = number_field(None, COUNT)
+    new_bill_rate: float | None = number_field(None, Range(0, 1))
+    corruption_level: float | None = number_field(None, FRACTION)
+    dropout: float | None = number_field(None, FRACTION)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,12 +136,12 @@ class VoteModel(VoteObjective):
         hidden_widths: Widths of the autoencoder's layers between input and code; vote_baseline only.
     """
 
-    num_topics: int | None = number(None, SIZE)
-    encoder_widths: tuple[int, ...] | None = number(None, SIZE)
-    trust_rank: int | None = number(None, SIZE)
+    num_topics: int | None = number_field(None, SIZE)
+    encoder_widths: tuple[int, ...] | None = number_field(None, SIZE)
+    trust_rank: int | None = number_field(None, SIZE)
     amortized_bills: bool = False
-    factors: int | None = number(None, SIZE)
-    hidden_widths: tuple[int, ...] | None = number(None, SIZE)
+    factors: int | None = number_field(None, SIZE)
+    hidden_widths: tuple[int, ...] | None = number_field(None, SIZE)
 
     def config(self) -> dict[str, Any]:
         """Return the fields of a configuration that differ from it; bills that are not amortised are its default."""
@@ -157,7 +157,7 @@ class VoteOptimizer(OptimizerArgs):
         text_learning_rate: Peak learning rate of the layers that read texts; null: that of all other weights.
     """
 
-    text_learning_rate: float | None = number(None, POSITIVE)
+    text_learning_rate: float | None = number_field(None, POSITIVE)
 
     def arguments(self, steps: int) -> dict[str, Any]:
         return {**super().arguments(steps), "text_learning_rate": self.text_learning_rate}

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ctxzoo.data.reading_notes import note
+from ctxzoo.data.reading_notes import record_note
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.results.figures import new_figure, save_figure
@@ -105,7 +105,9 @@ def draw_ideal_points(
                 f"{matched} of the {len(names):,} legislators of the model, such as {names[0]!r}, has a point of "
                 f"{called}, whose names are {', '.join(map(repr, list(others)[:2]))} and the like; expected two or more"
             )
-        note(called, "legislators of the model without a point there, left out of the comparison", len(names) - matched)
+        record_note(
+            called, "legislators of the model without a point there, left out of the comparison", len(names) - matched
+        )
         found = correlation(points.tolist(), theirs.tolist())
         both = np.isfinite(theirs)
         points = points * (np.sign(np.corrcoef(points[both], theirs[both])[0, 1]) or 1.0)

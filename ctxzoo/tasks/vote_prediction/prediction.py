@@ -13,9 +13,9 @@ from transformers import PreTrainedModel
 
 from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.reading_notes import leave_out, note
+from ctxzoo.data.reading_notes import record_note, skip_or_raise
 from ctxzoo.data.row_stream import LINES, TEXT, Row, RowStream
-from ctxzoo.data.text_columns import join_text, names_of
+from ctxzoo.data.text_columns import join_texts, list_column_names
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.models.ops_vote import NEW_BILL
@@ -91,7 +91,7 @@ def known_votes(source: str, votes: VoteSplits, model: Any) -> dict[str, dict[st
             f"{source}: none of its {len(votes.legislators):,} legislators, such as {votes.legislators[0]!r}, is one "
             f"of the {len(names):,} of the checkpoint, such as {names[0]!r}"
         )
-    note(source, "known votes of legislators whom the checkpoint does not know, left out", left_out)
+    record_note(source, "known votes of legislators whom the checkpoint does not know, left out", left_out)
     return found
 
 
@@ -132,7 +132,7 @@ class VoteAnswers:
                 are left out.
         """
         columns = VoteColumns(text=TEXT) if stream.kind == LINES else self.columns
-        named = names_of(columns.text)
+        named = list_column_names(columns.text)
         absent = [name for name in named if rows and name not in rows[0]]
         if 0 < len(absent) < len(named):
             raise TextFormatError(f"{stream.name}: no column {absent[0]!r} of texts; there are {list(rows[0])}")
@@ -147,23 +147,23 @@ class VoteAnswers:
             try:
                 found.append(self._bill_and_legislator(row, columns))
             except TextFormatError as error:
-                leave_out(where, TextFormatError(f"{where}: {error}"))
+                skip_or_raise(where, TextFormatError(f"{where}: {error}"))
                 found.append(None)
             self.rows += 1
         self._predict([one[0] for one in found if one is not None])
-        note(stream.name, "rows of legislators whom the checkpoint does not know, left out", self.strangers)
-        note(stream.name, "rows of bills without a text, read as texts without a word", self.silent)
+        record_note(stream.name, "rows of legislators whom the checkpoint does not know, left out", self.strangers)
+        record_note(stream.name, "rows of bills without a text, read as texts without a word", self.silent)
         names = {bill.name for bill in self.predicted}
-        note(stream.name, "bills of the training, by their names", len(names & self.bills.keys()))
-        note(stream.name, "bills of which known votes are read", len(names & self.known.keys()))
+        record_note(stream.name, "bills of the training, by their names", len(names & self.bills.keys()))
+        record_note(stream.name, "bills of which known votes are read", len(names & self.known.keys()))
         return [None if one is None else self._answer(*one) for one in found]
 
     def _bill_and_legislator(self, row: Row, columns: VoteColumns) -> tuple[Bill, str | None] | None:
         """Return the bill of a row, and the legislator where it has one; None for one whom the model does not know."""
         name = as_text(row.get(columns.bill)) or ""
-        names = names_of(columns.text)
+        names = list_column_names(columns.text)
         parts = [as_text(row.get(name)) or "" for name in names]
-        text = (join_text(parts) if len(parts) > 1 else parts[0]) or (self.texts or {}).get(name)
+        text = (join_texts(parts) if len(parts) > 1 else parts[0]) or (self.texts or {}).get(name)
         if not self.model.reads_new_bills:
             if name not in self.bills:
                 raise TextFormatError(f"the bill {name!r} was not in the training of this model, which reads no others")

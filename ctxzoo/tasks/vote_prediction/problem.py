@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.problem import Problem
 from ctxzoo.tasks.commands import Option, TaskCommands, answer_file, device_of, how_to_score, say_written
@@ -97,8 +97,8 @@ class VotePrediction(Problem, TaskCommands):
     def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         import datasets
 
-        from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits
-        from ctxzoo.data.reading_notes import note
+        from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
+        from ctxzoo.data.reading_notes import record_note
         from ctxzoo.tasks.vote_prediction.reader import check_votes, load_votes, vote_groups
 
         data: Any = experiment.data
@@ -110,12 +110,12 @@ class VotePrediction(Problem, TaskCommands):
             splits = {name: datasets.Dataset(datasets.table.InMemoryTable(table)) for name, table in tables.items()}
             return splits, dict.fromkeys(splits, source)
 
-        splits, _ = gather_splits(data.dataset, files, load)
+        splits, _ = load_splits_of_files(data.dataset, files, load)
         checked = check_votes(
             {name: split.with_format("arrow")[:] for name, split in splits.items()}, origin=data.dataset
         )
         splits = {name: datasets.Dataset(datasets.table.InMemoryTable(checked.table(name))) for name in splits}
-        note(data.dataset, "bills without a text", sum(not text for text in checked.texts))
+        record_note(data.dataset, "bills without a text", sum(not text for text in checked.texts))
         return OwnRows(splits=splits, **vars(vote_groups(checked)))
 
     def data_module(self, experiment: Experiment) -> Any:
@@ -210,7 +210,7 @@ class VotePrediction(Problem, TaskCommands):
         known = {} if source is None else known_votes(source, read_votes(source, columns=columns), model)
         if options.file is not None:
             answers = VoteAnswers(model, columns, texts=texts, known=known)
-            say_written(options, count_of(answer_file(options, answers, columns=columns.names), "predictions"))
+            say_written(options, format_count(answer_file(options, answers, columns=columns.names), "predictions"))
             return
         if bill is None and len(known) > 1:
             raise ValueError(f"--known {source} has votes on {len(known):,} bills; say which with --bill, or give one")

@@ -20,11 +20,11 @@ import pyarrow.compute as pc
 
 from ctxzoo.data.formats import SAMPLE, Rows, TextFormatError
 from ctxzoo.data.own_splits import RowGroups
-from ctxzoo.data.reading_notes import leave_out, note
-from ctxzoo.data.row_files import load_tables, read_delimited, read_json_lines, read_parquet
-from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint, load_splits, plain_column
-from ctxzoo.data.text_columns import ColumnNames, join_text, names_of
-from ctxzoo.data.text_files import file_kind
+from ctxzoo.data.reading_notes import record_note, skip_or_raise
+from ctxzoo.data.row_files import load_split_tables, read_csv_or_tsv, read_json_lines, read_parquet
+from ctxzoo.data.sources import DatasetFileError, cast_to_plain_type, dataset_fingerprint, load_splits
+from ctxzoo.data.text_columns import ColumnNames, join_texts, list_column_names
+from ctxzoo.data.text_files import get_unpacked_suffix
 from ctxzoo.tasks.vote_prediction.sample import BILL, GROUP, LEGISLATOR, TEXT, VOTE, sample_votes
 from ctxzoo.tasks.vote_prediction.vote_values import EXPECTED, read_vote_values
 
@@ -58,7 +58,7 @@ class VoteColumns:
     @property
     def names(self) -> tuple[str, ...]:
         """All names of columns, in the order of `COLUMNS`."""
-        return (self.legislator, self.bill, self.vote, *names_of(self.text), self.party)
+        return (self.legislator, self.bill, self.vote, *list_column_names(self.text), self.party)
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,8 @@ def read_votes(
         dataset: Data to read: "sample" (generated votes); a .csv, .tsv, .jsonl or .parquet file with one row for each
             vote, which gives the split "train"; a folder or Hub id of such rows, or with `legislator_id`, `bill_id`,
             `vote` and the configurations `bills` and `legislators`.
-        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `data_folder` finds.
+        data_dir: Folder in which datasets with Hub ids are searched first; default: the one that `get_data_folder`
+            finds.
         configuration: Name of the dataset's configuration; default: its first.
         columns: Names of the columns in a table with one row for each vote; default: legislator, bill, vote, text and
             party.
@@ -154,7 +155,7 @@ def load_votes(
         loaded = sample_votes()
         where = {name: f"{dataset}, split {name!r}" for name in loaded}
     else:
-        loaded, where = load_tables(
+        loaded, where = load_split_tables(
             dataset, data_dir, VOTE_FILES, lambda path: _file(path, columns.names), configuration
         )
     tables = {name: split.with_format("arrow")[:] for name, split in loaded.items()}
@@ -233,7 +234,7 @@ def _one_value(origin: str, several: str, numbers: npt.NDArray[np.int64], column
     rows = np.flatnonzero(np.array([value != "" for value in values])[codes])
     pairs, first = np.unique(numbers[rows] * len(values) + codes[rows], return_index=True)
     _, how_many = np.unique(pairs // len(values), return_counts=True)
-    note(origin, f"{several}, of which the first is read", int((how_many > 1).sum()))
+    record_note(origin, f"{several}, of which the first is read", int((how_many > 1).sum()))
     found = [""] * (int(numbers.max()) + 1)
     for pair in pairs[np.argsort(-first)].tolist():  # the first of all is written last
         found[pair // len(values)] = values[pair % len(values)]
@@ -241,7 +242,7 @@ def _one_value(origin: str, several: str, numbers: npt.NDArray[np.int64], column
 
 
 def _file(path: Path, text_columns: tuple[str, ...]) -> pa.Table:
-    kind = file_kind(path)
+    kind = get_unpacked_suffix(path)
     if kind not in VOTE_FILES:
         raise DatasetFileError(f"{path} is no {', '.join(VOTE_FILES)} file; name one, a folder, or a Hub id")
     if kind == ".parquet":
@@ -250,7 +251,7 @@ def _file(path: Path, text_columns: tuple[str, ...]) -> pa.Table:
         rows = read_json_lines(path)
         present = [name for name in dict.fromkeys(text_columns) if any(name in row for row in rows)]
         return pa.table({name: pa.array([as_text(row.get(name)) for row in rows], pa.string()) for name in present})
-    return read_delimited(path, text_columns)
+    return read_csv_or_tsv(path, text_columns)
 
 
 def as_text(value: Any) -> str | None:
@@ -271,27 +272,27 @@ def bill_texts(path: Path, columns: VoteColumns) -> dict[str, str]:
     """
     if not path.is_file():
         raise DatasetFileError(f"no file {str(path)!r}; expected a table with the columns of bills and of texts")
-    names = (columns.bill, *names_of(columns.text))
+    names = (columns.bill, *list_column_names(columns.text))
     table = _file(path, names)
     for name in names:
         if name not in table.column_names:
             raise TextFormatError(f"{path.name}: no column {name!r}; there are {table.column_names}")
-    bills = plain_column(table.column(columns.bill)).cast(pa.string()).to_pylist()
+    bills = cast_to_plain_type(table.column(columns.bill)).cast(pa.string()).to_pylist()
     texts = _texts(path.name, table, columns).to_pylist()
     found: dict[str, str] = {}
     repeated = 0
     for row, (bill, text) in enumerate(zip(bills, texts, strict=True)):
         if not bill:
             error = TextFormatError(f"{path.name}, row {row}: nothing in {columns.bill!r}; fill it in")
-            leave_out(f"{path.name}, row {row}", error)
+            skip_or_raise(f"{path.name}, row {row}", error)
         elif found.setdefault(bill, text or "") != (text or ""):
             error = TextFormatError(
                 f"{path.name}, row {row}: a second text of the bill {bill!r}; leave one of them out"
             )
-            leave_out(f"{path.name}, row {row}", error)
+            skip_or_raise(f"{path.name}, row {row}", error)
         else:
             repeated += 1
-    note(str(path), "repeated texts of a bill, read once", repeated - len(found))
+    record_note(str(path), "repeated texts of a bill, read once", repeated - len(found))
     return found
 
 
@@ -309,8 +310,8 @@ def _with_texts(dataset: str, tables: Mapping[str, pa.Table], path: Path, column
             f"{path.name}: none of its {len(texts):,} bills, such as {next(iter(texts), '')!r}, is one of the "
             f"{len(voted_on):,} of {dataset}, such as {min(voted_on)!r}; name the column of bills as both have them"
         )
-    note(str(path), "bills of the votes without a text in it", len(voted_on) - len(matched))
-    note(str(path), "texts of bills that nobody votes on, left out", len(texts) - len(matched))
+    record_note(str(path), "bills of the votes without a text in it", len(voted_on) - len(matched))
+    record_note(str(path), "texts of bills that nobody votes on, left out", len(texts) - len(matched))
     found = {}
     for name, table in tables.items():
         own, bills = table.column(TEXT).to_pylist(), table.column(BILL).to_pylist()
@@ -333,10 +334,10 @@ def _long(where: str, table: pa.Table, columns: VoteColumns) -> pa.Table:
     kept = np.ones(table.num_rows, bool)
     found: dict[str, Any] = {}
     for name, of in ((LEGISLATOR, columns.legislator), (BILL, columns.bill)):
-        found[name] = pc.fill_null(plain_column(table.column(of)).cast(pa.string()), "")
+        found[name] = pc.fill_null(cast_to_plain_type(table.column(of)).cast(pa.string()), "")
         for row in np.flatnonzero(pc.equal(found[name], "").to_numpy()).tolist():
             error = TextFormatError(f"{where}, row {row}: nothing in {of!r}; fill it in or leave the row out")
-            leave_out(f"{where}, row {row}", error)
+            skip_or_raise(f"{where}, row {row}", error)
             kept[row] = False
     votes = read_vote_values(where, table.column(columns.vote), columns.vote)
     found[VOTE] = pa.chunked_array([pa.array(votes, pa.int8())])
@@ -356,7 +357,7 @@ def _texts(where: str, table: pa.Table, columns: VoteColumns) -> pa.ChunkedArray
     Raises:
         TextFormatError: of several columns only some are there.
     """
-    names = names_of(columns.text)
+    names = list_column_names(columns.text)
     absent = [name for name in names if name not in table.column_names]
     if 0 < len(absent) < len(names):
         raise TextFormatError(f"{where}: no column {absent[0]!r} of texts; there are {table.column_names}")
@@ -364,14 +365,14 @@ def _texts(where: str, table: pa.Table, columns: VoteColumns) -> pa.ChunkedArray
     if len(parts) == 1 or absent:
         return parts[0]
     rows = zip(*(part.to_pylist() for part in parts), strict=True)
-    return pa.chunked_array([pa.array(map(join_text, rows), pa.string())])
+    return pa.chunked_array([pa.array(map(join_texts, rows), pa.string())])
 
 
 def _optional(table: pa.Table, name: str) -> pa.ChunkedArray:
     """Return (rows,) strings of a column, "" where nothing stands, or there is no such column."""
     if name not in table.column_names:
         return pa.chunked_array([pa.array([""] * table.num_rows, pa.string())])
-    return pc.fill_null(plain_column(table.column(name)).cast(pa.string()), "")
+    return pc.fill_null(cast_to_plain_type(table.column(name)).cast(pa.string()), "")
 
 
 def _each_vote_once(where: str, table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
@@ -400,8 +401,8 @@ def _each_vote_once(where: str, table: pa.Table, rows: npt.NDArray[np.int64]) ->
             f"{where}, row {rows[place]}: {one[LEGISLATOR]!r} votes a second time on {one[BILL]!r}, otherwise than "
             f"{before}; leave one of them out"
         )
-        leave_out(f"{where}, row {rows[place]}", TextFormatError(message))
-    note(where, "repeated votes, read once", len(votes) - len(first) - len(other))
+        skip_or_raise(f"{where}, row {rows[place]}", TextFormatError(message))
+    record_note(where, "repeated votes, read once", len(votes) - len(first) - len(other))
     return table.take(pa.array(np.sort(first)))
 
 

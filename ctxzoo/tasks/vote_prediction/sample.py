@@ -6,7 +6,7 @@ import math
 
 import datasets
 
-from ctxzoo.data.generated import Draws
+from ctxzoo.data.generated import RandomDraws
 
 LEGISLATOR, BILL, VOTE, TEXT, GROUP = "legislator", "bill", "vote", "text", "party"
 PARTIES = ("Hill", "Shore")
@@ -42,7 +42,7 @@ def sample_votes(seed: int = 0, legislators: int = 24, bills: int = 120) -> dict
         raise ValueError(f"seed is {seed}; expected 0 or more")
     if min(legislators, bills) < 4:
         raise ValueError(f"legislators={legislators}, bills={bills}: expected 4 or more of each")
-    draws = Draws(f"ctxzoo sample_votes {seed}")
+    draws = RandomDraws(f"ctxzoo sample_votes {seed}")
     people = []
     for number in range(legislators):
         party = number % 2
@@ -66,16 +66,16 @@ def sample_votes(seed: int = 0, legislators: int = 24, bills: int = 120) -> dict
     }
 
 
-def _text(draws: Draws, lean: float) -> str:
-    subject = draws.pick(list(SUBJECTS))
+def _text(draws: RandomDraws, lean: float) -> str:
+    subject = draws.draw_item(list(SUBJECTS))
     words = []
     for _ in range(10):
         choice = draws.random()
         if choice < 0.3:
-            words.append(draws.pick(BLANKS))
+            words.append(draws.draw_item(BLANKS))
         elif choice < 0.65:
-            words.append(draws.pick(SUBJECTS[subject]))
+            words.append(draws.draw_item(SUBJECTS[subject]))
         else:
             side = LEANS[int(draws.random() < (1 + lean) / 2)]
-            words.append(draws.pick(side))
+            words.append(draws.draw_item(side))
     return " ".join(words)

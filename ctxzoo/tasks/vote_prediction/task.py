@@ -13,13 +13,13 @@ from torchmetrics.classification import BinaryAccuracy, BinaryCalibrationError
 from transformers import PreTrainedModel
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.reading_notes import note
+from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.models.ops_vote import NEW_BILL, vote_log_likelihood
 from ctxzoo.tasks.vote_prediction.data import NO_WORDS, Cells, VoteDataModule, names_of_model
 from ctxzoo.tasks.vote_prediction.reader import read_votes
-from ctxzoo.training.scoring import score_splits, task_of
-from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
+from ctxzoo.training.scoring import load_task, score_splits
+from ctxzoo.training.task import AutoHead, Scores, ZooTask, select_model_inputs
 
 
 class VoteScores(Scores):
@@ -88,10 +88,10 @@ class VotePredictionTask(ZooTask):
     ) -> None:
         super().__init__(model_config, pretrained, model=model, **optimizer_args)
 
-    def new_scores(self) -> VoteScores:
+    def build_scores(self) -> VoteScores:
         return VoteScores()
 
-    def parameter_groups(self) -> Iterable[Any]:
+    def get_parameter_groups(self) -> Iterable[Any]:
         texts = list(self.model.text_parameters())
         if self.hparams["text_learning_rate"] is None or not texts:
             return list(self.parameters())
@@ -99,11 +99,11 @@ class VotePredictionTask(ZooTask):
         others = [parameter for parameter in self.parameters() if id(parameter) not in of_texts]
         return [{"params": others}, {"params": texts, "lr": self.hparams["text_learning_rate"]}]
 
-    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        loss: torch.Tensor = self.model(**model_inputs(batch)).loss
+    def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        loss: torch.Tensor = self.model(**select_model_inputs(batch)).loss
         return loss
 
-    def name_examples(self, rows: list[int]) -> str:
+    def describe_examples(self, rows: list[int]) -> str:
         return f"bills of the batch, by their places in the data: {rows}"
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
@@ -117,7 +117,7 @@ class VotePredictionTask(ZooTask):
         return scores.compute()
 
     def _logits(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        inputs = {name: value for name, value in model_inputs(batch).items() if name != "labels"}
+        inputs = {name: value for name, value in select_model_inputs(batch).items() if name != "labels"}
         logits: torch.Tensor = self.model(**inputs).logits
         return logits
 
@@ -172,7 +172,7 @@ def evaluate(
         ValueError: No such split; a checkpoint of another problem; bills that the model cannot read, by their names or
             for want of any text; known votes that fit none of the bills and legislators, or are all scored.
     """
-    task = task_of(VotePredictionTask, checkpoint)
+    task = load_task(VotePredictionTask, checkpoint)
     config = task.model.config
     data = VoteDataModule(
         dataset,
@@ -202,7 +202,7 @@ def _check_bills(model: Any, data: VoteDataModule, split: str) -> None:
     """
     where = f"{data.dataset}, split {split!r}"
     rows = np.flatnonzero(~np.isnan(data.cells(split)).all(axis=1))
-    names, texts = data.loaded().bills, data.loaded().texts
+    names, texts = data.load_checked_data().bills, data.load_checked_data().texts
     new = [names[row] for row in rows if data.bill_ids[row] == NEW_BILL]
     if not model.reads_new_bills:
         if new:
@@ -211,14 +211,14 @@ def _check_bills(model: Any, data: VoteDataModule, split: str) -> None:
                 f"{type(model).__name__}, which reads no text of a new one"
             )
         return
-    note(where, "bills new to the model, read by their texts", len(new))
+    record_note(where, "bills new to the model, read by their texts", len(new))
     silent = sum(not texts[row] for row in rows)
     if silent and silent == len(rows) and data.words != NO_WORDS:
         raise TextFormatError(
             f"{where}: no bill has a text, and what this {type(model).__name__} says of a bill follows from its text; "
             "name the column of texts (`text_column`), or a table of them (`texts`)"
         )
-    note(where, "bills without a text", silent)
+    record_note(where, "bills without a text", silent)
 
 
 def _known_votes(data: VoteDataModule, split: str, known: str | None) -> Cells:
@@ -247,12 +247,14 @@ def _known_votes(data: VoteDataModule, split: str, known: str | None) -> Cells:
                 f"{known}: every known vote is one that is scored; give others, or none: a model that reads a vote "
                 "predicts nothing"
             )
-        note(known, "known votes on no bill of the data, or of nobody whom the checkpoint knows", number - matched)
+        record_note(
+            known, "known votes on no bill of the data, or of nobody whom the checkpoint knows", number - matched
+        )
     both = scored & ~np.isnan(cells)
-    note(where, "known votes among the scored ones, which the model does not read", int(both.sum()))
+    record_note(where, "known votes among the scored ones, which the model does not read", int(both.sum()))
     cells[both] = np.nan
     read = ~np.isnan(cells)
     alone = scored[~read.any(axis=1)]
-    note(where, "known votes on scored bills, which the model reads", int(read[scored.any(axis=1)].sum()))
-    note(f"{data.dataset}, split {split!r}", "scored votes on bills of which no vote is known", int(alone.sum()))
+    record_note(where, "known votes on scored bills, which the model reads", int(read[scored.any(axis=1)].sum()))
+    record_note(f"{data.dataset}, split {split!r}", "scored votes on bills of which no vote is known", int(alone.sum()))
     return cells

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.reading_notes import leave_out, note
-from ctxzoo.data.sources import plain_column
+from ctxzoo.data.reading_notes import record_note, skip_or_raise
+from ctxzoo.data.sources import cast_to_plain_type
 
 NONE, BAD = -1, -2  # beside 1 yea and 0 nay: no vote, and no value that says how someone voted
 SPELLINGS = {
@@ -40,7 +40,7 @@ def read_vote_values(where: str, column: pa.ChunkedArray, name: str) -> npt.NDAr
     Raises:
         TextFormatError: Another value, unless bad rows are left out.
     """
-    encoded = plain_column(column).combine_chunks().dictionary_encode()
+    encoded = cast_to_plain_type(column).combine_chunks().dictionary_encode()
     values = [*encoded.dictionary.to_pylist(), None]  # the last is that of missing rows, -1
     spelled = [_spell(value) for value in values]
     places = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -49,12 +49,12 @@ def read_vote_values(where: str, column: pa.ChunkedArray, name: str) -> npt.NDAr
     votes: npt.NDArray[np.int64] = np.array([meaning.get(one, BAD) for one in spelled])[places]
     for row in np.flatnonzero(votes == BAD).tolist():
         said = values[places[row]]
-        leave_out(
+        skip_or_raise(
             f"{where}, row {row}", TextFormatError(f"{where}, row {row}: the vote is {_format_value(said)}; {EXPECTED}")
         )
     if is_cast:
-        note(where, "votes read as cast codes of Voteview, 1 to 3 yea and 4 to 6 nay", int((votes >= 0).sum()))
-    note(where, "rows without a yea or nay, left out", int((votes == NONE).sum()))
+        record_note(where, "votes read as cast codes of Voteview, 1 to 3 yea and 4 to 6 nay", int((votes >= 0).sum()))
+    record_note(where, "rows without a yea or nay, left out", int((votes == NONE).sum()))
     return votes
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ctxzoo.data.sources import column_of, dataset_fingerprint, load_splits
+from ctxzoo.data.sources import dataset_fingerprint, get_column_values, load_splits
 from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, rows_of, unit_rows
 from ctxzoo.word_vectors.vectors import WordVectors
 
@@ -72,7 +72,7 @@ def read_analogies(dataset: str = DATASET, data_dir: str | None = None) -> tuple
     """
     rows = load_splits(dataset, data_dir)
     names = ("dataset", "category", "a", "b", "c", "d")
-    sets, categories, *words = (column_of(rows, "test", name, dataset) for name in names)
+    sets, categories, *words = (get_column_values(rows, "test", name, dataset) for name in names)
     questions: dict[tuple[str, str], list[tuple[str, str, str, str]]] = {}
     for one, category, a, b, c, d in zip(sets, categories, *words, strict=True):
         questions.setdefault((one, category), []).append((a, b, c, d))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from ctxzoo.data.files import cached_folder, content_hash, default_cache_folder
+from ctxzoo.data.files import build_cached_folder, default_cache_folder, hash_strings
 from ctxzoo.models.tokenization_word import cut_words
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 
@@ -101,8 +101,8 @@ def load_corpus(
         raise ValueError(f"min_count is {min_count}; expected 1 or more")
     fingerprint = source.fingerprint()
     given = [] if words is None else ["words", *words]
-    key = content_hash(["corpus 1", fingerprint, cutter.to_str(), str(min_count), *given])
-    folder = cached_folder(
+    key = hash_strings(["corpus 1", fingerprint, cutter.to_str(), str(min_count), *given])
+    folder = build_cached_folder(
         (cache or default_cache_folder()) / f"corpus-{key}",
         lambda temporary: _write(source, cutter, min_count, words, temporary),
     )

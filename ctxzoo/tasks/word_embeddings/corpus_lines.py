@@ -9,9 +9,9 @@ from pathlib import Path
 
 import datasets
 
-from ctxzoo.data.notices import reason_of
+from ctxzoo.data.notices import format_error_reason
 from ctxzoo.data.sources import dataset_fingerprint, load_splits, resolve_dataset
-from ctxzoo.data.text_columns import ColumnNames, join_text, names_of
+from ctxzoo.data.text_columns import ColumnNames, join_texts, list_column_names
 from ctxzoo.data.text_files import PACKED, open_unpacked
 from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
 
@@ -25,7 +25,7 @@ class CorpusSource:
     """Where the lines of a corpus come from.
 
     A line is what windows never cross: a sentence or a paragraph. In a dataset each row of the column is one text, or
-    of several columns one, put together by `join_text`; line feeds cut it into lines. A line of a file of more than
+    of several columns one, put together by `join_texts`; line feeds cut it into lines. A line of a file of more than
     1 MiB is cut at blanks into lines of about that size; a part of it that has none, as in a language that writes none,
     is cut between two characters.
 
@@ -61,14 +61,14 @@ class CorpusSource:
             yield from _file_lines(Path(self.name))
         else:
             dataset = self._dataset()
-            for parts in zip(*(dataset[name] for name in names_of(self.column)), strict=True):
+            for parts in zip(*(dataset[name] for name in list_column_names(self.column)), strict=True):
                 told = [part or "" for part in parts]
-                yield from (join_text(told) if len(told) > 1 else told[0]).split("\n")
+                yield from (join_texts(told) if len(told) > 1 else told[0]).split("\n")
 
     def fingerprint(self) -> str:
         """Return the SHA-256 (hexadecimal) of the content; raises as `lines`."""
         if self.has_splits:
-            return dataset_fingerprint(self._dataset().select_columns(list(names_of(self.column))))
+            return dataset_fingerprint(self._dataset().select_columns(list(list_column_names(self.column))))
         digest = hashlib.sha256()
         if self._is_file():
             with open(self.name, "rb") as file:
@@ -87,7 +87,7 @@ class CorpusSource:
         if self.split not in splits:
             raise ValueError(f"{self.name} has no split {self.split!r}; it has {', '.join(splits)} (or set `split`)")
         dataset = splits[self.split]
-        for name in names_of(self.column):
+        for name in list_column_names(self.column):
             if name not in dataset.column_names:
                 raise ValueError(f"{self.name} has no column {name!r}; it has {', '.join(dataset.column_names)}")
         return dataset
@@ -101,8 +101,8 @@ def refuse_columns(name: str, columns: ColumnNames) -> None:
     """
     if columns:
         raise ValueError(
-            f"{name} is running text, of which every line is read; it has no column {', '.join(names_of(columns))}: "
-            "name none, or a folder or Hub id"
+            f"{name} is running text, of which every line is read; it has no column "
+            f"{', '.join(list_column_names(columns))}: name none, or a folder or Hub id"
         )
 
 
@@ -121,7 +121,7 @@ def _file_lines(path: Path) -> Iterator[str]:
         if isinstance(error, FileNotFoundError) or path.suffix.lower() not in PACKED:
             raise
         raise ValueError(
-            f"{path} cannot be unpacked after line {number}: {reason_of(error)}; copy or pack it again"
+            f"{path} cannot be unpacked after line {number}: {format_error_reason(error)}; copy or pack it again"
         ) from error
 
 

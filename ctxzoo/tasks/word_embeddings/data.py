@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from torch.utils.data import Dataset
 
-from ctxzoo.data.bucketing import ResumableLoader, ResumableSampler, rank_and_world_size, resumable_loader
+from ctxzoo.data.bucketing import ResumableLoader, ResumableSampler, build_resumable_loader, get_rank_and_world_size
 from ctxzoo.tasks.word_embeddings.corpus import Corpus, Ids
 from ctxzoo.tasks.word_embeddings.unigrams import alias_table, draw_words, keep_probabilities, noise_probabilities
 
@@ -206,11 +206,11 @@ class WindowDataModule(lightning.LightningDataModule):
         self.num_workers = num_workers
 
     def train_dataloader(self) -> ResumableLoader:
-        rank, world_size = rank_and_world_size()
+        rank, world_size = get_rank_and_world_size()
         sampler = SentenceSampler(
             len(self.batches.corpus), self.block_size, seed=self.seed, rank=rank, world_size=world_size
         )
-        return resumable_loader(self.batches, sampler, self.num_workers)
+        return build_resumable_loader(self.batches, sampler, self.num_workers)
 
     def predict_dataloader(self) -> ResumableLoader:
         """Return the loader of `Trainer.predict`: the windows of the corpus, as its first epoch has them."""

@@ -10,13 +10,13 @@ from typing import Any
 import torch
 from transformers import AutoModelForMaskedLM, PreTrainedModel
 
-from ctxzoo.data.notices import without_weight_bars
-from ctxzoo.data.text_columns import ColumnNames, names_of
+from ctxzoo.data.notices import hide_weight_progress_bars
+from ctxzoo.data.text_columns import ColumnNames, list_column_names
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import WordTokenizer
 from ctxzoo.tasks.word_embeddings.corpus_lines import TEXT, CorpusSource, refuse_columns
 from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
-from ctxzoo.training.scoring import check_head, tokenizer_of
+from ctxzoo.training.scoring import check_checkpoint_head, load_tokenizer
 
 PIECE_WORDS = 200  # words of a piece of text that is scored at once
 
@@ -70,7 +70,7 @@ def evaluate(
             (generated sentences, with the splits "train" and "test").
         split: Name of the split, such as "test".
         tokenizer: Tokenizer for a model passed as an object; default: the one saved in the checkpoint.
-        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `data_folder` finds.
+        data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `get_data_folder` finds.
         text_column: Name of the dataset's text column, or several to join; default: text.
         words: Approximate number of words to predict, counted from the beginning of the split; default 5000.
 
@@ -84,13 +84,13 @@ def evaluate(
     """
     if words < 1:
         raise ValueError(f"words is {words}; expected 1 or more")
-    check_head(AutoModelForMaskedLM, checkpoint)
+    check_checkpoint_head(AutoModelForMaskedLM, checkpoint)
     model: Any = checkpoint
     if not isinstance(checkpoint, PreTrainedModel):
-        with without_weight_bars():
+        with hide_weight_progress_bars():
             model = AutoModelForMaskedLM.from_pretrained(str(checkpoint))
-    lines = _lines(CorpusSource(dataset, names_of(text_column) or TEXT, split, data_dir), text_column)
-    return word_prediction_scores(model, tokenizer_of(checkpoint, tokenizer), lines, words=words)
+    lines = _lines(CorpusSource(dataset, list_column_names(text_column) or TEXT, split, data_dir), text_column)
+    return word_prediction_scores(model, load_tokenizer(checkpoint, tokenizer), lines, words=words)
 
 
 def _lines(source: CorpusSource, text_column: ColumnNames) -> Iterable[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ctxzoo.hub.task_card import TaskCard
-from ctxzoo.results.result import RESULTS_DIR, path_of_parts, write_result_file
+from ctxzoo.results.result import RESULTS_DIR, build_result_path_of_parts, write_result_file
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, RunArgs
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.train import ExperimentRun
@@ -19,7 +19,7 @@ from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 from ctxzoo.tasks.word_embeddings.card import CARD
 from ctxzoo.tasks.word_embeddings.evaluations import EmbeddingTask, Evaluation, EvaluationOptions
 from ctxzoo.tasks.word_embeddings.experiments import PROBLEM
-from ctxzoo.word_vectors.safetensors_files import find_checkpoint
+from ctxzoo.word_vectors.safetensors_files import find_vector_checkpoint
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
 
 ARCHITECTURE = "word_embedding"
@@ -50,7 +50,7 @@ class EmbeddingSource:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """`architecture` and `window` (None where there is no checkpoint that says so), and what vectors they are."""
-        checkpoint = find_checkpoint(self.path)
+        checkpoint = find_vector_checkpoint(self.path)
         config = {} if checkpoint is None else checkpoint.config
         return {
             "architecture": config.get("architecture", FILE),
@@ -169,7 +169,7 @@ class EmbeddingRun(Run):
     def results_file(self) -> Path:
         """The results file, whose name says nothing of the data, which a task may have several of."""
         one = self.experiment
-        return path_of_parts(one.run.results_dir, one.recipe, (self.variant, f"seed{one.seed}", self.tag))
+        return build_result_path_of_parts(one.run.results_dir, one.recipe, (self.variant, f"seed{one.seed}", self.tag))
 
     def work(self, *, resume: bool) -> None:
         """Evaluate, and write the results file.

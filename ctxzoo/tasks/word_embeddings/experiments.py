@@ -9,7 +9,7 @@ from ctxzoo.models.configuration_word_embedding import InputGradient
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, RunArgs, TrainerArgs
 from ctxzoo.runs.spaces import Between, Space
 from ctxzoo.tasks.word_embeddings.settings import CUSTOMS, Customs, Schedule
-from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Args, number
+from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Args, number_field
 from ctxzoo.training.libraries import is_installed
 
 PROBLEM, ARCHITECTURE, ATTENTION = "fill-mask", "word_embedding", "attention_cbow"
@@ -41,15 +41,15 @@ class WordData(DataArgs):
             for the generated sample.
     """
 
-    batch_size: int | None = number(None, SIZE)  # type: ignore[assignment]
+    batch_size: int | None = number_field(None, SIZE)  # type: ignore[assignment]
     text_column: tuple[str, ...] = ()
     split: str = "train"
     test_split: str = "test"
-    test_words: int = number(5000, SIZE)
+    test_words: int = number_field(5000, SIZE)
     cutter: Literal["whitespace", "english"] | None = None
     lower_case: bool | None = None
     fold_digits: bool | None = None
-    min_count: int | None = number(None, SIZE)
+    min_count: int | None = number_field(None, SIZE)
 
     def report(self) -> dict[str, Any]:
         """Return the arguments by name, without the words that a checkpoint decides, and the split that names tell."""
@@ -69,11 +69,11 @@ class WordModel(ModelArgs):
         logit_rank: Rank of the factorized logits K, one for each word and position; 0: a full table.
     """
 
-    word_dim: int | None = number(None, SIZE)
-    window: int | None = number(None, SIZE)
+    word_dim: int | None = number_field(None, SIZE)
+    window: int | None = number_field(None, SIZE)
     word_logits: bool | None = None
     position_logits: bool | None = None
-    logit_rank: int | None = number(None, COUNT)
+    logit_rank: int | None = number_field(None, COUNT)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -108,13 +108,13 @@ class Descent(Args):
         shared_noise: Whether 16 consecutive centre words share their noise words, which is faster; numba backend only.
     """
 
-    learning_rate: float | None = number(None, POSITIVE)
-    logit_learning_rate: float | None = number(None, COUNT)
+    learning_rate: float | None = number_field(None, POSITIVE)
+    logit_learning_rate: float | None = number_field(None, COUNT)
     schedule: Schedule | None = None
     random_window: bool | None = None
     input_gradient: InputGradient | None = None
-    negative_samples: int = number(5, COUNT)
-    subsampling: float = number(0.0, FRACTION)
+    negative_samples: int = number_field(5, COUNT)
+    subsampling: float = number_field(0.0, FRACTION)
     shared_noise: bool = False
 
 
@@ -129,7 +129,7 @@ class WordRun(RunArgs):
     """
 
     backend: Literal["numba", "torch", "auto"] = "numba"
-    num_workers: int = number(0, COUNT)
+    num_workers: int = number_field(0, COUNT)
 
     def report(self) -> dict[str, Any]:
         return {"backend": self.backend, **({} if self.backend == "torch" else {"threads": self.threads})}

@@ -28,7 +28,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ctxzoo.data.files import cached_folder, content_hash, default_cache_folder
+from ctxzoo.data.files import build_cached_folder, default_cache_folder, hash_strings
 from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE
 
 logger = logging.getLogger(__name__)
@@ -197,11 +197,11 @@ def build_kernel(plan: KernelPlan) -> Kernel:
     """
     key = _key(plan)
     try:
-        folder = cached_folder(default_cache_folder() / f"kernel-{key}", _copy_loops)
+        folder = build_cached_folder(default_cache_folder() / f"kernel-{key}", _copy_loops)
         if not _is_ours(folder):
             logger.warning("%s holds other code than ctxzoo's, or another user's: compiled anew", folder)
             shutil.rmtree(folder, ignore_errors=True)
-            folder = cached_folder(folder, _copy_loops)
+            folder = build_cached_folder(folder, _copy_loops)
             if not _is_ours(folder):  # it could not be removed
                 return _loops(LOOPS, key, plan, kept=False)
         kept = _loops(folder / LOOPS.name, key, plan, kept=True)
@@ -233,7 +233,7 @@ def _key(plan: KernelPlan) -> str:
     """Return a hash of all that decides what is compiled."""
     sources = [LOOPS.with_name(name).read_text(encoding="utf-8") for name in SOURCES]
     processor = (llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten())
-    return content_hash([json.dumps(asdict(plan)), numba.__version__, sys.version, *processor, *sources])
+    return hash_strings([json.dumps(asdict(plan)), numba.__version__, sys.version, *processor, *sources])
 
 
 def _loops(path: Path, key: str, plan: KernelPlan, *, kept: bool) -> Kernel:

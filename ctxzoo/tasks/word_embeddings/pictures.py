@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingPreTrainedModel
 from ctxzoo.models.tokenization_word import WordTokenizer
-from ctxzoo.results.figures import new_figure, save_figure, word_grid
-from ctxzoo.results.plots import COLOURS, lighten
+from ctxzoo.results.figures import draw_word_grid, new_figure, save_figure
+from ctxzoo.results.plots import COLOURS, remove_axes_box
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def draw_word_attention(
     if not centres or not all(0 <= centre < number for centre in centres):
         raise ValueError(f"centres are {list(centres)}; expected one or more positions from 0 to {number - 1}")
     chosen = np.where(attention.is_context, attention.weights, np.nan)[list(centres)]
-    figure = word_grid(
+    figure = draw_word_grid(
         chosen,
         attention.words,
         [attention.words[centre] for centre in centres],
@@ -182,7 +182,7 @@ def draw_position_curves(curves: Mapping[str, PositionCurve], out: str | Path) -
         axes.locator_params(axis="x", integer=True)
         axes.set_xlabel("position of the context word")
         axes.set_title(title, loc="left", fontweight="bold")
-        lighten(axes)
+        remove_axes_box(axes)
     weights.set_ylim(bottom=0)
     handles, names = weights.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", frameon=False, fontsize=8)

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.metrics import v_measure_score
 from threadpoolctl import threadpool_limits
 
-from ctxzoo.data.sources import column_of, dataset_fingerprint, load_splits
+from ctxzoo.data.sources import dataset_fingerprint, get_column_values, load_splits
 from ctxzoo.tasks.word_embeddings.gaussian_hmm import VectorSequences, fit_gaussian_hmm
 from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, rows_of
 from ctxzoo.word_vectors.vectors import WordVectors
@@ -90,7 +90,7 @@ def read_tagged_sentences(
     loaded = load_splits(dataset, data_dir)
     for split in loaded:
         for name in ("tokens", *tags):
-            column_of(loaded, split, name, dataset)
+            get_column_values(loaded, split, name, dataset)
     rows = datasets.concatenate_datasets([loaded[split].select_columns(["tokens", *tags]) for split in loaded])
     words = rows["tokens"][:]
     sets = {name: rows[name][:] for name in tags}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.reading_notes import leave_out
+from ctxzoo.data.reading_notes import skip_or_raise
 from ctxzoo.data.row_stream import LINES, Row, RowStream
 from ctxzoo.data.text_columns import ColumnNames, TextsOfRows
 from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE
@@ -41,7 +41,7 @@ class MaskAnswers:
             wrong = None if text is None else _wrong_masks(self.filler, text)
             if wrong is not None:
                 where = f"{stream.name}, row {begin + number}"
-                leave_out(where, TextFormatError(f"{where}: {wrong}"))
+                skip_or_raise(where, TextFormatError(f"{where}: {wrong}"))
                 texts[number] = None
         told = [text for text in texts if text is not None]
         found = iter(fill_masks(self.filler, told, batch_size=self.batch_size) if told else [])

@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctxzoo.data.notices import count_of
+from ctxzoo.data.notices import format_count
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.problem import Problem
 from ctxzoo.tasks.commands import (
@@ -190,7 +190,7 @@ class WordEmbeddings(Problem, TaskCommands):
             return
         columns = own["text_column"] or TEXT_COLUMNS[:1]
         answers = MaskAnswers(filler, text_column=own["text_column"], batch_size=options.batch_size)
-        say_written(options, f"words for {count_of(answer_file(options, answers, columns=columns), 'texts')}")
+        say_written(options, f"words for {format_count(answer_file(options, answers, columns=columns), 'texts')}")
 
 
 WORD_EMBEDDINGS = WordEmbeddings()

@@ -11,8 +11,8 @@ import datasets
 import pyarrow as pa
 
 from ctxzoo.data.formats import SAMPLE, SPLITS, TextFormatError
-from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits, group_numbers, text_key
-from ctxzoo.data.reading_notes import note
+from ctxzoo.data.own_splits import Loaded, OwnRows, hash_normalized_text, load_splits_of_files, number_groups_by_key
+from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
 from ctxzoo.data.text_files import NOT_LINES
 from ctxzoo.runs.experiment import Experiment
@@ -26,10 +26,10 @@ NO_TEXT = (*NOT_LINES, ".jsonl")
 
 def read_lines(experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
     """Read the lines of a user's text, and which of them stay on one side; see `Problem.read_own`."""
-    splits, _ = gather_splits(experiment.data.dataset, files, lambda source: _load(source, experiment, scratch))
+    splits, _ = load_splits_of_files(experiment.data.dataset, files, lambda source: _load(source, experiment, scratch))
     return OwnRows(
         splits=splits,
-        groups=group_numbers({name: map(text_key, split[TEXT]) for name, split in splits.items()}),
+        groups=number_groups_by_key({name: map(hash_normalized_text, split[TEXT]) for name, split in splits.items()}),
         unit="lines",
         together="equal lines",
         held_out=HELD_OUT,
@@ -88,6 +88,6 @@ def _mapped(lines: Iterable[str], file: Path, where: str) -> datasets.Dataset:
     with pa.ipc.new_stream(str(file), schema) as stream:
         while some := list(islice(kept, LINES_AT_ONCE)):
             stream.write_batch(pa.record_batch([pa.array(some, pa.string())], schema=schema))
-    note(where, f"lines of up to {LONGEST_SENTENCE:,} words, cut from longer ones", cut)
-    note(where, "blank lines, left out", blank)
+    record_note(where, f"lines of up to {LONGEST_SENTENCE:,} words, cut from longer ones", cut)
+    record_note(where, "blank lines, left out", blank)
     return datasets.Dataset.from_file(str(file))

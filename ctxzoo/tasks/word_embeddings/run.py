@@ -31,7 +31,7 @@ from ctxzoo.tasks.word_embeddings.corpus_lines import TEXT, CorpusSource, refuse
 from ctxzoo.tasks.word_embeddings.evaluation import word_prediction_scores
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.trainer_parts import EmbeddingProgress
-from ctxzoo.training.process_group import in_first_process
+from ctxzoo.training.process_group import run_in_first_process
 from ctxzoo.training.remaining_time import RemainingTime
 
 NUM_SPECIAL_TOKENS = 2  # padding and mask
@@ -59,7 +59,7 @@ def train_words(run: ExperimentRun, scored: Sequence[str], *, resume: bool) -> N
     name, progress = f"{experiment.model.variant}, seed {experiment.seed}", experiment.run.progress
     with _shown(name, progress, tell_time=experiment.run.tell_time and not progress) as report:
         reached = _trainer(experiment, model, corpus, run.folder, report).fit(resume=resume)
-    in_first_process(lambda: _finish(run, corpus, model, tokenizer, texts, reached))
+    run_in_first_process(lambda: _finish(run, corpus, model, tokenizer, texts, reached))
 
 
 def training_of(experiment: Experiment) -> WordEmbeddingTraining:
@@ -226,7 +226,7 @@ def _shown(name: str, visible: bool, *, tell_time: bool) -> Iterator[Any]:
             speed = progress.words / max(progress.seconds, 1e-9) / 1000
             told = f"{name}: {speed:,.0f}k words/s, loss {progress.loss:.4f}, rate {progress.rate:.4f}"
             if tell_time and progress.words:
-                remaining.tell(progress.words, progress.total_words)
+                remaining.print_if_due(progress.words, progress.total_words)
             bars.update(bar, total=progress.total_words, completed=progress.words, description=told)
 
         yield report

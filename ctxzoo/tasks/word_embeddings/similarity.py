@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from ctxzoo.data.sources import column_of, dataset_fingerprint, load_splits
+from ctxzoo.data.sources import dataset_fingerprint, get_column_values, load_splits
 from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, rows_of, unit_rows
 from ctxzoo.word_vectors.vectors import WordVectors
 
@@ -58,7 +58,7 @@ def read_word_pairs(dataset: str = DATASET, data_dir: str | None = None) -> tupl
     """
     rows = load_splits(dataset, data_dir)
     names, first, second, scores = (
-        column_of(rows, "test", name, dataset) for name in ("dataset", "word1", "word2", "score")
+        get_column_values(rows, "test", name, dataset) for name in ("dataset", "word1", "word2", "score")
     )
     sets: dict[str, list[int]] = {}
     for row, name in enumerate(names):

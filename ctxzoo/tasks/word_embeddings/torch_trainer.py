@@ -20,7 +20,7 @@ from ctxzoo.tasks.word_embeddings.trainer_parts import (
     check_vocabulary,
     model_fields,
 )
-from ctxzoo.training.trainer import LAST, TrainerSettings, build_trainer, training_seconds
+from ctxzoo.training.trainer import LAST, TrainerSettings, build_trainer, get_training_seconds
 
 CHECKPOINT_STEPS = 2000
 
@@ -119,7 +119,7 @@ class TorchEmbeddingTrainer:
         last = self.folder / "lightning" / LAST
         go_on = resume and last.exists()
         trainer.fit(self.task, self.data, ckpt_path=last if go_on else None, weights_only=True if go_on else None)
-        self.task.progress.seconds = training_seconds(trainer)
+        self.task.progress.seconds = get_training_seconds(trainer)
         self.model.load_state_dict(self.task.model.state_dict())
         return self.task.progress
 
@@ -137,7 +137,7 @@ class _ReportProgress(lightning.Callback):
         self._tell(trainer, pl_module)
 
     def _tell(self, trainer: Any, pl_module: Any) -> None:
-        pl_module.progress.seconds = training_seconds(trainer)
+        pl_module.progress.seconds = get_training_seconds(trainer)
         if trainer.is_global_zero:
             self.report(pl_module.progress)
         self._last = time.perf_counter()

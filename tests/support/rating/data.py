@@ -12,7 +12,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from ctxzoo.data.formats import SAMPLE, TextFormatError
-from ctxzoo.data.row_files import load_tables, read_delimited
+from ctxzoo.data.row_files import load_split_tables, read_csv_or_tsv
 from ctxzoo.data.sources import dataset_fingerprint
 
 COLUMNS = ("user", "item", "rating")
@@ -32,7 +32,7 @@ def read_ratings(dataset: str, data_dir: str | None = None, users: int = 8, item
     """
     if dataset == SAMPLE:
         return sample_ratings(users, items)
-    splits, origin = load_tables(dataset, data_dir, (".csv",), read_delimited)
+    splits, origin = load_split_tables(dataset, data_dir, (".csv",), read_csv_or_tsv)
     return {name: checked_ratings(rows, origin[name]) for name, rows in splits.items()}
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, OptimizerArgs, TrainerArgs
 from ctxzoo.runs.spaces import Space
-from ctxzoo.training.arguments import SIZE, number
+from ctxzoo.training.arguments import SIZE, number_field
 
 PROBLEM, ARCHITECTURE, VARIANT = "rating", "rating", "plain"
 
@@ -19,7 +19,7 @@ class RatingModel(ModelArgs):
         factors: Numbers of a person and of a thing that are multiplied.
     """
 
-    factors: int | None = number(None, SIZE)
+    factors: int | None = number_field(None, SIZE)
 
 
 def default(architecture: str = ARCHITECTURE, variant: str = VARIANT) -> Experiment:

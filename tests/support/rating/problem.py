@@ -41,17 +41,17 @@ class Rating(Problem, TaskCommands):
         return experiment.changed(epochs=1, tiny=True, **size)
 
     def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
-        from ctxzoo.data.own_splits import Loaded, OwnRows, gather_splits, group_numbers
+        from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files, number_groups_by_key
         from tests.support.rating.data import read_ratings
 
         def load(source: str) -> Loaded:
             splits = read_ratings(source, experiment.run.data_dir)
             return splits, dict.fromkeys(splits, source)
 
-        splits, _ = gather_splits(experiment.data.dataset, files, load)
+        splits, _ = load_splits_of_files(experiment.data.dataset, files, load)
         # A person who rates a thing again stays on one side.
         pairs = {name: zip(rows["user"], rows["item"], strict=True) for name, rows in splits.items()}
-        groups = group_numbers(pairs)
+        groups = number_groups_by_key(pairs)
         return OwnRows(splits=splits, groups=groups, unit="ratings", together="person and thing")
 
     def data_module(self, experiment: Experiment) -> Any:

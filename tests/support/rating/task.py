@@ -9,8 +9,8 @@ import torch
 from torchmetrics import MeanSquaredError
 from transformers import PreTrainedModel
 
-from ctxzoo.training.scoring import score_splits, task_of
-from ctxzoo.training.task import AutoHead, Scores, ZooTask, model_inputs
+from ctxzoo.training.scoring import load_task, score_splits
+from ctxzoo.training.task import AutoHead, Scores, ZooTask, select_model_inputs
 from tests.support.rating.data import RatingDataModule
 
 
@@ -29,14 +29,14 @@ class RatingTask(ZooTask):
     monitor = "validation/rmse"
     lower_is_better = ZooTask.lower_is_better | {"rmse"}
 
-    def new_scores(self) -> RatingScores:
+    def build_scores(self) -> RatingScores:
         return RatingScores()
 
-    def training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        loss: torch.Tensor = self.model(**model_inputs(batch)).loss
+    def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        loss: torch.Tensor = self.model(**select_model_inputs(batch)).loss
         return loss
 
-    def name_examples(self, rows: list[int]) -> str:
+    def describe_examples(self, rows: list[int]) -> str:
         return f"rows {rows}"
 
     def update_scores(self, scores: RatingScores, batch: dict[str, torch.Tensor], split: str) -> None:
@@ -60,4 +60,4 @@ def evaluate(
     """Score a model of ratings on a split; it has no tokenizer."""
     data = RatingDataModule(dataset, data_dir=data_dir, batch_size=batch_size or 16, **data_options)
     data.setup()
-    return score_splits(task_of(RatingTask, checkpoint), data, (split,), progress=progress)[split]
+    return score_splits(load_task(RatingTask, checkpoint), data, (split,), progress=progress)[split]

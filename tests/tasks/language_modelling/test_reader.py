@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.language_modelling.reader import check_lines, read_lines
 
@@ -63,7 +63,7 @@ def test_the_one_line_of_a_running_text_is_cut_into_pieces(tmp_path: Path, name:
     words = [f"w{number}" for number in range(2500)]
     line = " ".join(words)
     (tmp_path / name).write_text(f'{{"text": "{line}"}}' if name.endswith("jsonl") else f"\n{line}\n")
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         found = read_lines(str(tmp_path / name))
     pieces = found.splits["train"]["text"][:]
     assert [len(piece.split()) for piece in pieces] == [1000, 1000, 500]

@@ -97,8 +97,8 @@ def test_the_state_is_carried_from_window_to_window_and_begins_anew(data: Langua
 def test_no_gradient_flows_into_the_window_before(data: LanguageModellingDataModule) -> None:
     task = made(data)
     first, second, *_ = data.train_dataloader()
-    task.training_loss(first)
-    task.training_loss(second).backward()
+    task.compute_training_loss(first)
+    task.compute_training_loss(second).backward()
     words = {name: value.grad for name, value in task.model.named_parameters() if "embeddings" in name}
     (gradient,) = words.values()
     read = set(second["input_ids"].flatten().tolist())
@@ -108,7 +108,7 @@ def test_no_gradient_flows_into_the_window_before(data: LanguageModellingDataMod
 def test_scoring_leaves_the_state_of_the_training_alone(data: LanguageModellingDataModule) -> None:
     task = made(data)
     first, *_ = data.train_dataloader()
-    task.training_loss(first)
+    task.compute_training_loss(first)
     before = task._carried["training"]
     for batch in data.split_dataloader("validation"):
         task.validation_step(batch, 0)
@@ -119,13 +119,13 @@ def test_a_checkpoint_holds_the_state(data: LanguageModellingDataModule) -> None
     first, second, *_ = data.train_dataloader()
     one, other = made(data).eval(), made(data).eval()
     with pytest.raises(ValueError, match="a window in the middle of its streams came first"):
-        other.training_loss(second)
-    one.training_loss(first)
+        other.compute_training_loss(second)
+    one.compute_training_loss(first)
     checkpoint: dict[str, Any] = {}
     one.on_save_checkpoint(checkpoint)
     assert not any(state.requires_grad for layer in checkpoint[CARRIED] for state in layer)
     other.on_load_checkpoint(checkpoint)
-    assert torch.equal(one.training_loss(second), other.training_loss(second))
+    assert torch.equal(one.compute_training_loss(second), other.compute_training_loss(second))
 
 
 def test_a_prior_adds_its_divergence(data: LanguageModellingDataModule) -> None:
@@ -133,8 +133,8 @@ def test_a_prior_adds_its_divergence(data: LanguageModellingDataModule) -> None:
     plain, with_prior = made(data, cell="bibeta5").eval(), made(data, **DRAWN).eval()
     divergence = with_prior.model(input_ids=first["input_ids"]).kl.mean()
     assert divergence.item() > 0
-    expected = plain.training_loss(first) + 1e-3 * divergence
-    torch.testing.assert_close(with_prior.training_loss(first), expected)
+    expected = plain.compute_training_loss(first) + 1e-3 * divergence
+    torch.testing.assert_close(with_prior.compute_training_loss(first), expected)
 
 
 def test_scores_are_means_over_tokens_and_not_over_windows() -> None:
@@ -155,7 +155,7 @@ def test_a_loss_that_is_not_finite_names_the_lines(data: LanguageModellingDataMo
     task.trainer = type("Trainer", (), {"optimizers": [], "global_step": 0, "current_epoch": 0})()
     first, *_ = data.train_dataloader()
     with pytest.raises(NonFiniteLossError, match=r"lines of the training split at which the windows begin: \[0, "):
-        task._refuse_loss(torch.tensor(math.nan), first)
+        task._refuse_non_finite_loss(torch.tensor(math.nan), first)
 
 
 def test_a_kernel_encoder_reads_streams_with_a_memory_of_bounded_length(data: LanguageModellingDataModule) -> None:
@@ -165,12 +165,12 @@ def test_a_kernel_encoder_reads_streams_with_a_memory_of_bounded_length(data: La
     task = LanguageModellingTask(model_config={**config, **sizes, **data.model_sizes()}).eval()
     windows = list(data.train_dataloader())[:4]
     for batch in windows:
-        loss = task.training_loss(batch)
+        loss = task.compute_training_loss(batch)
     carried = task._carried["training"]
     assert int(carried[0][0][0]) == 80  # words that were read
     assert {layer[0].size(2) for layer in carried[1:]} == {30}  # keys that are kept
     output = task._read(windows[0], "training")
     plain = token_losses(output.logits, windows[0]["targets"]).mean()
-    weighed = task.training_loss(windows[0])
+    weighed = task.compute_training_loss(windows[0])
     torch.testing.assert_close(weighed - plain, 0.1 * output.kl.sum() / windows[0]["targets"].numel())
     assert loss.isfinite()

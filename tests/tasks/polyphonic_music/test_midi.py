@@ -8,7 +8,7 @@ import mido
 import pretty_midi
 import pytest
 
-from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.polyphonic_music.midi import Grid, read_midi, write_midi
 
@@ -162,7 +162,7 @@ def test_a_pedal_makes_no_note_longer(tmp_path: Path) -> None:
 def test_what_is_left_out_of_a_file_is_counted(tmp_path: Path) -> None:
     track = [note("note_on", 10), note("note_off", 10, 100), note("note_on", 20), note("note_on", 30)]
     drums = [note("note_on", 1, channel=9), note("note_off", 1, 10, channel=9), note("note_on", 90, channel=9)]
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         assert read_midi(midi(tmp_path / "a.mid", track, drums), QUARTERS) == [[10]]
     assert notes.counts() == {"notes without an end, left out": 2, "notes of drums, left out": 2}
 

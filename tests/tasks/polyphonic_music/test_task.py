@@ -45,10 +45,10 @@ def test_the_divergence_is_logged_for_each_step_and_is_nothing_without_steps(mon
     logged: dict[str, float] = {}
     monkeypatch.setattr(one, "log", lambda name, value, **_: logged.update({name: float(value)}))
     given = batch()
-    one.training_loss(given)
+    one.compute_training_loss(given)
     output = one.model(inputs_embeds=given["inputs_embeds"], attention_mask=given["attention_mask"])
     assert logged["train/kl"] == pytest.approx(output.kl.sum().item() / 4)  # 3 + 1 steps that are read
-    assert one.training_loss(roll_inputs([roll_of_notes([[3]])])).item() == 0
+    assert one.compute_training_loss(roll_inputs([roll_of_notes([[3]])])).item() == 0
     assert logged["train/kl"] == 0
 
 
@@ -93,7 +93,7 @@ def test_the_objective_is_the_sum_over_a_piece():
     full = batch()
     logits = one.model(inputs_embeds=full["inputs_embeds"], attention_mask=full["attention_mask"]).logits
     losses = step_losses(logits, full["labels"]) * full["attention_mask"]
-    assert one.training_loss(full).item() == pytest.approx(losses.sum().item() / 2, rel=1e-5)
+    assert one.compute_training_loss(full).item() == pytest.approx(losses.sum().item() / 2, rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_the_prior_counts_by_its_annealed_weight(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(one, "log", lambda *_, **__: None)
         monkeypatch.setattr(PolyphonicMusicTask, "current_epoch", 1)
         one.model.eval()
-        found[name] = one.training_loss(batch()).item()
+        found[name] = one.compute_training_loss(batch()).item()
     assert found["whole"] > found["none"] + 1
     assert found["linear"] == pytest.approx(found["none"] + (found["whole"] - found["none"]) / 4, rel=1e-5)
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 from transformers import AutoModelForTokenClassification
 
-from ctxzoo.cli.renew import publish, renew_card
+from ctxzoo.cli.renew import rewrite_card, write_published_folder
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.hub.published import Entry
 from ctxzoo.results.result import RunResult, write_result
@@ -80,7 +80,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult
     result = execute(training)
     settings = {**result.settings, "config_name": "jsb_chorales"}
     told = replace(result, dataset="ctxzoo-data/polyphonic_music", settings=settings, tag="jsb_chorales")
-    publish(folder / "chorales", training.checkpoint, Entry(result=write_result(told, folder / "told")))
+    write_published_folder(folder / "chorales", training.checkpoint, Entry(result=write_result(told, folder / "told")))
     return folder / "chorales", told
 
 
@@ -93,7 +93,7 @@ def test_it_is_renewed_without_a_tokenizer_and_with_an_example_of_ours(published
     assert list((folder / ".eval_results").iterdir())
     before = (folder / "model.safetensors").read_bytes()
     (folder / "README.md").write_text("old")
-    renew_card(folder, Entry(result=write_result(result, folder.parent / "told")))
+    rewrite_card(folder, Entry(result=write_result(result, folder.parent / "told")))
     assert (folder / "model.safetensors").read_bytes() == before
     assert (folder / "README.md").read_text(encoding="utf-8") == card
 

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
-from ctxzoo.cli.renew import publish
+from ctxzoo.cli.renew import write_published_folder
 from ctxzoo.hub.card import build_card
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder, has_half_precision_weights, write_checkpoint_folder
 from ctxzoo.hub.published import Entry
@@ -98,7 +98,9 @@ def test_a_folder_in_half_precision_is_published_in_it(tmp_path: Path) -> None:
     folder = write_half(tmp_path / "small")
     weights = (folder / "model.safetensors").read_bytes()
     assert has_half_precision_weights(folder)
-    publish(folder, folder, Entry(result=write_result(tiny_result(dataset="ctxzoo-data/squad_v1_mini"), tmp_path)))
+    write_published_folder(
+        folder, folder, Entry(result=write_result(tiny_result(dataset="ctxzoo-data/squad_v1_mini"), tmp_path))
+    )
     assert (folder / "model.safetensors").read_bytes() == weights
 
 

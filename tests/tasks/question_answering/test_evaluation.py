@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.cli.main import main
-from ctxzoo.data.row_stream import stream_of
+from ctxzoo.data.row_stream import build_row_stream
 from ctxzoo.metrics import SquadV2
 from ctxzoo.tasks.question_answering.card import CARD
 from ctxzoo.tasks.question_answering.prediction import QuestionAnswers
@@ -55,7 +55,9 @@ def test_threshold_is_the_model_s_unless_given(reader: Path, questions: Path, tm
 @pytest.mark.slow
 def test_scores_are_those_of_the_predictions(reader: Path, questions: Path, tmp_path: Path) -> None:
     answers, rows = QuestionAnswers(CARD.load_pipeline(str(reader))), read_questions(questions)
-    texts = {answer.key: answer.alone for answer in answers(rows, stream_of("questions", rows)) if answer is not None}
+    texts = {
+        answer.key: answer.alone for answer in answers(rows, build_row_stream("questions", rows)) if answer is not None
+    }
     odds = answers.no_answer_scores
     metric = SquadV2()
     metric.update(
@@ -85,7 +87,7 @@ def test_thresholds_that_are_no_probability(reader: Path, questions: Path) -> No
         rows = read_questions(questions)
         answers: Any = QuestionAnswers(CARD.load_pipeline(str(reader)), no_answer_threshold=threshold)
         with pytest.raises(error, match=f"no_answer_threshold must be .*, got {threshold!r}"):
-            answers(rows, stream_of("q", rows))
+            answers(rows, build_row_stream("q", rows))
 
 
 def test_offsets_that_a_training_moves_are_moved_for_scores_too(

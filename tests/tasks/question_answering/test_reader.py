@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxzoo.data.reading_notes import LEFT_OUT, reading_notes
+from ctxzoo.data.reading_notes import LEFT_OUT, collect_reading_notes
 from ctxzoo.data.sources import DatasetFileError, dataset_fingerprint
 from ctxzoo.tasks.question_answering.reader import check_squad, read_squad
 from ctxzoo.tasks.question_answering.sample import build_squad_features
@@ -412,7 +412,7 @@ def test_questions_are_those_of_the_json_and_the_numbers_add_up(
             number += 1
     path = tmp_path_factory.mktemp("files") / "train.json"
     path.write_text(json.dumps(content), encoding="utf-8")
-    with reading_notes(skip_bad=True) as notes:
+    with collect_reading_notes(skip_bad=True) as notes:
         found, _ = read_squad_json(path)
     assert [{**row, "answers": len(row["answers"]["text"])} for row in found] == expected
     assert notes.counts() == {
@@ -433,7 +433,7 @@ def test_bad_rows_are_left_out_and_keep_their_numbers() -> None:
     answers = [*_columns()["answers"], {"text": ["Eve"], "answer_start": [49]}, {"text": ["Ada"], "answer_start": []}]
     columns = {name: [*values, *values[:2]] for name, values in _columns().items()}
     columns |= {"id": ["a", "a", "c", "d", "e"], "answers": answers}
-    with reading_notes(skip_bad=True) as notes:
+    with collect_reading_notes(skip_bad=True) as notes:
         read = check_squad({"dev": datasets.Dataset.from_dict(columns)})
     assert read.splits["dev"]["id"][:] == ["a", "c"]
     assert {where: why.split(": ", 1)[1].split(";")[0] for where, why in notes.left_out.items()} == {
@@ -441,11 +441,11 @@ def test_bad_rows_are_left_out_and_keep_their_numbers() -> None:
         "split 'dev', row 3": "the context has 'Ada' at answer_start 49, not the answer 'Eve'",
         "split 'dev', row 4": "1 answer texts, but 0 values of answer_start",
     }
-    with reading_notes(skip_bad=True), pytest.raises(SquadFormatError, match="split 'dev': no rows are left"):
+    with collect_reading_notes(skip_bad=True), pytest.raises(SquadFormatError, match="split 'dev': no rows are left"):
         check_squad({"dev": _dataset(question=["", " ", "\n"])})
 
 
 def test_ids_that_are_numbers_are_text() -> None:
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         assert check_squad({"dev": _dataset(id=[7, 8, 9])}).splits["dev"]["id"][:] == ["7", "8", "9"]
     assert notes.counts() == {"numeric ids of questions, read as text": 3}

@@ -154,7 +154,7 @@ def test_rows_of_a_group_stay_together(tmp_path: Path, protocol: str) -> None:
     for number in range(12):
         data = RegressionDataModule(str(path), group_column="person", split_number=number, protocol=protocol)
         data.setup()
-        assert data.loaded().feature_names == ["hour", "weight"]  # words cannot be features
+        assert data.load_checked_data().feature_names == ["hour", "weight"]  # words cannot be features
         persons = {split: {PERSONS["person"][row] for row in data.rows(split)} for split in data.splits}
         assert persons["test"].isdisjoint(persons["train"])
         assert persons["validation"].isdisjoint(persons["train"])
@@ -221,7 +221,7 @@ def test_persons_of_parkinsons_are_in_one_part() -> None:
     data = RegressionDataModule(**regression_dataset("parkinsons"), group_column="x0", split_number=0)
     data.setup()
     assert data.features.shape == (5875, 19)
-    groups = [rows.groups for rows in data.loaded().splits.values()]
+    groups = [rows.groups for rows in data.load_checked_data().splits.values()]
     assert len({number for each in groups if each is not None for number in each}) == 42
     sizes = [len(data.rows(split)) for split in ("train", "validation", "test")]
     assert sum(sizes) == 5875

@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.sequences.kinds import HISTORIES, SESSIONS, EventColumns, SequenceKind
 from ctxzoo.tasks.sequences.reader import check_sequences, read_sequences
@@ -133,7 +133,7 @@ def test_a_time_of_another_kind_than_most_is_left_out_wherever_it_stands(tmp_pat
     path = written(tmp_path / "a.csv", "\n".join(["user,item,time", *rows]))
     with pytest.raises(TextFormatError, match=rf"row {place}: the time is '{odd}', a .*; most are dates and times"):
         read_sequences(SESSIONS, str(path))
-    with reading_notes(skip_bad=True) as notes:
+    with collect_reading_notes(skip_bad=True) as notes:
         assert read_sequences(SESSIONS, str(path)).splits["train"].to_list() == whole.to_list()
     assert [where.rsplit(", ", 1)[1] for where in notes.left_out] == [f"row {place}"]
 

@@ -88,7 +88,7 @@ def test_the_objective_is_the_sum_over_a_session_and_the_mean_over_sessions(data
     inputs, labels = ids[:, :-1].clone(), ids[:, 1:].clone()
     inputs[labels == 0] = 0
     batch = {"input_ids": inputs, "labels": labels.masked_fill(labels == 0, -100)}
-    assert float(task.training_loss(batch)) == pytest.approx(total / 3, rel=1e-5)
+    assert float(task.compute_training_loss(batch)) == pytest.approx(total / 3, rel=1e-5)
 
 
 @pytest.fixture
@@ -144,8 +144,8 @@ def test_parameters_are_put_back_behind_every_step(data: SessionDataModule, monk
 
 def test_errors_name_the_rows() -> None:
     task = SessionRecommendationTask(HcrnnConfig(num_items=3, num_topics=2).to_dict())
-    assert task.name_examples([4, 7]) == "sessions of the batch in the training split: [4, 7]"
+    assert task.describe_examples([4, 7]) == "sessions of the batch in the training split: [4, 7]"
     events = NextEventTask(TimeEncoderConfig(vocab_size=4, causal=True).to_dict())
-    assert events.name_examples([4, 7]) == "histories of the batch in the training split: [4, 7]"
+    assert events.describe_examples([4, 7]) == "histories of the batch in the training split: [4, 7]"
     with pytest.raises(ValueError, match="ties='lucky'"):
         SessionScores("lucky")  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxzoo.cli.renew import publish
+from ctxzoo.cli.renew import write_published_folder
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.hub.published import Entry
 from ctxzoo.hub.saved_model import load_saved_model
@@ -55,6 +55,8 @@ def check_doors(folder: Path, scratch: Path) -> None:
 def test_a_recommender_opens_in_three_ways(tmp_path: Path) -> None:
     training = run(tmp_path, learning_rate=0.02)
     result = execute(training)
-    publish(tmp_path / "sessions", training.checkpoint, Entry(result=write_result(result, tmp_path / "told")))
+    write_published_folder(
+        tmp_path / "sessions", training.checkpoint, Entry(result=write_result(result, tmp_path / "told"))
+    )
     assert not [name for name in check_checkpoint_folder(tmp_path / "sessions") if "token" in name]
     check_doors(tmp_path / "sessions", tmp_path)

@@ -11,7 +11,7 @@ import torch
 from transformers import AutoTokenizer, PreTrainedTokenizer
 
 from ctxzoo.data.formats import SPLITS
-from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.data.sources import dataset_fingerprint
 from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer
 from ctxzoo.models.tokenization_word_char import build_word_char_tokenizer
@@ -305,7 +305,7 @@ def test_scaled_vectors_keep_their_directions_and_so_do_those_that_are_drawn(tmp
 
 def test_words_without_a_vector_are_counted_and_vectors_of_none_refused(tmp_path):
     (tmp_path / "some.txt").write_text("screen 1 2 3\nnowhere 900 900 900\nIts -1 0 0.5\n", encoding="utf-8")
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         ready(word_vectors=str(tmp_path / "some.txt")).build_vector_table()
     assert notes.counts() == {"words of the model without a vector, whose rows are drawn": 57}
     file = tmp_path / "v.txt"

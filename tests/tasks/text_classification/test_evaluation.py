@@ -11,7 +11,7 @@ from typing import Any
 import datasets
 import pytest
 
-from ctxzoo.data.reading_notes import LEFT_OUT, reading_notes
+from ctxzoo.data.reading_notes import LEFT_OUT, collect_reading_notes
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.tasks.text_classification.card import CARD
 from ctxzoo.tasks.text_classification.prediction import classify_texts
@@ -110,7 +110,7 @@ def test_labels_are_met_by_their_names(checkpoint: str, tmp_path: Path) -> None:
 
 def test_texts_of_the_scored_split_with_two_labels_are_counted(checkpoint: str, tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", [("w1", "good"), ("W1 ", "bad"), ("w2", "good"), ("w2", "good")])
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         score(checkpoint, path, "train")
     told = "texts stand there again with another label, each read as it is; correct those that are slips"
     assert notes.noted == {(path, told): 2}
@@ -124,11 +124,11 @@ def test_labels_that_the_model_does_not_have_are_refused_or_left_out(checkpoint:
     )
     with pytest.raises(ValueError, match=told + "has bad, fair, good"):
         score(checkpoint, path, "train")
-    with reading_notes(skip_bad=True) as notes:
+    with collect_reading_notes(skip_bad=True) as notes:
         scores = score(checkpoint, path, "train")
     assert notes.counts() == {LEFT_OUT: 3}
     assert scores == score(checkpoint, written(tmp_path, "b.csv", [rows[0], rows[2]]), "train")
-    with reading_notes(skip_bad=True), pytest.raises(ValueError, match="no row has a label of the model"):
+    with collect_reading_notes(skip_bad=True), pytest.raises(ValueError, match="no row has a label of the model"):
         score(checkpoint, written(tmp_path, "c.csv", rows[1:2]), "train")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import ctxzoo
 from ctxzoo.cli.main import main
-from ctxzoo.data.text_columns import join_text
+from ctxzoo.data.text_columns import join_texts
 from ctxzoo.tasks.text_classification.reader import read_texts
 from tests.support.toy_classifier import LABELS, registered_toy, toy_data, write_toy
 
@@ -120,7 +120,7 @@ def test_a_training_reads_and_records_the_same_columns(
     ]
     pd.DataFrame(rows).to_csv("rows.csv", index=False)
     texts = read_texts("rows.csv", text_column=["head", "rest"], label_column="kind").splits["train"]["text"][:]
-    assert texts == [join_text([row["head"] or "", row["rest"]]) for row in rows]
+    assert texts == [join_texts([row["head"] or "", row["rest"]]) for row in rows]
     command = ["train", "text-classification", "--data", "rows.csv", "--text_column", "head", "rest", "--label_column"]
     assert main([*command, "kind", "--tiny", "--linear", "no", "--threads", "1"]) == 0
     (checkpoint,) = (str(path.parent) for path in Path("runs").rglob("model.safetensors"))

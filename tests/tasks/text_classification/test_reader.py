@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.data.sources import DatasetFileError, DatasetUnavailableError, dataset_fingerprint
 from ctxzoo.tasks.text_classification.reader import check_texts, load_texts, read_texts
 
@@ -359,7 +359,7 @@ def test_labels_are_what_the_file_says(tmp_path, written_as, names, counted):
     objects = [{"text": f"word{row}", "label": label} for row, label in enumerate(written_as)]
     alike["a.jsonl"] = "\n".join(map(json.dumps, objects))
     for name, text in alike.items():
-        with reading_notes() as notes:
+        with collect_reading_notes() as notes:
             path = written(tmp_path, name, text)
             found = check_texts(load_texts(path)[0], any_labels=True)
         assert found.label_names == names

@@ -160,7 +160,7 @@ def test_label_smoothing_moves_part_of_the_target_to_all_classes(data: Any, smoo
         log_probabilities = task.model(batch["input_ids"], batch["attention_mask"]).logits.log_softmax(dim=1)
     true = log_probabilities[torch.arange(len(batch["labels"])), batch["labels"]]
     expected = -((1 - smoothing) * true + smoothing * log_probabilities.mean(dim=1)).mean()
-    assert task.training_loss(batch).item() == pytest.approx(expected.item(), rel=1e-5)
+    assert task.compute_training_loss(batch).item() == pytest.approx(expected.item(), rel=1e-5)
 
 
 def test_training_adds_the_model_s_own_loss_and_scores_do_not_see_it(data: Any) -> None:
@@ -174,8 +174,8 @@ def test_training_adds_the_model_s_own_loss_and_scores_do_not_see_it(data: Any) 
     output = task.model(batch["input_ids"], batch["attention_mask"])
     classes = torch.nn.functional.cross_entropy(output.logits, batch["labels"])
     assert output.auxiliary_loss > 0.01
-    torch.testing.assert_close(task.training_loss(batch), classes + output.auxiliary_loss)
-    scores = task.new_scores()
+    torch.testing.assert_close(task.compute_training_loss(batch), classes + output.auxiliary_loss)
+    scores = task.build_scores()
     task.update_scores(scores, batch, "validation")
     assert task.compute_scores(scores)["nll"] == pytest.approx(classes.item(), rel=1e-5)
 

@@ -10,7 +10,7 @@ from transformers import AutoConfig
 
 import ctxzoo  # noqa: F401  registers the architectures
 from ctxzoo.data.own_splits import OwnRows
-from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.runs.own_data import choose, parse_own
 from ctxzoo.tasks.text_classification import data as data_module
 from ctxzoo.tasks.text_classification.experiments import SEARCH_SPACE
@@ -42,7 +42,7 @@ def test_texts_that_stand_again_with_another_label_are_counted(tmp_path: Path) -
     test = written(tmp_path / "b.csv", "three,pos", "four,neg")
     told = "texts stand there again with another label, each read as it is; correct those that are slips"
     for changes, where, number in (({}, f"{data}", 2), ({"test": str(test)}, f"{data}, {test}", 4)):
-        with reading_notes() as notes:
+        with collect_reading_notes() as notes:
             assert read(data, **changes).labels is not None
         assert notes.noted == {(where, told): number}
 

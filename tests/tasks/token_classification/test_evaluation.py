@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import pipeline
 
-from ctxzoo.data.reading_notes import LEFT_OUT, reading_notes
+from ctxzoo.data.reading_notes import LEFT_OUT, collect_reading_notes
 from ctxzoo.tasks.token_classification.card import CARD, tag_texts
 from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
 from ctxzoo.tasks.token_classification.task import evaluate
@@ -66,7 +66,7 @@ def test_other_tags_are_refused_or_left_out(of_sample: tuple[str, Any], tmp_path
     (tmp_path / "test.conll").write_text("\n".join([*blocks[:2], "a X\nb X\n", *blocks[2:]]))
     with pytest.raises(ValueError, match=r"row 2: a tag that the model does not have; 2 of \d+ words .* 'X' \(2\);"):
         evaluate(checkpoint, str(tmp_path), accelerator="cpu", progress=False)
-    with reading_notes(skip_bad=True) as notes:
+    with collect_reading_notes(skip_bad=True) as notes:
         assert evaluate(checkpoint, str(tmp_path), accelerator="cpu", progress=False) == pytest.approx(known)
     assert notes.counts() == {LEFT_OUT: 1}
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.token_classification.reader import read_tokens
 from ctxzoo.tasks.token_classification.sources import read_tag_file
@@ -108,7 +108,7 @@ def test_comments_are_no_words_and_the_sign_is_one(tmp_path: Path, tabs: bool) -
     content = "# doc\nAnna NN\n#1 NN\n# comment here\n# CD\n\n# id 5\nsings CD\n"
     lines = content.split("\n")
     lines = [line.replace(" ", "\t") if tabs and line.endswith((" NN", " CD")) else line for line in lines]
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         found = read_tag_file(written(tmp_path, "a.conll", "\n".join(lines))).to_list()
     assert found == [
         {"tokens": ["Anna", "#1", "#"], "tags": ["NN", "NN", "CD"]},
@@ -130,7 +130,7 @@ def test_a_folder_of_such_files_keeps_tags_and_documents(tmp_path: Path) -> None
 
 
 def test_sentences_with_a_bad_line_are_left_out_and_counted(tmp_path: Path) -> None:
-    with reading_notes(skip_bad=True) as notes:
+    with collect_reading_notes(skip_bad=True) as notes:
         found = read_tag_file(written(tmp_path, "a.conll", "a X\n\nb X\nbad\n\nc X Y\n\nd O\n"))
     assert found["tokens"][:] == [["a"], ["d"]]
     assert list(notes.left_out) == [f"{tmp_path / 'a.conll'}, line {line}" for line in (4, 6)]
@@ -145,7 +145,7 @@ def test_empty_columns_at_the_end_of_lines_are_left_out_and_counted(tmp_path: Pa
     words = [place for place, line in enumerate(lines) if line and not line.startswith("#")]
     for place in words if every else words[1::2]:
         lines[place] += "\t\t" if place % 2 else "\t"
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         assert read_tag_file(written(tmp_path, name, "\n".join(lines))).to_list() == plain
     told = {"lines with empty columns behind the last, which were left out": len(words if every else words[1::2])}
     assert notes.counts() == told
@@ -159,7 +159,7 @@ def test_a_line_that_is_not_whole_is_blamed_wherever_it_stands(tmp_path: Path, b
     path = written(tmp_path, "a.conll", "\n\n".join(sentences))
     with pytest.raises(DatasetFileError, match=f"line {2 * place + 1}: 'x.* expected 3 as in most lines"):
         read_tag_file(path)
-    with reading_notes(skip_bad=True) as notes:
+    with collect_reading_notes(skip_bad=True) as notes:
         assert read_tag_file(path).to_list() == [{"tokens": ["a"], "tags": ["O"]}, {"tokens": ["b"], "tags": ["X"]}]
     assert list(notes.left_out) == [f"{path}, line {2 * place + 1}"]
 

@@ -73,10 +73,10 @@ def test_training_loss_is_the_mean_over_the_words_of_a_batch(data: Any, smoothin
         if tag != -100
     ]
     assert len(losses) == int(batch["attention_mask"].sum())
-    assert task.training_loss(batch).item() == pytest.approx(torch.stack(losses).mean().item(), rel=1e-5)
+    assert task.compute_training_loss(batch).item() == pytest.approx(torch.stack(losses).mean().item(), rel=1e-5)
     if not smoothing:
         inputs = {name: value for name, value in batch.items() if name != "row"}
-        assert task.training_loss(batch).item() == pytest.approx(task.model(**inputs).loss.item(), rel=1e-5)
+        assert task.compute_training_loss(batch).item() == pytest.approx(task.model(**inputs).loss.item(), rel=1e-5)
 
 
 def test_tags_of_model_and_data_must_agree(data: Any, tmp_path: Path) -> None:

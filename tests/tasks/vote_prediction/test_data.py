@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.tasks.vote_prediction.data import VoteDataModule
 from ctxzoo.tasks.vote_prediction.sample import sample_votes
 from ctxzoo.tasks.vote_prediction.task import VoteScores
@@ -33,7 +33,7 @@ def test_what_a_model_does_not_know(tmp_path: Path) -> None:
     )
     data = VoteDataModule(table, legislator_names=["Bo", "Al"], known_bills=["b2"], words=["sea", "road"])
     data.setup()
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         (batch,) = data.split_dataloader("train")
     assert notes.counts() == {"votes of legislators that the model does not know, left out": 1}
     assert batch["bill_ids"].tolist() == [-1]

@@ -36,7 +36,7 @@ def trained(architecture: str, variant: str, **fields: Any) -> tuple[Any, VoteDa
     (batch,) = data.train_dataloader()
     losses = []
     for _ in range(30):
-        losses.append(task.training_loss(batch))
+        losses.append(task.compute_training_loss(batch))
         optimizer.zero_grad()
         losses[-1].backward()
         optimizer.step()
@@ -86,5 +86,5 @@ def test_in_the_senate_those_of_validation_and_test_are_new() -> None:
         bills = data.batches(split, training=False).bills
         assert (data.bill_ids[bills] == -1).all()
         assert np.isnan(data.observed[bills]).all()
-        assert len(data.loaded().splits[split].votes) == votes
+        assert len(data.load_checked_data().splits[split].votes) == votes
         assert 0.9 * votes < int((~np.isnan(data.cells(split))).sum()) <= votes

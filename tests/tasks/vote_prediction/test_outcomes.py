@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.data.sources import resolve_dataset
 from ctxzoo.models.configuration_nipen import NipenConfig
 from ctxzoo.models.modeling_nipen import NipenForVotePrediction
@@ -130,7 +130,7 @@ def test_a_sentence_that_tells_how_a_vote_ended_is_cut_as_a_whole() -> None:
 def test_training_and_prediction_cut_alike(tmp_path: Path) -> None:
     rows = "".join(f'Al,b{n},1,"{TOLD}"\nBo,b{n},0,"{TOLD}"\n' for n in range(5))
     file = written(tmp_path / "a.csv", f"legislator,bill,vote,text\n{rows}")
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         data = read(file)
     assert set(data.words or ()) == {"build", "roads"}
     assert list(notes.counts().values()) == [5]
@@ -173,7 +173,7 @@ def test_outcomes_of_the_senate_change_nothing(tmp_path: Path) -> None:
 def test_texts_of_the_senate_tell_how_votes_ended() -> None:
     """docs/models/nipen.md has these counts."""
     data = read("ctxzoo-data/roll_call")
-    texts = data.loaded().texts
+    texts = data.load_checked_data().texts
     told = re.compile(r"SENATE (AGREED|REJECTED|TABLED|PASSED|FAILED|CONFIRMED)\b")
     assert (sum(bool(told.search(text)) for text in texts), len(texts)) == (603, 7554)
     rates = [np.nanmean(data.observed[bill]) for bill, text in enumerate(texts) if "confirmed" in words_of(text)]

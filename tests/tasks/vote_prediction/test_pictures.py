@@ -9,7 +9,7 @@ import torch
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.models.configuration_nipen import NipenConfig
 from ctxzoo.models.configuration_vote_baseline import VoteBaselineConfig
 from ctxzoo.models.modeling_nipen import NipenForVotePrediction
@@ -82,7 +82,7 @@ def test_parties_stand_where_their_points_and_votes_are_in_a_colour_of_their_own
     points = ideal_points(model)
     others = {"Ada": 0.5, "Ben": -2.0, "$Dot$": 0.1}
     heights = np.array([others.get(name, np.nan) for name in SIZES["legislator_names"]])
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         agreement = draw_ideal_points(model, tmp_path / "points.png", others=others)
     assert list(notes.counts().values()) == [1]  # Cyd has none
     with pytest.raises(ValueError, match="0 of the 4 legislators of the model, such as 'Ada', has a point of NOMINATE"):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.data.sources import DatasetFileError
 from ctxzoo.tasks.vote_prediction import reader
 from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, check_votes, read_votes
@@ -121,7 +121,7 @@ def test_a_vote_is_read_in_any_usual_spelling(tmp_path: Path, kind: str) -> None
             table.assign(vote=pa.array(columns["vote"]).to_pandas()).to_parquet(file)
         else:
             table.to_json(file, orient="records", lines=True)
-        with reading_notes() as notes:
+        with collect_reading_notes() as notes:
             assert cells(read_votes(str(file))) == {("Bo", "007"): 1, ("Al", "7"): 0}
         assert notes.counts() == {"rows without a yea or nay, left out": 1}
 
@@ -130,7 +130,7 @@ def test_a_vote_is_read_in_any_usual_spelling(tmp_path: Path, kind: str) -> None
 def test_cast_codes_of_voteview(tmp_path: Path, column: str) -> None:
     codes = "".join(f"L{code},b,{code}\n" for code in range(10))
     file = written(tmp_path / "a.csv", f"legislator,bill,{column}\n{codes}")
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         found = cells(read_votes(file, columns=VoteColumns(vote=column)))
     assert found == {(f"L{code}", "b"): int(code < 4) for code in range(1, 7)}
     assert list(notes.counts().values()) == [6, 4]
@@ -145,7 +145,7 @@ def test_what_is_left_out_and_merged_adds_up_to_the_rows(tmp_path: Path) -> None
     file = written(tmp_path / "a.csv", "legislator,bill,vote\n" + "\n".join(rows) + "\n")
     with pytest.raises(TextFormatError):
         read_votes(file)
-    with reading_notes(skip_bad=True) as notes:
+    with collect_reading_notes(skip_bad=True) as notes:
         data = read_votes(file)
     assert cells(data) == {("A", "b1"): 1, ("B", "b1"): 0, ("C", "b3"): 1}
     assert notes.counts() == {
@@ -158,7 +158,7 @@ def test_what_is_left_out_and_merged_adds_up_to_the_rows(tmp_path: Path) -> None
 
 def test_a_bill_has_one_text_and_a_legislator_one_party(tmp_path: Path) -> None:
     rows = ("A,b1,1,,Red", "B,b1,0,a road,Blue", "C,b1,0,a sea,Blue", "A,b2,1,,Blue", "B,b2,1,,")
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         data = read_votes(written(tmp_path / "a.csv", "legislator,bill,vote,text,party\n" + "\n".join(rows)))
     assert (data.texts, data.groups) == (["a road", ""], ["Red", "Blue", "Blue"])
     assert notes.counts() == {
@@ -178,7 +178,7 @@ def test_texts_that_fit_no_bill_are_an_error_and_others_are_counted(tmp_path: Pa
     with pytest.raises(TextFormatError, match="row 1: a second text of the bill 'b2'"):
         read_votes(votes, texts=two)
     some = written(tmp_path / "some.csv", "bill,text\nb2,a road\nb2,a road\nb3,a sea\nb4,\n")
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         assert read_votes(votes, texts=some).texts == ["", "a road"]
     assert notes.counts() == {
         "repeated texts of a bill, read once": 1,
@@ -223,7 +223,7 @@ def in_shape(shape: str, folder: Path) -> str:
 
 @pytest.mark.parametrize("shape", ["csv", "tsv", "crlf", "mark", "gz", "no_header", "jsonl", "parquet", "folder"])
 def test_votes_of_any_shape_are_the_same(tmp_path: Path, shape: str) -> None:
-    with reading_notes(no_header=shape == "no_header"):
+    with collect_reading_notes(no_header=shape == "no_header"):
         data = read_votes(in_shape(shape, tmp_path))
     assert cells(data) == {("Bo, Jr.", "007"): 1, ('Al "X"', "7"): 0, ('Al "X"', "10"): 1}
     texts = dict(zip(SHAPED["bill"], SHAPED["text"], strict=True))

@@ -14,7 +14,7 @@ import pytest
 
 from ctxzoo.cli.main import main
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.hub.folder_checks import check_checkpoint_folder
 from ctxzoo.models.configuration_vote_baseline import VoteBaselineConfig
 from ctxzoo.models.modeling_vote_baseline import VoteBaselineForVotePrediction
@@ -106,14 +106,14 @@ def test_known_votes_are_given_apart(finished: tuple[ExperimentRun, RunResult], 
     both = votes_file(tmp_path / "both.csv", "train", "test", texts=False)
     alone = scores_of(one, test)
     assert alone == pytest.approx(scores_of(one, "sample", "test", known="none"))
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         known = scores_of(one, test, known=train)
     assert known["log_likelihood"] == pytest.approx(result.metrics["test/log_likelihood"], rel=1e-5)
     assert known["log_likelihood"] != pytest.approx(alone["log_likelihood"], abs=1e-4)
     votes, scored = (sample_votes()[split].to_pandas() for split in ("train", "test"))
     read = int(votes["bill"].isin(set(scored["bill"])).sum())
     assert notes.counts()["known votes on scored bills, which the model reads"] == read
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         assert scores_of(one, test, known=both) == pytest.approx(known)
     assert notes.counts()["known votes among the scored ones, which the model does not read"] == len(scored)
     with pytest.raises(TextFormatError, match="every known vote is one that is scored"):
@@ -134,7 +134,7 @@ def test_bills_without_a_text_are_refused_where_texts_tell(
     table = sample_votes()["test"].to_pandas()
     some = table["text"].where(table["bill"] != "bill 7", "")
     table.assign(text=some, bill=table["bill"].where(table["bill"] != "bill 8", "another")).to_csv(file, index=False)
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         scores_of(one, file)
     assert notes.counts()["bills without a text"] == 1
     assert notes.counts()["bills new to the model, read by their texts"] == 1
@@ -166,7 +166,7 @@ def test_a_training_goes_on_with_the_names_of_its_checkpoint(
         "member 2",
     }
     assert len(data.known_bills or ()) == 120
-    row = data.loaded().bills.index("bill 5")
+    row = data.load_checked_data().bills.index("bill 5")
     assert data.bill_ids[row] == (data.known_bills or []).index("bill 5")
 
 

@@ -26,7 +26,7 @@ from ctxzoo.tasks.word_embeddings.evaluations import (
     check_tasks,
     score_rows,
 )
-from ctxzoo.training.run_folder import LOCK, RunLockedError, lock_run
+from ctxzoo.training.run_folder import LOCK, RunLockedError, lock_run_files
 from tests.support.word_vector_files import WORDS, small_vectors, write_checkpoint, write_test_sets, write_vectors
 
 
@@ -141,7 +141,7 @@ def test_a_second_evaluation_of_the_same_is_told_who_is_at_it(tmp_path: Path, da
     path = write_vectors(tmp_path / "v.txt", small_vectors())
     run, other = (run_of(path, task, data_dir, tmp_path) for task in ("similarity", "analogy"))
     run.folder.mkdir(parents=True)
-    with lock_run(run.folder / LOCK, "--output_dir"):
+    with lock_run_files(run.folder / LOCK, "--output_dir"):
         with pytest.raises(RunLockedError, match=r"v-seed3-similarity belongs to another run, process \d+"):
             execute(run)
         assert not run.results_file.exists()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ctxzoo.results.result import finished_result, write_result_file
+from ctxzoo.results.result import read_result_of_settings, write_result_file
 from ctxzoo.runs.experiment import Experiment, StartArgs
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.word_embeddings.experiments import WordData, WordModel, default, of_architecture, paper
@@ -127,7 +127,7 @@ def test_results_of_earlier_versions_are_found_again(tmp_path: Path) -> None:
         write_result_file(replace(result, settings={**earlier, **own, "architecture": "cbow"}), run.results_file)
         assert run.finished() is not None
         other = {**run.implied, "architecture": "skip_gram"}
-        assert finished_result(run.results_file, run.settings, run.defaults, other) is None
+        assert read_result_of_settings(run.results_file, run.settings, run.defaults, other) is None
 
 
 def test_window_and_split_name_the_files_of_a_dataset_as_it_is(tmp_path: Path) -> None:

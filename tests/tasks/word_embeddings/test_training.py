@@ -13,7 +13,7 @@ import torch
 
 import ctxzoo
 from ctxzoo.cli.main import main
-from ctxzoo.data.reading_notes import reading_notes
+from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import word_cutter
 from ctxzoo.results.result import TRIALS, read_results
@@ -45,7 +45,7 @@ def test_lines_are_rows_packed_or_not_and_blank_ones_are_left_out(folder: Path) 
     (folder / "a.txt").write_bytes(content)
     with gzip.open(folder / "a.txt.gz", "wb") as file:
         file.write(content)
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         plain, packed = read("a.txt", folder / "x"), read("a.txt.gz", folder / "y")
     told = "blank lines, left out"
     assert notes.noted == {("a.txt", told): 2, ("a.txt.gz", told): 2}
@@ -61,7 +61,7 @@ def test_blank_lines_of_each_split_are_counted(folder: Path) -> None:
     (folder / "own").mkdir()
     for name, texts in {"train": ["one line", "", "two\n\nthree"], "test": ["four", " "]}.items():
         datasets.Dataset.from_dict({"text": texts}).to_parquet(folder / "own" / f"{name}.parquet")
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         assert len(read("own", folder / "x").splits["train"]) == 3
     told = "blank lines, left out"
     assert notes.noted == {("own, split 'train'", told): 2, ("own, split 'test'", told): 1}
@@ -72,7 +72,7 @@ def test_a_text_without_line_ends_is_cut_into_lines(folder: Path) -> None:
     words = " ".join(sample_corpus(1, 300)).split()
     words = [*words * (12_345 // len(words)), "last"]
     (folder / "text8").write_text(" " + " ".join(words))
-    with reading_notes() as notes:
+    with collect_reading_notes() as notes:
         rows = read("text8", folder / "x").splits["train"]["text"]
     assert " ".join(rows).split() == words
     assert [len(row.split()) for row in rows[1:-1]] == [1000] * (len(rows) - 2)
