@@ -205,6 +205,8 @@ class GroupParser:
                 value = json.dumps(
                     [words.pop(0) for _ in takewhile(lambda one: not one.startswith("--"), tuple(words))]
                 )
+            elif _is_sequence(kind) and name not in self.lists and not value.startswith("[") and value != "null":
+                value = json.dumps([value])
             elif name in self.alone and not equals and ends:
                 value = self.alone[name]
             elif not equals:

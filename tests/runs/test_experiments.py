@@ -23,6 +23,7 @@ from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.train import SETTINGS_FILE, ExperimentRun
 from ctxzoo.tasks.sequences.experiments import build_session_paper_experiment
 from ctxzoo.tasks.sequences.problem import SESSION_RECOMMENDATION
+from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 from recipes.citeulike_hcrnn import STUDY
 from tests.support.own_trainings import each_problem
 from tests.support.plain_run import PlainRun
@@ -243,6 +244,15 @@ def test_what_is_printed_as_configuration_is_read_again(
     again, first = parse_own(problem, ["--config", str(tmp_path / "x.yaml")]), parse_own(problem, typed)
     assert again.experiment == first.experiment
     assert again.several == first.several
+
+
+@pytest.mark.parametrize("words", [("--text_column", "body"), ("--text_column=body",), ('--text_column=["body"]',)])
+def test_one_value_of_a_list_may_stand_behind_an_equals_sign(words: tuple[str, ...]) -> None:
+    experiment = parse_own(TEXT_CLASSIFICATION, ["--data", "rows.csv", *words]).experiment
+    assert experiment.data.values()["text_column"] == ("body",)
+    assert parse_own(TEXT_CLASSIFICATION, ["--data", "rows.csv", "--text_column=null"]).experiment == (
+        parse_own(TEXT_CLASSIFICATION, ["--data", "rows.csv"]).experiment
+    )
 
 
 def test_help_shows_what_people_type_and_all_of_it_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
