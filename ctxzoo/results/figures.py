@@ -100,7 +100,8 @@ def save_figure(figure: Figure, out: str | Path) -> None:
     drawn, buffer = io.BytesIO(), io.BytesIO()
     figure.savefig(drawn, format="png", facecolor="white", metadata={"Software": None})
     with Image.open(drawn) as image:
-        image.convert("RGB").quantize(256).save(buffer, format="png", optimize=True)
+        # Maximum coverage keeps colours that few points have.
+        image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE).save(buffer, format="png", optimize=True)
     write_atomically(Path(out), buffer.getvalue())
 
 
