@@ -135,7 +135,7 @@ class Runner:
         sets, _ = word_similarity.read_word_pairs()
         similarity = word_similarity.evaluate_similarity(vectors, {name: sets[name] for name in SIMILARITY})
         categories, _ = word_analogy.read_analogies()
-        parts = word_analogy.semantic_and_syntactic(word_analogy.evaluate_analogies(vectors, categories), categories)
+        parts = word_analogy.sum_scores_by_kind(word_analogy.evaluate_analogies(vectors, categories), categories)
         return {
             **{name: score.spearman for name, score in similarity.items()},
             **{name: parts[name].accuracy for name in ("semantic", "syntactic")},
@@ -156,7 +156,7 @@ class Runner:
             word_dim=DIM,
             window=WINDOW,
         )
-        training = WordEmbeddingTraining.customary(
+        training = WordEmbeddingTraining.with_architecture_defaults(
             self.side.architecture,
             epochs=1,
             negative_samples=NOISE,

@@ -36,15 +36,15 @@ from ctxzoo.tasks.word_embeddings.evaluation_run import (
     EmbeddingRun,
     EmbeddingSource,
     EmbeddingTaggerRun,
-    embedding_tagging_run,
+    build_embedding_tagger_run,
 )
 from ctxzoo.tasks.word_embeddings.evaluations import (
     HEADINGS,
     POS_TAGS,
     Evaluation,
     EvaluationOptions,
-    check_tasks,
-    score_rows,
+    check_task_names,
+    format_score_rows,
 )
 from ctxzoo.tasks.word_embeddings.evaluations import TASKS as EMBEDDING_TASKS
 from ctxzoo.tasks.word_embeddings.pos_induction import DATASET, RESTARTS
@@ -94,7 +94,7 @@ class Settings(Args):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_tasks(self.tasks, TASKS)
+        check_task_names(self.tasks, TASKS)
         if not self.vectors:
             raise ValueError("--vectors names nothing; give files, checkpoint folders or Hub ids")
         if len(self.seeds) not in (1, len(self.vectors)):
@@ -130,7 +130,7 @@ def evaluate_vectors(source: EmbeddingSource, runs: list[EmbeddingRun], settings
     for run in runs:
         found: list[Evaluation] = []
         result = execute(replace(run, show=found.append), resume=settings.resume)
-        rows = score_rows(run.task, found[0]) if found else [[run.task, "finished before", "", "", ""]]
+        rows = format_score_rows(run.task, found[0]) if found else [[run.task, "finished before", "", "", ""]]
         for row in rows:
             table.add_row(*row)
         print(f"{run.results_file.name}: {result.wall_seconds:.1f} s", flush=True)
@@ -171,7 +171,7 @@ def build_tagger_run(source: EmbeddingSource, settings: Settings, commit: str) -
     experiment = build_paper_experiment().changed(
         recipe=RECIPE, commit=commit, tensorboard=False, progress=False, **places
     )
-    return embedding_tagging_run(source, TOKEN_CLASSIFICATION.tiny(experiment) if settings.tiny else experiment)
+    return build_embedding_tagger_run(source, TOKEN_CLASSIFICATION.tiny(experiment) if settings.tiny else experiment)
 
 
 def refuse_shared_results_files(files: list[tuple[str, str]]) -> None:

@@ -24,10 +24,10 @@ from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.tasks.polyphonic_music.experiments import CELLS, on_music, paper
+from ctxzoo.tasks.polyphonic_music.experiments import CELLS, build_paper_experiment, set_dataset_and_cell
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 
-BASE = paper().changed(recipe="music_beta_lstm")
+BASE = build_paper_experiment().changed(recipe="music_beta_lstm")
 
 
 def main(
@@ -45,7 +45,7 @@ def main(
         cells: Names of LSTM cells, variants that `ctxzoo info beta_lstm` lists, or bibeta5_prior.
         seeds: Seeds of all random draws; each gives a run of its own.
     """
-    rows = [(f"{name}, {cell}", on_music(experiment, name, cell)) for name in dataset for cell in cells]
+    rows = [(f"{name}, {cell}", set_dataset_and_cell(experiment, name, cell)) for name in dataset for cell in cells]
     title = f"polyphonic music: {experiment.score} nats of a step and frame accuracy, mean ± sd over seeds"
     run_rows(partial(ExperimentRun, POLYPHONIC_MUSIC), rows, seeds, title)
 

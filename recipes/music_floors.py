@@ -18,8 +18,8 @@ from ctxzoo.runs.counted import COUNTS
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
-from ctxzoo.tasks.polyphonic_music.experiments import MUSIC_DATASETS, PROBLEM, MusicData, music_dataset
-from ctxzoo.tasks.polyphonic_music.floors import FLOORS, FloorRun
+from ctxzoo.tasks.polyphonic_music.baselines import BASELINES, BaselineRun
+from ctxzoo.tasks.polyphonic_music.experiments import MUSIC_DATASETS, PROBLEM, MusicData, get_dataset_arguments
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 
 BASE = Experiment(problem=PROBLEM, recipe="music_floors", data=MusicData(), model=COUNTS)
@@ -29,7 +29,7 @@ DATASETS = tuple(name for name in MUSIC_DATASETS if name != "sample")
 def main(
     experiment: Experiment,
     dataset: Sequence[str] = DATASETS,
-    models: Sequence[str] = FLOORS,
+    models: Sequence[str] = BASELINES,
     seeds: Sequence[int] = (0,),
 ) -> None:
     """Count and score every model on every dataset, and print a table.
@@ -43,15 +43,15 @@ def main(
     """
     config_name = experiment.data.values()["config_name"]
     rows = [
-        (f"{name}, {model}", experiment.changed(**music_dataset(name, config_name), variant=model))
+        (f"{name}, {model}", experiment.changed(**get_dataset_arguments(name, config_name), variant=model))
         for name in dataset
         for model in models
     ]
     title = f"polyphonic music: {experiment.score} nats of a step and frame accuracy"
-    run_rows(partial(FloorRun, POLYPHONIC_MUSIC), rows, seeds, title)
+    run_rows(partial(BaselineRun, POLYPHONIC_MUSIC), rows, seeds, title)
 
 
-STUDY = Study(main, POLYPHONIC_MUSIC, BASE, choices={"models": FLOORS}, options=FloorRun.reads)
+STUDY = Study(main, POLYPHONIC_MUSIC, BASE, choices={"models": BASELINES}, options=BaselineRun.reads)
 
 if __name__ == "__main__":
     run_study(STUDY, __doc__)

@@ -24,7 +24,7 @@ from ctxzoo.runs.experiment import Score
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.tasks.polyphonic_music.experiments import on_music, paper
+from ctxzoo.tasks.polyphonic_music.experiments import build_paper_experiment, set_dataset_and_cell
 from ctxzoo.tasks.polyphonic_music.gates import GatesRun
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.training.arguments import SEED, SIZE, Args, number_field
@@ -65,7 +65,7 @@ class Settings(Args):
 
 def main(settings: Settings) -> None:
     commit = git_commit()
-    trained = paper().changed(
+    trained = build_paper_experiment().changed(
         recipe=TRAINED_BY,
         data_dir=settings.data_dir,
         output_dir=settings.output_dir,
@@ -76,7 +76,7 @@ def main(settings: Settings) -> None:
         GatesRun(
             recipe=RECIPE,
             commit=commit,
-            trained=ExperimentRun(POLYPHONIC_MUSIC, on_music(trained, dataset, cell).changed(seed=seed)),
+            trained=ExperimentRun(POLYPHONIC_MUSIC, set_dataset_and_cell(trained, dataset, cell).changed(seed=seed)),
             samples=settings.samples,
             results_dir=settings.results_dir,
         )

@@ -24,10 +24,10 @@ from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.tasks.language_modelling.experiments import TEXT_DATASETS, of_cell, paper
+from ctxzoo.tasks.language_modelling.experiments import TEXT_DATASETS, build_paper_experiment, set_cell
 from ctxzoo.tasks.language_modelling.problem import LANGUAGE_MODELLING
 
-BASE = paper().changed(recipe="ptb_beta_lstm", dataset="ptb")
+BASE = build_paper_experiment().changed(recipe="ptb_beta_lstm", dataset="ptb")
 
 
 def main(
@@ -44,7 +44,7 @@ def main(
     """
     name = experiment.data.dataset
     experiment = experiment.changed(dataset=TEXT_DATASETS.get(name, name))
-    rows = [(f"{name}, {cell}", of_cell(experiment, cell)) for cell in cells]
+    rows = [(f"{name}, {cell}", set_cell(experiment, cell)) for cell in cells]
     title = f"language modelling: {experiment.score} perplexity and nats of a token, mean ± sd over seeds"
     run_rows(partial(ExperimentRun, LANGUAGE_MODELLING), rows, seeds, title)
 

@@ -19,14 +19,14 @@ from ctxzoo.runs.counted import COUNTS
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
-from ctxzoo.tasks.language_modelling.baselines import FLOORS, FloorRun
+from ctxzoo.tasks.language_modelling.baselines import BASELINES, BaselineRun
 from ctxzoo.tasks.language_modelling.experiments import PROBLEM, TEXT_DATASETS, LineData
 from ctxzoo.tasks.language_modelling.problem import LANGUAGE_MODELLING
 
 BASE = Experiment(problem=PROBLEM, recipe="ptb_floors", data=LineData(dataset="ptb", min_word_count=1), model=COUNTS)
 
 
-def main(experiment: Experiment, models: Sequence[str] = tuple(FLOORS), seeds: Sequence[int] = (0,)) -> None:
+def main(experiment: Experiment, models: Sequence[str] = tuple(BASELINES), seeds: Sequence[int] = (0,)) -> None:
     """Count and score every model, and print a table.
 
     Args:
@@ -38,10 +38,10 @@ def main(experiment: Experiment, models: Sequence[str] = tuple(FLOORS), seeds: S
     one = experiment.changed(dataset=TEXT_DATASETS.get(name, name))
     rows = [(f"{name}, {model}", one.changed(variant=model)) for model in models]
     title = f"language modelling: {experiment.score} perplexity and nats of a token"
-    run_rows(partial(FloorRun, LANGUAGE_MODELLING), rows, seeds, title)
+    run_rows(partial(BaselineRun, LANGUAGE_MODELLING), rows, seeds, title)
 
 
-STUDY = Study(main, LANGUAGE_MODELLING, BASE, choices={"models": FLOORS}, options=FloorRun.reads)
+STUDY = Study(main, LANGUAGE_MODELLING, BASE, choices={"models": BASELINES}, options=BaselineRun.reads)
 
 if __name__ == "__main__":
     run_study(STUDY, __doc__)

@@ -25,12 +25,12 @@ from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.run import Run
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.regression.baselines import BASELINES, BaselineRun
-from ctxzoo.tasks.regression.experiments import ATTENTIONS, on_rows, paper, with_attention
+from ctxzoo.tasks.regression.experiments import ATTENTIONS, build_paper_experiment, set_attention, set_dataset
 from ctxzoo.tasks.regression.problem import REGRESSION
 
 OWN = "own"
 MODELS = (*BASELINES, *ATTENTIONS)
-BASE = paper().changed(recipe="regression_ika", p_norm=None)
+BASE = build_paper_experiment().changed(recipe="regression_ika", p_norm=None)
 
 
 def main(
@@ -54,7 +54,9 @@ def main(
             raise ValueError(f"splits: {split!r} is neither a number from 0 nor {OWN}")
     folds = [None if split == OWN else int(split) for split in splits]
     rows = [
-        (f"{name}, {model}", set_model(on_rows(experiment, name), model, name)) for name in dataset for model in models
+        (f"{name}, {model}", set_model(set_dataset(experiment, name), model, name))
+        for name in dataset
+        for model in models
     ]
     run_rows(
         build_run, rows, seeds, f"regression: {experiment.score} RMSE and R2, mean ± sd over splits and seeds", folds
@@ -65,7 +67,7 @@ def set_model(experiment: Experiment, model: str, dataset: str) -> Experiment:
     """Return the experiment with one of `MODELS`."""
     if model in BASELINES:
         return BaselineRun.of(experiment, model)
-    return with_attention(experiment, model, dataset)
+    return set_attention(experiment, model, dataset)
 
 
 def build_run(experiment: Experiment) -> Run:

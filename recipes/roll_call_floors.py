@@ -19,8 +19,8 @@ from ctxzoo.runs.counted import COUNTS
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.many import run_rows
 from ctxzoo.runs.recipe import Study, run_study
-from ctxzoo.tasks.vote_prediction.baselines import FLOORS, FloorRun
-from ctxzoo.tasks.vote_prediction.experiments import PROBLEM, VOTE_DATASETS, VoteData, vote_dataset
+from ctxzoo.tasks.vote_prediction.baselines import BASELINES, BaselineRun
+from ctxzoo.tasks.vote_prediction.experiments import PROBLEM, VOTE_DATASETS, VoteData, get_dataset_arguments
 from ctxzoo.tasks.vote_prediction.problem import VOTE_PREDICTION
 
 BASE = Experiment(problem=PROBLEM, recipe="roll_call_floors", data=VoteData(), model=COUNTS)
@@ -30,7 +30,7 @@ DATASETS = tuple(name for name in VOTE_DATASETS if name != "sample")
 def main(
     experiment: Experiment,
     dataset: Sequence[str] = DATASETS,
-    models: Sequence[str] = tuple(FLOORS),
+    models: Sequence[str] = tuple(BASELINES),
     seeds: Sequence[int] = (0,),
 ) -> None:
     """Count and score every model on every dataset, and print a table.
@@ -43,15 +43,15 @@ def main(
     """
     configuration = experiment.data.values()["configuration"]
     rows = [
-        (f"{name}, {model}", experiment.changed(**vote_dataset(name, configuration), variant=model))
+        (f"{name}, {model}", experiment.changed(**get_dataset_arguments(name, configuration), variant=model))
         for name in dataset
         for model in models
     ]
     title = f"vote prediction: {experiment.score} accuracy (%) and log-likelihood of a vote"
-    run_rows(partial(FloorRun, VOTE_PREDICTION), rows, seeds, title)
+    run_rows(partial(BaselineRun, VOTE_PREDICTION), rows, seeds, title)
 
 
-STUDY = Study(main, VOTE_PREDICTION, BASE, choices={"models": FLOORS}, options=FloorRun.reads)
+STUDY = Study(main, VOTE_PREDICTION, BASE, choices={"models": BASELINES}, options=BaselineRun.reads)
 
 if __name__ == "__main__":
     run_study(STUDY, __doc__)

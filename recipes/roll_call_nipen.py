@@ -35,9 +35,9 @@ from ctxzoo.tasks.vote_prediction.experiments import (
     VARIANTS,
     VOTE_DATASETS,
     VoteModel,
-    common,
-    vote_dataset,
-    with_fields,
+    build_base_experiment,
+    get_dataset_arguments,
+    set_variant,
 )
 from ctxzoo.tasks.vote_prediction.problem import VOTE_PREDICTION
 
@@ -92,7 +92,7 @@ class RollCallModel(VoteModel):
         return {name: value for name, value in super().config().items() if name != "weights"}
 
 
-BASE = replace(common(), model=RollCallModel(architecture="", variant="")).changed(
+BASE = replace(build_base_experiment(), model=RollCallModel(architecture="", variant="")).changed(
     recipe="roll_call_nipen", ema_decay=0.99, precision="bf16-mixed"
 )
 
@@ -131,7 +131,7 @@ def main(
 def set_model(experiment: Experiment, dataset: str, model: str) -> Experiment:
     """Return the experiment with a model on a dataset, with what is chosen for them where nothing is given."""
     usual: Any = experiment
-    source = vote_dataset(dataset, usual.data.configuration)
+    source = get_dataset_arguments(dataset, usual.data.configuration)
     architecture, on_new_bills = ARCHITECTURES[model], source == NEW_BILLS
 
     def chosen(rows: Rows) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def set_model(experiment: Experiment, dataset: str, model: str) -> Experiment:
     if experiment.trainer.tiny:
         schedule["epochs"] = experiment.trainer.epochs
         fields |= TINY[architecture]
-    return with_fields(experiment.changed(**source, **schedule), architecture, model, **fields)
+    return set_variant(experiment.changed(**source, **schedule), architecture, model, **fields)
 
 
 def _parse_numeric_fields(fields: Sequence[str]) -> dict[str, Any]:

@@ -26,11 +26,17 @@ from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.recipe import Study, run_study
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.tasks.word_embeddings.experiments import BY_CUSTOM, MIN_COUNT, SAMPLE_MIN_COUNT, of_architecture, paper
+from ctxzoo.tasks.word_embeddings.experiments import (
+    BY_CUSTOM,
+    MIN_COUNT,
+    SAMPLE_MIN_COUNT,
+    build_paper_experiment,
+    replace_architecture,
+)
 from ctxzoo.tasks.word_embeddings.problem import WORD_EMBEDDINGS
 from ctxzoo.tasks.word_embeddings.settings import CUSTOMS
 
-BASE = paper().changed(
+BASE = build_paper_experiment().changed(
     recipe="wikipedia_attention_cbow",
     dataset="ctxzoo-data/wikipedia_en_2015",
     min_count=None,
@@ -56,7 +62,7 @@ def main(
     """
     rare = SAMPLE_MIN_COUNT if experiment.data.dataset == "sample" else MIN_COUNT
     experiment = experiment.changed(min_count=experiment.values()["min_count"] or rare)
-    rows = [of_architecture(experiment, one) for one in architecture]
+    rows = [replace_architecture(experiment, one) for one in architecture]
     runs = [
         ExperimentRun(WORD_EMBEDDINGS, row.changed(window=width, seed=seed))
         for row in rows

@@ -22,7 +22,7 @@ from ctxzoo.data.sources import load_splits
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.vote_prediction.pictures import draw_ideal_points, draw_votes, ideal_points
-from ctxzoo.tasks.vote_prediction.reader import legislator_names
+from ctxzoo.tasks.vote_prediction.reader import format_legislator_names
 from ctxzoo.training.arguments import COUNT, Args, number_field
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
@@ -82,7 +82,7 @@ def draw_vote_picture(settings: Settings, folder: Path) -> TableRows:
 def nominate_of(dataset: str, data_dir: str | None, min_votes: int) -> dict[str, float]:
     """Return NOMINATE's first dimension of the legislators with so many votes, by the names that models have."""
     table = load_splits(dataset, data_dir, "legislators")["train"]
-    names = legislator_names(table)
+    names = format_legislator_names(table)
     rows = zip(names, table["nominate_dim1"], table["num_votes"], strict=True)
     return {name: value for name, value, number in rows if value is not None and number >= min_votes}
 

@@ -76,7 +76,7 @@ def draw_words(settings: Settings, folder: Path) -> TableRows:
     rows: TableRows = [["checkpoint", "predicted", "place", "word", "position", "weight"]]
     for name, path in named(settings.checkpoints):
         attention = word_attention(model_of(path), AutoTokenizer.from_pretrained(path), settings.sentence)
-        centres = attention.positions_of(settings.centres) if settings.centres else range(len(attention.words))
+        centres = attention.find_positions(settings.centres) if settings.centres else range(len(attention.words))
         draw_word_attention(attention, centres, folder / f"words-{name}.png", title=name)
         for centre in centres:
             rows += [

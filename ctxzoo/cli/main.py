@@ -215,13 +215,13 @@ def evaluate_checkpoint(options: argparse.Namespace) -> int:
 def evaluate_word_embeddings(options: argparse.Namespace) -> int:
     from ctxzoo.results.environment import get_library_versions, strip_local_path
     from ctxzoo.tasks.commands import write_json
-    from ctxzoo.tasks.word_embeddings.evaluations import HEADINGS, TASKS, EvaluationOptions, score_rows
+    from ctxzoo.tasks.word_embeddings.evaluations import HEADINGS, TASKS, EvaluationOptions, format_score_rows
     from ctxzoo.word_vectors.vectors import read_word_vectors
 
     vectors = read_word_vectors(options.vectors, fold_digits=options.fold_digits or None)
     evaluation_options = EvaluationOptions(data_dir=options.data_dir, restarts=options.restarts, seed=options.seed)
     evaluations = {name: TASKS[name].run(vectors, evaluation_options) for name in options.tasks}
-    rows = [row for name, evaluation in evaluations.items() for row in score_rows(name, evaluation)]
+    rows = [row for name, evaluation in evaluations.items() for row in format_score_rows(name, evaluation)]
     print_table(HEADINGS, rows, title=f"{vectors.name}: {len(vectors):,} words, {vectors.dim} numbers each")
     if options.output is not None:
         tasks = {

@@ -12,7 +12,7 @@ from ctxzoo.data.own_splits import OwnSplits
 from ctxzoo.runs.own_data import with_rows
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.question_answering.sample import sample_squad
-from ctxzoo.tasks.word_embeddings.run import training_of
+from ctxzoo.tasks.word_embeddings.run import build_training_settings
 from tests.support.own_trainings import each_problem, own_experiment
 
 
@@ -42,5 +42,5 @@ def test_other_rows_have_a_place_of_their_own_and_the_seed_reaches_every_part(
     replaced = [ExperimentRun(problem, with_rows(asked, splits)) for splits in both]
     assert replaced[0].folder == replaced[1].folder
     assert replaced[0].settings != replaced[1].settings  # so that neither is taken for the other where one is resumed
-    own = training_of(run.experiment) if problem.name == "fill-mask" else run.build_data()
+    own = build_training_settings(run.experiment) if problem.name == "fill-mask" else run.build_data()
     assert {run.experiment.seed, run.trainer.seed, own.seed} == {3}

@@ -50,7 +50,7 @@ def settings(**changes: Any) -> WordEmbeddingTraining:
     """
     given = {"epochs": 2, "negative_samples": 3, "subsampling": 1e-2, "learning_rate": 0.1, "schedule": "linear"}
     drawn = {"random_window": True, "shared_noise": True}
-    return WordEmbeddingTraining.customary("attention_cbow", **{**given, **drawn, **changes})
+    return WordEmbeddingTraining.with_architecture_defaults("attention_cbow", **{**given, **drawn, **changes})
 
 
 def trainer_of(corpus: Corpus, *, training: WordEmbeddingTraining | None = None, **options: Any) -> HogwildTrainer:

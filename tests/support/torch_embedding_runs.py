@@ -42,7 +42,7 @@ def model_of(**config: Any) -> WordEmbeddingForMaskedLM:
 def settings(architecture: str = "attention_cbow", **changes: Any) -> WordEmbeddingTraining:
     """Return settings of a short training that draws all that can be drawn."""
     given = {"epochs": 3, "negative_samples": 3, "subsampling": 0.1, "learning_rate": 0.1, "schedule": "linear"}
-    return WordEmbeddingTraining.customary(architecture, **{**given, "random_window": True, **changes})
+    return WordEmbeddingTraining.with_architecture_defaults(architecture, **{**given, "random_window": True, **changes})
 
 
 def trainer_of(

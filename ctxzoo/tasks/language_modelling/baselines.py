@@ -12,14 +12,14 @@ import numpy.typing as npt
 import torch
 
 from ctxzoo.runs.counted import CountedRun, SimpleModel
-from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule, TokenStream, predicted_words
+from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule, TokenStream, count_predictable_words
 from ctxzoo.tasks.language_modelling.task import LanguageModellingScores
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 NEVER_SEEN = -1  # number of an n-gram that the training text does not have
 # Name to the length of the longest n-grams of a modified Kneser-Ney model.
-FLOORS: Mapping[str, int] = MappingProxyType({"unigram": 1, "bigram": 2, "kneser_ney_5": 5})
+BASELINES: Mapping[str, int] = MappingProxyType({"unigram": 1, "bigram": 2, "kneser_ney_5": 5})
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class _Order:
     taken: Floats
     discounts: Floats
 
-    def numbers(self, contexts: Ids, tokens: Ids, words: int) -> Ids:
+    def numbers(self, contexts: Ids, tokens: Ids, vocab_size: int) -> Ids:
         """Return of each token with its context the number of the n-gram, or `NEVER_SEEN`."""
-        wanted = np.where(contexts == NEVER_SEEN, NEVER_SEEN, contexts * words + tokens)
+        wanted = np.where(contexts == NEVER_SEEN, NEVER_SEEN, contexts * vocab_size + tokens)
         found = np.searchsorted(self.keys, wanted).clip(max=len(self.keys) - 1)
         return np.where(self.keys[found] == wanted, found, NEVER_SEEN)
 
@@ -54,7 +54,7 @@ class KneserNey:
 
     Interpolated and modified (Chen and Goodman 1999): below the longest n-grams counts are numbers of different words
     before; D, what is taken from a count, follows for each length of n-grams from how many have the counts 1 to 4, see
-    `discounts_of`; and below single words all words are equally likely:
+    `estimate_discounts`; and below single words all words are equally likely:
 
         p(w | h) = (c(h w) - D(c(h w)) + p(w | h without its first word) Σ over v of D(c(h v))) / Σ over v of c(h v)
 
@@ -91,16 +91,16 @@ class KneserNey:
             first[ending[length + 1][at]] = at
             seen = longer.counts > 0
             counts = np.bincount(ending[length][first[seen]], minlength=len(shorter.keys))
-            self._orders[length - 1] = self._of_counts(shorter.keys, counts, len(shorter.totals))
+            self._orders[length - 1] = self._build_order(shorter.keys, counts, len(shorter.totals))
 
     def _count(self, length: int, keys: Ids, contexts: Ids, ending: Ids, at: Ids) -> _Order:
-        return self._of_counts(keys, np.bincount(ending[at], minlength=len(keys)), int(contexts.max()) + 1)
+        return self._build_order(keys, np.bincount(ending[at], minlength=len(keys)), int(contexts.max()) + 1)
 
-    def _of_counts(self, keys: Ids, counts: Ids, contexts: int) -> _Order:
+    def _build_order(self, keys: Ids, counts: Ids, num_contexts: int) -> _Order:
         of = keys // self._base
-        discounts = discounts_of(counts)
-        totals = np.bincount(of, counts, contexts).astype(np.int64)
-        taken = np.bincount(of, discounts[counts.clip(max=3)], contexts).astype(np.float64)
+        discounts = estimate_discounts(counts)
+        totals = np.bincount(of, counts, num_contexts).astype(np.int64)
+        taken = np.bincount(of, discounts[counts.clip(max=3)], num_contexts).astype(np.float64)
         return _Order(keys, counts, totals, taken, discounts)
 
     @property
@@ -108,7 +108,7 @@ class KneserNey:
         """How many counts the model holds."""
         return sum(int((one.counts > 0).sum()) for one in self._orders)
 
-    def probabilities(self, tokens: Ids) -> Floats:
+    def compute_probabilities(self, tokens: Ids) -> Floats:
         """Return (N,) the probability of each token of a text with an end mark behind each line, given those before.
 
         Args:
@@ -129,7 +129,7 @@ class KneserNey:
         return found[at]
 
 
-def discounts_of(counts: Ids) -> Floats:
+def estimate_discounts(counts: Ids) -> Floats:
     """Return (4,) what is taken from a count of 0, 1, 2, and of 3 or more.
 
     With n_k the number of n-grams of count k and Y = n_1 / (n_1 + 2 n_2) it is 0, and k - (k + 1) Y n_(k+1) / n_k for k
@@ -158,37 +158,37 @@ def _pad_lines(tokens: Ids, order: int, end_id: int) -> tuple[Ids, Ids]:
     return text, at
 
 
-def fit_floor(name: str, data: LanguageModellingDataModule) -> KneserNey:
-    """Return one of `FLOORS`, counted in the training text of data after `setup`.
+def fit_baseline(name: str, data: LanguageModellingDataModule) -> KneserNey:
+    """Return one of `BASELINES`, counted in the training text of data after `setup`.
 
     Raises:
         ValueError: another name; no training text.
     """
-    if name not in FLOORS:
-        raise ValueError(f"unknown floor {name!r}; known: {', '.join(FLOORS)}")
+    if name not in BASELINES:
+        raise ValueError(f"unknown baseline {name!r}; known: {', '.join(BASELINES)}")
     train = data.stream("train")
-    return KneserNey(train.tokens, FLOORS[name], predicted_words(data.tokenizer), train.end_id)
+    return KneserNey(train.tokens, BASELINES[name], count_predictable_words(data.tokenizer), train.end_id)
 
 
-def score_floor(model: KneserNey, stream: TokenStream) -> dict[str, float]:
+def score_baseline(model: KneserNey, stream: TokenStream) -> dict[str, float]:
     """Return the scores of `LanguageModellingScores` over a split."""
     scores = LanguageModellingScores()
-    losses = torch.from_numpy(-np.log(model.probabilities(stream.tokens)))
+    losses = torch.from_numpy(-np.log(model.compute_probabilities(stream.tokens)))
     scores.update(losses, torch.from_numpy(stream.tokens == stream.unknown_id))
     return scores.compute()
 
 
 @dataclass(frozen=True)
-class FloorRun(CountedRun):
-    """One of `FLOORS`; see `CountedRun`."""
+class BaselineRun(CountedRun):
+    """One of `BASELINES`; see `CountedRun`."""
 
     reads = ("min_word_count", "lower_case", "cutter")
     columns = ("text_column",)
     goes_on = True
 
     def further_settings(self) -> Mapping[str, Any]:
-        return {"order": FLOORS.get(self.experiment.model.variant)}
+        return {"order": BASELINES.get(self.experiment.model.variant)}
 
     def fit(self, data: LanguageModellingDataModule) -> SimpleModel:
-        model = fit_floor(self.experiment.model.variant, data)
-        return SimpleModel(model.numbers, lambda split: score_floor(model, data.stream(split)))
+        model = fit_baseline(self.experiment.model.variant, data)
+        return SimpleModel(model.numbers, lambda split: score_baseline(model, data.stream(split)))

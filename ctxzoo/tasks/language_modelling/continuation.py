@@ -61,7 +61,7 @@ def continue_text(
         found = model.generate(
             ids,
             attention_mask=torch.ones_like(ids),
-            state=_state_before_the_end(model, ids),
+            state=_read_long_prompt(model, ids),
             max_new_tokens=words,
             eos_token_id=end,
             pad_token_id=tokenizer.pad_token_id,
@@ -72,7 +72,7 @@ def continue_text(
     return " ".join(tokenizer.convert_ids_to_tokens(added))
 
 
-def _state_before_the_end(model: Any, ids: torch.Tensor) -> Any:
+def _read_long_prompt(model: Any, ids: torch.Tensor) -> Any:
     """Return the state of a model behind all words (1, n) but the last, or None for a prompt that is read at once."""
     if ids.size(1) <= PART:
         return None
@@ -120,13 +120,13 @@ class Continuations:
             if text is None:
                 found.append(None)
                 continue
-            (added,) = self.of([text], first=number)
+            (added,) = self.continue_prompts([text], first_number=number)
             told = {"continuation": added}
             found.append(Answer(fields=told, cells=[told], alone={"prompt": text, **told}))
         return found
 
-    def of(self, prompts: Sequence[str], first: int = 0) -> list[str]:
-        """Return the continuation of each prompt, of which the first has the number `first`."""
+    def continue_prompts(self, prompts: Sequence[str], first_number: int = 0) -> list[str]:
+        """Return the continuation of each prompt, of which the first has the number `first_number`."""
         return [
             continue_text(
                 self.model,
@@ -136,5 +136,5 @@ class Continuations:
                 temperature=self.temperature,
                 seed=self.seed + number,
             )
-            for number, prompt in enumerate(prompts, start=first)
+            for number, prompt in enumerate(prompts, start=first_number)
         ]

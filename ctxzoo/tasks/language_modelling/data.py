@@ -25,7 +25,7 @@ from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.data.text_encoding import encode_texts, find_frequent_words
 from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
-from ctxzoo.tasks.language_modelling.reader import END_MARK, TEXT, LineSplits, line_groups, read_lines
+from ctxzoo.tasks.language_modelling.reader import END_MARK, TEXT, LineSplits, group_equal_lines, read_lines
 
 UNKNOWN_WORD = "<unk>"  # what texts whose rare words were replaced hold in their place
 
@@ -79,7 +79,7 @@ class LineVocabulary:
         )
 
 
-def predicted_words(tokenizer: WordTokenizer) -> int:
+def count_predictable_words(tokenizer: WordTokenizer) -> int:
     """Return the number of words that may come next: all of the vocabulary, the end mark too, padding not."""
     return len(tokenizer) - 1
 
@@ -102,7 +102,7 @@ class TokenStream:
     unknown_id: int
 
     @classmethod
-    def of_lines(cls, tokenizer: WordTokenizer, lines: list[str]) -> TokenStream:
+    def from_lines(cls, tokenizer: WordTokenizer, lines: list[str]) -> TokenStream:
         """Return the stream of lines, as a tokenizer of `LineVocabulary` reads them."""
         encoded = encode_texts(tokenizer, lines, None)
         tokens = np.insert(encoded.ids.astype(np.int64), encoded.pointers[1:], tokenizer.eos_token_id)
@@ -112,7 +112,7 @@ class TokenStream:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def words_before(self) -> npt.NDArray[np.int64]:
+    def previous_word_ids(self) -> npt.NDArray[np.int64]:
         """Return (N,) the id of the word before each."""
         return np.concatenate([[self.end_id], self.tokens[:-1]])
 
@@ -136,12 +136,12 @@ class StreamWindows(Dataset[dict[str, torch.Tensor]]):
             raise ValueError(f"{len(stream)} words make no {streams} streams; set batch_size to {len(stream)} or less")
         first, number = (0, streams) if part is None else part
 
-        def parallel(values: npt.NDArray[np.int64]) -> torch.Tensor:
+        def split_into_streams(values: npt.NDArray[np.int64]) -> torch.Tensor:
             rows = values[: words * streams].reshape(streams, words)[first : first + number]
             return torch.from_numpy(np.ascontiguousarray(rows))
 
-        self.inputs, self.targets = parallel(stream.words_before()), parallel(stream.tokens)
-        self.lines = parallel(stream.lines)
+        self.inputs, self.targets = split_into_streams(stream.previous_word_ids()), split_into_streams(stream.tokens)
+        self.lines = split_into_streams(stream.lines)
         self.unknown_id = stream.unknown_id
         self.length = length
 
@@ -294,28 +294,32 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
                 self._tokenizer = self.vocabulary.build_tokenizer(splits["train"][TEXT][:])
             except ValueError as error:
                 raise ValueError(f"dataset {self.dataset!r}: {error}") from error
-        self._streams = {name: TokenStream.of_lines(self._tokenizer, split[TEXT][:]) for name, split in splits.items()}
+        self._streams = {
+            name: TokenStream.from_lines(self._tokenizer, split[TEXT][:]) for name, split in splits.items()
+        }
 
     def train_dataloader(self) -> ResumableLoader:
         rank, world_size = get_rank_and_world_size()
         part = (rank * self.batch_size, self.batch_size)
         try:
-            return self._loader(StreamWindows(self.stream("train"), world_size * self.batch_size, self.bptt, part))
+            return self._build_loader(
+                StreamWindows(self.stream("train"), world_size * self.batch_size, self.bptt, part)
+            )
         except ValueError as error:
             raise ValueError(f"dataset {self.dataset!r}, split 'train': {error}") from error
 
     def split_dataloader(self, split: str) -> ResumableLoader:
         """Return a loader of any split as one stream, which each of several processes reads whole."""
-        return self._loader(StreamWindows(self.stream(split), 1, self.eval_batch_size))
+        return self._build_loader(StreamWindows(self.stream(split), 1, self.eval_batch_size))
 
-    def _loader(self, windows: StreamWindows) -> ResumableLoader:
+    def _build_loader(self, windows: StreamWindows) -> ResumableLoader:
         return build_resumable_loader(windows, WindowSampler(windows), self.num_workers)
 
     def read_dataset(self) -> LineSplits:
         return read_lines(self.dataset, self.data_dir, self.text_column)
 
     def group_related_rows(self, checked: LineSplits) -> RowGroups:
-        return line_groups(checked)
+        return group_equal_lines(checked)
 
 
 def _check_tokenizer(tokenizer: Any) -> None:

@@ -98,7 +98,7 @@ class LineModel(ModelArgs):
     memory_length: int | None = number_field(None, COUNT)
 
 
-def variants(architecture: str) -> Mapping[str, Mapping[str, Any]]:
+def get_variants(architecture: str) -> Mapping[str, Mapping[str, Any]]:
     """Return the variants of an architecture and their fields; an encoder sees no word behind the one it is at."""
     if architecture == ARCHITECTURE:
         return CELLS
@@ -106,7 +106,7 @@ def variants(architecture: str) -> Mapping[str, Mapping[str, Any]]:
     return {name: {"position": "rotary", "causal": True, **own} for name, own in known.items()}
 
 
-def paper(architecture: str = ARCHITECTURE, variant: str = "lstm") -> Experiment:
+def build_paper_experiment(architecture: str = ARCHITECTURE, variant: str = "lstm") -> Experiment:
     """Return the settings of the recipe for the Penn Treebank.
 
     The rate is that of stochastic gradient descent on a mean over words whose gradients are short (a norm of 0.25 at
@@ -132,7 +132,7 @@ def paper(architecture: str = ARCHITECTURE, variant: str = "lstm") -> Experiment
     )
 
 
-def of_cell(experiment: Experiment, cell: str) -> Experiment:
+def set_cell(experiment: Experiment, cell: str) -> Experiment:
     """Return the experiment with a cell, and with the numbers of the cell that are not given.
 
     Raises:
@@ -158,19 +158,19 @@ ENCODERS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def default(architecture: str, variant: str) -> Experiment:
+def build_default_experiment(architecture: str, variant: str) -> Experiment:
     """Return the settings of `ctxzoo train`.
 
     Sizes are those of the recipe for the Penn Treebank, with stronger dropout for smaller texts, and words that occur
     twice so that the unknown word is learned. An encoder reads the keys of two windows before its own. These are ours;
     no table has chosen them.
     """
-    usual = paper().changed(
+    usual = build_paper_experiment().changed(
         **{"batch_size": 10, "min_word_count": 2, "lower_case": True, "cutter": "english"},
         **{"dropout": 0.3, "locked_dropout": 0.3, "epochs": 40, "patience": 5},
     )
     if architecture == ARCHITECTURE:
-        return of_cell(usual, variant)
+        return set_cell(usual, variant)
     encoder = LineModel(architecture=architecture, variant=variant, **ENCODERS[architecture])
     return replace(usual, model=encoder).changed(optimizer="adamw", learning_rate=1e-3, weight_decay=0.01)
 

@@ -31,7 +31,7 @@ from ctxzoo.tasks.language_modelling.experiments import (
     TINY_SIZE,
     LineData,
     LineModel,
-    of_cell,
+    set_cell,
 )
 
 if TYPE_CHECKING:
@@ -63,12 +63,12 @@ class LanguageModelling(Problem, TaskCommands):
     )
 
     def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
-        return experiments.variants(architecture)
+        return experiments.get_variants(architecture)
 
     def settings(self, name: str, architecture: str, variant: str) -> Experiment:
         if name == "paper":
-            return of_cell(experiments.paper(architecture, variant), variant)
-        return experiments.default(architecture, variant)
+            return set_cell(experiments.build_paper_experiment(architecture, variant), variant)
+        return experiments.build_default_experiment(architecture, variant)
 
     def tiny(self, experiment: Experiment) -> Experiment:
         small: dict[str, Any] = {}
@@ -80,7 +80,7 @@ class LanguageModelling(Problem, TaskCommands):
 
     def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         from ctxzoo.data.own_splits import OwnRows, load_splits_of_files
-        from ctxzoo.tasks.language_modelling.reader import check_lines, line_groups, load_lines
+        from ctxzoo.tasks.language_modelling.reader import check_lines, group_equal_lines, load_lines
 
         data: Any = experiment.data
         columns = data.text_column or None
@@ -88,7 +88,7 @@ class LanguageModelling(Problem, TaskCommands):
             data.dataset, files, lambda source: load_lines(source, experiment.run.data_dir, columns)
         )
         checked = check_lines(splits, text_column=columns, origin=origin)
-        return OwnRows(splits=checked.splits, **vars(line_groups(checked)))
+        return OwnRows(splits=checked.splits, **vars(group_equal_lines(checked)))
 
     def data_module(self, experiment: Experiment) -> Any:
         from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule
@@ -108,10 +108,10 @@ class LanguageModelling(Problem, TaskCommands):
 
     def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
         from ctxzoo.runs.beside import Baseline, beside
-        from ctxzoo.tasks.language_modelling.baselines import FloorRun
+        from ctxzoo.tasks.language_modelling.baselines import BaselineRun
 
         yield Baseline(
-            beside(FloorRun, self, experiment, COUNTED),
+            beside(BaselineRun, self, experiment, COUNTED),
             "a count of up to five words in a row",
             "modified Kneser-Ney, fitted on train",
             notice="counting up to five words in a row in all training lines, to stand beside it",
@@ -142,7 +142,7 @@ class LanguageModelling(Problem, TaskCommands):
             seed=own["draw_seed"] or 0,
         )
         if options.file is None:
-            print(f"{own['text']} {continuations.of([own['text']])[0]}".rstrip())
+            print(f"{own['text']} {continuations.continue_prompts([own['text']])[0]}".rstrip())
             return
         number = answer_file(options, continuations, columns=own["text_column"] or TEXT_COLUMNS[:1])
         say_written(options, format_count(number, "continuations"))

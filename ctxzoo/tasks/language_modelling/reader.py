@@ -110,17 +110,17 @@ def check_lines(
     """
     where = {name: (origin or {}).get(name, f"split {name!r}") for name in splits}
     lines = {name: _check_split(where[name], split, text_column) for name, split in splits.items()}
-    cut = {name: pieces for name, texts in lines.items() if len(pieces := _pieces(texts)) > 1}
+    cut = {name: pieces for name, texts in lines.items() if len(pieces := _split_single_text(texts)) > 1}
     for name, pieces in cut.items():
         record_note(
             where[name], f"pieces of up to {PIECE:,} words, into which the one line was cut, read as lines", len(pieces)
         )
-    checked = {name: _dataset_of(cut.get(name, texts)) for name, texts in lines.items()}
+    checked = {name: _build_dataset(cut.get(name, texts)) for name, texts in lines.items()}
     fingerprint = {name: dataset_fingerprint(split) for name, split in checked.items()}
     return LineSplits(checked, fingerprint, frozenset(cut))
 
 
-def line_groups(checked: LineSplits) -> RowGroups:
+def group_equal_lines(checked: LineSplits) -> RowGroups:
     """Say that equal lines stay on one side when they are divided, and pieces of one text in its order."""
     groups = number_groups_by_key(
         {name: map(hash_normalized_text, split[TEXT]) for name, split in checked.splits.items()}
@@ -153,12 +153,12 @@ def _read_file(path: Path, text_column: ColumnNames) -> pa.Table:
     return read_csv_or_tsv(path, list_column_names(text_column) or (TEXT,))
 
 
-def _pieces(texts: pa.ChunkedArray) -> list[str]:
+def _split_single_text(texts: pa.ChunkedArray) -> list[str]:
     """Return the pieces of a text that stands alone; of several nothing, which are lines already."""
     return _PIECES.findall(texts[0].as_py()) if len(texts) == 1 else []
 
 
-def _dataset_of(texts: pa.ChunkedArray | list[str]) -> datasets.Dataset:
+def _build_dataset(texts: pa.ChunkedArray | list[str]) -> datasets.Dataset:
     column = pa.array(texts, pa.string()) if isinstance(texts, list) else texts
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table({TEXT: column})))
 
@@ -210,13 +210,13 @@ def sample_text(seed: int = 0, train: int = 600, validation: int = 100, test: in
         ValueError: negative seed, or a number of lines below 1.
     """
 
-    def lines(draws: RandomDraws, number: int, split: str) -> dict[str, list[str]]:
-        return {TEXT: [_line(draws) for _ in range(number)]}
+    def draw_lines(draws: RandomDraws, number: int, split: str) -> dict[str, list[str]]:
+        return {TEXT: [_draw_line(draws) for _ in range(number)]}
 
-    return generate_splits("sample_text", "line", seed, (train, validation, test), lines)
+    return generate_splits("sample_text", "line", seed, (train, validation, test), draw_lines)
 
 
-def _line(draws: RandomDraws) -> str:
+def _draw_line(draws: RandomDraws) -> str:
     plural = draws.random() < 0.5
     words = ["the"]
     if draws.random() < 0.4:

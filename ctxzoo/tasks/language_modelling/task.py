@@ -51,7 +51,7 @@ class LanguageModellingScores(Scores):
         }
 
 
-def token_losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+def compute_token_losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """Return (B, n) the nats of each target word, from logits (B, n, V) and ids (B, n); float32 or better."""
     logits = logits if logits.dtype == torch.float64 else logits.float()
     # Flat, since along another dimension than the last a softmax takes five times as long on a CPU.
@@ -96,8 +96,8 @@ class LanguageModellingTask(ZooTask):
         return LanguageModellingScores()
 
     def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        output = self._read(batch, "training")
-        loss = token_losses(output.logits, batch["targets"]).mean()
+        output = self._run_model(batch, "training")
+        loss = compute_token_losses(output.logits, batch["targets"]).mean()
         weight, divergence = getattr(self.model.config, "kl_lambda", 0.0), output.get("kl")
         if not weight or divergence is None:
             return loss
@@ -108,16 +108,16 @@ class LanguageModellingTask(ZooTask):
         return f"lines of the training split at which the windows begin: {rows}"
 
     def update_scores(self, scores: LanguageModellingScores, batch: dict[str, torch.Tensor], split: str) -> None:
-        output = self._read(batch, "scoring")
-        scores.update(token_losses(output.logits, batch["targets"]), batch["unknown"])
+        output = self._run_model(batch, "scoring")
+        scores.update(compute_token_losses(output.logits, batch["targets"]), batch["unknown"])
 
     def compute_scores(self, scores: LanguageModellingScores) -> dict[str, float]:
         return scores.compute()
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
         """Return of each token of a batch its nats, `nll`, and the row of its line, `lines`, (B, n)."""
-        output = self._read(batch, "scoring")
-        return {"lines": batch["lines"], "nll": token_losses(output.logits, batch["targets"])}
+        output = self._run_model(batch, "scoring")
+        return {"lines": batch["lines"], "nll": compute_token_losses(output.logits, batch["targets"])}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint[CARRIED] = self._carried.get("training")
@@ -127,16 +127,16 @@ class LanguageModellingTask(ZooTask):
         if state is not None:
             self._carried["training"] = state
 
-    def _read(self, batch: dict[str, torch.Tensor], what: str) -> Any:
+    def _run_model(self, batch: dict[str, torch.Tensor], state_name: str) -> Any:
         """Return the output of the model for a window, and keep the state behind it."""
         words = batch["input_ids"]
         state = None
         if not bool(batch["begins"].all()):
-            if what not in self._carried:
+            if state_name not in self._carried:
                 raise ValueError("a window in the middle of its streams came first; read them from where they begin")
-            state = tuple(tuple(one.to(words.device) for one in layer) for layer in self._carried[what])
+            state = tuple(tuple(one.to(words.device) for one in layer) for layer in self._carried[state_name])
         output = self.model(input_ids=words, state=state, use_cache=True)
-        self._carried[what] = tuple(tuple(one.detach() for one in layer) for layer in output.state)
+        self._carried[state_name] = tuple(tuple(one.detach() for one in layer) for layer in output.state)
         return output
 
 

@@ -124,12 +124,12 @@ class PieceAnswers:
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer]:
         """Return the answers to rows, in their order; `piece` of a row is its number, from 0."""
-        found = [self.continued(row, row["piece"]) for row in rows]
+        found = [self.continue_piece(row, row["piece"]) for row in rows]
         return [
             Answer({"continuation": one["continuation"]}, [{"continuation": one["continuation"]}], one) for one in found
         ]
 
-    def continued(self, row: Mapping[str, Any], number: int = 0) -> dict[str, list[list[int]]]:
+    def continue_piece(self, row: Mapping[str, Any], piece_number: int = 0) -> dict[str, list[list[int]]]:
         """Return the keys of the steps that were read, `prompt`, and of those that are added, `continuation`."""
         prompt = roll_of_notes(row[NOTES][: self.prompt_steps])
         added = continue_roll(
@@ -138,6 +138,6 @@ class PieceAnswers:
             self.steps,
             temperature=self.temperature,
             threshold=self.threshold,
-            generator=torch.Generator().manual_seed(self.seed + number),
+            generator=torch.Generator().manual_seed(self.seed + piece_number),
         )
         return {"prompt": notes_of_roll(prompt), "continuation": notes_of_roll(added)}

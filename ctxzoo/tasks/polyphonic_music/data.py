@@ -13,7 +13,7 @@ from ctxzoo.data.bucketed_data import BucketedDataModule
 from ctxzoo.data.formats import Rows, TextFormatError
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.tasks.polyphonic_music.midi import Grid
-from ctxzoo.tasks.polyphonic_music.reader import MusicSplits, piece_groups, read_music
+from ctxzoo.tasks.polyphonic_music.reader import MusicSplits, group_equal_pieces, read_music
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, Roll, Rolls
 
 
@@ -38,10 +38,10 @@ class RollBatches(Dataset[dict[str, torch.Tensor]]):
 
     def __getitem__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
         rows = self.rows[np.asarray(numbers)]
-        return {**roll_inputs([self.rolls.roll(row) for row in rows]), "row": torch.from_numpy(rows)}
+        return {**build_model_inputs([self.rolls.roll(row) for row in rows]), "row": torch.from_numpy(rows)}
 
 
-def roll_inputs(rolls: Sequence[Roll]) -> dict[str, torch.Tensor]:
+def build_model_inputs(rolls: Sequence[Roll]) -> dict[str, torch.Tensor]:
     """Return a batch of model inputs with what is to be predicted: each step of a piece from those before it.
 
     Args:
@@ -68,7 +68,7 @@ class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
     Splits: those of `train`, `validation` and `test` that the dataset has. A piece of one step has nothing to predict
     and is in no batch.
 
-    A batch is a dict of what `roll_inputs` gives and `row` (B,) int64, the pieces' rows in `pieces(split)`.
+    A batch is a dict of what `build_model_inputs` gives and `row` (B,) int64, the pieces' rows in `pieces(split)`.
 
     Args:
         dataset: Data to read: "sample" (generated music), or a Hub id, folder or file, as `read_music` takes it.
@@ -135,7 +135,7 @@ class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
     def setup(self, stage: str | None = None) -> None:
         """Build the rolls of each split, on every process."""
         if not self._rolls:
-            self._rolls = {name: Rolls.of_split(split) for name, split in self.load_checked_data().splits.items()}
+            self._rolls = {name: Rolls.from_split(split) for name, split in self.load_checked_data().splits.items()}
 
     def batches(self, split: str, *, training: bool) -> RollBatches:
         rolls = self.pieces(split)
@@ -150,4 +150,4 @@ class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
         return read_music(self.dataset, self.data_dir, self.config_name, grid=self.grid)
 
     def group_related_rows(self, checked: MusicSplits) -> RowGroups:
-        return piece_groups(checked)
+        return group_equal_pieces(checked)

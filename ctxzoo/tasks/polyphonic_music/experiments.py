@@ -99,7 +99,7 @@ class MusicOptimizer(OptimizerArgs):
         return {**super().arguments(steps), **{name: getattr(self, name) for name in own}}
 
 
-def paper(architecture: str = ARCHITECTURE, variant: str = "bibeta5") -> Experiment:
+def build_paper_experiment(architecture: str = ARCHITECTURE, variant: str = "bibeta5") -> Experiment:
     """Return the authors' settings; but gradients are clipped behind the backward pass, where it has an effect."""
     return Experiment(
         problem=PROBLEM,
@@ -111,7 +111,7 @@ def paper(architecture: str = ARCHITECTURE, variant: str = "bibeta5") -> Experim
     )
 
 
-def of_cell(experiment: Experiment, cell: str, dataset: str = "") -> Experiment:
+def set_cell(experiment: Experiment, cell: str, dataset: str = "") -> Experiment:
     """Return the experiment with a cell, and with the numbers of the cell that are not given.
 
     Args:
@@ -134,7 +134,7 @@ def of_cell(experiment: Experiment, cell: str, dataset: str = "") -> Experiment:
     return experiment.changed(variant=cell, **own)
 
 
-def music_dataset(name: str, config_name: str | None = None) -> dict[str, Any]:
+def get_dataset_arguments(name: str, config_name: str | None = None) -> dict[str, Any]:
     """Return the arguments for one of `MUSIC_DATASETS`, or for any other Hub id, folder or file.
 
     Args:
@@ -145,23 +145,25 @@ def music_dataset(name: str, config_name: str | None = None) -> dict[str, Any]:
     return known if config_name is None else {**known, "config_name": config_name}
 
 
-def on_music(experiment: Experiment, dataset: str, cell: str) -> Experiment:
+def set_dataset_and_cell(experiment: Experiment, dataset: str, cell: str) -> Experiment:
     """Return the experiment with a cell on one of the four sets, or on any other Hub id, folder or file.
 
     Raises:
         ValueError: an unknown cell.
     """
     data: Any = experiment.data
-    return of_cell(experiment, cell, dataset).changed(**music_dataset(dataset, data.config_name))
+    return set_cell(experiment, cell, dataset).changed(**get_dataset_arguments(dataset, data.config_name))
 
 
-def default(architecture: str, variant: str) -> Experiment:
+def build_default_experiment(architecture: str, variant: str) -> Experiment:
     """Return the settings of `ctxzoo train`.
 
     Cell and sizes are those of the authors' best model, on pieces of which several make a batch, with an earlier end.
     These are ours; no table has chosen them.
     """
-    return of_cell(paper(architecture, variant), variant).changed(batch_size=2, epochs=60, patience=15)
+    return set_cell(build_paper_experiment(architecture, variant), variant).changed(
+        batch_size=2, epochs=60, patience=15
+    )
 
 
 SEARCH_SPACE: Space = {

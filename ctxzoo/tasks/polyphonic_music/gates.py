@@ -98,24 +98,24 @@ def gates_of_split(
             if any(one.correlation is None for one in found):
                 raise ValueError(f"cell {encoder.config.cell!r} draws no gates, so that none are correlated")
             weight = float(mask.sum())
-            of_batch = [_sums(one) for one in found]
+            of_batch = [_sum_gate_statistics(one) for one in found]
             sums = of_batch if not sums else [_add_values(*pair) for pair in zip(sums, of_batch, strict=True)]
             dead.append([one.dead_fraction * weight for one in found])
             steps += weight
     return [
-        _layer_gates({name: total / steps for name, total in layer.items()}, dead_fraction=sum(of_layer) / steps)
+        _build_layer_gates({name: total / steps for name, total in layer.items()}, dead_fraction=sum(of_layer) / steps)
         for layer, of_layer in zip(sums, zip(*dead, strict=True), strict=True)
     ]
 
 
-def _sums(statistics: GateStatistics) -> dict[str, torch.Tensor]:
+def _sum_gate_statistics(statistics: GateStatistics) -> dict[str, torch.Tensor]:
     """Return the sums over steps, (H,) in float64, of what is averaged and of the gates' squares; padding is 0."""
     values = {name: getattr(statistics, name).double() for name in AVERAGED}
     values |= {f"{name}{SQUARED}": values[name].square() for name in GATES}
     return {name: value.sum(dim=(0, 1)) for name, value in values.items()}
 
 
-def _layer_gates(means: dict[str, torch.Tensor], dead_fraction: float) -> LayerGates:
+def _build_layer_gates(means: dict[str, torch.Tensor], dead_fraction: float) -> LayerGates:
     deviations = {
         f"{name}_deviation": (means.pop(f"{name}{SQUARED}") - means[name].square()).clamp(min=0).sqrt()
         for name in GATES
@@ -127,7 +127,7 @@ def _add_values(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor])
     return {name: value + second[name] for name, value in first.items()}
 
 
-def start_of(model: PreTrainedModel, seed: int) -> PreTrainedModel:
+def rebuild_initial_model(model: PreTrainedModel, seed: int) -> PreTrainedModel:
     """Return the model as a run with this seed began its training.
 
     Args:
@@ -139,7 +139,7 @@ def start_of(model: PreTrainedModel, seed: int) -> PreTrainedModel:
     return start
 
 
-def with_even_gates(model: PreTrainedModel) -> PreTrainedModel:
+def set_gates_to_half(model: PreTrainedModel) -> PreTrainedModel:
     """Return a copy of a model whose gates are a half at every step, whatever it reads.
 
     The Gamma variables of its gates have one shape, so that the ratios of their means are a half.
@@ -199,7 +199,7 @@ class GatesRun(Run):
     results_dir: str = RESULTS_DIR
 
     @property
-    def weights(self) -> Path:
+    def weights_file(self) -> Path:
         """The file of the trained weights.
 
         Raises:
@@ -214,14 +214,14 @@ class GatesRun(Run):
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment of the training with the weights as they are now; raises as `weights` does."""
+        """Experiment of the training with the weights as they are now; raises as `weights_file` does."""
         trained = self.trained.experiment
         model = GatesModel(
             architecture=trained.model.architecture,
             variant=trained.model.variant,
             row=trained.model.row,
             samples=self.samples,
-            weights=compute_sha256(self.weights)[:16],
+            weights=compute_sha256(self.weights_file)[:16],
         )
         places = trained.run.changed({"results_dir": self.results_dir})
         return replace(trained, recipe=self.recipe, commit=self.commit, model=model, run=places)
@@ -231,7 +231,7 @@ class GatesRun(Run):
         data = self.trained.build_data()
         data.setup()
         after = PolyphonicMusicTask.auto_class.from_pretrained(str(self.trained.checkpoint))
-        before = start_of(after, seed)
+        before = rebuild_initial_model(after, seed)
         generator = torch.Generator().manual_seed(seed)
         metrics: dict[str, float] = {}
         for model, prefix in ((after, ""), (before, "start/")):
@@ -240,7 +240,7 @@ class GatesRun(Run):
                 values = layer.metrics().items()
                 metrics |= {f"{split}/layer{number}/{prefix}{name}": value for name, value in values}
         if CELLS[after.config.cell].gammas:
-            for model, prefix in ((after, ""), (with_even_gates(after), "even_gates/")):
+            for model, prefix in ((after, ""), (set_gates_to_half(after), "even_gates/")):
                 task = load_task(PolyphonicMusicTask, model)
                 scores = score_splits(task, data, (split,), precision="32-true", accelerator="cpu", progress=False)
                 metrics |= {f"{split}/{prefix}{name}": value for name, value in scores[split].items()}

@@ -107,11 +107,11 @@ def read_midi(path: str | Path, grid: Grid) -> list[list[int]]:
         )
     if file.ticks_per_beat <= 0:
         raise DatasetFileError(f"{path} counts the frames of a film (SMPTE); expected a MIDI file that counts beats")
-    notes = list(_notes(file, path))
+    notes = list(_read_notes(file, path))
     if not notes:
         raise DatasetFileError(f"{path} holds no note but of drums or without an end; leave it out (or set `skip_bad`)")
-    _check_gaps(notes, file.ticks_per_beat, path)
-    return _steps(notes, _Clock(file, grid, path), path)
+    _check_note_and_rest_lengths(notes, file.ticks_per_beat, path)
+    return _list_keys_by_step(notes, _Clock(file, grid, path), path)
 
 
 def write_midi(notes: Sequence[Sequence[int]], path: str | Path, grid: Grid) -> None:
@@ -148,7 +148,7 @@ def write_midi(notes: Sequence[Sequence[int]], path: str | Path, grid: Grid) -> 
         file.save(file=out)
 
 
-def _notes(file: Any, path: Path) -> Iterator[_Note]:
+def _read_notes(file: Any, path: Path) -> Iterator[_Note]:
     """Yield the notes of all tracks, ended as `pretty_midi` ends them; those without an end are left out, and counted.
 
     A note-off ends all notes of its key and channel in its track, but for those that begin at the same tick where it
@@ -214,17 +214,17 @@ class _Clock:
             if message.type == "set_tempo":
                 if message.tempo == 0:
                     raise DatasetFileError(f"{path}: a tempo of 0 at tick {now:,}; expected microseconds of a beat")
-                self.steps.append(self.at(now))
+                self.steps.append(self.convert_to_steps(now))
                 self.ticks.append(now)
                 self.speeds.append(message.tempo)
 
-    def at(self, tick: int) -> float:
+    def convert_to_steps(self, tick: int) -> float:
         last = bisect_right(self.ticks, tick) - 1
         # Multiplied first: half a step stays a half, which moves to the later border.
         return self.steps[last] + float((tick - self.ticks[last]) * self.speeds[last] / self.divisor)
 
 
-def _check_gaps(notes: Sequence[_Note], ticks_per_beat: int, path: Path) -> None:
+def _check_note_and_rest_lengths(notes: Sequence[_Note], ticks_per_beat: int, path: Path) -> None:
     """Refuse a note or a rest that is too long for music: one wrong byte of a time makes hours of it."""
     sounded = 0  # until this tick
     for one in sorted(notes, key=lambda one: one.begin):
@@ -237,9 +237,13 @@ def _check_gaps(notes: Sequence[_Note], ticks_per_beat: int, path: Path) -> None
         sounded = max(sounded, one.end)
 
 
-def _steps(notes: Sequence[_Note], clock: _Clock, path: Path) -> list[list[int]]:
+def _list_keys_by_step(notes: Sequence[_Note], clock: _Clock, path: Path) -> list[list[int]]:
     spans = [
-        (one.pitch - LOWEST_PITCH, first := _nearest(clock.at(one.begin)), max(first + 1, _nearest(clock.at(one.end))))
+        (
+            one.pitch - LOWEST_PITCH,
+            first := _round_half_up(clock.convert_to_steps(one.begin)),
+            max(first + 1, _round_half_up(clock.convert_to_steps(one.end))),
+        )
         for one in notes
     ]
     length = max(end for _, _, end in spans)
@@ -252,7 +256,7 @@ def _steps(notes: Sequence[_Note], clock: _Clock, path: Path) -> list[list[int]]
     return [sorted(step) for step in steps]
 
 
-def _nearest(steps: float) -> int:
+def _round_half_up(steps: float) -> int:
     """Return the nearest border; of two the later, as Python's `round` does not always."""
     return math.floor(steps + 0.5)
 

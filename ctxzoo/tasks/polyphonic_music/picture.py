@@ -61,7 +61,7 @@ def draw_roll(prompt: Roll, continuation: Roll, out: str | Path, *, title: str |
         axes.text(len(prompt), 1.01, " continuation", transform=axes.get_xaxis_transform(), fontsize=8)
     axes.set_xlim(0, len(roll))
     axes.set_xlabel("step")
-    _label_keys(axes, _keys_to_show(roll))
+    _label_key_axis(axes, _choose_key_range(roll))
     if title is not None:
         axes.set_title(title, loc="left", fontsize=10, parse_math=False, pad=16)
     save_figure(figure, out)
@@ -99,7 +99,7 @@ def draw_prediction(
             extent=(1, len(roll), -0.5, KEYS - 0.5),
             **IMAGE,
         )
-        _label_keys(axes, _keys_to_show(roll))
+        _label_key_axis(axes, _choose_key_range(roll))
         axes.set_title(name, loc="left", fontsize=10)
     panels[1].set_xlabel("step")
     figure.colorbar(image, ax=panels, fraction=0.03, pad=0.01).ax.tick_params(labelsize=8, length=0)
@@ -108,9 +108,9 @@ def draw_prediction(
     save_figure(figure, out)
 
 
-def _label_keys(axes: Axes, shown: tuple[int, int]) -> None:
+def _label_key_axis(axes: Axes, key_range: tuple[int, int]) -> None:
     """Limit axes to the keys from the lowest to the highest, and name the Cs among them."""
-    low, high = shown
+    low, high = key_range
     axes.set_ylim(low - 0.5, high + 0.5)
     ticks = [key for key in range(MIDDLE_C % OCTAVE, KEYS, OCTAVE) if low <= key <= high]
     axes.set_yticks(ticks, [f"C{(key - MIDDLE_C) // OCTAVE + 4}" for key in ticks])
@@ -119,7 +119,7 @@ def _label_keys(axes: Axes, shown: tuple[int, int]) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _keys_to_show(roll: Roll) -> tuple[int, int]:
+def _choose_key_range(roll: Roll) -> tuple[int, int]:
     """Return the lowest and highest key to show: those that sound, and around them enough to fill the picture."""
     sounding = np.flatnonzero(roll.any(axis=0))
     low, high = (int(sounding[0]), int(sounding[-1])) if len(sounding) else (MIDDLE_C, MIDDLE_C)

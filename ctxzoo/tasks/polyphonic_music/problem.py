@@ -31,7 +31,7 @@ from ctxzoo.tasks.polyphonic_music.experiments import (
     TINY_SIZE,
     MusicData,
     MusicModel,
-    of_cell,
+    set_cell,
 )
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ class PolyphonicMusic(Problem, TaskCommands):
 
     def settings(self, name: str, architecture: str, variant: str) -> Experiment:
         if name == "paper":
-            return of_cell(experiments.paper(architecture, variant), variant)
-        return experiments.default(architecture, variant)
+            return set_cell(experiments.build_paper_experiment(architecture, variant), variant)
+        return experiments.build_default_experiment(architecture, variant)
 
     def tiny(self, experiment: Experiment) -> Experiment:
         size = {"hidden_size": TINY_SIZE} if experiment.start.init_from is None else {}
@@ -84,10 +84,10 @@ class PolyphonicMusic(Problem, TaskCommands):
 
     def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
-        from ctxzoo.tasks.polyphonic_music.reader import check_music, load_music, piece_groups
+        from ctxzoo.tasks.polyphonic_music.reader import check_music, group_equal_pieces, load_music
 
         data: Any = experiment.data
-        grid = _grid(data.values())
+        grid = _build_grid(data.values())
 
         def load(source: str) -> Loaded:
             config_name = data.config_name if source == data.dataset else None
@@ -96,7 +96,7 @@ class PolyphonicMusic(Problem, TaskCommands):
 
         splits, _ = load_splits_of_files(data.dataset, files, load)
         checked = check_music(splits, origin=data.dataset)
-        return OwnRows(splits=checked.splits, **vars(piece_groups(checked)))
+        return OwnRows(splits=checked.splits, **vars(group_equal_pieces(checked)))
 
     def data_module(self, experiment: Experiment) -> Any:
         from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
@@ -112,7 +112,7 @@ class PolyphonicMusic(Problem, TaskCommands):
 
     def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
         from ctxzoo.runs.beside import Baseline, beside
-        from ctxzoo.tasks.polyphonic_music.floors import KEY_FREQUENCY, KEY_MARKOV, FloorRun
+        from ctxzoo.tasks.polyphonic_music.baselines import KEY_FREQUENCY, KEY_MARKOV, BaselineRun
 
         for variant, name, description in (
             (KEY_FREQUENCY, "a count of each key", "how often it sounds in train"),
@@ -122,7 +122,7 @@ class PolyphonicMusic(Problem, TaskCommands):
                 "how often it sounds in train behind a step with it, and behind one without it",
             ),
         ):
-            yield Baseline(beside(FloorRun, self, experiment, variant), name, description)
+            yield Baseline(beside(BaselineRun, self, experiment, variant), name, description)
 
     def predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return f"--file {shlex.quote(str(test))} --row 0 --output continued.mid"
@@ -152,8 +152,8 @@ class PolyphonicMusic(Problem, TaskCommands):
         from ctxzoo.tasks.polyphonic_music.picture import draw_roll
         from ctxzoo.tasks.polyphonic_music.rolls import roll_of_notes
 
-        grid = _grid(own)
-        pieces = _pieces(options.file, grid)
+        grid = _build_grid(own)
+        pieces = _read_pieces(options.file, grid)
         row, picture = own["row"], own["picture"]
         if row is not None and not 0 <= row < len(pieces):
             found = format_count(len(pieces), "pieces")
@@ -175,7 +175,7 @@ class PolyphonicMusic(Problem, TaskCommands):
             return
         if is_table and options.output is not None:
             raise ValueError(f"--picture is of one piece; give a {' or '.join(ONE_PIECE)} file as --output, or none")
-        notes = answers.continued(pieces[row or 0])
+        notes = answers.continue_piece(pieces[row or 0])
         if options.output is not None and options.output.suffix.lower() == ".json":
             write_json(options.output, notes)
         elif options.output is not None:
@@ -187,14 +187,14 @@ class PolyphonicMusic(Problem, TaskCommands):
         say_written(options, said, picture)
 
 
-def _grid(values: Mapping[str, Any]) -> Any:
+def _build_grid(options: Mapping[str, Any]) -> Any:
     """Return the grid of MIDI files that is asked for."""
     from ctxzoo.tasks.polyphonic_music.midi import Grid
 
-    return Grid(**{option.name: values[option.name] for option in GRID if values[option.name] is not None})
+    return Grid(**{option.name: options[option.name] for option in GRID if options[option.name] is not None})
 
 
-def _pieces(source: Path, grid: Any) -> Any:
+def _read_pieces(source: Path, grid: Any) -> Any:
     """Return the pieces of a file or folder, in rows.
 
     Raises:
@@ -205,10 +205,10 @@ def _pieces(source: Path, grid: Any) -> Any:
     if not source.exists():
         raise FileNotFoundError(f"no file {str(source)!r}; expected a .mid, .jsonl or .parquet file, or a folder")
     splits = read_music(str(source), grid=grid).splits
-    return splits["train"] if len(splits) == 1 and "train" in splits else _one_after_another(splits)
+    return splits["train"] if len(splits) == 1 and "train" in splits else _concatenate_splits(splits)
 
 
-def _one_after_another(splits: Mapping[str, Any]) -> Any:
+def _concatenate_splits(splits: Mapping[str, Any]) -> Any:
     import datasets
 
     return datasets.concatenate_datasets(list(splits.values()))

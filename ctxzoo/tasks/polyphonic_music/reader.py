@@ -76,7 +76,7 @@ def load_music(
     dataset: str, data_dir: str | None = None, config_name: str | None = None, *, grid: Grid | None = None
 ) -> dict[str, datasets.Dataset]:
     """Return the splits of a dataset as they are; arguments and errors as in `read_music`."""
-    own = _without_configurations(dataset, Path(resolve_dataset(dataset, data_dir)), grid or Grid())
+    own = _load_sample_or_files(dataset, Path(resolve_dataset(dataset, data_dir)), grid or Grid())
     if own is not None:
         if config_name is not None:
             raise ValueError(f"config_name={config_name!r}, but {dataset!r} has no configurations; leave it out")
@@ -102,13 +102,13 @@ def check_music(splits: Mapping[str, datasets.Dataset], *, origin: str = "the da
     return MusicSplits(checked, {name: dataset_fingerprint(split) for name, split in checked.items()})
 
 
-def piece_groups(checked: MusicSplits) -> RowGroups:
+def group_equal_pieces(checked: MusicSplits) -> RowGroups:
     """Say that equal pieces stay on one side when they are divided."""
     keys = {name: [hash_strings(map(str, piece)) for piece in split[NOTES]] for name, split in checked.splits.items()}
     return RowGroups(groups=number_groups_by_key(keys), unit="pieces", together="equal pieces")
 
 
-def _without_configurations(dataset: str, path: Path, grid: Grid) -> dict[str, datasets.Dataset] | None:
+def _load_sample_or_files(dataset: str, path: Path, grid: Grid) -> dict[str, datasets.Dataset] | None:
     """Return the splits of generated music, of a file, or of a folder of MIDI files; None of any other dataset."""
     if dataset == SAMPLE:
         return sample_music()
@@ -142,10 +142,10 @@ def _read_folder(folder: Path, files: list[Path], grid: Grid) -> dict[str, datas
     others = sorted(set(files).difference(*found.values()))
     if others:
         raise DatasetFileError(f"{folder}: {others[0].relative_to(folder)} is in none of {', '.join(found)}; move it")
-    return {name: _of_midi(those, folder, grid) for name, those in found.items()}
+    return {name: _read_midi_files(those, folder, grid) for name, those in found.items()}
 
 
-def _of_midi(files: list[Path], folder: Path, grid: Grid) -> datasets.Dataset:
+def _read_midi_files(files: list[Path], folder: Path, grid: Grid) -> datasets.Dataset:
     pieces: dict[str, list[Any]] = {PIECE: [], NOTES: []}
     for file in files:
         name = file.relative_to(folder).as_posix()
@@ -169,7 +169,7 @@ def _check_split(where: str, split: datasets.Dataset) -> datasets.Dataset:
         raise TextFormatError(f"{where}: no column {NOTES!r}; there are {table.column_names}")
     notes = _read_keys(where, cast_to_plain_type(table.column(NOTES)).combine_chunks())
     lengths = notes.value_lengths().to_numpy(zero_copy_only=False)
-    _refuse_row(where, lengths == 0, "the piece has no step; leave the row out")
+    _refuse_first_bad_row(where, lengths == 0, "the piece has no step; leave the row out")
     if NUM_STEPS in table.column_names:
         told = table.column(NUM_STEPS).to_pylist()
         row = next((row for row, (one, other) in enumerate(zip(told, lengths, strict=True)) if one != other), None)
@@ -189,21 +189,23 @@ def _read_keys(where: str, notes: pa.Array) -> pa.ListArray:
     inner = kind.value_type if pa.types.is_list(kind) else None
     value = inner.value_type if inner is not None and pa.types.is_list(inner) else None
     # Of nothing but silence pyarrow knows no type.
-    whole = inner is not None and (pa.types.is_null(inner) or (value is not None and _can_be_keys(value)))
+    whole = inner is not None and (pa.types.is_null(inner) or (value is not None and _is_integer_or_null(value)))
     if not whole:
         raise TextFormatError(
             f"{where}: column {NOTES!r} has the type {kind}; expected for each step a list of keys, 0..{KEYS - 1}"
         )
-    _refuse_row(where, notes.is_null().to_numpy(zero_copy_only=False), f"nothing in {NOTES!r}; leave the row out")
+    _refuse_first_bad_row(
+        where, notes.is_null().to_numpy(zero_copy_only=False), f"nothing in {NOTES!r}; leave the row out"
+    )
     steps = notes.flatten()
     missing = pc.index(steps.is_null(), True).as_py()
     if missing >= 0:
-        row, step = _place(notes, missing)
+        row, step = _locate_step(notes, missing)
         raise TextFormatError(f"{where}, row {row}, step {step}: nothing; expected a list of keys, empty where none")
     return notes.cast(_NESTED)
 
 
-def _can_be_keys(kind: pa.DataType) -> bool:
+def _is_integer_or_null(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_null(kind))
 
 
@@ -214,33 +216,33 @@ def _check_keys(where: str, notes: pa.ListArray) -> None:
     step_of = np.repeat(np.arange(len(steps)), steps.value_lengths().to_numpy(zero_copy_only=False))
     missing = keys.is_null().to_numpy(zero_copy_only=False)
     values = pc.fill_null(keys, -1).to_numpy(zero_copy_only=False)
-    odd = _first((values < 0) | (values >= KEYS))
+    odd = _find_first_true((values < 0) | (values >= KEYS))
     if odd is not None:
-        row, step = _place(notes, int(step_of[odd]))
+        row, step = _locate_step(notes, int(step_of[odd]))
         shown = "nothing" if missing[odd] else f"key {values[odd]}"
         raise TextFormatError(f"{where}, row {row}, step {step}: {shown}; expected keys of 0..{KEYS - 1}")
-    unsorted = _first((np.diff(values) <= 0) & (np.diff(step_of) == 0))
+    unsorted = _find_first_true((np.diff(values) <= 0) & (np.diff(step_of) == 0))
     if unsorted is not None:
-        row, step = _place(notes, int(step_of[unsorted]))
+        row, step = _locate_step(notes, int(step_of[unsorted]))
         before, key = values[unsorted], values[unsorted + 1]
         what = f"key {key} stands there twice" if before == key else f"key {key} stands behind {before}"
         raise TextFormatError(f"{where}, row {row}, step {step}: {what}; expected each key once, in ascending order")
 
 
-def _place(notes: pa.ListArray, step: int) -> tuple[int, int]:
+def _locate_step(notes: pa.ListArray, step: int) -> tuple[int, int]:
     """Return the row of a step, counted over all rows, and its number there."""
     ends = np.cumsum(notes.value_lengths().to_numpy(zero_copy_only=False))
     row = int(np.searchsorted(ends, step, side="right"))
     return row, step - (int(ends[row - 1]) if row else 0)
 
 
-def _refuse_row(where: str, bad: npt.NDArray[np.bool_], reason: str) -> None:
-    row = _first(bad)
+def _refuse_first_bad_row(where: str, bad: npt.NDArray[np.bool_], reason: str) -> None:
+    row = _find_first_true(bad)
     if row is not None:
         raise TextFormatError(f"{where}, row {row}: {reason}")
 
 
-def _first(bad: npt.NDArray[np.bool_]) -> int | None:
+def _find_first_true(bad: npt.NDArray[np.bool_]) -> int | None:
     return int(bad.argmax()) if bad.any() else None
 
 
@@ -269,21 +271,21 @@ def sample_music(seed: int = 0, train: int = 100, validation: int = 20, test: in
         ValueError: negative seed, or a number of pieces below 1.
     """
 
-    def pieces(draws: RandomDraws, number: int, split: str) -> dict[str, list[Any]]:
-        return {PIECE: [f"{split} {row}" for row in range(number)], NOTES: [_piece(draws) for _ in range(number)]}
+    def draw_pieces(draws: RandomDraws, number: int, split: str) -> dict[str, list[Any]]:
+        return {PIECE: [f"{split} {row}" for row in range(number)], NOTES: [_draw_piece(draws) for _ in range(number)]}
 
-    return generate_splits("sample_music", "piece", seed, (train, validation, test), pieces)
+    return generate_splits("sample_music", "piece", seed, (train, validation, test), draw_pieces)
 
 
-def _piece(draws: RandomDraws) -> list[list[int]]:
+def _draw_piece(draws: RandomDraws) -> list[list[int]]:
     tonic, degree, chord = draws.draw_item(TONICS), 0, 0
     steps: list[list[int]] = []
     length = LEAST_STEPS + int(draws.random() * MORE_STEPS)
     while len(steps) < length:
         for _ in range(draws.draw_item(HELD)):
-            bass = _key(tonic, chord, BASS_OCTAVES)
-            voices = [_key(tonic, chord + third, 1) for third in (0, 2, 4)]
-            melody = _key(tonic, degree, MELODY_OCTAVES)
+            bass = _compute_piano_key(tonic, chord, BASS_OCTAVES)
+            voices = [_compute_piano_key(tonic, chord + third, 1) for third in (0, 2, 4)]
+            melody = _compute_piano_key(tonic, degree, MELODY_OCTAVES)
             silent = draws.random() < 0.02
             steps.append([] if silent else sorted({bass, *voices, melody}))
             degree = min(9, max(0, degree + draws.draw_item((-2, -1, 1, 2))))
@@ -291,6 +293,6 @@ def _piece(draws: RandomDraws) -> list[list[int]]:
     return steps[:length]
 
 
-def _key(tonic: int, degree: int, octaves: int) -> int:
+def _compute_piano_key(tonic: int, degree: int, octaves: int) -> int:
     """Return the key of a degree of the scale, which may lie beyond its octave."""
     return tonic + 12 * (octaves + degree // len(SCALE)) + SCALE[degree % len(SCALE)]

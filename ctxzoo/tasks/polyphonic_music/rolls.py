@@ -31,11 +31,15 @@ class Rolls:
     pieces: npt.NDArray[np.int64]
 
     @classmethod
-    def of_split(cls, split: datasets.Dataset) -> Rolls:
+    def from_split(cls, split: datasets.Dataset) -> Rolls:
         """Return the rolls of checked rows, whose column `notes` holds lists of lists of keys."""
         notes = split.select_columns([NOTES]).with_format("arrow")[:].column(NOTES).combine_chunks()
         steps = notes.flatten()
-        return cls(steps.flatten().to_numpy(zero_copy_only=False).astype(np.int64), _begins(steps), _begins(notes))
+        return cls(
+            steps.flatten().to_numpy(zero_copy_only=False).astype(np.int64),
+            _compute_offsets(steps),
+            _compute_offsets(notes),
+        )
 
     def __len__(self) -> int:
         return len(self.pieces) - 1
@@ -83,7 +87,7 @@ def notes_of_roll(roll: Iterable[npt.NDArray[np.bool_]]) -> list[list[int]]:
     return [np.flatnonzero(step).tolist() for step in roll]
 
 
-def _begins(lists: pa.ListArray) -> npt.NDArray[np.int64]:
+def _compute_offsets(lists: pa.ListArray) -> npt.NDArray[np.int64]:
     """Return where each list begins among the values of all, and behind the last where it ends."""
     lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])

@@ -38,7 +38,7 @@ class MusicScores(Scores):
 
     def update(self, logits: torch.Tensor, labels: torch.Tensor) -> None:
         """Add logits (N, 88) of steps with the labels (N, 88), 0 or 1."""
-        self.nll.update(step_losses(logits, labels))
+        self.nll.update(compute_step_losses(logits, labels))
         self.overlap.update((logits > 0).long(), labels.long())
 
     def compute(self) -> dict[str, float]:
@@ -46,12 +46,12 @@ class MusicScores(Scores):
         return {"nll": float(self.nll.compute()), "frame_accuracy": 100.0 * float(self.overlap.compute())}
 
 
-def step_losses(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+def compute_step_losses(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Return (N,) the negative log-likelihood of each step in nats, from logits and labels (N, 88)."""
     return F.binary_cross_entropy_with_logits(logits, labels, reduction="none").sum(dim=-1)
 
 
-def annealed_weight(kind: Annealing, epoch: int, epochs: int) -> float:
+def compute_annealing_factor(kind: Annealing, epoch: int, epochs: int) -> float:
     """Return the fraction of `kl_lambda` that counts in an epoch.
 
     Args:
@@ -68,9 +68,9 @@ def annealed_weight(kind: Annealing, epoch: int, epochs: int) -> float:
 class PolyphonicMusicTask(ZooTask):
     """Trains and scores a model that predicts the next step of a piece: which of 88 keys sound.
 
-    A batch holds what `roll_inputs` gives. The model's loss is in nats a step, its divergence from a prior included;
-    the objective is the sum over a piece, the mean over the pieces of a batch, as in the authors' loop, so that
-    `gradient_clip` means what it means there. Scores: those of `MusicScores`, without any divergence.
+    A batch holds what `build_model_inputs` gives. The model's loss is in nats a step, its divergence from a prior
+    included; the objective is the sum over a piece, the mean over the pieces of a batch, as in the authors' loop, so
+    that `gradient_clip` means what it means there. Scores: those of `MusicScores`, without any divergence.
 
     Args:
         model_config, pretrained, model, optimizer_args: Start of the model (config dict, checkpoint to load, or a ready
@@ -79,7 +79,7 @@ class PolyphonicMusicTask(ZooTask):
             before, 1 or more, by `DivideOnRise`; 1: constant rate.
         divide_after: Number of first epochs in which the learning rate is never divided.
         kl_annealing: Schedule of the weight of the KL divergence over the epochs: "constant", "linear" or "logistic",
-            as in `annealed_weight`.
+            as in `compute_annealing_factor`.
         kl_annealing_epochs: Epochs until the weight is full (linear) or half (logistic).
 
     Raises:
@@ -131,7 +131,9 @@ class PolyphonicMusicTask(ZooTask):
         output = self.model(**select_model_inputs(batch))
         steps = batch["attention_mask"].sum()
         loss: torch.Tensor = output.loss
-        weight = annealed_weight(self.hparams["kl_annealing"], self.current_epoch, self.hparams["kl_annealing_epochs"])
+        weight = compute_annealing_factor(
+            self.hparams["kl_annealing"], self.current_epoch, self.hparams["kl_annealing_epochs"]
+        )
         if output.get("kl") is not None:
             divergence = output.kl.sum() / steps.clamp(min=1)
             self.log("train/kl", divergence, on_step=False, on_epoch=True, batch_size=len(output.kl), sync_dist=True)
@@ -144,17 +146,17 @@ class PolyphonicMusicTask(ZooTask):
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
         """Return of each piece of a batch its row, the steps that are predicted, and their summed nll in nats, (B,)."""
         mask = batch["attention_mask"]
-        losses = step_losses(self._logits(batch), batch["labels"]) * mask
+        losses = compute_step_losses(self._compute_logits(batch), batch["labels"]) * mask
         return {"row": batch["row"], "steps": mask.sum(dim=1), "nll": losses.sum(dim=1)}
 
     def update_scores(self, scores: MusicScores, batch: dict[str, torch.Tensor], split: str) -> None:
         real = batch["attention_mask"].bool()
-        scores.update(self._logits(batch)[real], batch["labels"][real])
+        scores.update(self._compute_logits(batch)[real], batch["labels"][real])
 
     def compute_scores(self, scores: MusicScores) -> dict[str, float]:
         return scores.compute()
 
-    def _logits(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    def _compute_logits(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """Return (B, n, 88) in float32 also under mixed precision."""
         inputs = {name: value for name, value in select_model_inputs(batch).items() if name != "labels"}
         logits: torch.Tensor = self.model(**inputs).logits

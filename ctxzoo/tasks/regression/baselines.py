@@ -19,9 +19,9 @@ from sklearn.linear_model import RidgeCV
 
 from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.tasks.regression.data import RegressionDataModule
-from ctxzoo.tasks.regression.experiments import check_protocol
+from ctxzoo.tasks.regression.experiments import check_protocol_fits_splits
 from ctxzoo.tasks.regression.reader import Numbers
-from ctxzoo.tasks.regression.spectral_mixture import SpectralMixture, mixture_objective
+from ctxzoo.tasks.regression.spectral_mixture import SpectralMixture, build_likelihood_objective
 from ctxzoo.tasks.regression.task import RegressionScores
 from ctxzoo.training.remaining_time import RemainingTime
 
@@ -35,20 +35,20 @@ MANY_ROWS = 100_000
 NOISE = 0.01  # variance at the start, of a target scaled to [-1, 1]
 
 
-def _search(objective: Any, start: Numbers, bounds: Numbers) -> tuple[Numbers, float]:
+def _minimize_bounded(objective: Any, start: Numbers, bounds: Numbers) -> tuple[Numbers, float]:
     """Search as scikit-learn does, but for a bounded number of steps: a mixture's likelihood creeps for thousands."""
     found = minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds, options={"maxiter": SEARCH_STEPS})
     return found.x, float(found.fun)
 
 
-def _search_parameters(
+def _fit_gaussian_process(
     kernel: Any,
     x: Numbers,
     y: Numbers,
     rows: npt.NDArray[np.int64],
     seed: int,
     restarts: int = 0,
-    search: Callable[..., tuple[Numbers, float]] = _search,
+    search: Callable[..., tuple[Numbers, float]] = _minimize_bounded,
 ) -> Any:
     """Return a Gaussian process on some rows, whose parameters are those of the largest likelihood that was found."""
     model = GaussianProcessRegressor(
@@ -57,44 +57,46 @@ def _search_parameters(
     return model.fit(x[rows], y[rows])
 
 
-def _of_all_rows(model: Any, x: Numbers, y: Numbers, rows: npt.NDArray[np.int64]) -> Any:
+def _refit_on_all_rows(model: Any, x: Numbers, y: Numbers, rows: npt.NDArray[np.int64]) -> Any:
     """Return the process with the same parameters on all rows."""
     if len(rows) == len(x):
         return model
     return GaussianProcessRegressor(model.kernel_, optimizer=None, normalize_y=True).fit(x, y)
 
 
-def _rows_to_search(number: int, seed: int) -> npt.NDArray[np.int64]:
+def _draw_rows_to_search(num_rows: int, seed: int) -> npt.NDArray[np.int64]:
     """Return the rows on which parameters are searched: all, or, where they are many, some that are drawn."""
-    if number <= SEARCHED_ROWS:
-        return np.arange(number)
-    return np.sort(np.random.default_rng(seed).permutation(number)[:SEARCHED_ROWS])
+    if num_rows <= SEARCHED_ROWS:
+        return np.arange(num_rows)
+    return np.sort(np.random.default_rng(seed).permutation(num_rows)[:SEARCHED_ROWS])
 
 
-def _rbf(x: Numbers, y: Numbers, seed: int) -> Any:
+def _fit_rbf_process(x: Numbers, y: Numbers, seed: int) -> Any:
     kernel = ConstantKernel(1.0) * RBF(np.full(x.shape[1], LENGTH), (1e-3, 1e3)) + WhiteKernel(NOISE, (1e-6, 10.0))
-    rows = _rows_to_search(len(x), seed)
-    return _of_all_rows(_search_parameters(kernel, x, y, rows, seed, STARTS - 1), x, y, rows)
+    rows = _draw_rows_to_search(len(x), seed)
+    return _refit_on_all_rows(_fit_gaussian_process(kernel, x, y, rows, seed, STARTS - 1), x, y, rows)
 
 
-def _spectral_mixture(x: Numbers, y: Numbers, seed: int) -> Any:
-    rows, best = _rows_to_search(len(x), seed), None
-    objective = mixture_objective(x[rows], (y[rows] - y[rows].mean()) / y[rows].std())  # as normalize_y makes them
+def _fit_spectral_mixture_process(x: Numbers, y: Numbers, seed: int) -> Any:
+    rows, best = _draw_rows_to_search(len(x), seed), None
+    objective = build_likelihood_objective(
+        x[rows], (y[rows] - y[rows].mean()) / y[rows].std()
+    )  # as normalize_y makes them
 
     def search(_: Any, start: Numbers, bounds: Numbers) -> tuple[Numbers, float]:
-        return _search(objective, start, bounds)
+        return _minimize_bounded(objective, start, bounds)
 
     for start in range(STARTS):
         reach = 1 - start / (STARTS - 1)  # time series have fast waves, rows of several features hardly any
-        mixture = SpectralMixture.drawn(COMPONENTS, x, 1.0, seed * STARTS + start, reach)
+        mixture = SpectralMixture.from_random_frequencies(COMPONENTS, x, 1.0, seed * STARTS + start, reach)
         kernel = mixture + WhiteKernel(NOISE, (1e-6, 10.0))
-        model = _search_parameters(kernel, x, y, rows, seed, search=search)
+        model = _fit_gaussian_process(kernel, x, y, rows, seed, search=search)
         if best is None or model.log_marginal_likelihood_value_ > best.log_marginal_likelihood_value_:
             best = model
-    return _of_all_rows(best, x, y, rows)
+    return _refit_on_all_rows(best, x, y, rows)
 
 
-def _boosting(x: Numbers, y: Numbers, seed: int) -> Any:
+def _fit_gradient_boosting(x: Numbers, y: Numbers, seed: int) -> Any:
     """Fit gradient boosting of trees over binned features (Friedman 2001; Ke et al. 2017), with the usual settings."""
     part = TREES_OF_A_PART if len(x) >= MANY_ROWS else TREES
     model = HistGradientBoostingRegressor(early_stopping=False, warm_start=True, random_state=seed)
@@ -111,15 +113,15 @@ BASELINES: Mapping[str, Callable[[Numbers, Numbers, int], Any]] = MappingProxyTy
     {
         "mean": lambda x, y, seed: DummyRegressor().fit(x, y),
         "ridge": lambda x, y, seed: RidgeCV(np.logspace(-4, 3, 15)).fit(x, y),
-        "gp_rbf": _rbf,
-        "gp_sm": _spectral_mixture,
+        "gp_rbf": _fit_rbf_process,
+        "gp_sm": _fit_spectral_mixture_process,
     }
 )
 
 
 BOOSTING = "gradient_boosting"
 # Boosted trees stand beside a user's model; in the recipe's table are the others.
-ALL_BASELINES = MappingProxyType({**BASELINES, BOOSTING: _boosting})
+ALL_BASELINES = MappingProxyType({**BASELINES, BOOSTING: _fit_gradient_boosting})
 
 
 @dataclass(frozen=True)
@@ -127,36 +129,36 @@ class BaselineRun(CountedRun):
     """One of `ALL_BASELINES`, fitted to the training rows alone; see `CountedRun`.
 
     Raises:
-        ValueError: see `check_protocol`.
+        ValueError: see `check_protocol_fits_splits`.
     """
 
     architecture = "scikit_learn"
     reads = ("config_name", "protocol", "target_column", "feature_columns", "group_column")
 
     def __post_init__(self) -> None:
-        check_protocol(self.experiment)
+        check_protocol_fits_splits(self.experiment)
 
     def fit(self, data: RegressionDataModule) -> SimpleModel:
-        features = data.scaled_features()
-        train = data.rows("train")
-        scaled = data.scaling.target(data.targets)
+        features = data.scale_all_features()
+        train = data.row_indices("train")
+        scaled = data.scaling.scale_targets(data.targets)
         one = self.experiment
         model = ALL_BASELINES[one.model.variant](features[train], scaled[train], one.seed)
 
-        def scores_of(split: str) -> dict[str, float]:
-            rows = data.rows(split)
+        def score_split(split: str) -> dict[str, float]:
+            rows = data.row_indices(split)
             predicted = model.predict(features[rows]) * data.scaling.scales[-1] + data.scaling.offsets[-1]
             scores = RegressionScores()
             scores.update(torch.from_numpy(predicted), torch.from_numpy(data.targets[rows]))
             return scores.compute()
 
-        return SimpleModel(_numbers_of(model, features.shape[1]), scores_of)
+        return SimpleModel(_count_parameters(model, features.shape[1]), score_split)
 
 
-def _numbers_of(model: Any, features: int) -> int:
+def _count_parameters(model: Any, num_features: int) -> int:
     """Return how many numbers a fitted baseline holds: parameters of a kernel, leaves of trees, or weights."""
     if hasattr(model, "kernel_"):
         return len(model.kernel_.theta)
     if isinstance(model, HistGradientBoostingRegressor):
         return sum(tree.get_n_leaf_nodes() for trees in model._predictors for tree in trees)
-    return features + 1
+    return num_features + 1

@@ -92,7 +92,7 @@ class RegressionCard(TaskCard):
 
     def pick_split_example(self, data: Any, split: str) -> dict[str, Any]:
         """Return the first two rows of a split."""
-        return {"rows": data.features[data.rows(split)[:2]].tolist()}
+        return {"rows": data.features[data.row_indices(split)[:2]].tolist()}
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return what is predicted for `rows`, rounded, and the names of the features and of the target."""

@@ -23,12 +23,12 @@ from ctxzoo.data.formats import SPLITS, TextFormatError
 from ctxzoo.data.notices import format_count
 from ctxzoo.data.own_splits import LEAST_ROWS, RowGroups
 from ctxzoo.tasks.regression.experiments import BEST_TEST, PROTOCOLS, VALIDATION
-from ctxzoo.tasks.regression.reader import Numbers, RegressionRows, RegressionSplits, feature_groups, read_rows
+from ctxzoo.tasks.regression.reader import Numbers, RegressionRows, RegressionSplits, group_rows, read_rows
 
 HELD_OUT = 0.1  # of the rows, for test, and again for validation
 
 
-def random_parts(groups: npt.NDArray[np.int64], seed: int, protocol: str) -> dict[str, npt.NDArray[np.int64]]:
+def draw_random_split(groups: npt.NDArray[np.int64], seed: int, protocol: str) -> dict[str, npt.NDArray[np.int64]]:
     """Draw a split: a tenth of the groups of rows for test, and with "validation" another tenth to choose the epoch.
 
     With "best_test", the protocol of IKA's code, training has all other rows, and the epoch is chosen on the test rows:
@@ -66,23 +66,23 @@ class Scaling:
     scales: list[float]
 
     @classmethod
-    def of_rows(cls, features: Numbers, targets: Numbers) -> Scaling:
+    def from_rows(cls, features: Numbers, targets: Numbers) -> Scaling:
         """Return the maps to [-1, 1] of features (n, I) and targets (n,); a constant one is only shifted."""
-        offsets, scales = _map(np.column_stack([features, targets]))
+        offsets, scales = _compute_offsets_and_scales(np.column_stack([features, targets]))
         return cls(offsets.tolist(), scales.tolist())
 
-    def features(self, features: Numbers) -> Numbers:
+    def scale_features(self, features: Numbers) -> Numbers:
         """Return features (n, I) scaled."""
         found: Numbers = (features - np.array(self.offsets[:-1])) / np.array(self.scales[:-1])
         return found
 
-    def target(self, targets: Numbers) -> Numbers:
+    def scale_targets(self, targets: Numbers) -> Numbers:
         """Return targets (n,) scaled."""
         found: Numbers = (targets - self.offsets[-1]) / self.scales[-1]
         return found
 
 
-def _map(values: Numbers) -> tuple[Numbers, Numbers]:
+def _compute_offsets_and_scales(values: Numbers) -> tuple[Numbers, Numbers]:
     low, high = values.min(axis=0), values.max(axis=0)
     half = (high - low) / 2
     return (high + low) / 2, np.where(half > 0, half, 1.0)
@@ -137,8 +137,8 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         dataset, data_dir, config_name, target_column, feature_columns, group_column: Data to read, folder of datasets,
             configuration, and names of the target, feature and group columns, as in `read_rows`; rows of one group stay
             in one part.
-        split_number: Number of the random split, from 0, used as its seed in `random_parts`; None: the dataset's own
-            splits.
+        split_number: Number of the random split, from 0, used as its seed in `draw_random_split`; None: the dataset's
+            own splits.
         protocol: Rows by which the epoch is chosen: "validation", or "best_test" (the test rows; only with a random
             split).
         rows_per_step: Largest number of training rows in a step, which attend to each other; larger sets are cut into
@@ -201,7 +201,9 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         order = np.argsort(np.concatenate([one.numbers for one in rows]), kind="stable")
         self.features = np.concatenate([one.features for one in rows])[order]
         self.targets = np.concatenate([one.targets for one in rows])[order]
-        self.parts = self._own_parts(splits, order) if self.split_number is None else self._random_parts(rows, order)
+        self.parts = (
+            self._list_rows_of_splits(splits, order) if self.split_number is None else self._draw_split(rows, order)
+        )
         if self._scaling is None:
             if "train" not in self.parts:
                 raise TextFormatError(
@@ -209,7 +211,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
                     "'train'"
                 )
             train = self.parts["train"]
-            self._scaling = Scaling.of_rows(self.features[train], self.targets[train])
+            self._scaling = Scaling.from_rows(self.features[train], self.targets[train])
 
     def model_sizes(self) -> dict[str, Any]:
         """The fields of a model's config that follow from the data: features, target, and its rows."""
@@ -227,7 +229,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         assert self._scaling is not None, "call setup() first"
         return self._scaling
 
-    def rows(self, split: str) -> npt.NDArray[np.int64]:
+    def row_indices(self, split: str) -> npt.NDArray[np.int64]:
         """Return which rows of the sequence a split has.
 
         Raises:
@@ -235,9 +237,9 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         """
         return self.get_split(self.parts, split)
 
-    def scaled_features(self) -> Numbers:
+    def scale_all_features(self) -> Numbers:
         """Return (n, I) all rows as the model reads them; after `setup`."""
-        return self.scaling.features(self.features)
+        return self.scaling.scale_features(self.features)
 
     def batches(self, split: str) -> OneSequence:
         """Return the sequence with the targets of a split.
@@ -245,10 +247,10 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         Raises:
             ValueError: there is no such split.
         """
-        rows = self.rows(split)
+        rows = self.row_indices(split)
         labels = np.full(len(self.targets), np.nan)
-        labels[rows] = self.scaling.target(self.targets[rows])
-        return OneSequence(self.scaled_features(), labels)
+        labels[rows] = self.scaling.scale_targets(self.targets[rows])
+        return OneSequence(self.scale_all_features(), labels)
 
     def split_dataloader(self, split: str) -> ResumableLoader:
         """Return a loader of any split; each of several processes reads the whole sequence, and targets of its own.
@@ -256,7 +258,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         Raises:
             ValueError: there is no such split, or it has fewer rows than there are processes.
         """
-        batches, rows = self.batches(split), self.rows(split)
+        batches, rows = self.batches(split), self.row_indices(split)
         rank, world_size = get_rank_and_world_size()
         if len(rows) < world_size:
             raise ValueError(
@@ -267,11 +269,11 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         return build_resumable_loader(batches, BucketSampler(batches.lengths(), 1, shuffle=False, rank=0, world_size=1))
 
     def train_dataloader(self) -> ResumableLoader:
-        rows = self.rows("train")
+        rows = self.row_indices("train")
         if self.rows_per_step is None or len(rows) <= self.rows_per_step:
             return self.split_dataloader("train")
         size = math.ceil(len(rows) / math.ceil(len(rows) / self.rows_per_step))  # parts of about one size
-        parts = PartsOfRows(self.scaled_features()[rows], self.batches("train").labels[rows])
+        parts = PartsOfRows(self.scale_all_features()[rows], self.batches("train").labels[rows])
         return build_bucket_loader(
             parts, np.ones(len(rows), np.int64), size, shuffle=True, seed=self.seed, pool_batches=1
         )
@@ -287,9 +289,9 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         )
 
     def group_related_rows(self, checked: RegressionSplits) -> RowGroups:
-        return feature_groups(checked, self.group_column)
+        return group_rows(checked, self.group_column)
 
-    def _random_parts(
+    def _draw_split(
         self, rows: Sequence[RegressionRows], order: npt.NDArray[np.int64]
     ) -> dict[str, npt.NDArray[np.int64]]:
         assert self.split_number is not None
@@ -305,9 +307,9 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
                 f"dataset {self.dataset!r} has {format_count(different, 'values')} in {self.group_column!r}; expected "
                 f"{len(SPLITS)} or more to divide by"
             )
-        return random_parts(groups, self.split_number, self.protocol)
+        return draw_random_split(groups, self.split_number, self.protocol)
 
-    def _own_parts(
+    def _list_rows_of_splits(
         self, splits: dict[str, RegressionRows], order: npt.NDArray[np.int64]
     ) -> dict[str, npt.NDArray[np.int64]]:
         owner = np.repeat(np.arange(len(splits)), [len(rows) for rows in splits.values()])[order]

@@ -74,7 +74,7 @@ class RegressionData(DataArgs):
                 f"batch_size={self.batch_size}: a step has one sequence; --rows_per_step says of how many rows"
             )
         if self.feature_columns is not None and len(self.feature_columns) == 1:
-            object.__setattr__(self, "feature_columns", column_names(self.feature_columns[0]))
+            object.__setattr__(self, "feature_columns", parse_column_names(self.feature_columns[0]))
         super().__post_init__()
 
     @property
@@ -118,7 +118,7 @@ class RegressionModel(ModelArgs):
         return found
 
 
-def column_names(text: str) -> tuple[str, ...]:
+def parse_column_names(text: str) -> tuple[str, ...]:
     """Return the names of columns as they are typed.
 
     Raises:
@@ -130,7 +130,7 @@ def column_names(text: str) -> tuple[str, ...]:
     return names
 
 
-def regression_dataset(name: str, config_name: str | None = None) -> dict[str, Any]:
+def get_dataset_arguments(name: str, config_name: str | None = None) -> dict[str, Any]:
     """Return the arguments of `RegressionDataModule` that name a dataset.
 
     Args:
@@ -141,7 +141,7 @@ def regression_dataset(name: str, config_name: str | None = None) -> dict[str, A
     return known if config_name is None else {**known, "config_name": config_name}
 
 
-def paper(architecture: str = ARCHITECTURE, variant: str = "ikan_direct") -> Experiment:
+def build_paper_experiment(architecture: str = ARCHITECTURE, variant: str = "ikan_direct") -> Experiment:
     """Return the settings of IKA's code, but for the blocks of the kernel encoder, which are pre-norm with GELU."""
     return Experiment(
         problem=PROBLEM,
@@ -163,21 +163,21 @@ def paper(architecture: str = ARCHITECTURE, variant: str = "ikan_direct") -> Exp
     )
 
 
-def default(architecture: str, variant: str) -> Experiment:
+def build_default_experiment(architecture: str, variant: str) -> Experiment:
     """Return the settings of `ctxzoo train`.
 
     They are those of IKA's code, with an end where validation no longer gets better; no table has chosen them.
     """
-    return paper(architecture, variant).changed(rows_per_step=2048, patience=150, gradient_clip=1.0)
+    return build_paper_experiment(architecture, variant).changed(rows_per_step=2048, patience=150, gradient_clip=1.0)
 
 
-def on_rows(experiment: Experiment, dataset: str) -> Experiment:
+def set_dataset(experiment: Experiment, dataset: str) -> Experiment:
     """Return the experiment on one of the four sets, or on any other Hub id, folder or file."""
     data: Any = experiment.data
-    return experiment.changed(**regression_dataset(dataset, data.config_name))
+    return experiment.changed(**get_dataset_arguments(dataset, data.config_name))
 
 
-def with_attention(experiment: Experiment, variant: str, dataset: str) -> Experiment:
+def set_attention(experiment: Experiment, variant: str, dataset: str) -> Experiment:
     """Return the experiment with a way to attend, and with the p of IKA's code for a dataset where none is given.
 
     Args:
@@ -192,7 +192,7 @@ def with_attention(experiment: Experiment, variant: str, dataset: str) -> Experi
     return experiment.changed(variant=variant, p_norm=norm)
 
 
-def check_protocol(experiment: Experiment) -> None:
+def check_protocol_fits_splits(experiment: Experiment) -> None:
     """Refuse a protocol that does not go with the splits.
 
     Raises:

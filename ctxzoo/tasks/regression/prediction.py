@@ -64,12 +64,12 @@ class NumberAnswers:
         Raises:
             TextFormatError: Columns are missing, all of which are named; a row holds what is no finite number.
         """
-        found = [self._numbers(row, stream) for row in rows]
+        found = [self._read_features(row, stream) for row in rows]
         told = [row for row in found if row is not None]
         predicted = iter(predict_rows(self.model, told) if told else [])
-        return [None if row is None else self._answer(next(predicted)) for row in found]
+        return [None if row is None else self._build_answer(next(predicted)) for row in found]
 
-    def _numbers(self, row: Row, stream: RowStream) -> list[float] | None:
+    def _read_features(self, row: Row, stream: RowStream) -> list[float] | None:
         where = f"{stream.name}, row {self.rows}"
         self.rows += 1
         if isinstance(row.get(VECTOR), (list, tuple)):
@@ -80,23 +80,23 @@ class NumberAnswers:
                 f"{where}: no column {', '.join(map(repr, missing))}; there are {list(row)}, expected {self.features}"
             )
         try:
-            return [_number(name, row.get(name)) for name in self.features]
+            return [_parse_finite_number(name, row.get(name)) for name in self.features]
         except ValueError as error:
             skip_or_raise(where, TextFormatError(f"{where}: {error}; fill it in or leave the row out"))
             return None
 
-    def _answer(self, value: float) -> Answer:
+    def _build_answer(self, value: float) -> Answer:
         told = {f"predicted_{self.model.config.target_name}": value}
         return Answer(fields=told, cells=[told], alone={self.model.config.target_name: value})
 
 
-def _number(name: str, value: Any) -> float:
+def _parse_finite_number(column: str, value: Any) -> float:
     """Return a number as it is, or as it is written.
 
     Raises:
         ValueError: It is none, or not finite.
     """
-    told = f"no finite number in {name!r} but {str(value)[:40]!r}"
+    told = f"no finite number in {column!r} but {str(value)[:40]!r}"
     try:
         number = TRUTH.get(value.strip().lower(), value) if isinstance(value, str) else value
         number = float(number)

@@ -25,7 +25,7 @@ from ctxzoo.tasks.regression.experiments import (
     TINY_SIZE,
     RegressionData,
     RegressionModel,
-    check_protocol,
+    check_protocol_fits_splits,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Regression(Problem, TaskCommands):
         return ATTENTIONS
 
     def settings(self, name: str, architecture: str, variant: str) -> Experiment:
-        make = experiments.paper if name == "paper" else experiments.default
+        make = experiments.build_paper_experiment if name == "paper" else experiments.build_default_experiment
         return make(architecture, variant)
 
     def tiny(self, experiment: Experiment) -> Experiment:
@@ -74,7 +74,7 @@ class Regression(Problem, TaskCommands):
 
     def check(self, experiment: Experiment) -> None:
         super().check(experiment)
-        check_protocol(experiment)
+        check_protocol_fits_splits(experiment)
         model: Any = experiment.model
         if model.variant not in PUBLISHED_NORMS and model.p_norm not in (None, NORM):
             raise ValueError(
@@ -86,7 +86,7 @@ class Regression(Problem, TaskCommands):
         import numpy as np
 
         from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
-        from ctxzoo.tasks.regression.reader import check_rows, feature_groups, load_rows
+        from ctxzoo.tasks.regression.reader import check_rows, group_rows, load_rows
 
         data: Any = experiment.data
 
@@ -97,14 +97,14 @@ class Regression(Problem, TaskCommands):
         splits, _ = load_splits_of_files(data.dataset, files, load)
         checked = check_rows(splits, data.target_column, data.feature_columns, data.group_column, origin=data.dataset)
         names = [*checked.feature_names, checked.target_name]
-        _note_columns(data.dataset, checked)
+        _note_features_and_target(data.dataset, checked)
         tables = {
             split: datasets.Dataset.from_dict(
                 dict(zip(names, np.column_stack([rows.features, rows.targets]).T.tolist(), strict=True))
             )
             for split, rows in checked.splits.items()
         }
-        return OwnRows(splits=tables, **vars(feature_groups(checked, data.group_column)))
+        return OwnRows(splits=tables, **vars(group_rows(checked, data.group_column)))
 
     def data_module(self, experiment: Experiment) -> Any:
         import pyarrow.parquet as pq
@@ -132,7 +132,7 @@ class Regression(Problem, TaskCommands):
 
         task = super().module(experiment, data, processes)
         task.model.scaling.take(data.scaling.offsets, data.scaling.scales)
-        rows = torch.from_numpy(np.ascontiguousarray(data.scaled_features()[data.rows("train")])).float()
+        rows = torch.from_numpy(np.ascontiguousarray(data.scale_all_features()[data.row_indices("train")])).float()
         context = task.model.context
         if context is not None and context.rows.shape == rows.shape:
             context.rows.copy_(rows)
@@ -183,7 +183,7 @@ def parse_row(text: str) -> list[float]:
         raise ValueError(f'--numbers is {text!r}; expected numbers with "{BETWEEN}" between them') from error
 
 
-def _note_columns(where: str, checked: RegressionSplits) -> None:
+def _note_features_and_target(where: str, checked: RegressionSplits) -> None:
     """Note what is predicted from what, and each feature that may be an identifier."""
     import numpy as np
 
@@ -197,11 +197,13 @@ def _note_columns(where: str, checked: RegressionSplits) -> None:
     for name, column in zip(names, checked.splits["train"].features.T, strict=True):
         if np.all(column == np.round(column)) and len(np.unique(column)) == len(column):
             record_note(
-                where, f"values of the feature {name!r} are whole numbers, each another{_advice(column)}", len(column)
+                where,
+                f"values of the feature {name!r} are whole numbers, each another{_advise_on_identifiers(column)}",
+                len(column),
             )
 
 
-def _advice(column: Numbers) -> str:
+def _advise_on_identifiers(column: Numbers) -> str:
     """Say what to do with whole numbers of which each is another, and which times they would be."""
     begin, end = float(column.min()), float(column.max())
     for unit, number in UNITS.items():

@@ -177,7 +177,7 @@ def check_rows(
         TextFormatError: as in `read_rows`.
     """
     first = next(iter(splits.values()))
-    target = _target(f"{origin}", first.column_names, target_column)
+    target = _choose_target_column(f"{origin}", first.column_names, target_column)
     if target in (feature_columns or ()) or target == group_column:
         raise TextFormatError(f"{origin}: column {target!r} is what is predicted; name others as features and groups")
     names = list(feature_columns) if feature_columns else None
@@ -193,12 +193,14 @@ def check_rows(
         table: pa.Table = rows.with_format("arrow")[:]
         if target not in table.column_names:
             raise TextFormatError(f"{where}: no column {target!r}; there are {table.column_names}")
-        columns = _columns(where, table, target, width)
+        columns = _select_feature_columns(where, table, target, width)
         width = width or len(columns.column_names)
         if group_column is not None:
-            keys[split] = _keys(checks, table if group_column in table.column_names else columns, group_column)
+            keys[split] = _read_group_keys(
+                checks, table if group_column in table.column_names else columns, group_column
+            )
         names = names or [name for name in columns.column_names if name != group_column]
-        features, targets = features_of(checks, columns, names), number_column(checks, table, target)
+        features, targets = read_feature_columns(checks, columns, names), read_number_column(checks, table, target)
         numbers = np.arange(begin, begin + len(rows))
         if VECTOR in table.column_names and ROW in table.column_names:
             numbers = table.column(ROW).to_numpy().astype(np.int64)
@@ -217,7 +219,7 @@ def check_rows(
     return RegressionSplits(checked, names, target, prints)
 
 
-def feature_groups(checked: RegressionSplits, group_column: str | None = None) -> RowGroups:
+def group_rows(checked: RegressionSplits, group_column: str | None = None) -> RowGroups:
     """Say that rows of equal features, and of one value in the column of groups, stay on one side.
 
     Args:
@@ -232,7 +234,7 @@ def feature_groups(checked: RegressionSplits, group_column: str | None = None) -
     return RowGroups(groups=groups, unit="rows", together=together)
 
 
-def features_of(checks: RowChecks, table: pa.Table, names: list[str]) -> Numbers:
+def read_feature_columns(checks: RowChecks, table: pa.Table, names: list[str]) -> Numbers:
     """Return (n, I) the features of these names; what stands in rows that `checks` leaves out does not count.
 
     Raises:
@@ -246,11 +248,11 @@ def features_of(checks: RowChecks, table: pa.Table, names: list[str]) -> Numbers
             f"{checks.where}: no column {', '.join(map(repr, missing))}; there are {table.column_names}, expected "
             f"{names}"
         )
-    found: Numbers = np.stack([number_column(checks, table, name) for name in names], axis=1)
+    found: Numbers = np.stack([read_number_column(checks, table, name) for name in names], axis=1)
     return found
 
 
-def number_column(checks: RowChecks, table: pa.Table, name: str) -> Numbers:
+def read_number_column(checks: RowChecks, table: pa.Table, name: str) -> Numbers:
     """Return (n,) the finite numbers of a column; what stands in rows that `checks` leaves out does not count.
 
     Raises:
@@ -277,7 +279,7 @@ def number_column(checks: RowChecks, table: pa.Table, name: str) -> Numbers:
     return values
 
 
-def _target(where: str, columns: list[str], target_column: str | None) -> str:
+def _choose_target_column(where: str, columns: list[str], target_column: str | None) -> str:
     if target_column is not None and target_column not in columns:
         raise TextFormatError(f"{where}: no column {target_column!r} to predict; there are {columns}")
     if len(columns) < 2:
@@ -289,7 +291,7 @@ def _target(where: str, columns: list[str], target_column: str | None) -> str:
     return target_column
 
 
-def _columns(where: str, table: pa.Table, target: str, width: int) -> pa.Table:
+def _select_feature_columns(where: str, table: pa.Table, target: str, width: int) -> pa.Table:
     """Return the columns that can be features: one for each number of a list `x`, or all but the target.
 
     Args:
@@ -309,7 +311,7 @@ def _columns(where: str, table: pa.Table, target: str, width: int) -> pa.Table:
     return pa.table({f"{VECTOR}{place}": values[:, place] for place in range(width)})
 
 
-def _keys(checks: RowChecks, columns: pa.Table, name: str) -> list[Hashable]:
+def _read_group_keys(checks: RowChecks, columns: pa.Table, name: str) -> list[Hashable]:
     if name not in columns.column_names:
         raise TextFormatError(f"{checks.where}: no column {name!r} of groups; there are {columns.column_names}")
     column = columns.column(name)
@@ -338,14 +340,14 @@ def sample_rows(seed: int = 0, train: int = 120, validation: int = 20, test: int
         ValueError: negative seed, or a number of rows below 1.
     """
 
-    def rows(draws: RandomDraws, number: int, split: str) -> dict[str, list[float]]:
-        drawn = [_row(draws) for _ in range(number)]
+    def draw_rows(draws: RandomDraws, number: int, split: str) -> dict[str, list[float]]:
+        drawn = [_draw_row(draws) for _ in range(number)]
         return {name: [row[place] for row in drawn] for place, name in enumerate((*FEATURES, TARGET))}
 
-    return generate_splits("sample_rows", "row", seed, (train, validation, test), rows)
+    return generate_splits("sample_rows", "row", seed, (train, validation, test), draw_rows)
 
 
-def _row(draws: RandomDraws) -> tuple[float, float, float, float]:
+def _draw_row(draws: RandomDraws) -> tuple[float, float, float, float]:
     day, height, noise = DAYS * draws.random(), 2 * draws.random() - 1, draws.random()
     error = ERROR * (draws.random() + draws.random() - 1)
     level = math.sin(2 * math.pi * day / TURN + SHIFT * height) + TREND * day + error

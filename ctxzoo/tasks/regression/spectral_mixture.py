@@ -42,7 +42,9 @@ class SpectralMixture(StationaryKernelMixin, Kernel):
         self.parameter_bounds = parameter_bounds
 
     @classmethod
-    def drawn(cls, components: int, x: Numbers, variance: float, seed: int, reach: float = 1.0) -> SpectralMixture:
+    def from_random_frequencies(
+        cls, components: int, x: Numbers, variance: float, seed: int, reach: float = 1.0
+    ) -> SpectralMixture:
         """Return a kernel whose frequencies are drawn up to one of `reach`.
 
         Args:
@@ -87,7 +89,7 @@ class SpectralMixture(StationaryKernelMixin, Kernel):
             step = max(1, PIECE // len(others))
             numbers = [torch.from_numpy(np.array(values)) for values in (self.weights, means, deviations)]
             parts = [
-                _kernel_of(torch.from_numpy((X[rows, None] - others).reshape(-1, size)), *numbers).numpy()
+                _compute_kernel(torch.from_numpy((X[rows, None] - others).reshape(-1, size)), *numbers).numpy()
                 for rows in (slice(begin, begin + step) for begin in range(0, len(X), step))
             ]
             return np.concatenate(parts).reshape(len(X), len(others))
@@ -117,7 +119,7 @@ class SpectralMixture(StationaryKernelMixin, Kernel):
         return f"SpectralMixture({len(self.weights)} components)"
 
 
-def mixture_objective(x: Numbers, y: Numbers) -> Callable[[Numbers], tuple[float, Numbers]]:
+def build_likelihood_objective(x: Numbers, y: Numbers) -> Callable[[Numbers], tuple[float, Numbers]]:
     """Return -log p(y), and its gradient, as a function of the parameters of `SpectralMixture` plus a `WhiteKernel`.
 
     The same numbers as scikit-learn's `log_marginal_likelihood` gives, which makes an (n, n) table for each parameter;
@@ -141,12 +143,14 @@ def mixture_objective(x: Numbers, y: Numbers) -> Callable[[Numbers], tuple[float
         deviations, means = values[: 2 * components * size].view(2, components, size)
         weights, noise = values[-components - 1 : -1], values[-1]
         turns = 2 * math.pi * means.unsqueeze(2) * columns
-        waves = _Waves(columns, turns.cos(), turns.sin())
-        blocks = list(_blocks(number))
+        waves = _PairedRows(columns, turns.cos(), turns.sin())
+        blocks = list(_split_rows_into_blocks(number))
         kernel = torch.empty(number, number, dtype=torch.float64)  # of which the lower half is read
-        all_decays = [_decays(waves.gaps(block).square(), deviations) for block in blocks]
+        all_decays = [
+            _compute_gaussian_decays(waves.compute_differences(block).square(), deviations) for block in blocks
+        ]
         for block, decays in zip(blocks, all_decays, strict=True):
-            products = torch.stack([waves.cosines(q, block).prod(dim=0) for q in range(components)])
+            products = torch.stack([waves.compute_cosines(q, block).prod(dim=0) for q in range(components)])
             kernel[block.start :, block] = torch.tensordot(weights, decays * products, dims=1).T
         kernel.diagonal().add_(noise + JITTER)
         factor, failed = torch.linalg.cholesky_ex(kernel)
@@ -160,13 +164,13 @@ def mixture_objective(x: Numbers, y: Numbers) -> Callable[[Numbers], tuple[float
         slopes = torch.zeros(2, components, size, dtype=torch.float64)  # by logarithms of deviations and means
         of_weights = torch.zeros(components, dtype=torch.float64)
         for block, decays in zip(blocks, all_decays, strict=True):
-            gaps = waves.gaps(block)
+            gaps = waves.compute_differences(block)
             squares = gaps.square()
             decays *= of_kernel[block.start :, block].T
             for q in range(components):
-                cosines = waves.cosines(q, block).add_(TINY)  # each is taken out of the product again
+                cosines = waves.compute_cosines(q, block).add_(TINY)  # each is taken out of the product again
                 parts = weights[q] * (decays[q] * cosines.prod(dim=0)).flatten()
-                tangents = waves.sines(q, block).div_(cosines).mul_(gaps)
+                tangents = waves.compute_sines(q, block).div_(cosines).mul_(gaps)
                 slopes[0, q] -= 4 * math.pi**2 * deviations[q].square() * (squares.flatten(1) @ parts)
                 slopes[1, q] -= 2 * math.pi * means[q] * (tangents.flatten(1) @ parts)
                 of_weights[q] += parts.sum()
@@ -175,7 +179,7 @@ def mixture_objective(x: Numbers, y: Numbers) -> Callable[[Numbers], tuple[float
     return objective
 
 
-class _Waves(NamedTuple):
+class _PairedRows(NamedTuple):
     """Rows of which a block is compared with itself and all that follow: (D, b, m), m rows from the block's first on.
 
     Attributes:
@@ -188,40 +192,40 @@ class _Waves(NamedTuple):
     of_cosine: torch.Tensor
     of_sine: torch.Tensor
 
-    def gaps(self, block: slice) -> torch.Tensor:
+    def compute_differences(self, block: slice) -> torch.Tensor:
         """Return the differences of features."""
         return self.columns[:, block, None] - self.columns[:, None, block.start :]
 
-    def cosines(self, q: int, block: slice) -> torch.Tensor:
+    def compute_cosines(self, q: int, block: slice) -> torch.Tensor:
         """Return the cosines of the differences of the q-th component's angles."""
         cosine, sine = self.of_cosine[q], self.of_sine[q]
         first = cosine[:, block, None] * cosine[:, None, block.start :]
         return first.addcmul_(sine[:, block, None], sine[:, None, block.start :])
 
-    def sines(self, q: int, block: slice) -> torch.Tensor:
+    def compute_sines(self, q: int, block: slice) -> torch.Tensor:
         """Return the sines of the same differences."""
         cosine, sine = self.of_cosine[q], self.of_sine[q]
         first = sine[:, block, None] * cosine[:, None, block.start :]
         return first.addcmul_(cosine[:, block, None], sine[:, None, block.start :], value=-1)
 
 
-def _decays(squares: torch.Tensor, deviations: torch.Tensor) -> torch.Tensor:
+def _compute_gaussian_decays(squares: torch.Tensor, deviations: torch.Tensor) -> torch.Tensor:
     """Return exp(-2 pi^2 sum_d t_d^2 v_qd^2), (Q, ...), of squared differences (D, ...) and deviations (Q, D)."""
     return torch.exp(-2 * math.pi**2 * torch.tensordot(deviations.square(), squares, dims=1))
 
 
-def _blocks(number: int) -> Iterator[slice]:
+def _split_rows_into_blocks(num_rows: int) -> Iterator[slice]:
     """Yield blocks of rows, which have about `PIECE` pairs with themselves and all that follow."""
     begin = 0
-    while begin < number:
-        end = min(number, begin + max(1, PIECE // (number - begin)))
+    while begin < num_rows:
+        end = min(num_rows, begin + max(1, PIECE // (num_rows - begin)))
         yield slice(begin, end)
         begin = end
 
 
-def _kernel_of(
-    gaps: torch.Tensor, weights: torch.Tensor, means: torch.Tensor, deviations: torch.Tensor
+def _compute_kernel(
+    differences: torch.Tensor, weights: torch.Tensor, means: torch.Tensor, deviations: torch.Tensor
 ) -> torch.Tensor:
     """Return (P,) the kernel of gaps (P, D), by components (Q,) and (Q, D)."""
-    waves = torch.stack([torch.cos(gaps * (2 * math.pi * mean)).prod(dim=1) for mean in means])
-    return weights @ (_decays(gaps.T.square(), deviations) * waves)
+    waves = torch.stack([torch.cos(differences * (2 * math.pi * mean)).prod(dim=1) for mean in means])
+    return weights @ (_compute_gaussian_decays(differences.T.square(), deviations) * waves)

@@ -22,64 +22,64 @@ ITERATIONS = 1000
 PENALTIES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0)  # inverse, of scikit-learn's logistic regression
 
 
-def yeas(data: VoteDataModule) -> tuple[Probabilities, Probabilities]:
+def list_training_votes(data: VoteDataModule) -> tuple[Probabilities, Probabilities]:
     """Return where there is a yea, and where a vote, of the training, as ones and zeros."""
     cells = data.observed.astype(np.float64)
     return np.nan_to_num(cells), (~np.isnan(cells)).astype(np.float64)
 
 
-def members(data: VoteDataModule) -> dict[str, npt.NDArray[np.int64]]:
+def group_legislators_by_party(data: VoteDataModule) -> dict[str, npt.NDArray[np.int64]]:
     """Return the legislators of each party."""
     groups = np.array(data.groups)
     return {group: np.flatnonzero(groups == group) for group in sorted(set(data.groups))}
 
 
-def bill_rate(data: VoteDataModule) -> Probabilities:
+def compute_bill_rates(data: VoteDataModule) -> Probabilities:
     """How often a bill has a yea; of one without votes, how often there is one at all."""
-    yea, seen = yeas(data)
+    yea, seen = list_training_votes(data)
     rate = (yea.sum(axis=1) + HALF) / (seen.sum(axis=1) + 2 * HALF)
     rate[seen.sum(axis=1) == 0] = yea.sum() / seen.sum()
     found: Probabilities = np.broadcast_to(rate[:, None], yea.shape)
     return found
 
 
-def party_rate(data: VoteDataModule) -> Probabilities:
+def compute_party_rates(data: VoteDataModule) -> Probabilities:
     """How often a party says yea, on any bill."""
-    yea, seen = yeas(data)
+    yea, seen = list_training_votes(data)
     found = np.zeros_like(yea)
-    for rows in members(data).values():
+    for rows in group_legislators_by_party(data).values():
         found[:, rows] = (yea[:, rows].sum() + HALF) / (seen[:, rows].sum() + 2 * HALF)
     return found
 
 
-def bill_party_rate(data: VoteDataModule) -> Probabilities:
+def compute_bill_party_rates(data: VoteDataModule) -> Probabilities:
     """How often a party says yea on a bill, a half added to yeas and to nays."""
-    yea, seen = yeas(data)
+    yea, seen = list_training_votes(data)
     found = np.zeros_like(yea)
-    for rows in members(data).values():
+    for rows in group_legislators_by_party(data).values():
         rate = (yea[:, rows].sum(axis=1) + HALF) / (seen[:, rows].sum(axis=1) + 2 * HALF)
         found[:, rows] = rate[:, None]
     return found
 
 
-def tfidf_party(data: VoteDataModule) -> Probabilities:
+def fit_tfidf_by_party(data: VoteDataModule) -> Probabilities:
     """A logistic regression for each party, of the TF-IDF of a bill's words, on all its votes of the training.
 
     Its penalty is the one of `PENALTIES` with the highest log-likelihood on validation, where there is such a split.
     """
-    found = (_tfidf_party(data, inverse) for inverse in PENALTIES)
+    found = (_fit_tfidf_with_penalty(data, inverse) for inverse in PENALTIES)
     if "validation" not in data.splits:
-        return _tfidf_party(data, 1.0)
-    return max(found, key=lambda one: score_floor(one, data.cells("validation"))["log_likelihood"])
+        return _fit_tfidf_with_penalty(data, 1.0)
+    return max(found, key=lambda one: score_baseline(one, data.vote_matrix("validation"))["log_likelihood"])
 
 
-def _tfidf_party(data: VoteDataModule, inverse_penalty: float) -> Probabilities:
-    yea, seen = yeas(data)
+def _fit_tfidf_with_penalty(data: VoteDataModule, inverse_penalty: float) -> Probabilities:
+    yea, seen = list_training_votes(data)
     known = np.flatnonzero(data.bill_ids >= 0)
     transformer = TfidfTransformer(sublinear_tf=True).fit(data.bags[known])
     vectors = transformer.transform(data.bags)
     found = np.zeros_like(yea)
-    for rows in members(data).values():
+    for rows in group_legislators_by_party(data).values():
         ayes, all_votes = yea[:, rows].sum(axis=1), seen[:, rows].sum(axis=1)
         bills = np.flatnonzero(all_votes > 0)
         # Each bill stands twice, with the number of its yeas and of its nays as weights.
@@ -91,21 +91,26 @@ def _tfidf_party(data: VoteDataModule, inverse_penalty: float) -> Probabilities:
     return found
 
 
-FLOORS: Mapping[str, Callable[[VoteDataModule], Probabilities]] = MappingProxyType(
-    {"bill_rate": bill_rate, "party_rate": party_rate, "bill_party_rate": bill_party_rate, "tfidf_party": tfidf_party}
+BASELINES: Mapping[str, Callable[[VoteDataModule], Probabilities]] = MappingProxyType(
+    {
+        "bill_rate": compute_bill_rates,
+        "party_rate": compute_party_rates,
+        "bill_party_rate": compute_bill_party_rates,
+        "tfidf_party": fit_tfidf_by_party,
+    }
 )
 
 
-def numbers_of(floor: str, data: VoteDataModule) -> int:
+def count_baseline_parameters(baseline: str, data: VoteDataModule) -> int:
     """Return how many numbers a floor holds."""
-    bills, parties = int((data.bill_ids >= 0).sum()), len(members(data))
+    bills, parties = int((data.bill_ids >= 0).sum()), len(group_legislators_by_party(data))
     words = len(data.words or ())
     return {"bill_rate": bills, "party_rate": parties, "bill_party_rate": bills * parties}.get(
-        floor, parties * (words + 1)
+        baseline, parties * (words + 1)
     )
 
 
-def score_floor(probabilities: Probabilities, cells: npt.NDArray[np.float32]) -> dict[str, float]:
+def score_baseline(probabilities: Probabilities, cells: npt.NDArray[np.float32]) -> dict[str, float]:
     """Return the scores of `VoteScores` over the votes of a split (bills, legislators)."""
     scores = VoteScores()
     scores.update(torch.logit(torch.from_numpy(np.array(probabilities))), torch.from_numpy(cells))
@@ -113,8 +118,8 @@ def score_floor(probabilities: Probabilities, cells: npt.NDArray[np.float32]) ->
 
 
 @dataclass(frozen=True)
-class FloorRun(CountedRun):
-    """One of `FLOORS`; see `CountedRun`."""
+class BaselineRun(CountedRun):
+    """One of `BASELINES`; see `CountedRun`."""
 
     reads = ("configuration", "max_words", "cut_outcomes")
     columns = ("legislator_column", "bill_column", "vote_column", "text_column", "party_column", "texts")
@@ -122,5 +127,7 @@ class FloorRun(CountedRun):
 
     def fit(self, data: VoteDataModule) -> SimpleModel:
         floor = self.experiment.model.variant
-        found = FLOORS[floor](data)
-        return SimpleModel(numbers_of(floor, data), lambda split: score_floor(found, data.cells(split)))
+        found = BASELINES[floor](data)
+        return SimpleModel(
+            count_baseline_parameters(floor, data), lambda split: score_baseline(found, data.vote_matrix(split))
+        )

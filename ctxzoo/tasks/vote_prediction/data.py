@@ -20,7 +20,7 @@ from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.models.ops_vote import NEW_BILL, OUTCOME_WORDS, without_outcomes, words_of
 from ctxzoo.tasks.vote_prediction.experiments import MAX_WORDS
-from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, read_votes, vote_groups
+from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, read_votes, separate_votes
 
 MIN_BILLS, MAX_FRACTION = 5, 0.5
 NO_WORDS = ["-"]  # the words of a model whose training had no text: one, which is in none
@@ -28,7 +28,7 @@ NO_WORDS = ["-"]  # the words of a model whose training had no text: one, which 
 Cells = npt.NDArray[np.float32]  # (bills, legislators) 1 yea, 0 nay, NaN unknown
 
 
-def vocabulary_of(
+def build_vocabulary(
     texts: Sequence[str],
     *,
     min_bills: int = MIN_BILLS,
@@ -50,7 +50,7 @@ def vocabulary_of(
     return sorted(word for _, word in sorted(kept)[:max_words])
 
 
-def bags_of_words(texts: Sequence[str], words: Sequence[str]) -> csr_array:
+def count_words_in_texts(texts: Sequence[str], words: Sequence[str]) -> csr_array:
     """Return (bills, V) counts of the words in texts, float32."""
     places = {word: place for place, word in enumerate(words)}
     rows, columns, values = [], [], []
@@ -63,7 +63,7 @@ def bags_of_words(texts: Sequence[str], words: Sequence[str]) -> csr_array:
     return csr_array((np.array(values, np.float32), (rows, columns)), shape=(len(texts), len(words)))
 
 
-def names_of_model(config: Any) -> dict[str, Any]:
+def get_model_names(config: Any) -> dict[str, Any]:
     """Return the arguments of `VoteDataModule` that let data meet a model by names: legislators, bills and words."""
     return {
         "legislator_names": [config.name_of(row) for row in range(config.num_legislators)],
@@ -78,7 +78,7 @@ class VoteBatches(Dataset[dict[str, torch.Tensor]]):
 
     def __init__(self, data: VoteDataModule, split: str) -> None:
         self.data = data
-        self.labels = data.cells(split)
+        self.labels = data.vote_matrix(split)
         self.bills = np.flatnonzero(~np.isnan(self.labels).all(axis=1))
 
     def __len__(self) -> int:
@@ -120,7 +120,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         cut_outcomes: Whether bracketed parts of a bill's text that reveal the outcome of the vote are removed, by
             `without_outcomes`.
         min_bills, max_fraction, max_words: Limits of the vocabulary: least number of bills with a word, largest
-            fraction of bills, largest number of words, as in `vocabulary_of`.
+            fraction of bills, largest number of words, as in `build_vocabulary`.
         legislator_names, known_bills, words: Names of legislators, names of bills, and vocabulary of an existing model;
             default: those of the training split.
         batch_size, eval_batch_size: Number of bills in a batch, in training and in evaluation.
@@ -204,7 +204,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
             "cut_outcomes": self.cut_outcomes,
         }
 
-    def cells(self, split: str) -> Cells:
+    def vote_matrix(self, split: str) -> Cells:
         """Return the votes of a split, (bills, legislators).
 
         Raises:
@@ -240,13 +240,13 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
             )
         if self.words is None:
             of_training = [text for text, number in zip(texts, self.bill_ids, strict=True) if number >= 0]
-            self.words = vocabulary_of(of_training, **self.word_limits) or NO_WORDS  # type: ignore[arg-type]
-        self.bags = bags_of_words(texts, self.words)
-        self._cells = {split: self.arrange(data, split) for split in data.splits}
+            self.words = build_vocabulary(of_training, **self.word_limits) or NO_WORDS  # type: ignore[arg-type]
+        self.bags = count_words_in_texts(texts, self.words)
+        self._cells = {split: self.build_vote_matrix(data, split) for split in data.splits}
         shape = (len(data.bills), len(self.legislator_names))
         self.observed = self._cells.get("train", np.full(shape, np.nan, np.float32))
 
-    def arrange(self, votes: VoteSplits, split: str) -> Cells:
+    def build_vote_matrix(self, votes: VoteSplits, split: str) -> Cells:
         """Return votes, of these data or others, as cells (bills, legislators) of these; others are left out."""
         assert self.legislator_names is not None
         rows_of_bills = {name: row for row, name in enumerate(self.load_checked_data().bills)}
@@ -276,4 +276,4 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         return read_votes(self.dataset, self.data_dir, self.configuration, columns=self.columns, texts=self.texts_file)
 
     def group_related_rows(self, checked: VoteSplits) -> RowGroups:
-        return vote_groups(checked)
+        return separate_votes(checked)

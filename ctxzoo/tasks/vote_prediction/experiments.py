@@ -163,7 +163,7 @@ class VoteOptimizer(OptimizerArgs):
         return {**super().arguments(steps), "text_learning_rate": self.text_learning_rate}
 
 
-def vote_dataset(name: str, configuration: str | None = None) -> dict[str, Any]:
+def get_dataset_arguments(name: str, configuration: str | None = None) -> dict[str, Any]:
     """Return the arguments for one of `VOTE_DATASETS`, or for any other Hub id, folder or file.
 
     Args:
@@ -174,7 +174,7 @@ def vote_dataset(name: str, configuration: str | None = None) -> dict[str, Any]:
     return known if configuration is None else {**known, "configuration": configuration}
 
 
-def with_fields(experiment: Experiment, architecture: str, variant: str, **fields: Any) -> Experiment:
+def set_variant(experiment: Experiment, architecture: str, variant: str, **fields: Any) -> Experiment:
     """Return the experiment with a variant, and with those fields of its configuration that are not given.
 
     Args:
@@ -194,7 +194,7 @@ def with_fields(experiment: Experiment, architecture: str, variant: str, **field
     return experiment.changed(architecture=architecture, variant=variant, **free)
 
 
-def common() -> Experiment:
+def build_base_experiment() -> Experiment:
     """Return what the settings of all models have in common; none is named yet."""
     return Experiment(
         problem=PROBLEM,
@@ -206,9 +206,9 @@ def common() -> Experiment:
     )
 
 
-def paper(architecture: str = "nipen", variant: str = "pgm_vae") -> Experiment:
+def build_paper_experiment(architecture: str = "nipen", variant: str = "pgm_vae") -> Experiment:
     """Return the published weights of the objective; rates, batches and the length of training are ours."""
-    return with_fields(common().changed(cut_outcomes=True), architecture, variant)
+    return set_variant(build_base_experiment().changed(cut_outcomes=True), architecture, variant)
 
 
 # Fields beside those of a variant. The last two are those of the configuration: a search changes what is named.
@@ -223,12 +223,12 @@ DEFAULT_FIELDS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 )
 
 
-def default(architecture: str, variant: str) -> Experiment:
+def build_default_experiment(architecture: str, variant: str) -> Experiment:
     """Return the settings of `ctxzoo train`.
 
     Parameters of bills follow from their texts, so that `ctxzoo predict` can read a new one.
     """
-    usual = with_fields(common(), architecture, variant, **DEFAULT_FIELDS[architecture])
+    usual = set_variant(build_base_experiment(), architecture, variant, **DEFAULT_FIELDS[architecture])
     return usual.changed(batch_size=128, cut_outcomes=True, learning_rate=2e-2)
 
 

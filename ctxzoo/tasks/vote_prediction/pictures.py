@@ -111,7 +111,7 @@ def draw_ideal_points(
         found = correlation(points.tolist(), theirs.tolist())
         both = np.isfinite(theirs)
         points = points * (np.sign(np.corrcoef(points[both], theirs[both])[0, 1]) or 1.0)
-    for group, colour in _colours(groups).items():
+    for group, colour in _choose_party_colours(groups).items():
         rows = np.flatnonzero(np.array(groups) == group)
         heights = rows if theirs is None else theirs[rows]
         axes.scatter(points[rows], heights, s=14, color=colour, alpha=0.7, label=group or "legislators", linewidths=0)
@@ -142,7 +142,7 @@ def draw_votes(model: ZooPreTrainedModel, text: str, out: str | Path, *, bill: s
     groups = np.array(reader.config.legislator_groups or [""] * len(yeas))
     figure = new_figure(6.0, 3.6)
     axes = figure.subplots()
-    for group, colour in _colours(groups.tolist()).items():
+    for group, colour in _choose_party_colours(groups.tolist()).items():
         rows = np.flatnonzero(groups == group)
         axes.scatter(
             points[rows], yeas[rows], s=14, color=colour, alpha=0.7, label=group or "legislators", linewidths=0
@@ -157,9 +157,9 @@ def draw_votes(model: ZooPreTrainedModel, text: str, out: str | Path, *, bill: s
     save_figure(figure, Path(out))
 
 
-def _colours(groups: Sequence[str]) -> dict[str, str]:
+def _choose_party_colours(parties: Sequence[str]) -> dict[str, str]:
     """Return a colour for each group, sorted by name; one that a group of `COLOURS` has is no other's."""
-    names = sorted(set(groups))
+    names = sorted(set(parties))
     taken = {COLOURS[name] for name in names if name in COLOURS}
     free = cycle(colour for colour in OTHERS if colour not in taken)
     return {name: COLOURS[name] if name in COLOURS else next(free) for name in names}

@@ -19,7 +19,7 @@ from ctxzoo.data.text_columns import join_texts, list_column_names
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.models.ops_vote import NEW_BILL
-from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, as_text
+from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, convert_to_text
 
 
 class Bill(NamedTuple):
@@ -60,12 +60,12 @@ def predict_votes(
     return found
 
 
-def names_of_legislators(model: Any) -> list[str]:
+def get_legislator_names(model: Any) -> list[str]:
     """Return the names of a model's legislators, in the order of its table."""
     return [model.config.name_of(row) for row in range(model.config.num_legislators)]
 
 
-def known_votes(source: str, votes: VoteSplits, model: Any) -> dict[str, dict[str, int]]:
+def collect_known_votes(source: str, votes: VoteSplits, model: Any) -> dict[str, dict[str, int]]:
     """Return the votes of data by bill and legislator; those of legislators whom the model does not know are left out.
 
     Args:
@@ -76,7 +76,7 @@ def known_votes(source: str, votes: VoteSplits, model: Any) -> dict[str, dict[st
     Raises:
         TextFormatError: It knows none of them.
     """
-    names = names_of_legislators(model)
+    names = get_legislator_names(model)
     some = votes.splits["train" if "train" in votes.splits else next(iter(votes.splits))]
     known = {name for name in votes.legislators if name in set(names)}
     found: dict[str, dict[str, int]] = {}
@@ -118,7 +118,7 @@ class VoteAnswers:
     ) -> None:
         self.model, self.columns = model, columns
         self.texts, self.known = texts, known or {}
-        self.names = names_of_legislators(model)
+        self.names = get_legislator_names(model)
         self.places = {name: place for place, name in enumerate(self.names)}
         self.bills = {name: row for row, name in enumerate(model.config.names_of_bills())}
         self.predicted: dict[Bill, npt.NDArray[np.float32]] = {}  # (U,) of a yea, each
@@ -145,24 +145,24 @@ class VoteAnswers:
         for row in rows:
             where = f"{stream.name}, row {self.rows}"
             try:
-                found.append(self._bill_and_legislator(row, columns))
+                found.append(self._read_bill_and_legislator(row, columns))
             except TextFormatError as error:
                 skip_or_raise(where, TextFormatError(f"{where}: {error}"))
                 found.append(None)
             self.rows += 1
-        self._predict([one[0] for one in found if one is not None])
+        self._predict_bills([one[0] for one in found if one is not None])
         record_note(stream.name, "rows of legislators whom the checkpoint does not know, left out", self.strangers)
         record_note(stream.name, "rows of bills without a text, read as texts without a word", self.silent)
         names = {bill.name for bill in self.predicted}
         record_note(stream.name, "bills of the training, by their names", len(names & self.bills.keys()))
         record_note(stream.name, "bills of which known votes are read", len(names & self.known.keys()))
-        return [None if one is None else self._answer(*one) for one in found]
+        return [None if one is None else self._build_answer(*one) for one in found]
 
-    def _bill_and_legislator(self, row: Row, columns: VoteColumns) -> tuple[Bill, str | None] | None:
+    def _read_bill_and_legislator(self, row: Row, columns: VoteColumns) -> tuple[Bill, str | None] | None:
         """Return the bill of a row, and the legislator where it has one; None for one whom the model does not know."""
-        name = as_text(row.get(columns.bill)) or ""
+        name = convert_to_text(row.get(columns.bill)) or ""
         names = list_column_names(columns.text)
-        parts = [as_text(row.get(name)) or "" for name in names]
+        parts = [convert_to_text(row.get(name)) or "" for name in names]
         text = (join_texts(parts) if len(parts) > 1 else parts[0]) or (self.texts or {}).get(name)
         if not self.model.reads_new_bills:
             if name not in self.bills:
@@ -174,15 +174,15 @@ class VoteAnswers:
                     "--texts, or name their column with --text_column"
                 )
             self.silent += 1
-        who = as_text(row[columns.legislator]) if columns.legislator in row else None
+        who = convert_to_text(row[columns.legislator]) if columns.legislator in row else None
         if who is not None and who not in self.places:
             self.strangers += 1
             return None
         return Bill(name, text or ""), who
 
     @torch.no_grad()
-    def _predict(self, asked: Sequence[Bill]) -> None:
-        bills = [bill for bill in dict.fromkeys(asked) if bill not in self.predicted]
+    def _predict_bills(self, bills_to_predict: Sequence[Bill]) -> None:
+        bills = [bill for bill in dict.fromkeys(bills_to_predict) if bill not in self.predicted]
         if not bills:
             return
         votes = torch.full((len(bills), len(self.names)), torch.nan)
@@ -198,12 +198,12 @@ class VoteAnswers:
             ).logits
         self.predicted |= dict(zip(bills, logits.float().sigmoid().cpu().numpy(), strict=True))
 
-    def _answer(self, bill: Bill, who: str | None) -> Answer:
+    def _build_answer(self, bill: Bill, legislator: str | None) -> Answer:
         yeas = self.predicted[bill]
-        if who is not None:
-            yea = float(yeas[self.places[who]])
+        if legislator is not None:
+            yea = float(yeas[self.places[legislator]])
             vote = {"predicted_vote": "yea" if yea > 0.5 else "nay", "predicted_yea": yea}
-            return Answer(fields=vote, cells=[vote], alone={"legislator": who, "bill": bill.name, **vote})
+            return Answer(fields=vote, cells=[vote], alone={"legislator": legislator, "bill": bill.name, **vote})
         of_all = dict(zip(self.names, yeas.tolist(), strict=True))
         cells = [{"predicted_legislator": name, "predicted_yea": yea} for name, yea in of_all.items()]
         named = {"bill": bill.name} if bill.name else {}

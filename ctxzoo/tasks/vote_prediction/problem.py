@@ -69,7 +69,7 @@ class VotePrediction(Problem, TaskCommands):
         return VARIANTS[architecture]
 
     def settings(self, name: str, architecture: str, variant: str) -> Experiment:
-        make = experiments.paper if name == "paper" else experiments.default
+        make = experiments.build_paper_experiment if name == "paper" else experiments.build_default_experiment
         return make(architecture, variant)
 
     def tiny(self, experiment: Experiment) -> Experiment:
@@ -99,10 +99,10 @@ class VotePrediction(Problem, TaskCommands):
 
         from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
         from ctxzoo.data.reading_notes import record_note
-        from ctxzoo.tasks.vote_prediction.reader import check_votes, load_votes, vote_groups
+        from ctxzoo.tasks.vote_prediction.reader import check_votes, load_votes, separate_votes
 
         data: Any = experiment.data
-        columns = _columns(data.values())
+        columns = _build_vote_columns(data.values())
 
         def load(source: str) -> Loaded:
             where = experiment.run.data_dir
@@ -114,14 +114,14 @@ class VotePrediction(Problem, TaskCommands):
         checked = check_votes(
             {name: split.with_format("arrow")[:] for name, split in splits.items()}, origin=data.dataset
         )
-        splits = {name: datasets.Dataset(datasets.table.InMemoryTable(checked.table(name))) for name in splits}
+        splits = {name: datasets.Dataset(datasets.table.InMemoryTable(checked.build_table(name))) for name in splits}
         record_note(data.dataset, "bills without a text", sum(not text for text in checked.texts))
-        return OwnRows(splits=splits, **vars(vote_groups(checked)))
+        return OwnRows(splits=splits, **vars(separate_votes(checked)))
 
     def data_module(self, experiment: Experiment) -> Any:
         """Return the data; where a checkpoint goes on, with legislators, bills and words in the rows that it has."""
         from ctxzoo.hub.saved_model import read_saved_model
-        from ctxzoo.tasks.vote_prediction.data import VoteDataModule, names_of_model
+        from ctxzoo.tasks.vote_prediction.data import VoteDataModule, get_model_names
 
         data: Any = experiment.data
         start = experiment.start.init_from
@@ -132,7 +132,7 @@ class VotePrediction(Problem, TaskCommands):
             experiment.source,
             data_dir=experiment.run.data_dir,
             **columns,
-            **(words if start is None else names_of_model(read_saved_model(start).config)),
+            **(words if start is None else get_model_names(read_saved_model(start).config)),
             batch_size=data.batch_size,
             seed=experiment.seed,
         )
@@ -142,7 +142,7 @@ class VotePrediction(Problem, TaskCommands):
         import pyarrow.parquet as pq
 
         from ctxzoo.runs.beside import Baseline, beside
-        from ctxzoo.tasks.vote_prediction.baselines import FloorRun
+        from ctxzoo.tasks.vote_prediction.baselines import BaselineRun
         from ctxzoo.tasks.vote_prediction.sample import GROUP, TEXT
 
         rows = pq.read_table(Path(experiment.source) / "train.parquet")
@@ -164,7 +164,7 @@ class VotePrediction(Problem, TaskCommands):
             notice = (
                 "fitting a linear model of the words of bills, to stand beside it" if variant == "tfidf_party" else ""
             )
-            yield Baseline(beside(FloorRun, self, experiment, variant), name, description, notice=notice)
+            yield Baseline(beside(BaselineRun, self, experiment, variant), name, description, notice=notice)
 
     def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
         """Return the LightningModule; its model knows which votes the training has, see `Problem.module`."""
@@ -199,15 +199,15 @@ class VotePrediction(Problem, TaskCommands):
             raise ValueError(f"--text is {text!r}; expected what the bill says")
 
         from ctxzoo.models.ops_vote import NEW_BILL
-        from ctxzoo.tasks.vote_prediction.prediction import VoteAnswers, known_votes
-        from ctxzoo.tasks.vote_prediction.reader import bill_texts, read_votes
+        from ctxzoo.tasks.vote_prediction.prediction import VoteAnswers, collect_known_votes
+        from ctxzoo.tasks.vote_prediction.reader import read_bill_texts, read_votes
 
-        columns = _columns(own)
+        columns = _build_vote_columns(own)
         model: Any = options.saved.load()[0]
         model.to(device_of(options))
-        texts = None if own["texts"] is None else bill_texts(Path(own["texts"]), columns)
+        texts = None if own["texts"] is None else read_bill_texts(Path(own["texts"]), columns)
         source = own["known"]
-        known = {} if source is None else known_votes(source, read_votes(source, columns=columns), model)
+        known = {} if source is None else collect_known_votes(source, read_votes(source, columns=columns), model)
         if options.file is not None:
             answers = VoteAnswers(model, columns, texts=texts, known=known)
             say_written(options, format_count(answer_file(options, answers, columns=columns.names), "predictions"))
@@ -223,11 +223,11 @@ class VotePrediction(Problem, TaskCommands):
             print(f"{yea:.4f}  {name}")
 
 
-def _columns(values: Mapping[str, Any]) -> Any:
+def _build_vote_columns(options: Mapping[str, Any]) -> Any:
     """Return the columns of a table of votes that are asked for."""
     from ctxzoo.tasks.vote_prediction.reader import VoteColumns
 
-    named = {option.name: values.get(option.name) for option in COLUMNS}
+    named = {option.name: options.get(option.name) for option in COLUMNS}
     return VoteColumns(**{name.removesuffix("_column"): value for name, value in named.items() if value is not None})
 
 

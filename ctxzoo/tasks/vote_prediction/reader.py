@@ -92,7 +92,7 @@ class VoteSplits:
     splits: dict[str, Votes]
     fingerprint: dict[str, str]
 
-    def table(self, split: str) -> pa.Table:
+    def build_table(self, split: str) -> pa.Table:
         """Return a split as a table of `COLUMNS`, in which a bill has one text and a legislator one party."""
         votes = self.splits[split]
         columns = {
@@ -156,15 +156,15 @@ def load_votes(
         where = {name: f"{dataset}, split {name!r}" for name in loaded}
     else:
         loaded, where = load_split_tables(
-            dataset, data_dir, VOTE_FILES, lambda path: _file(path, columns.names), configuration
+            dataset, data_dir, VOTE_FILES, lambda path: _read_vote_file(path, columns.names), configuration
         )
     tables = {name: split.with_format("arrow")[:] for name, split in loaded.items()}
     if all({"legislator_id", "bill_id", VOTE} <= set(table.column_names) for table in tables.values()):
         if texts is not None:
             raise TextFormatError(f"dataset {dataset!r} has a table of bills with their texts; leave `texts` out")
-        return _with_names(dataset, data_dir, tables)
-    long = {name: _long(where[name], table, columns) for name, table in tables.items()}
-    return long if texts is None else _with_texts(dataset, long, Path(texts), columns)
+        return _replace_ids_by_names(dataset, data_dir, tables)
+    long = {name: _read_vote_table(where[name], table, columns) for name, table in tables.items()}
+    return long if texts is None else _replace_bill_texts(dataset, long, Path(texts), columns)
 
 
 def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> VoteSplits:
@@ -182,11 +182,11 @@ def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> 
         rows = {column: table.column(column) for column in table.column_names}
         fingerprint[name] = dataset_fingerprint(datasets.Dataset(datasets.table.InMemoryTable(pa.table(rows))))
     together = pa.concat_tables(list(splits.values())).combine_chunks()
-    legislators, of_legislator = _number_names(together.column(LEGISLATOR))
-    bills, of_bill = _number_names(together.column(BILL))
+    legislators, of_legislator = _number_sorted_names(together.column(LEGISLATOR))
+    bills, of_bill = _number_sorted_names(together.column(BILL))
     votes = together.column(VOTE).to_numpy().astype(np.int64)
-    groups = _one_value(origin, "legislators with several parties", of_legislator, together.column(GROUP))
-    texts = _one_value(origin, "bills with several texts", of_bill, together.column(TEXT))
+    groups = _take_first_value(origin, "legislators with several parties", of_legislator, together.column(GROUP))
+    texts = _take_first_value(origin, "bills with several texts", of_bill, together.column(TEXT))
     sizes = np.array([table.num_rows for table in splits.values()])
     ends = np.cumsum(sizes)
     starts = ends - sizes
@@ -205,7 +205,7 @@ def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> 
     return VoteSplits(legislators, groups, bills, texts, found, fingerprint)
 
 
-def vote_groups(checked: VoteSplits) -> RowGroups:
+def separate_votes(checked: VoteSplits) -> RowGroups:
     """Say that votes are divided one by one."""
     groups, start = {}, 0
     for name, split in checked.splits.items():
@@ -213,7 +213,7 @@ def vote_groups(checked: VoteSplits) -> RowGroups:
     return RowGroups(groups=groups, unit="votes", together="one vote")
 
 
-def _number_names(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.int64]]:
+def _number_sorted_names(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.int64]]:
     """Return the names of a column, sorted, numbers by size, and the number of each row."""
     encoded = column.combine_chunks()
     encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode()
@@ -225,7 +225,9 @@ def _number_names(column: pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.in
     return [names[place] for place in order], number[encoded.indices.to_numpy()]
 
 
-def _one_value(origin: str, several: str, numbers: npt.NDArray[np.int64], column: pa.ChunkedArray) -> list[str]:
+def _take_first_value(
+    origin: str, duplicates_note: str, numbers: npt.NDArray[np.int64], column: pa.ChunkedArray
+) -> list[str]:
     """Return for each number 0, 1, … the first value of its rows that is not empty, or "", and note who has several."""
     encoded = column.combine_chunks()
     encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode()
@@ -234,14 +236,14 @@ def _one_value(origin: str, several: str, numbers: npt.NDArray[np.int64], column
     rows = np.flatnonzero(np.array([value != "" for value in values])[codes])
     pairs, first = np.unique(numbers[rows] * len(values) + codes[rows], return_index=True)
     _, how_many = np.unique(pairs // len(values), return_counts=True)
-    record_note(origin, f"{several}, of which the first is read", int((how_many > 1).sum()))
+    record_note(origin, f"{duplicates_note}, of which the first is read", int((how_many > 1).sum()))
     found = [""] * (int(numbers.max()) + 1)
     for pair in pairs[np.argsort(-first)].tolist():  # the first of all is written last
         found[pair // len(values)] = values[pair % len(values)]
     return found
 
 
-def _file(path: Path, text_columns: tuple[str, ...]) -> pa.Table:
+def _read_vote_file(path: Path, text_columns: tuple[str, ...]) -> pa.Table:
     kind = get_unpacked_suffix(path)
     if kind not in VOTE_FILES:
         raise DatasetFileError(f"{path} is no {', '.join(VOTE_FILES)} file; name one, a folder, or a Hub id")
@@ -250,11 +252,13 @@ def _file(path: Path, text_columns: tuple[str, ...]) -> pa.Table:
     if kind == ".jsonl":
         rows = read_json_lines(path)
         present = [name for name in dict.fromkeys(text_columns) if any(name in row for row in rows)]
-        return pa.table({name: pa.array([as_text(row.get(name)) for row in rows], pa.string()) for name in present})
+        return pa.table(
+            {name: pa.array([convert_to_text(row.get(name)) for row in rows], pa.string()) for name in present}
+        )
     return read_csv_or_tsv(path, text_columns)
 
 
-def as_text(value: Any) -> str | None:
+def convert_to_text(value: Any) -> str | None:
     """Return a value of JSON or Parquet as the text that a name or vote is, a whole number without a point."""
     if value is None or isinstance(value, str):
         return value
@@ -263,7 +267,7 @@ def as_text(value: Any) -> str | None:
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-def bill_texts(path: Path, columns: VoteColumns) -> dict[str, str]:
+def read_bill_texts(path: Path, columns: VoteColumns) -> dict[str, str]:
     """Return the text of each bill of a file; a bill that stands there twice with the same text is noted.
 
     Raises:
@@ -273,12 +277,12 @@ def bill_texts(path: Path, columns: VoteColumns) -> dict[str, str]:
     if not path.is_file():
         raise DatasetFileError(f"no file {str(path)!r}; expected a table with the columns of bills and of texts")
     names = (columns.bill, *list_column_names(columns.text))
-    table = _file(path, names)
+    table = _read_vote_file(path, names)
     for name in names:
         if name not in table.column_names:
             raise TextFormatError(f"{path.name}: no column {name!r}; there are {table.column_names}")
     bills = cast_to_plain_type(table.column(columns.bill)).cast(pa.string()).to_pylist()
-    texts = _texts(path.name, table, columns).to_pylist()
+    texts = _read_text_columns(path.name, table, columns).to_pylist()
     found: dict[str, str] = {}
     repeated = 0
     for row, (bill, text) in enumerate(zip(bills, texts, strict=True)):
@@ -296,13 +300,15 @@ def bill_texts(path: Path, columns: VoteColumns) -> dict[str, str]:
     return found
 
 
-def _with_texts(dataset: str, tables: Mapping[str, pa.Table], path: Path, columns: VoteColumns) -> dict[str, pa.Table]:
+def _replace_bill_texts(
+    dataset: str, tables: Mapping[str, pa.Table], path: Path, columns: VoteColumns
+) -> dict[str, pa.Table]:
     """Return tables with the texts of a file in place of their own, where it has one of the bill.
 
     Raises:
         TextFormatError: it has one of no bill.
     """
-    texts = bill_texts(path, columns)
+    texts = read_bill_texts(path, columns)
     voted_on = {bill for table in tables.values() for bill in table.column(BILL).unique().to_pylist()}
     matched = voted_on & texts.keys()
     if not matched:
@@ -321,7 +327,7 @@ def _with_texts(dataset: str, tables: Mapping[str, pa.Table], path: Path, column
     return found
 
 
-def _long(where: str, table: pa.Table, columns: VoteColumns) -> pa.Table:
+def _read_vote_table(where: str, table: pa.Table, columns: VoteColumns) -> pa.Table:
     """Return the votes of a long table with the columns of ours; rows that are left out and merged are noted."""
     if table.num_rows == 0:
         raise TextFormatError(f"{where}: no rows; expected at least one vote")
@@ -341,17 +347,17 @@ def _long(where: str, table: pa.Table, columns: VoteColumns) -> pa.Table:
             kept[row] = False
     votes = read_vote_values(where, table.column(columns.vote), columns.vote)
     found[VOTE] = pa.chunked_array([pa.array(votes, pa.int8())])
-    found[TEXT] = _texts(where, table, columns)
-    found[GROUP] = _optional(table, columns.party)
+    found[TEXT] = _read_text_columns(where, table, columns)
+    found[GROUP] = _read_optional_column(table, columns.party)
     encoded = {name: found[name].dictionary_encode() if name != VOTE else found[name] for name in COLUMNS}
     kept &= votes >= 0
     if not kept.any():
         raise TextFormatError(f"{where}: no row has a vote in {columns.vote!r}; {EXPECTED}")
     rows = np.flatnonzero(kept)
-    return _each_vote_once(where, pa.table(encoded).take(pa.array(rows)), rows)
+    return _remove_repeated_votes(where, pa.table(encoded).take(pa.array(rows)), rows)
 
 
-def _texts(where: str, table: pa.Table, columns: VoteColumns) -> pa.ChunkedArray:
+def _read_text_columns(where: str, table: pa.Table, columns: VoteColumns) -> pa.ChunkedArray:
     """Return (rows,) the text of each, "" where it has none.
 
     Raises:
@@ -361,21 +367,21 @@ def _texts(where: str, table: pa.Table, columns: VoteColumns) -> pa.ChunkedArray
     absent = [name for name in names if name not in table.column_names]
     if 0 < len(absent) < len(names):
         raise TextFormatError(f"{where}: no column {absent[0]!r} of texts; there are {table.column_names}")
-    parts = [_optional(table, name) for name in names]
+    parts = [_read_optional_column(table, name) for name in names]
     if len(parts) == 1 or absent:
         return parts[0]
     rows = zip(*(part.to_pylist() for part in parts), strict=True)
     return pa.chunked_array([pa.array(map(join_texts, rows), pa.string())])
 
 
-def _optional(table: pa.Table, name: str) -> pa.ChunkedArray:
+def _read_optional_column(table: pa.Table, name: str) -> pa.ChunkedArray:
     """Return (rows,) strings of a column, "" where nothing stands, or there is no such column."""
     if name not in table.column_names:
         return pa.chunked_array([pa.array([""] * table.num_rows, pa.string())])
     return pc.fill_null(cast_to_plain_type(table.column(name)).cast(pa.string()), "")
 
 
-def _each_vote_once(where: str, table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
+def _remove_repeated_votes(where: str, table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
     """Return a table of `COLUMNS` in which nobody votes twice on a bill.
 
     Args:
@@ -406,11 +412,11 @@ def _each_vote_once(where: str, table: pa.Table, rows: npt.NDArray[np.int64]) ->
     return table.take(pa.array(np.sort(first)))
 
 
-def _with_names(dataset: str, data_dir: str | None, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+def _replace_ids_by_names(dataset: str, data_dir: str | None, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     """Return tables of ids with names, texts and parties."""
-    bills = _table(dataset, data_dir, BILL_TABLE, BILL_COLUMNS)
-    people = _table(dataset, data_dir, LEGISLATOR_TABLE, LEGISLATOR_COLUMNS)
-    names = legislator_names(people)
+    bills = _load_table_columns(dataset, data_dir, BILL_TABLE, BILL_COLUMNS)
+    people = _load_table_columns(dataset, data_dir, LEGISLATOR_TABLE, LEGISLATOR_COLUMNS)
+    names = format_legislator_names(people)
     for column, of in (("legislator_id", people), ("bill_id", bills)):
         twice = [number for number, count in Counter(of[column]).items() if count > 1]
         if twice:
@@ -443,26 +449,30 @@ def _with_names(dataset: str, data_dir: str | None, tables: Mapping[str, pa.Tabl
         encoded[VOTE] = pa.array(votes, pa.int8())
         seen = np.flatnonzero(votes >= 0)
         rows_of = pa.table({name: encoded[name] for name in COLUMNS})
-        found[split] = _each_vote_once(
+        found[split] = _remove_repeated_votes(
             where, rows_of if len(seen) == len(votes) else rows_of.take(pa.array(seen)), seen
         )
     return found
 
 
-def legislator_names(people: Any) -> list[str]:
+def format_legislator_names(legislator_table: Any) -> list[str]:
     """Return the names of a table of legislators with party and state, and, where two agree, with their ids."""
     titles = [
         f"{name} ({party[:1]}, {state})"
-        for name, party, state in zip(people["name"], people["party"], people["state"], strict=True)
+        for name, party, state in zip(
+            legislator_table["name"], legislator_table["party"], legislator_table["state"], strict=True
+        )
     ]
     twice = Counter(titles)
     return [
         title if twice[title] == 1 else f"{title} [{number}]"
-        for title, number in zip(titles, people["legislator_id"], strict=True)
+        for title, number in zip(titles, legislator_table["legislator_id"], strict=True)
     ]
 
 
-def _table(dataset: str, data_dir: str | None, name: str, columns: tuple[str, ...]) -> dict[str, list[Any]]:
+def _load_table_columns(
+    dataset: str, data_dir: str | None, name: str, columns: tuple[str, ...]
+) -> dict[str, list[Any]]:
     """Return the named columns of a table, and no others.
 
     Raises:

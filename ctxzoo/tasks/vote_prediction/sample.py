@@ -50,7 +50,7 @@ def sample_votes(seed: int = 0, legislators: int = 24, bills: int = 120) -> dict
     rows: dict[str, list[tuple[str, str, int, str, str]]] = {"train": [], "validation": [], "test": []}
     for number in range(bills):
         lean = 2 * draws.random() - 1
-        text = _text(draws, lean)
+        text = _draw_bill_text(draws, lean)
         bias = 2 * draws.random() - 0.5
         for name, group, point in people:
             chance = 1 / (1 + math.exp(-(3 * lean * point + bias)))
@@ -66,7 +66,7 @@ def sample_votes(seed: int = 0, legislators: int = 24, bills: int = 120) -> dict
     }
 
 
-def _text(draws: RandomDraws, lean: float) -> str:
+def _draw_bill_text(draws: RandomDraws, lean: float) -> str:
     subject = draws.draw_item(list(SUBJECTS))
     words = []
     for _ in range(10):

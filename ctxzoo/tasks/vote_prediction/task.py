@@ -16,7 +16,7 @@ from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.models.ops_vote import NEW_BILL, vote_log_likelihood
-from ctxzoo.tasks.vote_prediction.data import NO_WORDS, Cells, VoteDataModule, names_of_model
+from ctxzoo.tasks.vote_prediction.data import NO_WORDS, Cells, VoteDataModule, get_model_names
 from ctxzoo.tasks.vote_prediction.reader import read_votes
 from ctxzoo.training.scoring import load_task, score_splits
 from ctxzoo.training.task import AutoHead, Scores, ZooTask, select_model_inputs
@@ -108,15 +108,15 @@ class VotePredictionTask(ZooTask):
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
         """Return the places of the bills of a batch, (B,), and the logits of a yea of each legislator, (B, U)."""
-        return {"row": batch["row"], "logits": self._logits(batch)}
+        return {"row": batch["row"], "logits": self._compute_logits(batch)}
 
     def update_scores(self, scores: VoteScores, batch: dict[str, torch.Tensor], split: str) -> None:
-        scores.update(self._logits(batch), batch["labels"])
+        scores.update(self._compute_logits(batch), batch["labels"])
 
     def compute_scores(self, scores: VoteScores) -> dict[str, float]:
         return scores.compute()
 
-    def _logits(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    def _compute_logits(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         inputs = {name: value for name, value in select_model_inputs(batch).items() if name != "labels"}
         logits: torch.Tensor = self.model(**inputs).logits
         return logits
@@ -184,24 +184,24 @@ def evaluate(
         text_column=text_column,
         party_column=party_column,
         texts=texts,
-        **names_of_model(config),
+        **get_model_names(config),
         eval_batch_size=batch_size,
         divide=False,
     )
     data.setup()
-    _check_bills(task.model, data, split)
-    data.observed = _known_votes(data, split, known)
+    _note_unknown_bills(task.model, data, split)
+    data.observed = _read_known_votes(data, split, known)
     return score_splits(task, data, (split,), precision=precision, accelerator=accelerator, progress=progress)[split]
 
 
-def _check_bills(model: Any, data: VoteDataModule, split: str) -> None:
+def _note_unknown_bills(model: Any, data: VoteDataModule, split: str) -> None:
     """Note the scored bills that were not in the training, and those without a text where the model reads texts.
 
     Raises:
         TextFormatError: A bill is new and the model reads none; no bill has a text and the model read texts.
     """
     where = f"{data.dataset}, split {split!r}"
-    rows = np.flatnonzero(~np.isnan(data.cells(split)).all(axis=1))
+    rows = np.flatnonzero(~np.isnan(data.vote_matrix(split)).all(axis=1))
     names, texts = data.load_checked_data().bills, data.load_checked_data().texts
     new = [names[row] for row in rows if data.bill_ids[row] == NEW_BILL]
     if not model.reads_new_bills:
@@ -221,13 +221,13 @@ def _check_bills(model: Any, data: VoteDataModule, split: str) -> None:
     record_note(where, "bills without a text", silent)
 
 
-def _known_votes(data: VoteDataModule, split: str, known: str | None) -> Cells:
+def _read_known_votes(data: VoteDataModule, split: str, known: str | None) -> Cells:
     """Return the votes (bills, legislators) that the model may read; none of them is scored.
 
     Raises:
         TextFormatError: None of `known` is of a bill and a legislator of the data, or all are scored.
     """
-    scored = ~np.isnan(data.cells(split))
+    scored = ~np.isnan(data.vote_matrix(split))
     cells = np.full(scored.shape, np.nan, np.float32)
     where = f"{data.dataset}, split 'train'" if known is None else known
     if known is None and split != "train":
@@ -235,7 +235,7 @@ def _known_votes(data: VoteDataModule, split: str, known: str | None) -> Cells:
     elif known not in (None, NO_VOTES):
         votes = read_votes(known, data.data_dir, data.configuration, columns=data.columns)
         name = next(iter(votes.splits)) if len(votes.splits) == 1 else "train"
-        cells = data.arrange(votes, name)
+        cells = data.build_vote_matrix(votes, name)
         number, matched = len(votes.splits[name].votes), int((~np.isnan(cells)).sum())
         if not matched:
             raise TextFormatError(

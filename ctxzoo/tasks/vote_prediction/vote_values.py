@@ -42,7 +42,7 @@ def read_vote_values(where: str, column: pa.ChunkedArray, name: str) -> npt.NDAr
     """
     encoded = cast_to_plain_type(column).combine_chunks().dictionary_encode()
     values = [*encoded.dictionary.to_pylist(), None]  # the last is that of missing rows, -1
-    spelled = [_spell(value) for value in values]
+    spelled = [_normalize_value(value) for value in values]
     places = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     is_cast = name.strip().casefold() == CAST_CODE_COLUMN or _are_cast_codes({one for one in spelled if one})
     meaning: dict[str, int] = CAST_CODES if is_cast else SPELLINGS
@@ -63,7 +63,7 @@ def _are_cast_codes(spelled: set[str]) -> bool:
     return spelled <= codes and bool(spelled & set("123")) and bool(spelled & set("456"))
 
 
-def _spell(value: Any) -> str:
+def _normalize_value(value: Any) -> str:
     """Return a value as text in small letters, a whole number without a point."""
     text = "" if value is None else str(value).strip().casefold()
     try:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctxzoo.data.sources import dataset_fingerprint, get_column_values, load_splits
-from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, rows_of, unit_rows
+from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, look_up_rows, normalize_rows
 from ctxzoo.word_vectors.vectors import WordVectors
 
 DATASET = "ctxzoo-data/word_analogy"
@@ -77,7 +77,7 @@ def read_analogies(dataset: str = DATASET, data_dir: str | None = None) -> tuple
     for one, category, a, b, c, d in zip(sets, categories, *words, strict=True):
         questions.setdefault((one, category), []).append((a, b, c, d))
     found = {
-        _prefix(one) + category: Analogies(words, one, _kind(one, category))
+        _format_dataset_prefix(one) + category: Analogies(words, one, _get_question_kind(one, category))
         for (one, category), words in questions.items()
     }
     return found, dataset_fingerprint(rows["test"])
@@ -100,16 +100,16 @@ def evaluate_analogies(
     """
     if restrict_vocabulary is not None and restrict_vocabulary < 1:
         raise ValueError(f"restrict_vocabulary is {restrict_vocabulary}; expected 1 word or more, or None for all")
-    unit = unit_rows(vectors)[:restrict_vocabulary]
+    unit = normalize_rows(vectors)[:restrict_vocabulary]
     found = {}
     for name, analogies in categories.items():
-        rows = rows_of(vectors, [word for question in analogies.words for word in question]).reshape(-1, 4)
+        rows = look_up_rows(vectors, [word for question in analogies.words for word in question]).reshape(-1, 4)
         known = rows[((rows != UNKNOWN) & (rows < len(unit))).all(axis=1)]
-        found[name] = AnalogyScore(_correct(unit, known), len(known), len(rows))
+        found[name] = AnalogyScore(_count_correct_answers(unit, known), len(known), len(rows))
     return found
 
 
-def sum_of(scores: Iterable[AnalogyScore]) -> AnalogyScore:
+def sum_analogy_scores(scores: Iterable[AnalogyScore]) -> AnalogyScore:
     """Return the score of the questions of several categories together."""
     all_of_them = list(scores)
     return AnalogyScore(
@@ -119,7 +119,7 @@ def sum_of(scores: Iterable[AnalogyScore]) -> AnalogyScore:
     )
 
 
-def semantic_and_syntactic(
+def sum_scores_by_kind(
     scores: Mapping[str, AnalogyScore], categories: Mapping[str, Analogies]
 ) -> dict[str, AnalogyScore]:
     """Return the sums over the categories of each kind that is there, and "all".
@@ -130,28 +130,30 @@ def semantic_and_syntactic(
     parts: dict[str, list[AnalogyScore]] = {}
     for name, score in scores.items():
         of = categories[name]
-        parts.setdefault(_prefix(of.dataset) + of.kind if of.kind else of.dataset, []).append(score)
-    return {name: sum_of(part) for name, part in {**parts, "all": list(scores.values())}.items()}
+        parts.setdefault(_format_dataset_prefix(of.dataset) + of.kind if of.kind else of.dataset, []).append(score)
+    return {name: sum_analogy_scores(part) for name, part in {**parts, "all": list(scores.values())}.items()}
 
 
-def _prefix(dataset: str) -> str:
+def _format_dataset_prefix(dataset: str) -> str:
     return "" if dataset == GOOGLE else f"{dataset}/"
 
 
-def _kind(dataset: str, category: str) -> str | None:
+def _get_question_kind(dataset: str, category: str) -> str | None:
     """Return the kind of the questions of a category, None where it is not known."""
     if dataset == MSR or (dataset == GOOGLE and category.startswith("gram")):
         return "syntactic"
     return "semantic" if dataset == GOOGLE else None
 
 
-def _correct(unit: npt.NDArray[np.float32], questions: npt.NDArray[np.int64]) -> int:
-    """Count the questions (n, 4), rows of `unit`, that are answered right."""
+def _count_correct_answers(unit_vectors: npt.NDArray[np.float32], questions: npt.NDArray[np.int64]) -> int:
+    """Count the questions (n, 4), rows of `unit_vectors`, that are answered right."""
     correct = 0
-    size = max(1, _COSINES_AT_ONCE // max(1, len(unit)))
+    size = max(1, _COSINES_AT_ONCE // max(1, len(unit_vectors)))
     for begin in range(0, len(questions), size):
         a, b, c, d = questions[begin : begin + size].T
-        cosines = (unit[b] - unit[a] + unit[c]) @ unit.T  # times a factor that each question has for itself
+        cosines = (
+            unit_vectors[b] - unit_vectors[a] + unit_vectors[c]
+        ) @ unit_vectors.T  # times a factor that each question has for itself
         for given in (a, b, c):
             cosines[np.arange(len(given)), given] = -np.inf
         correct += int((cosines.argmax(axis=1) == d).sum())

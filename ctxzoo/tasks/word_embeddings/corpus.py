@@ -47,25 +47,25 @@ class Corpus:
     @cached_property
     def ids(self) -> Ids:
         """The known words of the text (all known words,) as rows of `words`, sentence after sentence."""
-        return np.frombuffer(self._maps[IDS], np.int32)
+        return np.frombuffer(self._memory_maps[IDS], np.int32)
 
     @cached_property
     def pointers(self) -> npt.NDArray[np.int64]:
         """The bounds (sentences + 1,): sentence s is `ids[pointers[s] : pointers[s + 1]]`, 1 to 1,000 words."""
-        return np.frombuffer(self._maps[POINTERS], np.int64)
+        return np.frombuffer(self._memory_maps[POINTERS], np.int64)
 
-    def release(self) -> None:
+    def release_memory(self) -> None:
         """Give back the memory of what was read; it is read from the files again where it is needed again.
 
         Without that a pass would hold all of the text in the end, if only in pages that the system may take away.
         """
-        for one in self._maps.values():
+        for one in self._memory_maps.values():
             if hasattr(mmap, "MADV_DONTNEED"):
                 one.madvise(mmap.MADV_DONTNEED)
 
     @cached_property
-    def _maps(self) -> dict[str, mmap.mmap]:
-        return {name: _map_file(self.folder / name) for name in (IDS, POINTERS)}
+    def _memory_maps(self) -> dict[str, mmap.mmap]:
+        return {name: _memory_map_file(self.folder / name) for name in (IDS, POINTERS)}
 
     def __getstate__(self) -> dict[str, Any]:
         # Files are not pickled but mapped anew.
@@ -77,7 +77,7 @@ class Corpus:
 
 def load_corpus(
     source: CorpusSource,
-    cutter: Tokenizer,
+    pre_tokenizer: Tokenizer,
     *,
     min_count: int = 1,
     words: Sequence[str] | None = None,
@@ -89,7 +89,7 @@ def load_corpus(
 
     Args:
         source: Text to count, which is read line by line.
-        cutter: Pre-tokenizer that cuts lines into words, from `word_cutter`.
+        pre_tokenizer: Pre-tokenizer that cuts lines into words, from `word_cutter`.
         min_count: Least number of occurrences for a word to enter the vocabulary, 1 or more.
         words: Vocabulary in this order, whether the words occur or not; None: all words that occur `min_count` times.
         cache: Folder in which the counted text is cached; default: that of `default_cache_folder()`.
@@ -101,10 +101,10 @@ def load_corpus(
         raise ValueError(f"min_count is {min_count}; expected 1 or more")
     fingerprint = source.fingerprint()
     given = [] if words is None else ["words", *words]
-    key = hash_strings(["corpus 1", fingerprint, cutter.to_str(), str(min_count), *given])
+    key = hash_strings(["corpus 1", fingerprint, pre_tokenizer.to_str(), str(min_count), *given])
     folder = build_cached_folder(
         (cache or default_cache_folder()) / f"corpus-{key}",
-        lambda temporary: _write(source, cutter, min_count, words, temporary),
+        lambda temporary: _write_corpus(source, pre_tokenizer, min_count, words, temporary),
     )
     vocabulary = json.loads((folder / WORDS).read_text(encoding="utf-8"))
     return Corpus(
@@ -112,13 +112,15 @@ def load_corpus(
     )
 
 
-def _write(source: CorpusSource, cutter: Tokenizer, min_count: int, words: Sequence[str] | None, folder: Path) -> None:
+def _write_corpus(
+    source: CorpusSource, pre_tokenizer: Tokenizer, min_count: int, words: Sequence[str] | None, folder: Path
+) -> None:
     """Write a corpus in two passes: over the text, for ids by first appearance, and over these, for the final ids."""
     rough, ends = folder / "rough", folder / "ends"
     found: dict[str, int] = {}
     raw_words = 0
     with rough.open("wb") as ids_file, ends.open("wb") as ends_file:
-        for lines in _chunks(source, cutter):
+        for lines in _tokenize_in_chunks(source, pre_tokenizer):
             ids = [found.setdefault(word, len(found)) for words in lines for word in words]
             np.array(ids, np.int32).tofile(ids_file)
             (raw_words + np.cumsum([len(words) for words in lines], dtype=np.int64)).tofile(ends_file)
@@ -127,7 +129,7 @@ def _write(source: CorpusSource, cutter: Tokenizer, min_count: int, words: Seque
         raise ValueError(f"the corpus {source.name!r} is empty; expected lines of text")
     counts = np.zeros(len(found), np.int64)
     for start in range(0, raw_words, WORDS_AT_ONCE):
-        counts += np.bincount(_piece(rough, start), minlength=len(found))
+        counts += np.bincount(_read_ids_from(rough, start), minlength=len(found))
     names = list(found)
     if words is None:
         order = np.argsort(-counts, kind="stable")
@@ -146,7 +148,7 @@ def _write(source: CorpusSource, cutter: Tokenizer, min_count: int, words: Seque
             else f"no word of the corpus {source.name!r} is one of the {len(vocabulary):,} given words"
         )
     final[order[present]] = present.astype(np.int32)
-    _write_known(rough, ends, final, raw_words, folder)
+    _write_known_words(rough, ends, final, raw_words, folder)
     rough.unlink()
     ends.unlink()
     known = np.zeros(len(vocabulary), np.int64)
@@ -155,12 +157,12 @@ def _write(source: CorpusSource, cutter: Tokenizer, min_count: int, words: Seque
     (folder / WORDS).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
-def _chunks(source: CorpusSource, cutter: Tokenizer) -> Iterator[list[list[str]]]:
+def _tokenize_in_chunks(source: CorpusSource, pre_tokenizer: Tokenizer) -> Iterator[list[list[str]]]:
     """Yield the words of some lines at a time."""
     lines: list[list[str]] = []
     waiting = 0
     for line in source.lines():
-        words = cut_words(cutter, line)
+        words = cut_words(pre_tokenizer, line)
         lines.append(words)
         waiting += len(words)
         if waiting >= WORDS_AT_ONCE:
@@ -170,39 +172,41 @@ def _chunks(source: CorpusSource, cutter: Tokenizer) -> Iterator[list[list[str]]
         yield lines
 
 
-def _write_known(rough: Path, ends: Path, final: Ids, raw_words: int, folder: Path) -> None:
+def _write_known_words(
+    rough_ids_file: Path, line_ends_file: Path, final_ids: Ids, raw_words: int, folder: Path
+) -> None:
     """Write `ids` and `pointers` of a corpus from its rough ids, (all words,), and the ends of its lines in them."""
-    line_ends = np.frombuffer(_map_file(ends), np.int64)
+    line_ends = np.frombuffer(_memory_map_file(line_ends_file), np.int64)
     before = 0  # known words up to here
     last = np.zeros(1, np.int64)  # pointer that was written
     with (folder / IDS).open("wb") as ids_file, (folder / POINTERS).open("wb") as pointers_file:
         last.tofile(pointers_file)
         for start in range(0, raw_words, WORDS_AT_ONCE):
-            ids = final[_piece(rough, start)]
+            ids = final_ids[_read_ids_from(rough_ids_file, start)]
             kept = np.concatenate([[0], np.cumsum(ids >= 0)])
             here = line_ends[
                 np.searchsorted(line_ends, start, "right") : np.searchsorted(line_ends, start + WORDS_AT_ONCE, "right")
             ]
             # Lines without a known word are no sentences.
-            pointers = _cut_long(np.unique(np.concatenate([last, before + kept[here - start]])))
+            pointers = _split_long_sentences(np.unique(np.concatenate([last, before + kept[here - start]])))
             pointers[1:].tofile(pointers_file)
             last = pointers[-1:]
             before += int(kept[-1])
             ids[ids >= 0].tofile(ids_file)
 
 
-def _cut_long(pointers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _split_long_sentences(pointers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return pointers with further ones inside of sentences of more than 1,000 words."""
     long = np.flatnonzero(np.diff(pointers) > LONGEST_SENTENCE)
     cuts = [np.arange(pointers[row] + LONGEST_SENTENCE, pointers[row + 1], LONGEST_SENTENCE) for row in long]
     return np.unique(np.concatenate([pointers, *cuts]))
 
 
-def _piece(path: Path, start: int) -> Ids:
+def _read_ids_from(path: Path, start: int) -> Ids:
     """Return up to `WORDS_AT_ONCE` of the int32 of a file, from number `start` on."""
     return np.fromfile(path, np.int32, WORDS_AT_ONCE, offset=4 * start)
 
 
-def _map_file(path: Path) -> mmap.mmap:
+def _memory_map_file(path: Path) -> mmap.mmap:
     with path.open("rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -58,9 +58,9 @@ class CorpusSource:
         if self.name == "sample":
             yield from sample_corpus(SAMPLE_SEED)
         elif self._is_file():
-            yield from _file_lines(Path(self.name))
+            yield from _read_file_lines(Path(self.name))
         else:
-            dataset = self._dataset()
+            dataset = self._load_dataset()
             for parts in zip(*(dataset[name] for name in list_column_names(self.column)), strict=True):
                 told = [part or "" for part in parts]
                 yield from (join_texts(told) if len(told) > 1 else told[0]).split("\n")
@@ -68,7 +68,7 @@ class CorpusSource:
     def fingerprint(self) -> str:
         """Return the SHA-256 (hexadecimal) of the content; raises as `lines`."""
         if self.has_splits:
-            return dataset_fingerprint(self._dataset().select_columns(list(list_column_names(self.column))))
+            return dataset_fingerprint(self._load_dataset().select_columns(list(list_column_names(self.column))))
         digest = hashlib.sha256()
         if self._is_file():
             with open(self.name, "rb") as file:
@@ -82,7 +82,7 @@ class CorpusSource:
     def _is_file(self) -> bool:
         return Path(resolve_dataset(self.name, self.data_dir)).is_file()
 
-    def _dataset(self) -> datasets.Dataset:
+    def _load_dataset(self) -> datasets.Dataset:
         splits = load_splits(self.name, self.data_dir, sample=True)
         if self.split not in splits:
             raise ValueError(f"{self.name} has no split {self.split!r}; it has {', '.join(splits)} (or set `split`)")
@@ -93,7 +93,7 @@ class CorpusSource:
         return dataset
 
 
-def refuse_columns(name: str, columns: ColumnNames) -> None:
+def refuse_columns_of_plain_text(source_name: str, columns: ColumnNames) -> None:
     """Refuse columns that are named of a text that has none.
 
     Raises:
@@ -101,15 +101,15 @@ def refuse_columns(name: str, columns: ColumnNames) -> None:
     """
     if columns:
         raise ValueError(
-            f"{name} is running text, of which every line is read; it has no column "
+            f"{source_name} is running text, of which every line is read; it has no column "
             f"{', '.join(list_column_names(columns))}: name none, or a folder or Hub id"
         )
 
 
-def _file_lines(path: Path) -> Iterator[str]:
+def _read_file_lines(path: Path) -> Iterator[str]:
     number = 0
     try:
-        for line in _byte_lines(path):
+        for line in _read_byte_lines(path):
             number += 1
             yield line.decode("utf-8").rstrip("\r")
     except UnicodeDecodeError as error:
@@ -125,7 +125,7 @@ def _file_lines(path: Path) -> Iterator[str]:
         ) from error
 
 
-def _byte_lines(path: Path) -> Iterator[bytes]:
+def _read_byte_lines(path: Path) -> Iterator[bytes]:
     """Yield lines without their ends; one that is longer than a block comes in parts."""
     with open_unpacked(path) as stream:
         rest = b""
@@ -133,13 +133,13 @@ def _byte_lines(path: Path) -> Iterator[bytes]:
             *whole, rest = (rest + block).split(b"\n")
             yield from whole
             if len(rest) > BLOCK:  # such as text8, all of whose 100 MB are one line
-                part, rest = _cut_at_end(rest)
+                part, rest = _split_at_last_blank(rest)
                 yield part
         if rest:
             yield rest
 
 
-def _cut_at_end(line: bytes) -> tuple[bytes, bytes]:
+def _split_at_last_blank(line: bytes) -> tuple[bytes, bytes]:
     """Return the two sides of the last blank of a line, or of the begin of its last character, in UTF-8."""
     blank = max(line.rfind(blank) for blank in BLANKS)
     if blank >= 0:

@@ -13,7 +13,12 @@ from torch.utils.data import Dataset
 
 from ctxzoo.data.bucketing import ResumableLoader, ResumableSampler, build_resumable_loader, get_rank_and_world_size
 from ctxzoo.tasks.word_embeddings.corpus import Corpus, Ids
-from ctxzoo.tasks.word_embeddings.unigrams import alias_table, draw_words, keep_probabilities, noise_probabilities
+from ctxzoo.tasks.word_embeddings.unigrams import (
+    build_alias_tables,
+    compute_keep_probabilities,
+    compute_noise_probabilities,
+    draw_from_alias_tables,
+)
 
 
 class SentenceBlock(NamedTuple):
@@ -114,19 +119,19 @@ class WindowBatches(Dataset[dict[str, torch.Tensor]]):
         self.random_window = random_window
         self.noise_for_each_word = noise_for_each_word
         self.num_special_tokens = num_special_tokens
-        self.keep = keep_probabilities(corpus.counts, subsampling)
-        self.noise_table = alias_table(noise_probabilities(corpus.counts)) if negative_samples else None
+        self.keep = compute_keep_probabilities(corpus.counts, subsampling)
+        self.noise_table = build_alias_tables(compute_noise_probabilities(corpus.counts)) if negative_samples else None
 
     def __getitem__(self, block: SentenceBlock) -> dict[str, torch.Tensor]:
         generator = np.random.default_rng(block.key)
-        words, sentence_of = self._thin(block.sentences, generator)
+        words, sentence_of = self._subsample_words(block.sentences, generator)
         widths = np.full(len(words), self.window)
         if self.random_window:
             widths = generator.integers(1, self.window, len(words), endpoint=True)
-        contexts, present = sentence_windows(words, sentence_of, widths, self.window)
+        contexts, present = gather_context_windows(words, sentence_of, widths, self.window)
         centres = present.any(axis=1)
         words, contexts, present = words[centres], contexts[centres], present[centres]
-        noise = self._noise(len(words), generator)
+        noise = self._draw_noise_words(len(words), generator)
         kept = noise != words.reshape(-1, *[1] * (noise.ndim - 1))
         special = self.num_special_tokens
         arrays = {
@@ -138,7 +143,7 @@ class WindowBatches(Dataset[dict[str, torch.Tensor]]):
         }
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
-    def _thin(self, sentences: Indices, generator: np.random.Generator) -> tuple[Indices, Indices]:
+    def _subsample_words(self, sentences: Indices, generator: np.random.Generator) -> tuple[Indices, Indices]:
         """Return the words of sentences that subsampling keeps, and of each the index in `sentences`."""
         begins = self.corpus.pointers[sentences]
         lengths = self.corpus.pointers[sentences + 1] - begins
@@ -148,23 +153,23 @@ class WindowBatches(Dataset[dict[str, torch.Tensor]]):
         kept = generator.random(len(words)) < self.keep[words]
         return words[kept], sentence_of[kept]
 
-    def _noise(self, centres: int, generator: np.random.Generator) -> Indices:
-        shape: tuple[int, ...] = (centres, self.negative_samples)
+    def _draw_noise_words(self, num_centres: int, generator: np.random.Generator) -> Indices:
+        shape: tuple[int, ...] = (num_centres, self.negative_samples)
         if self.noise_for_each_word:
-            shape = (centres, 2 * self.window, self.negative_samples)
+            shape = (num_centres, 2 * self.window, self.negative_samples)
         if self.noise_table is None:
             return np.zeros(shape, np.int64)
-        return draw_words(*self.noise_table, shape, generator)
+        return draw_from_alias_tables(*self.noise_table, shape, generator)
 
 
-def sentence_windows(
-    words: Ids | Indices, sentence_of: Indices, widths: Indices, window: int
+def gather_context_windows(
+    words: Ids | Indices, sentence_ids: Indices, widths: Indices, window: int
 ) -> tuple[Indices, Present]:
     """Return the words around each word of sentences that follow one another.
 
     Args:
         words: (M,) ids of the M words of consecutive sentences.
-        sentence_of: (M,) ascending number of the sentence in which each of the M words stands.
+        sentence_ids: (M,) ascending number of the sentence in which each of the M words stands.
         widths: (M,) half width of the window around each of the M words, at most `window`.
         window: Half width b of the window.
 
@@ -174,7 +179,9 @@ def sentence_windows(
     offsets = np.concatenate([np.arange(-window, 0), np.arange(1, window + 1)])
     positions = np.arange(len(words))[:, None] + offsets
     inside = positions.clip(0, max(len(words) - 1, 0))
-    present = (positions == inside) & (sentence_of[inside] == sentence_of[:, None]) & (abs(offsets) <= widths[:, None])
+    present = (
+        (positions == inside) & (sentence_ids[inside] == sentence_ids[:, None]) & (abs(offsets) <= widths[:, None])
+    )
     return words[inside], present
 
 

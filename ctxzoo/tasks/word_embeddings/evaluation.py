@@ -14,7 +14,7 @@ from ctxzoo.data.notices import hide_weight_progress_bars
 from ctxzoo.data.text_columns import ColumnNames, list_column_names
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import WordTokenizer
-from ctxzoo.tasks.word_embeddings.corpus_lines import TEXT, CorpusSource, refuse_columns
+from ctxzoo.tasks.word_embeddings.corpus_lines import TEXT, CorpusSource, refuse_columns_of_plain_text
 from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
 from ctxzoo.training.scoring import check_checkpoint_head, load_tokenizer
 
@@ -22,7 +22,7 @@ PIECE_WORDS = 200  # words of a piece of text that is scored at once
 
 
 @torch.no_grad()
-def word_prediction_scores(
+def score_word_prediction(
     model: WordEmbeddingForMaskedLM, tokenizer: WordTokenizer, lines: Iterable[str], *, words: int
 ) -> dict[str, float]:
     """Return `nll` in nats and `perplexity`, over about the first `words` known words of the lines.
@@ -89,11 +89,13 @@ def evaluate(
     if not isinstance(checkpoint, PreTrainedModel):
         with hide_weight_progress_bars():
             model = AutoModelForMaskedLM.from_pretrained(str(checkpoint))
-    lines = _lines(CorpusSource(dataset, list_column_names(text_column) or TEXT, split, data_dir), text_column)
-    return word_prediction_scores(model, load_tokenizer(checkpoint, tokenizer), lines, words=words)
+    lines = _read_split_lines(
+        CorpusSource(dataset, list_column_names(text_column) or TEXT, split, data_dir), text_column
+    )
+    return score_word_prediction(model, load_tokenizer(checkpoint, tokenizer), lines, words=words)
 
 
-def _lines(source: CorpusSource, text_column: ColumnNames) -> Iterable[str]:
+def _read_split_lines(source: CorpusSource, text_column: ColumnNames) -> Iterable[str]:
     """Return the lines of a split.
 
     Raises:
@@ -101,7 +103,7 @@ def _lines(source: CorpusSource, text_column: ColumnNames) -> Iterable[str]:
     """
     if source.has_splits:
         return source.lines()
-    refuse_columns(source.name, text_column)
+    refuse_columns_of_plain_text(source.name, text_column)
     splits = tuple(SAMPLE_SEEDS) if source.name == "sample" else ("train",)
     if source.split not in splits:
         raise ValueError(f"{source.name} has no split {source.split!r}; it has {', '.join(splits)} (or set `split`)")

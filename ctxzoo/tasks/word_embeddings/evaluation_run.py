@@ -212,7 +212,7 @@ class EmbeddingTaggerRun(ExperimentRun):
         return {**self.source.settings, **super().settings, "word_vectors": self.variant, "task": TAGGING}
 
 
-def embedding_tagging_run(source: EmbeddingSource, experiment: Experiment) -> EmbeddingTaggerRun:
+def build_embedding_tagger_run(source: EmbeddingSource, experiment: Experiment) -> EmbeddingTaggerRun:
     """One training on the treebank's own tags, with the seed of the vectors.
 
     Its results file is that of the tagger, with `<architecture>-b<window>[-<name>]` as variant.

@@ -97,17 +97,19 @@ def run_pos_induction(vectors: WordVectors, options: EvaluationOptions) -> Evalu
         found = pos_induction.induce_pos(
             vectors, sentences, tags, restarts=options.restarts, seed=options.seed, threads=options.threads
         )
-        lowest, highest = found.spread
+        lowest, highest = found.v_measure_range
         detail = f"median of {len(found.restarts)}, {lowest:.2f} to {highest:.2f}; best likelihood "
         name = f"{tags}, {found.states} states"
-        scores.append(Score(name, found.median, found.coverage, f"{detail}{found.best.v_measure:.2f}"))
+        scores.append(
+            Score(name, found.median_v_measure, found.coverage, f"{detail}{found.best_restart.v_measure:.2f}")
+        )
         values = {
             "states": float(found.states),
             "coverage": found.coverage,
-            "v_measure_median": found.median,
+            "v_measure_median": found.median_v_measure,
             "v_measure_lowest": lowest,
             "v_measure_highest": highest,
-            "v_measure_best_likelihood": found.best.v_measure,
+            "v_measure_best_likelihood": found.best_restart.v_measure,
         }
         for number, restart in enumerate(found.restarts):
             values[f"restart{number}/v_measure"] = restart.v_measure
@@ -124,7 +126,7 @@ def run_similarity(vectors: WordVectors, options: EvaluationOptions) -> Evaluati
     metrics: dict[str, float] = {}
     for name, found in word_similarity.evaluate_similarity(vectors, sets).items():
         scores.append(Score(name, found.spearman, found.coverage, f"{found.known:,} of {found.pairs:,} pairs"))
-        metrics |= _metrics(name, spearman=found.spearman, coverage=found.coverage)
+        metrics |= _name_test_metrics(name, spearman=found.spearman, coverage=found.coverage)
     return Evaluation(word_similarity.DATASET, "test", fingerprint, scores, metrics)
 
 
@@ -132,10 +134,10 @@ def run_analogy(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
     """Score analogies by the accuracy of semantic and syntactic questions; metrics hold each category too."""
     categories, fingerprint = word_analogy.read_analogies(data_dir=options.data_dir)
     found = word_analogy.evaluate_analogies(vectors, categories)
-    parts = word_analogy.semantic_and_syntactic(found, categories)
+    parts = word_analogy.sum_scores_by_kind(found, categories)
     metrics: dict[str, float] = {}
     for name, score in {**found, **parts}.items():
-        metrics |= _metrics(name, accuracy=score.accuracy, coverage=score.coverage)
+        metrics |= _name_test_metrics(name, accuracy=score.accuracy, coverage=score.coverage)
     scores = [
         Score(name, score.accuracy, score.coverage, f"{score.correct:,} of {score.known:,} questions")
         for name, score in parts.items()
@@ -151,7 +153,7 @@ def run_sentiment(vectors: WordVectors, options: EvaluationOptions) -> Evaluatio
     return Evaluation(
         sentiment.DATASET,
         "test",
-        _fingerprint(texts),
+        _hash_splits(texts),
         [Score("SST binary", found.accuracy, found.coverage, detail)],
         {
             "test/accuracy": found.accuracy,
@@ -162,21 +164,21 @@ def run_sentiment(vectors: WordVectors, options: EvaluationOptions) -> Evaluatio
     )
 
 
-def run_sentiment_means(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
+def run_mean_vector_sentiment(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
     """Score sentiment by the accuracy for each mean, its penalty chosen by cross-validation on the training part."""
     texts = read_texts(sentiment.DATASET, options.data_dir)
     scores: list[Score] = []
     metrics: dict[str, float] = {}
-    for name, found in sentiment.evaluate_means(vectors, texts).items():
+    for name, found in sentiment.evaluate_mean_vector_sentiment(vectors, texts).items():
         detail = f"folds {found.fold_accuracy:.2f}, C = {found.strength:g}"
         scores.append(Score(f"SST binary, {name}", found.accuracy, found.coverage, detail))
-        metrics |= _metrics(name, accuracy=found.accuracy, coverage=found.coverage)
+        metrics |= _name_test_metrics(name, accuracy=found.accuracy, coverage=found.coverage)
         metrics |= {
             f"validation/{name}/accuracy": found.validation_accuracy,
             f"train/{name}/fold_accuracy": found.fold_accuracy,
             f"{name}/C": found.strength,
         }
-    return Evaluation(sentiment.DATASET, "test", _fingerprint(texts), scores, metrics)
+    return Evaluation(sentiment.DATASET, "test", _hash_splits(texts), scores, metrics)
 
 
 TASKS: dict[str, EmbeddingTask] = {
@@ -193,21 +195,21 @@ TASKS: dict[str, EmbeddingTask] = {
     "analogy": EmbeddingTask(run_analogy, lambda options: {}),
     "sentiment": EmbeddingTask(run_sentiment, lambda options: {}),
     "sentiment_means": EmbeddingTask(
-        run_sentiment_means,
+        run_mean_vector_sentiment,
         lambda options: {"means": list(sentiment.MEANS), "folds": sentiment.FOLDS},
     ),
 }
 HEADINGS = ("task", "set", "score", "coverage", "")
 
 
-def check_tasks(names: Sequence[str], known: Sequence[str] = tuple(TASKS)) -> None:
+def check_task_names(names: Sequence[str], known: Sequence[str] = tuple(TASKS)) -> None:
     """Raise ValueError for a name that is no evaluation."""
     for name in names:
         if name not in known:
             raise ValueError(f"unknown task {name!r}; known: {', '.join(known)}")
 
 
-def score_rows(task: str, evaluation: Evaluation) -> list[list[str]]:
+def format_score_rows(task: str, evaluation: Evaluation) -> list[list[str]]:
     """Return the cells of the printed table, under `HEADINGS`."""
     return [
         [
@@ -221,11 +223,11 @@ def score_rows(task: str, evaluation: Evaluation) -> list[list[str]]:
     ]
 
 
-def _fingerprint(texts: TextSplits) -> str:
+def _hash_splits(texts: TextSplits) -> str:
     """Return the fingerprint of the content of all splits."""
     return ", ".join(f"{split} {value[:16]}" for split, value in sorted(texts.fingerprint.items()))
 
 
-def _metrics(name: str, **values: float | None) -> dict[str, float]:
+def _name_test_metrics(test_set: str, **values: float | None) -> dict[str, float]:
     """Return the metrics of a set of the split test; a value that is not defined is left out."""
-    return {f"test/{name}/{metric}": value for metric, value in values.items() if value is not None}
+    return {f"test/{test_set}/{metric}": value for metric, value in values.items() if value is not None}

@@ -135,14 +135,14 @@ class WordRun(RunArgs):
         return {"backend": self.backend, **({} if self.backend == "torch" else {"threads": self.threads})}
 
 
-def backend_of(run: WordRun) -> str:
+def choose_backend(run: WordRun) -> str:
     """Return numba or torch: where it is left open numba, if that is installed and no other device is named."""
     if run.backend != "auto":
         return run.backend
     return "numba" if run.accelerator in ("auto", "cpu") and is_installed("numba") else "torch"
 
 
-def paper(variant: str = ATTENTION) -> Experiment:
+def build_paper_experiment(variant: str = ATTENTION) -> Experiment:
     """Return the settings of Ling et al. (2015), or of docs/models/word_embedding.md where it is silent."""
     words: dict[str, Any] = {"cutter": "english", "lower_case": True, "fold_digits": True, "min_count": MIN_COUNT}
     usual = Experiment(
@@ -154,19 +154,19 @@ def paper(variant: str = ATTENTION) -> Experiment:
         trainer=TrainerArgs(epochs=2),
         run=WordRun(backend="auto", checkpoint_every=2000),
     )
-    return of_architecture(usual, variant)
+    return replace_architecture(usual, variant)
 
 
-def default(variant: str = ATTENTION) -> Experiment:
+def build_default_experiment(variant: str = ATTENTION) -> Experiment:
     """Return the settings of `ctxzoo train`.
 
     They are the paper's, but for what suits a text of a user's own, which is smaller than theirs: a window of ten
     words, more passes and rarer words, after word2vec's customs (min_count 5, 5 passes, 5 noise words).
     """
-    return paper(variant).changed(word_dim=100, window=10, min_count=5, epochs=5, negative_samples=5)
+    return build_paper_experiment(variant).changed(word_dim=100, window=10, min_count=5, epochs=5, negative_samples=5)
 
 
-def of_architecture(experiment: Experiment, variant: str) -> Experiment:
+def replace_architecture(experiment: Experiment, variant: str) -> Experiment:
     """Return the experiment with another architecture of `CUSTOMS`, and with its customs where nothing is given."""
     given = experiment.values()
     customs = {name: getattr(CUSTOMS[variant], name) for name in BY_CUSTOM if given[name] is None}

@@ -19,9 +19,9 @@ from ctxzoo.tasks.word_embeddings.hidden_markov import (
     Float64Array,
     Ints,
     PackedSequences,
-    best_paths,
-    expectations,
+    find_viterbi_paths,
     pack_sequences,
+    run_forward_backward,
 )
 
 MAX_ITERATIONS = 50
@@ -67,7 +67,7 @@ class VectorSequences:
     @cached_property
     def packs(self) -> list[_Pack]:
         """The tokens as the model reads them."""
-        return [_Pack.of(packed, self.words, len(self.vectors)) for packed in pack_sequences(self.lengths)]
+        return [_Pack.from_sequences(packed, self.words, len(self.vectors)) for packed in pack_sequences(self.lengths)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +79,10 @@ class _Pack:
     of_type: sparse.csr_matrix
 
     @classmethod
-    def of(cls, packed: PackedSequences, words: Ints, types: int) -> _Pack:
+    def from_sequences(cls, packed: PackedSequences, words: Ints, num_types: int) -> _Pack:
         own = words[packed.positions]
         tokens = np.arange(len(own))
-        return cls(packed, own, sparse.csr_matrix((np.ones(len(own)), (own, tokens)), shape=(types, len(own))))
+        return cls(packed, own, sparse.csr_matrix((np.ones(len(own)), (own, tokens)), shape=(num_types, len(own))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,19 +101,21 @@ class GaussianHmm:
     means: Float64Array
     variance: float
 
-    def log_emissions(self, vectors: Float64Array) -> Float64Array:
+    def compute_log_emissions(self, vectors: Float64Array) -> Float64Array:
         """Return the log densities (types, K) of vectors in each state."""
         squares = (vectors**2).sum(axis=1)[:, None] - 2 * vectors @ self.means.T + (self.means**2).sum(axis=1)
         scale: float = 0.5 * vectors.shape[1] * math.log(2 * math.pi * self.variance)
         densities: Float64Array = squares / (-2 * self.variance) - scale
         return densities
 
-    def states(self, sequences: VectorSequences) -> Ints:
+    def find_viterbi_states(self, sequences: VectorSequences) -> Ints:
         """Return (tokens,) the state of every token on the most probable path of its sequence, in running text."""
-        emissions = self.log_emissions(sequences.vectors)
+        emissions = self.compute_log_emissions(sequences.vectors)
         states = np.empty(len(sequences.words), np.int64)
         for pack in sequences.packs:
-            states[pack.packed.positions] = best_paths(self.start, self.transitions, emissions, pack.words, pack.packed)
+            states[pack.packed.positions] = find_viterbi_paths(
+                self.start, self.transitions, emissions, pack.words, pack.packed
+            )
         return states
 
 
@@ -132,7 +134,7 @@ class FittedHmm:
 
 def fit_gaussian_hmm(
     sequences: VectorSequences,
-    states: int,
+    num_states: int,
     *,
     variance: float,
     seed: int,
@@ -146,24 +148,24 @@ def fit_gaussian_hmm(
 
     Args:
         sequences: Sequences of word vectors to train on.
-        states: Number K of hidden states, 1 or more.
+        num_states: Number K of hidden states, 1 or more.
         variance: Fixed variance of the Gaussian emissions, above 0.
         seed: Seed of the random draw.
         max_iterations: Largest number of EM iterations.
         tolerance: Relative gain of the log-likelihood below which training stops.
 
     Raises:
-        ValueError: `states` below 1 or above the number of word types that occur; `variance` not above 0.
+        ValueError: `num_states` below 1 or above the number of word types that occur; `variance` not above 0.
     """
     occurring = int(np.count_nonzero(sequences.counts))
-    if not 1 <= states <= occurring:
-        raise ValueError(f"states is {states}; expected 1 to {occurring}, the number of different words")
+    if not 1 <= num_states <= occurring:
+        raise ValueError(f"states is {num_states}; expected 1 to {occurring}, the number of different words")
     if not variance > 0:
         raise ValueError(f"variance is {variance}; expected a number above 0")
-    model = _start(sequences, states, variance, seed)
+    model = _init_hmm(sequences, num_states, variance, seed)
     history: list[float] = []
     while True:
-        log_likelihood, updated = _iterate(model, sequences)
+        log_likelihood, updated = _run_em_step(model, sequences)
         history.append(log_likelihood)
         gained = len(history) < 2 or history[-1] - history[-2] >= tolerance * abs(history[-2])
         if not gained or len(history) > max_iterations:
@@ -171,34 +173,34 @@ def fit_gaussian_hmm(
         model = updated
 
 
-def _start(sequences: VectorSequences, states: int, variance: float, seed: int) -> GaussianHmm:
+def _init_hmm(sequences: VectorSequences, num_states: int, variance: float, seed: int) -> GaussianHmm:
     frequencies = sequences.counts / len(sequences.words)
-    drawn = np.random.default_rng(seed).choice(len(frequencies), size=states, replace=False, p=frequencies)
-    uniform = np.full((states, states), 1 / states)
+    drawn = np.random.default_rng(seed).choice(len(frequencies), size=num_states, replace=False, p=frequencies)
+    uniform = np.full((num_states, num_states), 1 / num_states)
     return GaussianHmm(uniform[0], uniform, sequences.vectors[drawn], variance)
 
 
-def _iterate(model: GaussianHmm, sequences: VectorSequences) -> tuple[float, GaussianHmm]:
+def _run_em_step(model: GaussianHmm, sequences: VectorSequences) -> tuple[float, GaussianHmm]:
     """Return the log-likelihood of a model, and the model after one update."""
-    emissions = model.log_emissions(sequences.vectors)
+    emissions = model.compute_log_emissions(sequences.vectors)
     log_likelihood = 0.0
     first, pairs = np.zeros_like(model.start), np.zeros_like(model.transitions)
     by_type = np.zeros_like(emissions)
     for pack in sequences.packs:
-        found = expectations(model.start, model.transitions, emissions, pack.words, pack.packed)
+        found = run_forward_backward(model.start, model.transitions, emissions, pack.words, pack.packed)
         log_likelihood += found.log_likelihood
         first += found.first
         pairs += found.pairs
         by_type += pack.of_type @ found.posteriors
     return log_likelihood, GaussianHmm(
         start=first / first.sum(),
-        transitions=_quotients(pairs, pairs.sum(axis=1), model.transitions),
-        means=_quotients(by_type.T @ sequences.vectors, by_type.sum(axis=0), model.means),
+        transitions=_divide_rows(pairs, pairs.sum(axis=1), model.transitions),
+        means=_divide_rows(by_type.T @ sequences.vectors, by_type.sum(axis=0), model.means),
         variance=model.variance,
     )
 
 
-def _quotients(sums: Float64Array, totals: Float64Array, otherwise: Float64Array) -> Float64Array:
-    """Divide rows of `sums` by their totals; where a total is 0, give the row of `otherwise`."""
+def _divide_rows(sums: Float64Array, totals: Float64Array, fallback_rows: Float64Array) -> Float64Array:
+    """Divide rows of `sums` by their totals; where a total is 0, give the row of `fallback_rows`."""
     found: npt.NDArray[np.bool_] = totals > 0
-    return np.where(found[:, None], sums / np.where(found, totals, 1.0)[:, None], otherwise)
+    return np.where(found[:, None], sums / np.where(found, totals, 1.0)[:, None], fallback_rows)

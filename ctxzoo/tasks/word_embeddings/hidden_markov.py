@@ -25,12 +25,12 @@ class PackedSequences:
     steps: tuple[slice, ...]
 
 
-def pack_sequences(lengths: Sequence[int], most_tokens: int = MOST_TOKENS) -> Iterator[PackedSequences]:
+def pack_sequences(lengths: Sequence[int], max_tokens: int = MOST_TOKENS) -> Iterator[PackedSequences]:
     """Sort sequences of like length into packs, which together hold every token once.
 
     Args:
         lengths: Number of tokens of each sequence, in text order; empty sequences are left out.
-        most_tokens: Largest number of tokens in a pack; a longer sequence gets its own pack.
+        max_tokens: Largest number of tokens in a pack; a longer sequence gets its own pack.
     """
     sizes = np.asarray(lengths, np.int64)
     begins = np.cumsum(sizes) - sizes
@@ -38,18 +38,18 @@ def pack_sequences(lengths: Sequence[int], most_tokens: int = MOST_TOKENS) -> It
     tokens = 0
     for sequence in np.argsort(-sizes, kind="stable").tolist():
         size = int(sizes[sequence])
-        if chosen and (size == 0 or tokens + size > most_tokens):
-            yield _pack(begins[chosen], sizes[chosen])
+        if chosen and (size == 0 or tokens + size > max_tokens):
+            yield _pack_longest_first(begins[chosen], sizes[chosen])
             chosen, tokens = [], 0
         if size == 0:
             return
         chosen.append(sequence)
         tokens += size
     if chosen:
-        yield _pack(begins[chosen], sizes[chosen])
+        yield _pack_longest_first(begins[chosen], sizes[chosen])
 
 
-def _pack(begins: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> PackedSequences:
+def _pack_longest_first(begins: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> PackedSequences:
     """Pack sequences from the longest to the shortest."""
     going_on = [int(np.count_nonzero(sizes > step)) for step in range(int(sizes[0]))]
     ends = np.cumsum(going_on).tolist()
@@ -83,7 +83,7 @@ class Expectations:
     posteriors: Float64Array
 
 
-def expectations(
+def run_forward_backward(
     start: Float64Array, transitions: Float64Array, log_emissions: Float64Array, words: Ints, packed: PackedSequences
 ) -> Expectations:
     """Run the forward and the backward pass over all sequences of a pack at once, scaled at every token.
@@ -134,7 +134,7 @@ def expectations(
     return Expectations(log_likelihood, posteriors[packed.steps[0]].sum(axis=0), pairs * transitions, posteriors)
 
 
-def best_paths(
+def find_viterbi_paths(
     start: Float64Array, transitions: Float64Array, log_emissions: Float64Array, words: Ints, packed: PackedSequences
 ) -> Ints:
     """Return (tokens,) the states of each sequence's most probable path (Viterbi).
@@ -143,7 +143,7 @@ def best_paths(
 
     Args:
         start, transitions, log_emissions, words, packed: Parameters of the hidden Markov model, word types and packed
-            sequences, as in `expectations`.
+            sequences, as in `run_forward_backward`.
     """
     with np.errstate(divide="ignore"):
         log_start, log_transitions = np.log(start), np.log(transitions)

@@ -19,19 +19,23 @@ from safetensors.numpy import save_file
 from ctxzoo.data.files import atomic_path
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
-from ctxzoo.tasks.word_embeddings.kernel import KernelPlan, Text, Workspace, build_kernel, workspace
+from ctxzoo.tasks.word_embeddings.kernel import KernelPlan, Text, Workspace, allocate_workspace, build_kernel
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.trainer_parts import (
     REPORT_SECONDS,
     EmbeddingProgress,
-    check_loss,
     check_same_training,
+    check_training_loss,
     check_vocabulary,
-    model_fields,
-    untrained_loss,
+    compute_untrained_loss,
+    get_config_fields,
 )
-from ctxzoo.tasks.word_embeddings.unigrams import alias_table, keep_probabilities, noise_probabilities
-from ctxzoo.tasks.word_embeddings.weights import check_finite, load_weights, padded_width, weights_of
+from ctxzoo.tasks.word_embeddings.unigrams import (
+    build_alias_tables,
+    compute_keep_probabilities,
+    compute_noise_probabilities,
+)
+from ctxzoo.tasks.word_embeddings.weights import check_weights_finite, extract_weights, load_weights, round_up_width
 from ctxzoo.training.interrupted import TrainingInterrupted
 
 CHUNK_WORDS = 20_000  # after so many words a thread updates its rate, looks whether to stop, and reports its loss
@@ -95,7 +99,7 @@ class HogwildTrainer:
         self.report = report or (lambda progress: None)
         self.plan = KernelPlan(
             architecture=config.architecture,
-            width=padded_width(config.word_dim),
+            width=round_up_width(config.word_dim),
             window=config.window,
             noise=training.negative_samples,
             word_logits=config.architecture == "attention_cbow" and config.word_logits,
@@ -107,13 +111,22 @@ class HogwildTrainer:
             shared_noise=training.shared_noise,
         )
         self.kernel = build_kernel(self.plan)
-        self.text = self._text()
-        self._untrained_loss = untrained_loss(model, training.negative_samples)
-        self.weights = weights_of(model)
+        self.text = self._build_kernel_text()
+        self._untrained_loss = compute_untrained_loss(model, training.negative_samples)
+        self.weights = extract_weights(model)
         self.progress = EmbeddingProgress(total_words=training.epochs * len(corpus.ids))
         self._stop = threading.Event()
         # A call without sentences compiles before the clock starts.
-        self.kernel(self.text, 0, 0, self.weights, workspace(self.plan, len(self.corpus.words)), _seed(0, 0), 0.0, 0.0)
+        self.kernel(
+            self.text,
+            0,
+            0,
+            self.weights,
+            allocate_workspace(self.plan, len(self.corpus.words)),
+            _seed_random_state(0, 0),
+            0.0,
+            0.0,
+        )
         self._lock = threading.Lock()
         self._shards: list[_Shard] = []
 
@@ -129,20 +142,22 @@ class HogwildTrainer:
                 knows nothing; the message has the words read and the rate.
             ValueError: the checkpoint is of another training.
         """
-        self._shards = self._new_shards([_seed(self.training.seed, thread) for thread in range(self.threads)])
+        self._shards = self._split_into_shards(
+            [_seed_random_state(self.training.seed, thread) for thread in range(self.threads)]
+        )
         if resume and self.checkpoint is not None and self.checkpoint.exists():
-            self._load(self.checkpoint)
+            self._load_checkpoint(self.checkpoint)
         try:
             with ThreadPoolExecutor(self.threads) as pool:
                 while self.progress.epoch < self.training.epochs:
-                    if self.training.is_over(self.progress.epoch, self.progress.seconds):
+                    if self.training.is_out_of_time(self.progress.epoch, self.progress.seconds):
                         break
                     self._run_epoch(pool)
                     self.progress.epoch += 1
                     self.progress.epoch_losses.append(self.progress.loss)
-                    check_finite(self.weights, f"{self.progress.words:,} words", self.progress.rate)
-                    self._shards = self._new_shards([shard.state for shard in self._shards])
-                    self._save()
+                    check_weights_finite(self.weights, f"{self.progress.words:,} words", self.progress.rate)
+                    self._shards = self._split_into_shards([shard.state for shard in self._shards])
+                    self._save_checkpoint()
                     self.report(self.progress)
         except KeyboardInterrupt:
             raise TrainingInterrupted(f"stopped after {self.progress.words:,} words; resuming goes on") from None
@@ -156,11 +171,11 @@ class HogwildTrainer:
             running: list[Future[None]] = []
             self._stop.clear()
             try:
-                running += [pool.submit(self._work, shard) for shard in self._shards]
+                running += [pool.submit(self._train_shard, shard) for shard in self._shards]
                 while wait(running, REPORT_SECONDS, return_when="FIRST_EXCEPTION").not_done:
                     self.progress.seconds = before + time.perf_counter() - began
                     self.report(self.progress)
-                    self.corpus.release()
+                    self.corpus.release_memory()
                     if time.perf_counter() - began > self.checkpoint_seconds:
                         break
                     if any(one.done() and one.exception() for one in running):
@@ -171,17 +186,17 @@ class HogwildTrainer:
                 for one in running:
                     one.result()
                 self.progress.seconds = before + time.perf_counter() - began
-                self.corpus.release()
-                self._save()
+                self.corpus.release_memory()
+                self._save_checkpoint()
 
-    def _work(self, shard: _Shard) -> None:
+    def _train_shard(self, shard: _Shard) -> None:
         """Train on a thread's part until it is done or a pause is requested."""
         pointers = self.corpus.pointers
         while shard.position < shard.end and not self._stop.is_set():
             until = pointers[shard.position] + CHUNK_WORDS
             last = min(shard.end, max(shard.position + 1, int(np.searchsorted(pointers, until))))
             fraction = self.progress.words / self.progress.total_words
-            rate = self.training.rate_at(fraction)
+            rate = self.training.learning_rate_at(fraction)
             words, loss, centres = self.kernel(
                 self.text,
                 shard.position,
@@ -190,7 +205,7 @@ class HogwildTrainer:
                 shard.work,
                 shard.state,
                 rate,
-                self.training.logit_rate_at(fraction),
+                self.training.logit_learning_rate_at(fraction),
             )
             shard.position = last
             shard.loss += loss
@@ -202,45 +217,47 @@ class HogwildTrainer:
                 self.progress.loss = sum(one.loss for one in self._shards) / counted if counted else float("nan")
             if counted:
                 progress = f"after {self.progress.words:,} words, with the learning rate {rate:.3g}; lower it"
-                check_loss(self.progress.loss, self._untrained_loss, progress)
+                check_training_loss(self.progress.loss, self._untrained_loss, progress)
 
-    def _text(self) -> Text:
+    def _build_kernel_text(self) -> Text:
         counts = self.corpus.counts
         if self.training.negative_samples:
-            limits, others = alias_table(noise_probabilities(counts))
+            limits, others = build_alias_tables(compute_noise_probabilities(counts))
         else:
             limits, others = np.zeros(len(counts), np.uint32), np.zeros(len(counts), np.int32)
-        keep = np.round(keep_probabilities(counts, self.training.subsampling) * LARGEST_UINT32).astype(np.uint32)
+        keep = np.round(compute_keep_probabilities(counts, self.training.subsampling) * LARGEST_UINT32).astype(
+            np.uint32
+        )
         return Text(self.corpus.ids, self.corpus.pointers, keep, limits, others)
 
-    def _new_shards(self, states: list[npt.NDArray[np.uint64]]) -> list[_Shard]:
+    def _split_into_shards(self, random_states: list[npt.NDArray[np.uint64]]) -> list[_Shard]:
         """Cut the text into parts of about as many words each."""
         pointers = self.corpus.pointers
         cuts = np.searchsorted(pointers, np.linspace(0, pointers[-1], self.threads + 1))
         works = [shard.work for shard in self._shards] or [
-            workspace(self.plan, len(self.corpus.words)) for _ in range(self.threads)
+            allocate_workspace(self.plan, len(self.corpus.words)) for _ in range(self.threads)
         ]
         return [
             _Shard(int(begin), int(end), state, work)
-            for begin, end, state, work in zip(cuts[:-1], cuts[1:], states, works, strict=True)
+            for begin, end, state, work in zip(cuts[:-1], cuts[1:], random_states, works, strict=True)
         ]
 
-    def _identity(self) -> str:
+    def _describe_training(self) -> str:
         """Return what must be the same for a checkpoint to fit, as text."""
         run = {"threads": self.threads, "corpus": self.corpus.fingerprint, "known_words": len(self.corpus.ids)}
-        return json.dumps({**model_fields(self.model), **self.training.to_dict(), **run})
+        return json.dumps({**get_config_fields(self.model), **self.training.to_dict(), **run})
 
-    def _save(self) -> None:
+    def _save_checkpoint(self) -> None:
         if self.checkpoint is None:
             return
         tensors = {name: values for name, values in self.weights._asdict().items() if values.size}
         shards = np.array([[one.position, one.loss, one.centres] for one in self._shards])
         tensors |= {"shards": shards, "states": np.concatenate([one.state for one in self._shards])}
-        metadata = {"training": self._identity(), "progress": json.dumps(vars(self.progress))}
+        metadata = {"training": self._describe_training(), "progress": json.dumps(vars(self.progress))}
         with atomic_path(self.checkpoint) as temporary:
             save_file(tensors, temporary, metadata)
 
-    def _load(self, path: Path) -> None:
+    def _load_checkpoint(self, path: Path) -> None:
         try:
             file: Any = safe_open(path, "np")
         except SafetensorError as error:
@@ -248,7 +265,7 @@ class HogwildTrainer:
         with file:
             metadata = file.metadata() or {}
             theirs = json.loads(metadata.get("training", "{}"))
-            check_same_training(str(path), theirs, json.loads(self._identity()))
+            check_same_training(str(path), theirs, json.loads(self._describe_training()))
             for name, values in self.weights._asdict().items():
                 if values.size:
                     values[...] = file.get_tensor(name)
@@ -259,6 +276,6 @@ class HogwildTrainer:
         self.progress = EmbeddingProgress(**json.loads(metadata["progress"]))
 
 
-def _seed(seed: int, thread: int) -> npt.NDArray[np.uint64]:
+def _seed_random_state(seed: int, thread: int) -> npt.NDArray[np.uint64]:
     """Return (1,) where the generator of a thread starts; never 0, where it would stay."""
     return np.maximum(np.random.SeedSequence([seed, thread]).generate_state(1, np.uint64), np.uint64(1))

@@ -80,7 +80,7 @@ class Text(NamedTuple):
         pointers: (sentences + 1,) index into `ids` at which each sentence begins.
         keep: (V,) probability that subsampling keeps an occurrence of each of V words, in units of 2^-32.
         noise_limits, noise_others: (V,) limits and (V,) alternative words of Walker's alias table, by which noise words
-            are drawn for V words; from `alias_table`.
+            are drawn for V words; from `build_alias_tables`.
     """
 
     ids: npt.NDArray[np.int32]
@@ -153,7 +153,7 @@ class KernelPlan:
     shared_noise: bool
 
 
-def aligned_zeros(*shape: int) -> Float32Array:
+def allocate_aligned_zeros(*shape: int) -> Float32Array:
     """Return float32 zeros that begin where a line of the cache does: rows of 16 numbers lie each in one line."""
     size = math.prod(shape)
     memory = np.zeros(size + 16, np.float32)
@@ -161,25 +161,25 @@ def aligned_zeros(*shape: int) -> Float32Array:
     return memory[begin : begin + size].reshape(shape)
 
 
-def workspace(plan: KernelPlan, vocabulary: int) -> Workspace:
+def allocate_workspace(plan: KernelPlan, vocab_size: int) -> Workspace:
     """Return the workspace of one thread for a vocabulary of so many words."""
     columns = 2 * plan.window + 1
     positional = columns if plan.architecture == "positional_cbow" else 0
     logit_width = (plan.logit_rank or columns) if plan.word_logits else 0
 
-    def twice(*shape: int) -> tuple[Float32Array, Float32Array]:
-        return aligned_zeros(*shape), aligned_zeros(*shape)
+    def allocate_pair(*shape: int) -> tuple[Float32Array, Float32Array]:
+        return allocate_aligned_zeros(*shape), allocate_aligned_zeros(*shape)
 
     return Workspace(
         np.zeros(LONGEST_SENTENCE, np.int32),
         np.zeros(LONGEST_SENTENCE, np.int32),
         np.zeros(LONGEST_SENTENCE, np.int32),
-        np.zeros(vocabulary, np.int32),
-        *twice(LONGEST_SENTENCE, plan.width),
-        *twice(LONGEST_SENTENCE, logit_width),
-        *twice(columns, plan.logit_rank),
-        *twice(columns),
-        *twice(positional, plan.width),
+        np.zeros(vocab_size, np.int32),
+        *allocate_pair(LONGEST_SENTENCE, plan.width),
+        *allocate_pair(LONGEST_SENTENCE, logit_width),
+        *allocate_pair(columns, plan.logit_rank),
+        *allocate_pair(columns),
+        *allocate_pair(positional, plan.width),
     )
 
 
@@ -195,18 +195,18 @@ def build_kernel(plan: KernelPlan) -> Kernel:
     code is kept in `default_cache_folder()`, where that can be written. Before it runs it is compared with the
     package's; compiled code, which cannot be compared, must have been written by this user or by root.
     """
-    key = _key(plan)
+    key = _hash_plan_and_sources(plan)
     try:
-        folder = build_cached_folder(default_cache_folder() / f"kernel-{key}", _copy_loops)
-        if not _is_ours(folder):
+        folder = build_cached_folder(default_cache_folder() / f"kernel-{key}", _copy_loops_file)
+        if not _is_unchanged_own_copy(folder):
             logger.warning("%s holds other code than ctxzoo's, or another user's: compiled anew", folder)
             shutil.rmtree(folder, ignore_errors=True)
-            folder = build_cached_folder(folder, _copy_loops)
-            if not _is_ours(folder):  # it could not be removed
-                return _loops(LOOPS, key, plan, kept=False)
-        kept = _loops(folder / LOOPS.name, key, plan, kept=True)
+            folder = build_cached_folder(folder, _copy_loops_file)
+            if not _is_unchanged_own_copy(folder):  # it could not be removed
+                return _compile_loops(LOOPS, key, plan, is_cached=False)
+        kept = _compile_loops(folder / LOOPS.name, key, plan, is_cached=True)
     except (OSError, RuntimeError):  # Numba finds no folder to write to
-        return _loops(LOOPS, key, plan, kept=False)
+        return _compile_loops(LOOPS, key, plan, is_cached=False)
 
     def train(*arguments: Any) -> tuple[int, float, int]:
         try:
@@ -217,11 +217,11 @@ def build_kernel(plan: KernelPlan) -> Kernel:
     return train
 
 
-def _copy_loops(folder: Path) -> None:
+def _copy_loops_file(folder: Path) -> None:
     shutil.copyfile(LOOPS, folder / LOOPS.name)
 
 
-def _is_ours(folder: Path) -> bool:
+def _is_unchanged_own_copy(folder: Path) -> bool:
     """Return whether a folder of kept code is a copy of the package's loops, and all in it is this user's or root's."""
     own = (ROOT, os.geteuid()) if hasattr(os, "geteuid") else None
     files = [folder, *folder.rglob("*")]
@@ -229,21 +229,21 @@ def _is_ours(folder: Path) -> bool:
     return is_own and (folder / LOOPS.name).read_bytes() == LOOPS.read_bytes()
 
 
-def _key(plan: KernelPlan) -> str:
+def _hash_plan_and_sources(plan: KernelPlan) -> str:
     """Return a hash of all that decides what is compiled."""
     sources = [LOOPS.with_name(name).read_text(encoding="utf-8") for name in SOURCES]
     processor = (llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten())
     return hash_strings([json.dumps(asdict(plan)), numba.__version__, sys.version, *processor, *sources])
 
 
-def _loops(path: Path, key: str, plan: KernelPlan, *, kept: bool) -> Kernel:
+def _compile_loops(path: Path, key: str, plan: KernelPlan, *, is_cached: bool) -> Kernel:
     """Return `train` of the loops in a file, compiled for a plan."""
     name = f"{LOOPS.stem}_{key}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    vars(module).update(PLAN=plan, KEPT=kept)
+    vars(module).update(PLAN=plan, KEPT=is_cached)
     sys.modules[name] = module  # where Numba looks for what a kept function belongs to
     spec.loader.exec_module(module)
     kernel: Kernel = module.train

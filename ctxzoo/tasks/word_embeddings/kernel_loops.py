@@ -13,14 +13,14 @@ import numpy as np
 
 from ctxzoo.tasks.word_embeddings.kernel import LOSS_EVERY, NO_POSITION, SHARING_CENTRES, KernelPlan
 from ctxzoo.tasks.word_embeddings.kernel_parts import (
-    compiled,
-    compiled_into_caller,
-    compiled_once,
-    draw_noise,
-    inlined,
-    number_below,
+    compile_and_cache,
+    compile_function,
+    compile_into_caller,
+    draw_noise_words,
+    draw_random_bits,
+    inline_into_callers,
     prefetch_row,
-    random_bits,
+    scale_bits_below,
 )
 
 PLAN: KernelPlan = globals()["PLAN"]
@@ -41,21 +41,21 @@ logit_width = rank or columns
 one, zero = np.float32(1), np.float32(0)
 
 
-@inlined
-def logit_rows(weights: Any) -> Any:
+@inline_into_callers
+def get_word_logit_table(weights: Any) -> Any:
     """Return K, or A where K is a product."""
     if rank:
         return weights.word_factors
     return weights.word_logits
 
 
-@compiled
-def read(text: Any, sentence: int, weights: Any, work: Any, state: Any) -> tuple[int, int]:
+@compile_function
+def load_sentence_rows(text: Any, sentence: int, weights: Any, work: Any, state: Any) -> tuple[int, int]:
     """Copy the rows of a sentence's kept words, B, s and d; return how many positions and distinct words it has."""
     count, distinct = 0, 0
     for index in range(text.pointers[sentence], text.pointers[sentence + 1]):
         word = text.ids[index]
-        if not subsampling or np.uint32(random_bits(state) >> np.uint64(32)) <= text.keep[word]:
+        if not subsampling or np.uint32(draw_random_bits(state) >> np.uint64(32)) <= text.keep[word]:
             slot = work.slot_of[word]
             if slot >= distinct or work.words[slot] != word:
                 slot = distinct
@@ -73,7 +73,7 @@ def read(text: Any, sentence: int, weights: Any, work: Any, state: Any) -> tuple
         for slot in range(distinct):
             word = work.words[slot]
             for column in range(logit_width):
-                work.logits[slot, column] = logit_rows(weights)[word, column]
+                work.logits[slot, column] = get_word_logit_table(weights)[word, column]
         work.logits_before[:distinct] = work.logits[:distinct]
     if rank:
         for column in range(columns):
@@ -88,8 +88,8 @@ def read(text: Any, sentence: int, weights: Any, work: Any, state: Any) -> tuple
     return count, distinct
 
 
-@compiled
-def write(distinct: int, weights: Any, work: Any) -> None:
+@compile_function
+def add_sentence_changes(distinct: int, weights: Any, work: Any) -> None:
     """Add to the weights what a sentence changed."""
     for slot in range(distinct):
         word = work.words[slot]
@@ -109,7 +109,7 @@ def write(distinct: int, weights: Any, work: Any) -> None:
             word = work.words[slot]
             for column in range(logit_width):
                 change = work.logits[slot, column] - work.logits_before[slot, column]
-                logit_rows(weights)[word, column] += change
+                get_word_logit_table(weights)[word, column] += change
     if rank:
         for column in range(columns):
             for member in range(rank):
@@ -117,7 +117,7 @@ def write(distinct: int, weights: Any, work: Any) -> None:
                 weights.position_factors[member, column] += change
 
 
-@compiled_into_caller
+@compile_into_caller
 def softmax(logits: Any, count: int, bits: Any, scales: Any) -> None:
     """Replace logits by their softmax.
 
@@ -147,8 +147,8 @@ def softmax(logits: Any, count: int, bits: Any, scales: Any) -> None:
         logits[z] *= scale
 
 
-@compiled_into_caller
-def step_of_outputs(
+@compile_into_caller
+def update_output_rows(
     context: Any, targets: Any, output: Any, offset: int, rate: Any, errors: Any, back: Any, counted: Any
 ) -> Any:
     """Move the output rows by one step; `back` becomes the gradient of the context vector times the rate.
@@ -188,8 +188,8 @@ def step_of_outputs(
     return loss
 
 
-@compiled_into_caller
-def blend(rows: Any, slots: Any, count: int, fractions: Any, begin: int, gates: Any, context: Any) -> None:
+@compile_into_caller
+def sum_weighted_rows(rows: Any, slots: Any, count: int, fractions: Any, begin: int, gates: Any, context: Any) -> None:
     """Compute the weighted sum of the rows in `slots`, four at a time."""
     for d in range(width):
         context[d] = zero
@@ -213,8 +213,8 @@ def blend(rows: Any, slots: Any, count: int, fractions: Any, begin: int, gates: 
         z += 1
 
 
-@compiled_into_caller
-def spread_gradient(
+@compile_into_caller
+def backpropagate_weighted_sum(
     rows: Any, slots: Any, count: int, fractions: Any, begin: int, gates: Any, back: Any, products: Any, moves: Any
 ) -> None:
     """Pass the gradient of a weighted sum to its rows; `products` become <row, gradient of the sum>.
@@ -245,7 +245,7 @@ def spread_gradient(
             rows[j, d] += fraction * back[d]
 
 
-@(compiled_once if KEPT else compiled)
+@(compile_and_cache if KEPT else compile_function)
 def train(
     text: Any, first: int, last: int, weights: Any, work: Any, state: Any, rate: Any, logit_rate: Any
 ) -> tuple[int, float, int]:
@@ -272,15 +272,15 @@ def train(
     read_words, loss, counted_centres, centres = 0, 0.0, 0, 0
     for sentence in range(first, last):
         read_words += text.pointers[sentence + 1] - text.pointers[sentence]
-        count, distinct = read(text, sentence, weights, work, state)
+        count, distinct = load_sentence_rows(text, sentence, weights, work, state)
         if count < 2:
             continue
         rows, slots = work.rows, work.slots
-        draw_noise(limits, others, state, coming)
+        draw_noise_words(limits, others, state, coming)
         for t in range(count):
             half = window
             if random_window:
-                half = 1 + number_below(random_bits(state) >> np.uint64(32), window)
+                half = 1 + scale_bits_below(draw_random_bits(state) >> np.uint64(32), window)
             begin, end = max(0, t - half), min(count, t + half + 1)
             size, column = end - begin, begin - t + window
             centres += 1
@@ -292,7 +292,7 @@ def train(
                     if j == t:
                         continue
                     targets[1:] = coming[1:]
-                    draw_noise(limits, others, state, coming)
+                    draw_noise_words(limits, others, state, coming)
                     offset = 0
                     if structured:
                         offset = (j - t + window - (j > t)) * vocabulary
@@ -304,14 +304,14 @@ def train(
                     if structured:
                         prefetch_row(output, following + targets[0], width)
                     row = rows[slots[j]]
-                    loss += step_of_outputs(row, targets, output, offset, rate, errors, back, counted)
+                    loss += update_output_rows(row, targets, output, offset, rate, errors, back, counted)
                     for d in range(width):
                         row[d] += back[d]
                 continue
             targets[1:] = coming[1:]
             targets[0] = work.sentence[t]
             if not shared_noise or t % SHARING_CENTRES == SHARING_CENTRES - 1:
-                draw_noise(limits, others, state, coming)
+                draw_noise_words(limits, others, state, coming)
                 for index in range(1, noise + 1):
                     prefetch_row(output, coming[index], context_width)
             if t + 1 < count:
@@ -326,7 +326,7 @@ def train(
                     else:
                         for d in range(width):
                             context[i * width + d] = zero
-                loss += step_of_outputs(context, targets, output, 0, rate, errors, back, counted)
+                loss += update_output_rows(context, targets, output, 0, rate, errors, back, counted)
                 for i in range(2 * window):
                     j = t - window + i + (i >= window)
                     if begin <= j < end:
@@ -351,8 +351,8 @@ def train(
                 for z in range(size):
                     fractions[z] = one / np.float32(size - 1)
                 fractions[t - begin] = zero
-            blend(rows, around, size, fractions, column, gates, context)
-            loss += step_of_outputs(context, targets, output, 0, rate, errors, back, counted)
+            sum_weighted_rows(rows, around, size, fractions, column, gates, context)
+            loss += update_output_rows(context, targets, output, 0, rate, errors, back, counted)
             if attention:
                 inner = zero
                 for d in range(width):
@@ -361,7 +361,7 @@ def train(
                 for z in range(size):
                     fractions[z] = one
                 fractions[t - begin] = zero
-            spread_gradient(rows, around, size, fractions, column, gates, back, products, moves)
+            backpropagate_weighted_sum(rows, around, size, fractions, column, gates, back, products, moves)
             if attention and logit_rate > 0:
                 # `back` is times the rate already.
                 slow = logit_rate / rate
@@ -381,5 +381,5 @@ def train(
                 if learn_position_logits:
                     for z in range(size):
                         position_logits[column + z] += changes[z]
-        write(distinct, weights, work)
+        add_sentence_changes(distinct, weights, work)
     return read_words, loss, counted_centres

@@ -14,18 +14,18 @@ from numba.extending import intrinsic
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def compiled(function: Function) -> Function:
+def compile_function(function: Function) -> Function:
     """Compile a function that runs outside the interpreter's lock, sums in any order and does not check indices."""
     return cast(Function, _njit()(function))
 
 
-def compiled_once(function: Function) -> Function:
-    """Compile as `compiled` and keep the code beside the file of the function, for every process that has the file."""
+def compile_and_cache(function: Function) -> Function:
+    """Compile as `compile_function` and cache the code beside the function's file, for every process that has it."""
     return cast(Function, _njit(cache=True)(function))
 
 
-def compiled_into_caller(function: Function) -> Function:
-    """Compile as `compiled`, always as part of the code of the caller, in which LLVM would else have the choice.
+def compile_into_caller(function: Function) -> Function:
+    """Compile as `compile_function`, always as part of the caller's code, which LLVM would else decide itself.
 
     Otherwise its sums could have one order where its caller was compiled and another where kept code is read: in the
     first process it would be called where it was compiled by itself.
@@ -33,7 +33,7 @@ def compiled_into_caller(function: Function) -> Function:
     return cast(Function, _njit(forceinline=True)(function))
 
 
-def inlined(function: Function) -> Function:
+def inline_into_callers(function: Function) -> Function:
     """Write the function out in the compiled functions that call it."""
     return cast(Function, njit(inline="always")(function))
 
@@ -72,8 +72,8 @@ def _prefetch_row(typing_context: Any, matrix: Any, row: Any, width: Any) -> Any
 prefetch_row: Any = intrinsic(_prefetch_row)
 
 
-@inlined
-def random_bits(state: Any) -> Any:
+@inline_into_callers
+def draw_random_bits(state: Any) -> Any:
     """Return 64 random bits: xorshift64* of Vigna (2016)."""
     x = state[0]
     x ^= x >> np.uint64(12)
@@ -83,16 +83,16 @@ def random_bits(state: Any) -> Any:
     return x * np.uint64(0x2545F4914F6CDD1D)
 
 
-@inlined
-def number_below(bits: Any, limit: int) -> Any:
+@inline_into_callers
+def scale_bits_below(bits: Any, limit: int) -> Any:
     """Return a number from 0 to limit - 1, made of 32 random bits."""
     return np.int64((bits * np.uint64(limit)) >> np.uint64(32))
 
 
-@compiled
-def draw_noise(limits: Any, others: Any, state: Any, drawn: Any) -> None:
-    """Draw noise words into drawn[1:], by the tables of `alias_table`."""
+@compile_function
+def draw_noise_words(limits: Any, others: Any, state: Any, drawn: Any) -> None:
+    """Draw noise words into drawn[1:], by the tables of `build_alias_tables`."""
     for index in range(1, len(drawn)):
-        bits = random_bits(state)
-        word = number_below(bits >> np.uint64(32), len(limits))
+        bits = draw_random_bits(state)
+        word = scale_bits_below(bits >> np.uint64(32), len(limits))
         drawn[index] = word if np.uint32(bits & np.uint64(0xFFFFFFFF)) < limits[word] else others[word]

@@ -35,7 +35,7 @@ class WordAttention:
     weights: NDArray[np.float64]
     is_context: NDArray[np.bool_]
 
-    def positions_of(self, words: Sequence[str]) -> list[int]:
+    def find_positions(self, words: Sequence[str]) -> list[int]:
         """Return every position that holds one of some words, in the order of the words.
 
         Raises:

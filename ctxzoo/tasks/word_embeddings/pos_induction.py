@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from ctxzoo.data.sources import dataset_fingerprint, get_column_values, load_splits
 from ctxzoo.tasks.word_embeddings.gaussian_hmm import VectorSequences, fit_gaussian_hmm
-from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, rows_of
+from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, look_up_rows
 from ctxzoo.word_vectors.vectors import WordVectors
 
 DATASET = "ctxzoo-data/ptb_sample"
@@ -57,17 +57,17 @@ class PosInduction:
     coverage: float
 
     @property
-    def best(self) -> Restart:
+    def best_restart(self) -> Restart:
         """The training with the highest likelihood, which one without tags would choose."""
         return max(self.restarts, key=lambda restart: restart.log_likelihood)
 
     @property
-    def median(self) -> float:
+    def median_v_measure(self) -> float:
         """The median of the V-measures."""
         return statistics.median(restart.v_measure for restart in self.restarts)
 
     @property
-    def spread(self) -> tuple[float, float]:
+    def v_measure_range(self) -> tuple[float, float]:
         """The lowest and the highest V-measure."""
         values = [restart.v_measure for restart in self.restarts]
         return min(values), max(values)
@@ -137,17 +137,17 @@ def induce_pos(
     if restarts < 1:
         raise ValueError(f"restarts is {restarts}; expected 1 or more")
     gold = list(chain.from_iterable(sentences.tags[tags]))
-    sequences, coverage = _sequences(vectors, sentences.words)
+    sequences, coverage = _build_vector_sequences(vectors, sentences.words)
     number = len(set(gold)) if states is None else states
-    train = partial(_restart, sequences, gold, number)
+    train = partial(_run_restart, sequences, gold, number)
     # Threads are enough: NumPy leaves the interpreter's lock in its loops. Its matrix products get one thread each.
     with threadpool_limits(1), ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         found = tuple(pool.map(train, range(seed, seed + restarts)))
     return PosInduction(found, number, coverage)
 
 
-def _sequences(vectors: WordVectors, sentences: Sequence[Sequence[str]]) -> tuple[VectorSequences, float]:
-    rows = rows_of(vectors, chain.from_iterable(sentences))
+def _build_vector_sequences(vectors: WordVectors, sentences: Sequence[Sequence[str]]) -> tuple[VectorSequences, float]:
+    rows = look_up_rows(vectors, chain.from_iterable(sentences))
     known = rows != UNKNOWN
     if not known.any():
         raise ValueError(
@@ -163,7 +163,7 @@ def _sequences(vectors: WordVectors, sentences: Sequence[Sequence[str]]) -> tupl
     return VectorSequences(used / deviation, words, [len(sentence) for sentence in sentences]), 100 * known.mean()
 
 
-def _restart(sequences: VectorSequences, gold: Sequence[str], states: int, seed: int) -> Restart:
-    fitted = fit_gaussian_hmm(sequences, states, variance=VARIANCE, seed=seed)
-    v_measure = 100 * float(v_measure_score(gold, fitted.model.states(sequences)))
+def _run_restart(sequences: VectorSequences, gold_tags: Sequence[str], num_states: int, seed: int) -> Restart:
+    fitted = fit_gaussian_hmm(sequences, num_states, variance=VARIANCE, seed=seed)
+    v_measure = 100 * float(v_measure_score(gold_tags, fitted.model.find_viterbi_states(sequences)))
     return Restart(fitted.log_likelihoods[-1], v_measure, len(fitted.log_likelihoods) - 1)

@@ -38,14 +38,14 @@ class MaskAnswers:
         begin = self.texts_of.rows
         texts = self.texts_of(rows, stream.name, stream.kind == LINES)
         for number, text in enumerate(texts):
-            wrong = None if text is None else _wrong_masks(self.filler, text)
+            wrong = None if text is None else _find_mask_error(self.filler, text)
             if wrong is not None:
                 where = f"{stream.name}, row {begin + number}"
                 skip_or_raise(where, TextFormatError(f"{where}: {wrong}"))
                 texts[number] = None
         told = [text for text in texts if text is not None]
         found = iter(fill_masks(self.filler, told, batch_size=self.batch_size) if told else [])
-        return [None if text is None else _answer(next(found)) for text in texts]
+        return [None if text is None else _format_answer(next(found)) for text in texts]
 
 
 def fill_masks(filler: FillMaskPipeline, texts: list[str], *, batch_size: int = 32) -> list[list[dict[str, Any]]]:
@@ -57,23 +57,23 @@ def fill_masks(filler: FillMaskPipeline, texts: list[str], *, batch_size: int = 
     Raises:
         ValueError: a text with no mask, or with several.
     """
-    wrong = next((told for text in texts if (told := _wrong_masks(filler, text))), None)
+    wrong = next((told for text in texts if (told := _find_mask_error(filler, text))), None)
     if wrong is not None:
         raise ValueError(wrong)
-    near = [_near_mask(text, str(filler.tokenizer.mask_token)) for text in texts]
+    near = [_crop_around_mask(text, str(filler.tokenizer.mask_token)) for text in texts]
     found = filler(near, top_k=WORDS_SHOWN, batch_size=batch_size)
     rows = [found] if len(texts) == 1 else found
     return [[{"word": each["token_str"], "score": each["score"]} for each in row] for row in rows]
 
 
-def _wrong_masks(filler: FillMaskPipeline, text: str) -> str | None:
+def _find_mask_error(filler: FillMaskPipeline, text: str) -> str | None:
     mask = filler.tokenizer.mask_token
     if text.count(mask) == 1:
         return None
     return f"{text[:80]!r} has {text.count(mask)} {mask}; expected one, for the word to predict"
 
 
-def _near_mask(text: str, mask: str) -> str:
+def _crop_around_mask(text: str, mask: str) -> str:
     """Return the part of a text with so many words on each side of its mask; a shorter text as it is."""
     before, after = text.split(mask)
     if len(first := before.rsplit(maxsplit=LONGEST_SENTENCE)) > LONGEST_SENTENCE:
@@ -83,9 +83,9 @@ def _near_mask(text: str, mask: str) -> str:
     return before + mask + after
 
 
-def _answer(words: Sequence[dict[str, Any]]) -> Answer:
+def _format_answer(predicted_words: Sequence[dict[str, Any]]) -> Answer:
     cells: dict[str, Any] = {}
     for place in range(WORDS_SHOWN):
-        one = words[place] if place < len(words) else {"word": "", "score": None}
+        one = predicted_words[place] if place < len(predicted_words) else {"word": "", "score": None}
         cells |= {f"predicted_word_{place + 1}": one["word"], f"probability_{place + 1}": one["score"]}
-    return Answer(fields={"predicted_words": words}, cells=[cells], alone=words)
+    return Answer(fields={"predicted_words": predicted_words}, cells=[cells], alone=predicted_words)

@@ -35,7 +35,7 @@ from ctxzoo.tasks.word_embeddings.experiments import (
     WORDS,
     WordData,
     WordModel,
-    backend_of,
+    choose_backend,
 )
 from ctxzoo.tasks.word_embeddings.settings import CUSTOMS, PRECISIONS
 from ctxzoo.training.libraries import is_installed
@@ -74,7 +74,11 @@ class WordEmbeddings(Problem, TaskCommands):
         return architecture
 
     def settings(self, name: str, architecture: str, variant: str) -> Experiment:
-        return experiments.paper(variant) if name == "paper" else experiments.default(variant)
+        return (
+            experiments.build_paper_experiment(variant)
+            if name == "paper"
+            else experiments.build_default_experiment(variant)
+        )
 
     def tiny(self, experiment: Experiment) -> Experiment:
         sizes = TINY_SIZES if experiment.start.init_from is None else {}
@@ -89,7 +93,7 @@ class WordEmbeddings(Problem, TaskCommands):
         """
         super().check(experiment)
         run: Any = experiment.run
-        values, backend = experiment.values(), backend_of(run)
+        values, backend = experiment.values(), choose_backend(run)
         usual = {one.name: one.default for group in (experiment.trainer, run) for one in fields(group)}
         for name in WORDS:
             if values[name] is None and experiment.start.init_from is None:
@@ -115,7 +119,7 @@ class WordEmbeddings(Problem, TaskCommands):
     def resolve(self, experiment: Experiment) -> Experiment:
         """Return it with the backend, its threads or its batches and devices, where they were left open."""
         run: Any = experiment.run
-        if backend_of(run) == "numba":
+        if choose_backend(run) == "numba":
             import torch
 
             threads = run.threads or torch.get_num_threads()
@@ -131,7 +135,7 @@ class WordEmbeddings(Problem, TaskCommands):
         told = {"architecture": experiment.model.variant, "devices": experiment.run.devices}
         if experiment.start.init_from is None:
             return told
-        usual = experiments.default().values()  # which were told though the checkpoint decided them
+        usual = experiments.build_default_experiment().values()  # which were told though the checkpoint decided them
         return {**told, **{name: usual[name] for name in WORDS}}
 
     def part(self, experiment: Experiment) -> str:
@@ -160,9 +164,9 @@ class WordEmbeddings(Problem, TaskCommands):
 
     def train(self, run: ExperimentRun, *, resume: bool) -> None:
         """Train, by compiled loops or Lightning, score, and write checkpoint folder and results file."""
-        from ctxzoo.tasks.word_embeddings.run import train_words
+        from ctxzoo.tasks.word_embeddings.run import train_word_embeddings
 
-        train_words(run, self.scored(run.experiment), resume=resume)
+        train_word_embeddings(run, self.scored(run.experiment), resume=resume)
 
     def predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return '--text "... [MASK] ..."'

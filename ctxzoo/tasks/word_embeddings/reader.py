@@ -17,7 +17,7 @@ from ctxzoo.data.sources import DatasetFileError, load_splits, resolve_dataset
 from ctxzoo.data.text_files import NOT_LINES
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE
-from ctxzoo.tasks.word_embeddings.corpus_lines import TEXT, CorpusSource, refuse_columns
+from ctxzoo.tasks.word_embeddings.corpus_lines import TEXT, CorpusSource, refuse_columns_of_plain_text
 
 HELD_OUT = 0.05  # of the lines, for each of validation and test
 LINES_AT_ONCE = 10_000
@@ -26,7 +26,9 @@ NO_TEXT = (*NOT_LINES, ".jsonl")
 
 def read_lines(experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
     """Read the lines of a user's text, and which of them stay on one side; see `Problem.read_own`."""
-    splits, _ = load_splits_of_files(experiment.data.dataset, files, lambda source: _load(source, experiment, scratch))
+    splits, _ = load_splits_of_files(
+        experiment.data.dataset, files, lambda source: _load_split_lines(source, experiment, scratch)
+    )
     return OwnRows(
         splits=splits,
         groups=number_groups_by_key({name: map(hash_normalized_text, split[TEXT]) for name, split in splits.items()}),
@@ -36,7 +38,7 @@ def read_lines(experiment: Experiment, files: Mapping[str, str], scratch: Path) 
     )
 
 
-def _load(source: str, experiment: Experiment, scratch: Path) -> Loaded:
+def _load_split_lines(source: str, experiment: Experiment, scratch: Path) -> Loaded:
     """Return the lines of each split of a source that are not blank, on the disk."""
     data: Any = experiment.data
     data_dir = experiment.run.data_dir
@@ -48,7 +50,7 @@ def _load(source: str, experiment: Experiment, scratch: Path) -> Loaded:
         )
     names: Sequence[str] = ("train",)
     if path.is_file() or source == SAMPLE:
-        refuse_columns(source, data.text_column)
+        refuse_columns_of_plain_text(source, data.text_column)
     else:
         loaded = load_splits(source, data_dir, sample=True)
         names = [name for name in SPLITS if name in loaded]
@@ -58,13 +60,13 @@ def _load(source: str, experiment: Experiment, scratch: Path) -> Loaded:
     for name in names:
         text = CorpusSource(source, data.text_column or TEXT, name, data_dir)
         where = f"{source}, split {name!r}" if len(names) > 1 else source
-        splits[name] = _mapped(text.lines(), scratch / f"{len(list(scratch.iterdir()))}.arrow", where)
+        splits[name] = _store_lines_on_disk(text.lines(), scratch / f"{len(list(scratch.iterdir()))}.arrow", where)
         if not len(splits[name]):
             raise TextFormatError(f"{source} holds no text; expected a sentence or a paragraph in each line")
     return splits, dict.fromkeys(splits, source)
 
 
-def _mapped(lines: Iterable[str], file: Path, where: str) -> datasets.Dataset:
+def _store_lines_on_disk(lines: Iterable[str], file: Path, where: str) -> datasets.Dataset:
     """Write the lines that are not blank into a file, and return them as rows that are read from there.
 
     Lines of more than 1,000 words come as several rows, cut where sentences of a corpus are cut: so a text without line
@@ -73,7 +75,7 @@ def _mapped(lines: Iterable[str], file: Path, where: str) -> datasets.Dataset:
     schema = pa.schema({TEXT: pa.string()})
     cut = blank = 0
 
-    def parts() -> Iterable[str]:
+    def iterate_parts() -> Iterable[str]:
         nonlocal cut, blank
         for line in lines:
             if not line.strip():
@@ -84,7 +86,7 @@ def _mapped(lines: Iterable[str], file: Path, where: str) -> datasets.Dataset:
                 cut += len(words) > 1
                 yield " ".join(words[start : start + LONGEST_SENTENCE])
 
-    kept = (part for part in parts() if part.strip())
+    kept = (part for part in iterate_parts() if part.strip())
     with pa.ipc.new_stream(str(file), schema) as stream:
         while some := list(islice(kept, LINES_AT_ONCE)):
             stream.write_batch(pa.record_batch([pa.array(some, pa.string())], schema=schema))

@@ -27,8 +27,8 @@ from ctxzoo.runs.finish import print_summary
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.word_embeddings.card import CARD
 from ctxzoo.tasks.word_embeddings.corpus import Corpus, load_corpus
-from ctxzoo.tasks.word_embeddings.corpus_lines import TEXT, CorpusSource, refuse_columns
-from ctxzoo.tasks.word_embeddings.evaluation import word_prediction_scores
+from ctxzoo.tasks.word_embeddings.corpus_lines import TEXT, CorpusSource, refuse_columns_of_plain_text
+from ctxzoo.tasks.word_embeddings.evaluation import score_word_prediction
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.trainer_parts import EmbeddingProgress
 from ctxzoo.training.process_group import run_in_first_process
@@ -38,12 +38,12 @@ NUM_SPECIAL_TOKENS = 2  # padding and mask
 CHECKPOINT = "last.safetensors"  # of the compiled loops
 
 
-def train_words(run: ExperimentRun, scored: Sequence[str], *, resume: bool) -> None:
+def train_word_embeddings(run: ExperimentRun, scored_splits: Sequence[str], *, resume: bool) -> None:
     """Train, score and write everything down.
 
     Args:
         run: Training run of a word embedding model.
-        scored: Names of the splits that are scored after training.
+        scored_splits: Names of the splits that are scored after training.
         resume: Whether an interrupted training continues from its last checkpoint.
 
     Raises:
@@ -53,22 +53,22 @@ def train_words(run: ExperimentRun, scored: Sequence[str], *, resume: bool) -> N
         FloatingPointError: the training left the numbers; the message names the rate.
     """
     experiment = run.experiment
-    texts = _texts_to_score(experiment, scored)
-    corpus = corpus_of(experiment)
+    texts = _open_scored_splits(experiment, scored_splits)
+    corpus = load_experiment_corpus(experiment)
     tokenizer, model = build_tokenizer(experiment, corpus), build_model(experiment, corpus)
     name, progress = f"{experiment.model.variant}, seed {experiment.seed}", experiment.run.progress
-    with _shown(name, progress, tell_time=experiment.run.tell_time and not progress) as report:
-        reached = _trainer(experiment, model, corpus, run.folder, report).fit(resume=resume)
-    run_in_first_process(lambda: _finish(run, corpus, model, tokenizer, texts, reached))
+    with _show_progress(name, progress, tell_time=experiment.run.tell_time and not progress) as report:
+        reached = _build_trainer(experiment, model, corpus, run.folder, report).fit(resume=resume)
+    run_in_first_process(lambda: _score_and_save(run, corpus, model, tokenizer, texts, reached))
 
 
-def training_of(experiment: Experiment) -> WordEmbeddingTraining:
+def build_training_settings(experiment: Experiment) -> WordEmbeddingTraining:
     """Return how an experiment trains."""
     values = {**experiment.values(), "max_minutes": experiment.run.minutes}
     return WordEmbeddingTraining(**{one.name: values[one.name] for one in fields(WordEmbeddingTraining)})
 
 
-def text_of(experiment: Experiment, split: str | None = None) -> CorpusSource:
+def build_corpus_source(experiment: Experiment, split: str | None = None) -> CorpusSource:
     """Return the text of an experiment, or another split of it."""
     data: Any = experiment.data
     if data.rows:
@@ -76,12 +76,12 @@ def text_of(experiment: Experiment, split: str | None = None) -> CorpusSource:
     return CorpusSource(data.dataset, data.text_column or TEXT, split or data.split, experiment.run.data_dir)
 
 
-def corpus_of(experiment: Experiment) -> Corpus:
+def load_experiment_corpus(experiment: Experiment) -> Corpus:
     """Return the text as ids, those of the checkpoint's words where a training goes on; raises as `load_corpus`."""
     data: Any = experiment.data
-    text, start = text_of(experiment), experiment.start.init_from
+    text, start = build_corpus_source(experiment), experiment.start.init_from
     if not text.has_splits:
-        refuse_columns(text.name, data.text_column)
+        refuse_columns_of_plain_text(text.name, data.text_column)
     if start is None:
         cutter = word_cutter(data.lower_case, data.cutter, data.fold_digits)
         return load_corpus(text, cutter, min_count=data.min_count)
@@ -113,7 +113,7 @@ def build_model(experiment: Experiment, corpus: Corpus) -> WordEmbeddingForMaske
     )
 
 
-def _trainer(
+def _build_trainer(
     experiment: Experiment,
     model: WordEmbeddingForMaskedLM,
     corpus: Corpus,
@@ -122,7 +122,7 @@ def _trainer(
 ) -> Any:
     """Return what trains: the compiled loops, or torch; each is imported where it is used."""
     run: Any = experiment.run
-    training = training_of(experiment)
+    training = build_training_settings(experiment)
     if run.backend == "numba":
         from ctxzoo.tasks.word_embeddings.hogwild_trainer import HogwildTrainer
 
@@ -144,24 +144,24 @@ def _trainer(
     )
 
 
-def _finish(
+def _score_and_save(
     run: ExperimentRun,
     corpus: Corpus,
     model: WordEmbeddingForMaskedLM,
     tokenizer: WordTokenizer,
-    texts: Mapping[str, CorpusSource],
-    reached: EmbeddingProgress,
+    sources: Mapping[str, CorpusSource],
+    progress: EmbeddingProgress,
 ) -> None:
     """Score, write the checkpoint folder and the results file, and say where they are."""
     model.eval()
     words = run.experiment.values()["test_words"]
     scores = {
         f"{split}/{name}": value
-        for split, text in texts.items()
-        for name, value in word_prediction_scores(model, tokenizer, text.lines(), words=words).items()
+        for split, text in sources.items()
+        for name, value in score_word_prediction(model, tokenizer, text.lines(), words=words).items()
     }
     options = run.card_options or CardOptions()
-    result = _result(run, corpus, model, reached, scores)
+    result = _build_result(run, corpus, model, progress, scores)
     example = make_card_example(
         CARD, result.dataset, model=model, tokenizer=tokenizer, data=corpus, chosen=options.example
     )
@@ -181,9 +181,9 @@ def _finish(
         print(f"pushed: {push_folder(checkpoint, push_to)}")
 
 
-def _texts_to_score(experiment: Experiment, scored: Sequence[str]) -> dict[str, CorpusSource]:
+def _open_scored_splits(experiment: Experiment, split_names: Sequence[str]) -> dict[str, CorpusSource]:
     """Return split to text of what is scored at the end; a name that is wrong must not wait until then."""
-    texts = {split: text_of(experiment, split) for split in scored}
+    texts = {split: build_corpus_source(experiment, split) for split in split_names}
     for split, text in texts.items():
         if not text.has_splits:
             raise ValueError(f"{text.name} is one text without splits, and test_split is {split!r}; leave it empty")
@@ -191,34 +191,34 @@ def _texts_to_score(experiment: Experiment, scored: Sequence[str]) -> dict[str, 
     return texts
 
 
-def _result(
+def _build_result(
     run: ExperimentRun,
     corpus: Corpus,
     model: WordEmbeddingForMaskedLM,
-    reached: EmbeddingProgress,
+    progress: EmbeddingProgress,
     scores: dict[str, float],
 ) -> RunResult:
-    losses = {f"train/epoch{epoch}/loss": loss for epoch, loss in enumerate(reached.epoch_losses, start=1)}
+    losses = {f"train/epoch{epoch}/loss": loss for epoch, loss in enumerate(progress.epoch_losses, start=1)}
     numbers = sum(parameter.numel() for parameter in model.parameters())
     return run.result(
         metrics={
             **scores,
             **{name: value for name, value in losses.items() if math.isfinite(value)},
             "words": len(corpus.words),
-            "words_read": reached.words,
-            "words_per_second": reached.words / max(reached.seconds, 1e-9),
+            "words_read": progress.words,
+            "words_per_second": progress.words / max(progress.seconds, 1e-9),
         },
         parameters={"trainable": numbers, "total": numbers},
         fingerprint=corpus.fingerprint,
-        seconds=reached.seconds,
+        seconds=progress.seconds,
     )
 
 
 @contextmanager
-def _shown(name: str, visible: bool, *, tell_time: bool) -> Iterator[Any]:
+def _show_progress(name: str, show_bar: bool, *, tell_time: bool) -> Iterator[Any]:
     """A bar of words with speed, loss and rate, or lines; what it yields is the trainer's `report`."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=not visible) as bars:
+    with Progress(*columns, console=Console(stderr=True), disable=not show_bar) as bars:
         bar = bars.add_task(name)
         remaining = RemainingTime("training", "words")
 

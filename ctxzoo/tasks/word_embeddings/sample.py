@@ -35,14 +35,20 @@ def sample_corpus(seed: int, lines: int = LINES) -> Iterator[str]:
         raise ValueError(f"lines is {lines}; expected 1 or more")
     generator = random.Random(seed)
 
-    def one(words: Sequence[str]) -> str:
+    def draw_word(words: Sequence[str]) -> str:
         return words[int(generator.random() * len(words))]
 
     for _ in range(lines):
         subjects, verbs, things = KINDS[int(generator.random() * len(KINDS))]
         yield " ".join(
             [
-                *(one(ARTICLES).capitalize(), one(ADJECTIVES), one(subjects), one(ADVERBS), one(verbs)),
-                *(one(ADJECTIVES), one(things), one(PLACES), one(TIMES), "."),
+                *(
+                    draw_word(ARTICLES).capitalize(),
+                    draw_word(ADJECTIVES),
+                    draw_word(subjects),
+                    draw_word(ADVERBS),
+                    draw_word(verbs),
+                ),
+                *(draw_word(ADJECTIVES), draw_word(things), draw_word(PLACES), draw_word(TIMES), "."),
             ]
         )

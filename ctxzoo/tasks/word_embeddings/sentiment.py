@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from ctxzoo.data.formats import SPLITS
 from ctxzoo.models.tokenization_word import cut_words, word_cutter
 from ctxzoo.tasks.text_classification.reader import TextSplits
-from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, rows_of, unit_rows
+from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, look_up_rows, normalize_rows
 from ctxzoo.word_vectors.vectors import WordVectors
 
 Numbers = npt.NDArray[np.float64]
@@ -35,7 +35,7 @@ class KnownWords:
     number: int
     coverage: float
 
-    def mean(self, table: npt.NDArray[np.float32], weights: Numbers | None = None) -> Numbers:
+    def average_rows(self, table: npt.NDArray[np.float32], weights: Numbers | None = None) -> Numbers:
         """Return (texts, d) means of rows of a table, weighted by `weights` (rows of the table,), or all alike.
 
         A text without a known word is a vector of zeros.
@@ -47,11 +47,11 @@ class KnownWords:
         return sums / np.where(totals == 0, 1, totals)[:, None]
 
 
-def known_words(vectors: WordVectors, texts: Sequence[str]) -> KnownWords:
+def look_up_known_words(vectors: WordVectors, texts: Sequence[str]) -> KnownWords:
     """Return the known words of texts that are cut at white space; words are looked up as they are first."""
     cutter = word_cutter(lower_case=False)
     words = [cut_words(cutter, text) for text in texts]
-    rows = rows_of(vectors, [word for text in words for word in text])
+    rows = look_up_rows(vectors, [word for text in words for word in text])
     of_text = np.repeat(np.arange(len(words)), [len(text) for text in words])
     known = rows != UNKNOWN
     return KnownWords(rows[known], of_text[known], len(words), 100 * float(known.mean()))
@@ -91,11 +91,11 @@ def evaluate_sentiment(vectors: WordVectors, texts: TextSplits) -> SentimentScor
     Raises:
         ValueError: a split is missing.
     """
-    check_splits(texts)
+    check_required_splits(texts)
     inputs, labels, coverage = {}, {}, {}
     for split in SPLITS:
-        words = known_words(vectors, texts.splits[split]["text"][:])
-        inputs[split], coverage[split] = words.mean(vectors.vectors.numpy()), words.coverage
+        words = look_up_known_words(vectors, texts.splits[split]["text"][:])
+        inputs[split], coverage[split] = words.average_rows(vectors.vectors.numpy()), words.coverage
         labels[split] = np.asarray(texts.splits[split]["label"][:])
     best: tuple[float, float, LogisticRegression] | None = None
     for strength in STRENGTHS:
@@ -110,7 +110,7 @@ def evaluate_sentiment(vectors: WordVectors, texts: TextSplits) -> SentimentScor
     )
 
 
-def check_splits(texts: TextSplits) -> None:
+def check_required_splits(texts: TextSplits) -> None:
     """Raise ValueError where one of `SPLITS` is missing."""
     missing = [split for split in SPLITS if split not in texts.splits]
     if missing:
@@ -142,7 +142,7 @@ class MeanScore:
     coverage: float
 
 
-def evaluate_means(vectors: WordVectors, texts: TextSplits) -> dict[str, MeanScore]:
+def evaluate_mean_vector_sentiment(vectors: WordVectors, texts: TextSplits) -> dict[str, MeanScore]:
     """Fit for each of `MEANS` on train with the C of `STRENGTHS` that cross-validation on train chooses.
 
     All numbers of a mean are divided by one, so that those of train have the standard deviation 1: C means the same,
@@ -151,16 +151,16 @@ def evaluate_means(vectors: WordVectors, texts: TextSplits) -> dict[str, MeanSco
     Raises:
         ValueError: a split is missing; no word of train has a vector.
     """
-    check_splits(texts)
-    words = {split: known_words(vectors, texts.splits[split]["text"][:]) for split in SPLITS}
+    check_required_splits(texts)
+    words = {split: look_up_known_words(vectors, texts.splits[split]["text"][:]) for split in SPLITS}
     if not len(words["train"].rows):
         raise ValueError(f"{vectors.name} has a vector for no word of the training sentences; choose others")
     labels = {split: np.asarray(texts.splits[split]["label"][:]) for split in SPLITS}
-    rare = frequency_weights(words["train"], len(vectors))
+    rare = compute_frequency_weights(words["train"], len(vectors))
     found = {}
     for name, (unit, weighted) in MEANS.items():
-        table = unit_rows(vectors) if unit else vectors.vectors.numpy()
-        inputs = {split: words[split].mean(table, rare if weighted else None) for split in SPLITS}
+        table = normalize_rows(vectors) if unit else vectors.vectors.numpy()
+        inputs = {split: words[split].average_rows(table, rare if weighted else None) for split in SPLITS}
         scale = inputs["train"].std() or 1.0
         search = GridSearchCV(LogisticRegression(max_iter=10_000), {"C": STRENGTHS}, cv=FOLDS)
         search.fit(inputs["train"] / scale, labels["train"])
@@ -175,7 +175,7 @@ def evaluate_means(vectors: WordVectors, texts: TextSplits) -> dict[str, MeanSco
     return found
 
 
-def frequency_weights(words: KnownWords, number: int) -> Numbers:
+def compute_frequency_weights(words: KnownWords, vocab_size: int) -> Numbers:
     """Return (number,) for each vector `RARE` / (`RARE` + its word's fraction of these words): 1 for other words."""
-    weights: Numbers = RARE / (RARE + np.bincount(words.rows, minlength=number) / len(words.rows))
+    weights: Numbers = RARE / (RARE + np.bincount(words.rows, minlength=vocab_size) / len(words.rows))
     return weights

@@ -42,7 +42,7 @@ class WordEmbeddingTraining:
         epochs: Number of passes over the text.
         negative_samples: Number N of negative samples (noise words) for each prediction.
         subsampling: Threshold of subsampling, the fraction of the text above which frequent words are randomly dropped;
-            0: none; as in `keep_probabilities`.
+            0: none; as in `compute_keep_probabilities`.
         learning_rate: Initial learning rate of all word vectors.
         logit_learning_rate: Learning rate of the attention logits K and s; None: that of the word vectors; 0: they stay
             0, so that attention is uniform.
@@ -86,26 +86,26 @@ class WordEmbeddingTraining:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(get_args(kind))}")
 
     @classmethod
-    def customary(cls, architecture: str, **given: Any) -> WordEmbeddingTraining:
+    def with_architecture_defaults(cls, architecture: str, **settings: Any) -> WordEmbeddingTraining:
         """Return the given settings, and for those that are missing or None the customs of the architecture."""
-        chosen = {name: value for name, value in given.items() if value is not None}
+        chosen = {name: value for name, value in settings.items() if value is not None}
         return cls(**{**CUSTOMS[architecture]._asdict(), **chosen})
 
-    def rate_at(self, fraction: float) -> float:
+    def learning_rate_at(self, fraction_read: float) -> float:
         """Return the learning rate of vectors when this fraction of all words is read."""
-        left = 1.0 if self.schedule == "constant" else max(LEAST_RATE, 1.0 - fraction)
+        left = 1.0 if self.schedule == "constant" else max(LEAST_RATE, 1.0 - fraction_read)
         return self.learning_rate * left
 
-    def logit_rate_at(self, fraction: float) -> float:
+    def logit_learning_rate_at(self, fraction_read: float) -> float:
         """Return the learning rate of K and s when this fraction of all words is read."""
         if self.logit_learning_rate is None:
-            return self.rate_at(fraction)
-        return self.logit_learning_rate * self.rate_at(fraction) / self.learning_rate
+            return self.learning_rate_at(fraction_read)
+        return self.logit_learning_rate * self.learning_rate_at(fraction_read) / self.learning_rate
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as a results file reports them."""
         return {name: value for name, value in asdict(self).items() if name != "max_minutes"}
 
-    def is_over(self, epoch: int, seconds: float) -> bool:
+    def is_out_of_time(self, epoch: int, seconds: float) -> bool:
         """Return whether `max_minutes` end the training after so many passes and seconds."""
         return self.max_minutes is not None and epoch > 0 and seconds >= 60 * self.max_minutes

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from ctxzoo.data.sources import dataset_fingerprint, get_column_values, load_splits
-from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, rows_of, unit_rows
+from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, look_up_rows, normalize_rows
 from ctxzoo.word_vectors.vectors import WordVectors
 
 DATASET = "ctxzoo-data/word_similarity"
@@ -70,12 +70,12 @@ def read_word_pairs(dataset: str = DATASET, data_dir: str | None = None) -> tupl
     return pairs, dataset_fingerprint(rows["test"])
 
 
-def evaluate_similarity(vectors: WordVectors, sets: Mapping[str, WordPairs]) -> dict[str, SimilarityScore]:
+def evaluate_similarity(vectors: WordVectors, test_sets: Mapping[str, WordPairs]) -> dict[str, SimilarityScore]:
     """Return Spearman's correlation of cosines with people's scores for each set; ties have their mean rank."""
-    unit = unit_rows(vectors)
+    unit = normalize_rows(vectors)
     found = {}
-    for name, pairs in sets.items():
-        rows = np.stack([rows_of(vectors, pairs.first), rows_of(vectors, pairs.second)])
+    for name, pairs in test_sets.items():
+        rows = np.stack([look_up_rows(vectors, pairs.first), look_up_rows(vectors, pairs.second)])
         known = (rows != UNKNOWN).all(axis=0)
         first, second = rows[:, known]
         cosines = (unit[first].astype(np.float64) * unit[second]).sum(axis=1)

@@ -41,29 +41,29 @@ class RowLimitedSGD(torch.optim.Optimizer):
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is not None and group["lr"]:
-                    parameter.sub_(_step_of(parameter.grad, group["lr"], group["longest_step"]))
+                    parameter.sub_(_compute_update(parameter.grad, group["lr"], group["longest_step"]))
         return loss
 
 
-def _step_of(gradient: torch.Tensor, rate: float, longest: float) -> torch.Tensor:
+def _compute_update(gradient: torch.Tensor, rate: float, max_norm: float) -> torch.Tensor:
     if not gradient.is_sparse:
-        return _limit(gradient * rate, longest)
+        return _clip_row_norms(gradient * rate, max_norm)
     gradient = gradient.coalesce()  # one entry for each row, in the same order on every device
     return torch.sparse_coo_tensor(
         gradient.indices(),
-        _limit(gradient.values() * rate, longest),
+        _clip_row_norms(gradient.values() * rate, max_norm),
         gradient.shape,
         is_coalesced=True,
         check_invariants=False,
     )
 
 
-def _limit(steps: torch.Tensor, longest: float) -> torch.Tensor:
-    lengths = steps.norm(dim=-1, keepdim=True) if steps.dim() > 1 else steps.abs()
-    return steps * (longest / lengths.clamp(min=longest))
+def _clip_row_norms(updates: torch.Tensor, max_norm: float) -> torch.Tensor:
+    lengths = updates.norm(dim=-1, keepdim=True) if updates.dim() > 1 else updates.abs()
+    return updates * (max_norm / lengths.clamp(min=max_norm))
 
 
-def sum_gradients(parameters: Iterable[torch.nn.Parameter]) -> None:
+def all_reduce_gradients(parameters: Iterable[torch.nn.Parameter]) -> None:
     """Make the gradient of each parameter the sum of those of all processes, the same to the bit in each of them.
 
     Sparse gradients are sent as the rows that are there, which every backend can do; dense ones of a large table would
@@ -81,12 +81,12 @@ def sum_gradients(parameters: Iterable[torch.nn.Parameter]) -> None:
             dist.all_reduce(gradient)
             continue
         gradient = gradient.coalesce()
-        indices = _all_rows(gradient.indices().T.contiguous()).T
-        values = _all_rows(gradient.values())
+        indices = _all_gather_rows(gradient.indices().T.contiguous()).T
+        values = _all_gather_rows(gradient.values())
         parameter.grad = torch.sparse_coo_tensor(indices, values, gradient.shape, check_invariants=False)
 
 
-def _all_rows(rows: torch.Tensor) -> torch.Tensor:
+def _all_gather_rows(rows: torch.Tensor) -> torch.Tensor:
     """Return the rows (n, ...) of each process, one after the other; n may differ."""
     number = torch.tensor(len(rows), device=rows.device)
     numbers = [torch.zeros_like(number) for _ in range(dist.get_world_size())]

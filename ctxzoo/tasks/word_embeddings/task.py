@@ -12,12 +12,12 @@ from transformers import AutoModelForMaskedLM
 
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
-from ctxzoo.tasks.word_embeddings.sparse_sgd import RowLimitedSGD, sum_gradients
+from ctxzoo.tasks.word_embeddings.sparse_sgd import RowLimitedSGD, all_reduce_gradients
 from ctxzoo.tasks.word_embeddings.trainer_parts import (
     EmbeddingProgress,
-    check_loss,
     check_same_training,
-    untrained_loss,
+    check_training_loss,
+    compute_untrained_loss,
 )
 from ctxzoo.training.task import build_model
 
@@ -76,7 +76,7 @@ class WordPredictionTask(lightning.LightningModule):
         self.model = build_model(AutoModelForMaskedLM, model_config, pretrained, load, model)
         self.model.set_sparse_gradients(True)
         self.model.train()
-        self._untrained_loss = untrained_loss(self.model, self.settings.negative_samples)
+        self._untrained_loss = compute_untrained_loss(self.model, self.settings.negative_samples)
         self.progress = EmbeddingProgress(total_words=total_words)
         self._loss = 0.0  # sum over the centres of this epoch
         self._centres = 0.0
@@ -93,19 +93,19 @@ class WordPredictionTask(lightning.LightningModule):
 
     def training_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> None:
         optimizer: Any = self.optimizers()
-        rate = self._set_rates(optimizer)
+        rate = self._set_learning_rates(optimizer)
         losses = self.model.sampled_loss(**batch, input_gradient=self.settings.input_gradient)
         optimizer.zero_grad()
         # Not `manual_backward`, which would make DistributedDataParallel expect gradients to sum up itself.
         losses.sum().backward()
-        loss, centres = _sum_processes(torch.stack([losses.detach().sum(), losses.new_tensor(len(losses))])).tolist()
+        loss, centres = _all_reduce_sum(torch.stack([losses.detach().sum(), losses.new_tensor(len(losses))])).tolist()
         self._add_loss(loss, centres)
         if centres:
-            check_loss(self.progress.loss, self._untrained_loss, f"at {self._place(rate)}")
-        sum_gradients(self.model.parameters())
+            check_training_loss(self.progress.loss, self._untrained_loss, f"at {self._describe_progress(rate)}")
+        all_reduce_gradients(self.model.parameters())
         optimizer.step()
         self.progress.rate = rate
-        self.progress.words = self.progress.total_words * self.global_step // self._steps()
+        self.progress.words = self.progress.total_words * self.global_step // self._count_training_steps()
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
         """Return the centres of a batch and the nats of each beside its noise, (N,) both."""
@@ -117,7 +117,7 @@ class WordPredictionTask(lightning.LightningModule):
         for name, parameter in self.model.named_parameters():
             # One number that is not finite makes the sum so, which needs no copy.
             if not torch.isfinite(parameter.detach().sum()):
-                raise FloatingPointError(f"{name} is not finite after {self._place(progress.rate)}")
+                raise FloatingPointError(f"{name} is not finite after {self._describe_progress(progress.rate)}")
         self.log("train/loss", progress.loss)  # the same in all processes
         progress.epoch += 1
         progress.epoch_losses.append(progress.loss)
@@ -131,21 +131,23 @@ class WordPredictionTask(lightning.LightningModule):
         }
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        check_same_training("the checkpoint", _flat(checkpoint["hyper_parameters"]), _flat(self.hparams))
+        check_same_training(
+            "the checkpoint", _flatten_settings(checkpoint["hyper_parameters"]), _flatten_settings(self.hparams)
+        )
         told = checkpoint["word_prediction"]
         self.progress = EmbeddingProgress(**told["progress"])
         self._loss, self._centres = told["loss"], told["centres"]
 
-    def _steps(self) -> int:
+    def _count_training_steps(self) -> int:
         """Of the whole training."""
         return int(self.trainer.num_training_batches) * self.settings.epochs
 
-    def _set_rates(self, optimizer: Any) -> float:
+    def _set_learning_rates(self, optimizer: Any) -> float:
         """Give the optimizer the rates of this step; the one of vectors."""
-        share = self.global_step / self._steps()
-        rate = self.settings.rate_at(share)
+        share = self.global_step / self._count_training_steps()
+        rate = self.settings.learning_rate_at(share)
         for group in optimizer.param_groups:
-            group["lr"] = self.settings.logit_rate_at(share) if group["logits"] else rate
+            group["lr"] = self.settings.logit_learning_rate_at(share) if group["logits"] else rate
         return rate
 
     def _add_loss(self, loss: float, centres: float) -> None:
@@ -153,18 +155,18 @@ class WordPredictionTask(lightning.LightningModule):
         self._centres += centres
         self.progress.loss = self._loss / self._centres if self._centres else math.nan
 
-    def _place(self, rate: float) -> str:
+    def _describe_progress(self, rate: float) -> str:
         return f"step {self.global_step}, with the learning rate {rate:.3g}; lower it, or the batch size"
 
 
-def _sum_processes(numbers: torch.Tensor) -> torch.Tensor:
+def _all_reduce_sum(values: torch.Tensor) -> torch.Tensor:
     """Over all processes; in place."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
-        torch.distributed.all_reduce(numbers)
-    return numbers
+        torch.distributed.all_reduce(values)
+    return values
 
 
-def _flat(settings: Any) -> dict[str, Any]:
+def _flatten_settings(settings: Any) -> dict[str, Any]:
     """All settings by name; of those of the model, the training and the data each by itself."""
     parts = [value if isinstance(value, dict) else {name: value} for name, value in settings.items()]
     return {name: value for part in parts for name, value in part.items()}

@@ -18,7 +18,7 @@ from ctxzoo.tasks.word_embeddings.trainer_parts import (
     REPORT_SECONDS,
     EmbeddingProgress,
     check_vocabulary,
-    model_fields,
+    get_config_fields,
 )
 from ctxzoo.training.trainer import LAST, TrainerSettings, build_trainer, get_training_seconds
 
@@ -96,7 +96,7 @@ class TorchEmbeddingTrainer:
             progress=False,
         )
         self.task = WordPredictionTask(
-            model_config={"model_type": config.model_type, **model_fields(model)},
+            model_config={"model_type": config.model_type, **get_config_fields(model)},
             training=training.to_dict(),
             data={"corpus": corpus.fingerprint, "known_words": len(corpus.ids), "batch_size": batch_size},
             total_words=training.epochs * len(corpus.ids),
@@ -131,12 +131,12 @@ class _ReportProgress(lightning.Callback):
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         if time.perf_counter() - self._last > REPORT_SECONDS:
-            self._tell(trainer, pl_module)
+            self._report(trainer, pl_module)
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
-        self._tell(trainer, pl_module)
+        self._report(trainer, pl_module)
 
-    def _tell(self, trainer: Any, pl_module: Any) -> None:
+    def _report(self, trainer: Any, pl_module: Any) -> None:
         pl_module.progress.seconds = get_training_seconds(trainer)
         if trainer.is_global_zero:
             self.report(pl_module.progress)

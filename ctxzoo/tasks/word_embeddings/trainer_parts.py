@@ -39,7 +39,7 @@ class EmbeddingProgress:
 FAR_ABOVE = 3  # times the loss of a model that knows nothing
 
 
-def untrained_loss(model: WordEmbeddingForMaskedLM, negative_samples: int) -> float:
+def compute_untrained_loss(model: WordEmbeddingForMaskedLM, negative_samples: int) -> float:
     """Return the most nats that a centre costs a model that knows nothing: log 2 for the centre and each noise word.
 
     Where each context word predicts by itself, the loss of a full window counts.
@@ -48,12 +48,12 @@ def untrained_loss(model: WordEmbeddingForMaskedLM, negative_samples: int) -> fl
     return predictions * (negative_samples + 1) * math.log(2)
 
 
-def check_loss(loss: float, untrained: float, progress: str) -> None:
+def check_training_loss(loss: float, untrained: float, progress: str) -> None:
     """Raise where training has gone astray.
 
     Args:
         loss: Mean loss of a centre word in the current pass so far, in nats.
-        untrained: Loss of an untrained model in nats, from `untrained_loss`.
+        untrained: Loss of an untrained model in nats, from `compute_untrained_loss`.
         progress: Text on how far training is, its learning rate and what to do, which ends the error message.
 
     Raises:
@@ -73,17 +73,17 @@ def check_vocabulary(model: WordEmbeddingForMaskedLM, corpus: Corpus) -> None:
         )
 
 
-def model_fields(model: WordEmbeddingForMaskedLM) -> dict[str, Any]:
+def get_config_fields(model: WordEmbeddingForMaskedLM) -> dict[str, Any]:
     """Return the fields that the configuration of word embeddings adds to that of all models."""
     config = model.config.to_dict()
     return {name: config[name] for name in type(model.config).__annotations__}
 
 
-def check_same_training(checkpoint: str, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+def check_same_training(checkpoint: str, checkpoint_settings: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
     """Raise ValueError, naming the setting, unless a checkpoint is of a training with our settings."""
-    for name, value in ours.items():
-        if name not in theirs or theirs[name] != value:
+    for name, value in settings.items():
+        if name not in checkpoint_settings or checkpoint_settings[name] != value:
             raise ValueError(
-                f"{checkpoint} is of a training with {name}={theirs.get(name)!r}, not {value!r}; resume with the "
-                "same settings, or start anew"
+                f"{checkpoint} is of a training with {name}={checkpoint_settings.get(name)!r}, not {value!r}; "
+                "resume with the same settings, or start anew"
             )

@@ -8,7 +8,7 @@ import numpy.typing as npt
 NOISE_POWER = 0.75
 
 
-def keep_probabilities(counts: npt.NDArray[np.int64], threshold: float) -> npt.NDArray[np.float64]:
+def compute_keep_probabilities(counts: npt.NDArray[np.int64], threshold: float) -> npt.NDArray[np.float64]:
     """Return (V,) how probably an occurrence of each word is kept: min(1, sqrt(q) + q), q = threshold * total / count.
 
     Args:
@@ -27,14 +27,14 @@ def keep_probabilities(counts: npt.NDArray[np.int64], threshold: float) -> npt.N
     return kept
 
 
-def noise_probabilities(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def compute_noise_probabilities(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """Return (V,) the probabilities of noise words, proportional to count^0.75."""
     weights = counts.astype(np.float64) ** NOISE_POWER
     normalised: npt.NDArray[np.float64] = weights / weights.sum()
     return normalised
 
 
-def alias_table(probabilities: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int32]]:
+def build_alias_tables(probabilities: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int32]]:
     """Build Walker's tables for drawing with given probabilities in constant time, as Vose (1991) builds them.
 
     Draw an index uniformly and a number r uniformly from 0..2^32 - 1: the index itself where r < limits[index], else
@@ -63,13 +63,13 @@ def alias_table(probabilities: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.
     return limits, others
 
 
-def draw_words(
+def draw_from_alias_tables(
     limits: npt.NDArray[np.uint32],
     others: npt.NDArray[np.int32],
     shape: tuple[int, ...],
     generator: np.random.Generator,
 ) -> npt.NDArray[np.int64]:
-    """Draw words by the tables of `alias_table`."""
+    """Draw words by the tables of `build_alias_tables`."""
     words = generator.integers(len(limits), size=shape)
     chosen = generator.integers(2**32, size=shape, dtype=np.uint32) < limits[words]
     return np.where(chosen, words, others[words])

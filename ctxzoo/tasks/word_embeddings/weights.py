@@ -8,56 +8,56 @@ import torch
 
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.tasks.word_embeddings.kernel import NO_POSITION, Float32Array, Weights, aligned_zeros
+from ctxzoo.tasks.word_embeddings.kernel import NO_POSITION, Float32Array, Weights, allocate_aligned_zeros
 
 LANES = 16  # numbers in one register
 
 
-def padded_width(word_dim: int) -> int:
+def round_up_width(word_dim: int) -> int:
     """Return D, the width as a multiple of 16, over which loops need no rest."""
     return -(-word_dim // LANES) * LANES
 
 
-def weights_of(model: WordEmbeddingForMaskedLM) -> Weights:
+def extract_weights(model: WordEmbeddingForMaskedLM) -> Weights:
     """Return copies of a model's weights without the rows of special tokens; see `Weights`."""
     config, base = model.config, model.word_embedding
-    special, width, window = config.num_special_tokens, padded_width(config.word_dim), config.window
+    special, width, window = config.num_special_tokens, round_up_width(config.word_dim), config.window
 
-    def padded(tensor: torch.Tensor) -> Float32Array:
+    def pad_width(tensor: torch.Tensor) -> Float32Array:
         """Return (..., D) from (..., d)."""
-        table = aligned_zeros(*tensor.shape[:-1], width)
-        table[..., : tensor.shape[-1]] = _numbers(tensor)
+        table = allocate_aligned_zeros(*tensor.shape[:-1], width)
+        table[..., : tensor.shape[-1]] = _to_numpy(tensor)
         return table
 
-    def with_centre(tensor: torch.Tensor | None, axis: int, rows: int) -> Float32Array:
+    def insert_centre_column(tensor: torch.Tensor | None, axis: int, rows: int) -> Float32Array:
         """Add a column of zeros for the centre; return no columns where there is no tensor."""
         if tensor is None:
             return np.zeros((rows, 0), np.float32)
-        return np.insert(_numbers(tensor), window, 0, axis=axis)
+        return np.insert(_to_numpy(tensor), window, 0, axis=axis)
 
     output = model.output_vectors
     if config.architecture == "structured_skip_gram":
-        output_rows = padded(output[:, special:]).reshape(-1, width)
+        output_rows = pad_width(output[:, special:]).reshape(-1, width)
     elif config.architecture == "cwindow":
-        output_rows = padded(output[special:].reshape(-1, 2 * window, config.word_dim)).reshape(
+        output_rows = pad_width(output[special:].reshape(-1, 2 * window, config.word_dim)).reshape(
             len(output) - special, -1
         )
     else:
-        output_rows = padded(output[special:])
+        output_rows = pad_width(output[special:])
     logits, factors = base.word_position_logits, base.word_factors
     position_logits = np.zeros(2 * window + 1, np.float32)
     if base.position_logits is not None:
-        position_logits = with_centre(base.position_logits, 0, 0)
+        position_logits = insert_centre_column(base.position_logits, 0, 0)
     position_logits[window] = NO_POSITION
     vectors = np.zeros((0, width), np.float32)
     if base.position_vectors is not None:
-        vectors = padded(torch.from_numpy(with_centre(base.position_vectors, 0, 0)))
+        vectors = pad_width(torch.from_numpy(insert_centre_column(base.position_vectors, 0, 0)))
     return Weights(
-        input=padded(base.word_vectors.weight[special:]),
+        input=pad_width(base.word_vectors.weight[special:]),
         output=output_rows,
-        word_logits=with_centre(None if logits is None else logits.weight[special:], 1, 0),
-        word_factors=np.zeros((0, 0), np.float32) if factors is None else _numbers(factors.weight[special:]).copy(),
-        position_factors=with_centre(base.position_factors, 1, 0),
+        word_logits=insert_centre_column(None if logits is None else logits.weight[special:], 1, 0),
+        word_factors=np.zeros((0, 0), np.float32) if factors is None else _to_numpy(factors.weight[special:]).copy(),
+        position_factors=insert_centre_column(base.position_factors, 1, 0),
         position_logits=position_logits,
         position_vectors=vectors,
     )
@@ -68,27 +68,27 @@ def load_weights(model: WordEmbeddingForMaskedLM, weights: Weights) -> None:
     config, base = model.config, model.word_embedding
     special, dim = config.num_special_tokens, config.word_dim
 
-    def fill(target: torch.Tensor | None, values: npt.NDArray[np.float32]) -> None:
+    def copy_values(target: torch.Tensor | None, values: npt.NDArray[np.float32]) -> None:
         if target is not None:
             target.copy_(torch.from_numpy(np.ascontiguousarray(values)))
 
-    def without_centre(values: Float32Array, axis: int) -> Float32Array:
+    def drop_centre_column(values: Float32Array, axis: int) -> Float32Array:
         return np.delete(values, config.window, axis=axis)
 
     with torch.no_grad():
-        fill(base.word_vectors.weight[special:], weights.input[:, :dim])
-        fill(*_output_of(model, weights.output))
+        copy_values(base.word_vectors.weight[special:], weights.input[:, :dim])
+        copy_values(*_get_trained_output(model, weights.output))
         if base.word_position_logits is not None:
-            fill(base.word_position_logits.weight[special:], without_centre(weights.word_logits, 1))
+            copy_values(base.word_position_logits.weight[special:], drop_centre_column(weights.word_logits, 1))
         if base.word_factors is not None:
-            fill(base.word_factors.weight[special:], weights.word_factors)
-            fill(base.position_factors, without_centre(weights.position_factors, 1))
-        fill(base.position_logits, without_centre(weights.position_logits, 0))
+            copy_values(base.word_factors.weight[special:], weights.word_factors)
+            copy_values(base.position_factors, drop_centre_column(weights.position_factors, 1))
+        copy_values(base.position_logits, drop_centre_column(weights.position_logits, 0))
         if base.position_vectors is not None:
-            fill(base.position_vectors, without_centre(weights.position_vectors, 0)[:, :dim])
+            copy_values(base.position_vectors, drop_centre_column(weights.position_vectors, 0)[:, :dim])
 
 
-def check_finite(weights: Weights, step: str, rate: float) -> None:
+def check_weights_finite(weights: Weights, step: str, rate: float) -> None:
     """Raise where training has left the numbers.
 
     Raises:
@@ -100,10 +100,10 @@ def check_finite(weights: Weights, step: str, rate: float) -> None:
             raise FloatingPointError(f"{name} is not finite after {step}, with the learning rate {rate:.3g}; lower it")
 
 
-def _output_of(model: WordEmbeddingForMaskedLM, output: Float32Array) -> tuple[torch.Tensor, Float32Array]:
+def _get_trained_output(model: WordEmbeddingForMaskedLM, output: Float32Array) -> tuple[torch.Tensor, Float32Array]:
     """Return the part of O that is trained, and its values in that shape."""
     config: WordEmbeddingConfig = model.config
-    special, dim, width = config.num_special_tokens, config.word_dim, padded_width(config.word_dim)
+    special, dim, width = config.num_special_tokens, config.word_dim, round_up_width(config.word_dim)
     if config.architecture == "structured_skip_gram":
         return model.output_vectors[:, special:], output.reshape(config.num_positions, -1, width)[..., :dim]
     if config.architecture == "cwindow":
@@ -112,6 +112,6 @@ def _output_of(model: WordEmbeddingForMaskedLM, output: Float32Array) -> tuple[t
     return model.output_vectors[special:], output[:, :dim]
 
 
-def _numbers(tensor: torch.Tensor) -> Float32Array:
+def _to_numpy(tensor: torch.Tensor) -> Float32Array:
     array: Float32Array = tensor.detach().float().cpu().numpy()
     return array

@@ -12,7 +12,7 @@ from ctxzoo.word_vectors.vectors import WordVectors
 UNKNOWN = -1
 
 
-def rows_of(vectors: WordVectors, words: Iterable[str]) -> npt.NDArray[np.int64]:
+def look_up_rows(vectors: WordVectors, words: Iterable[str]) -> npt.NDArray[np.int64]:
     """Return (words,) the row that `WordVectors.lookup` finds for each word, `UNKNOWN` for a word without a vector."""
     found: dict[str, int] = {}
     rows = []
@@ -24,7 +24,7 @@ def rows_of(vectors: WordVectors, words: Iterable[str]) -> npt.NDArray[np.int64]
     return np.array(rows, np.int64)
 
 
-def unit_rows(vectors: WordVectors) -> npt.NDArray[np.float32]:
+def normalize_rows(vectors: WordVectors) -> npt.NDArray[np.float32]:
     """Return (words, d) the vectors divided by their lengths; a vector of zeros stays."""
     matrix: npt.NDArray[np.float32] = vectors.vectors.numpy()
     lengths: npt.NDArray[np.float32] = np.linalg.norm(matrix, axis=1, keepdims=True)

@@ -11,7 +11,7 @@ from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.models.modeling_beta_lstm import BetaLstmForCausalLM
 from ctxzoo.tasks.language_modelling.continuation import PART, continue_text
 from ctxzoo.tasks.language_modelling.data import LineVocabulary
-from ctxzoo.tasks.language_modelling.experiments import ENCODERS, default, variants
+from ctxzoo.tasks.language_modelling.experiments import ENCODERS, build_default_experiment, get_variants
 from tests.support.own_trainings import config_of
 
 TOKENIZER = LineVocabulary(min_word_count=1).build_tokenizer(["a b c d", "a b c", "a b", "a"])
@@ -68,8 +68,8 @@ SMALL = {"hidden_size": 8, "num_layers": 2, "word_dim": 8, "vocab_size": TOKENIZ
 
 def of_architecture(name: str) -> Any:
     """A language model as `ctxzoo train` makes it, small, which forgets no word."""
-    variant = next(iter(variants(name)))
-    config = {**config_of(default(name, variant)), **SMALL}
+    variant = next(iter(get_variants(name)))
+    config = {**config_of(build_default_experiment(name, variant)), **SMALL}
     config |= {"memory_length": 0} if "memory_length" in config else {}
     torch.manual_seed(1)
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(f"ctxzoo_{name}", **config))

@@ -12,9 +12,16 @@ import pytest
 
 from ctxzoo.results.result import read_result
 from ctxzoo.runs.run import execute
-from ctxzoo.tasks.language_modelling.baselines import FLOORS, FloorRun, KneserNey, discounts_of, fit_floor, score_floor
+from ctxzoo.tasks.language_modelling.baselines import (
+    BASELINES,
+    BaselineRun,
+    KneserNey,
+    estimate_discounts,
+    fit_baseline,
+    score_baseline,
+)
 from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule
-from ctxzoo.tasks.language_modelling.experiments import TEXT_DATASETS, paper
+from ctxzoo.tasks.language_modelling.experiments import TEXT_DATASETS, build_paper_experiment
 from ctxzoo.tasks.language_modelling.problem import LANGUAGE_MODELLING
 
 END = 1
@@ -64,7 +71,7 @@ def test_single_words_by_hand() -> None:
     model = KneserNey(ids("aab", "a"), 1, 10, END)
     discount, spread = 1 / 3, (1 / 3) * 3 / 6 / 10
     expected = [(3 - discount) / 6 + spread, (1 - discount) / 6 + spread, spread, (2 - discount) / 6 + spread]
-    assert model.probabilities(ids("abc")) == pytest.approx(expected)
+    assert model.compute_probabilities(ids("abc")) == pytest.approx(expected)
     assert model.numbers == 3
 
 
@@ -79,7 +86,7 @@ def test_pairs_by_hand() -> None:
         0 + two_thirds * 1 / 1 * single["b"],  # bb
         (1 - two_thirds) / 1 + two_thirds * 1 / 1 * single["␤"],  # b␤
     ]
-    assert model.probabilities(ids("abb")) == pytest.approx(expected)
+    assert model.compute_probabilities(ids("abb")) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
@@ -88,14 +95,14 @@ def test_it_is_the_plain_recursion(order: int) -> None:
     lines = ["".join(draws.choice(list("abcde"), draws.integers(0, 9))) for _ in range(120)]
     train, test = ids(*lines[:80]), ids(*lines[80:], "zzz", "abz")  # z is a word that the training text lacks
     model = KneserNey(train, order, 30, END)
-    assert model.probabilities(test) == pytest.approx(reference(train, order, 30, test), rel=1e-12)
+    assert model.compute_probabilities(test) == pytest.approx(reference(train, order, 30, test), rel=1e-12)
 
 
 @pytest.mark.parametrize("order", [1, 2, 4])
 def test_probabilities_of_all_words_sum_to_one(order: int) -> None:
     model = KneserNey(ids("abcab", "bca", "aaab"), order, 6, END)
     for history in ("", "a", "abc", "zz", "cba"):
-        last = [model.probabilities(np.array([*ids(history)[:-1], word]))[-1] for word in (1, 2, 3, 4, 5, 27)]
+        last = [model.compute_probabilities(np.array([*ids(history)[:-1], word]))[-1] for word in (1, 2, 3, 4, 5, 27)]
         assert math.fsum(last) == pytest.approx(1.0, abs=1e-12)
 
 
@@ -103,31 +110,34 @@ def test_discounts_by_hand() -> None:
     # Of six counts 1, three 2, two 3 and one 4: Y = 6 / 12.
     counts = np.array([1] * 6 + [2] * 3 + [3] * 2 + [4] + [0] * 5)
     expected = [0, 1 - 2 * 0.5 * 3 / 6, 2 - 3 * 0.5 * 2 / 3, 3 - 4 * 0.5 / 2]
-    assert discounts_of(counts).tolist() == pytest.approx(expected)
-    assert discounts_of(counts[:9]).tolist() == [0, 0.5, 0.5, 0.5]
-    assert discounts_of(np.array([3, 3])).tolist() == [0, 0.5, 0.5, 0.5]
+    assert estimate_discounts(counts).tolist() == pytest.approx(expected)
+    assert estimate_discounts(counts[:9]).tolist() == [0, 0.5, 0.5, 0.5]
+    assert estimate_discounts(np.array([3, 3])).tolist() == [0, 0.5, 0.5, 0.5]
     many = np.repeat([1, 2, 3, 4], [1, 1, 9, 1])  # 2 - 3 Y n_3 / n_2 is below 0
-    assert discounts_of(many).tolist() == [0, *[pytest.approx(1 / 3)] * 3]
+    assert estimate_discounts(many).tolist() == [0, *[pytest.approx(1 / 3)] * 3]
 
 
 def test_a_text_that_repeats_itself_leaves_other_words_a_probability() -> None:
     """Every pair of it occurs three times, so that no count is 1."""
     model = KneserNey(ids("ab", "ab", "ab"), 2, words=5, end_id=END)
-    assert (model.probabilities(ids("ba", "c")) > 0).all()
+    assert (model.compute_probabilities(ids("ba", "c")) > 0).all()
 
 
 def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="order=0 with 2 tokens"):
         KneserNey(ids("a"), 0, 3, END)
-    with pytest.raises(ValueError, match="unknown floor 'trigram'; known: unigram, bigram, kneser_ney_5"):
-        fit_floor("trigram", LanguageModellingDataModule("sample"))
+    with pytest.raises(ValueError, match="unknown baseline 'trigram'; known: unigram, bigram, kneser_ney_5"):
+        fit_baseline("trigram", LanguageModellingDataModule("sample"))
 
 
 def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
     found = {}
-    for name in FLOORS:
+    for name in BASELINES:
         places = {"results_dir": str(tmp_path), "output_dir": str(tmp_path / "runs")}
-        run = FloorRun(LANGUAGE_MODELLING, FloorRun.of(paper().changed(recipe="floors", commit="x", **places), name))
+        run = BaselineRun(
+            LANGUAGE_MODELLING,
+            BaselineRun.of(build_paper_experiment().changed(recipe="floors", commit="x", **places), name),
+        )
         result = execute(run)
         assert read_result(run.results_file) == result
         assert result.metrics["test/perplexity"] == pytest.approx(math.exp(result.metrics["test/nll"]), rel=1e-4)
@@ -140,5 +150,5 @@ def test_the_penn_treebank_is_near_the_published_number() -> None:
     """Mikolov et al. (2011) give 141 for 5-grams."""
     data = LanguageModellingDataModule(TEXT_DATASETS["ptb"])
     data.setup()
-    found = {name: score_floor(fit_floor(name, data), data.stream("test"))["perplexity"] for name in FLOORS}
+    found = {name: score_baseline(fit_baseline(name, data), data.stream("test"))["perplexity"] for name in BASELINES}
     assert found == pytest.approx({"unigram": 639.30, "bigram": 185.70, "kneser_ney_5": 141.17}, abs=0.01)

@@ -18,7 +18,7 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.language_modelling import continue_text, evaluate
-from ctxzoo.tasks.language_modelling.experiments import CELLS, of_cell, paper
+from ctxzoo.tasks.language_modelling.experiments import CELLS, build_paper_experiment, set_cell
 from ctxzoo.tasks.language_modelling.problem import LANGUAGE_MODELLING
 from tests.hub.test_card import python_blocks
 from tests.support.own_trainings import config_of
@@ -35,7 +35,7 @@ def run(folder: Path, cell: str = "lstm", epochs: int = 1, **changes) -> Experim
         "optimizer": "adam",
         "learning_rate": 2e-3,
     }
-    experiment = paper().changed(
+    experiment = build_paper_experiment().changed(
         recipe="trial",
         dataset="sample",
         epochs=epochs,
@@ -47,7 +47,7 @@ def run(folder: Path, cell: str = "lstm", epochs: int = 1, **changes) -> Experim
         tensorboard=False,
         accelerator="cpu",
     )
-    return ExperimentRun(LANGUAGE_MODELLING, of_cell(experiment, cell))
+    return ExperimentRun(LANGUAGE_MODELLING, set_cell(experiment, cell))
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +182,7 @@ def test_what_predict_does_not_take(
 def test_all_cells_have_as_many_parameters_on_the_penn_treebank() -> None:
     counts = {}
     for cell in CELLS:
-        config = BetaLstmConfig(**config_of(of_cell(paper(), cell)), vocab_size=10_001)
+        config = BetaLstmConfig(**config_of(set_cell(build_paper_experiment(), cell)), vocab_size=10_001)
         counts[cell] = sum(weight.numel() for weight in build_meta_model(BetaLstmForCausalLM, config).parameters())
     assert counts["lstm"] == 4_652_001
     assert all(abs(count / counts["lstm"] - 1) < 0.002 for count in counts.values())

@@ -15,9 +15,9 @@ from ctxzoo.tasks.language_modelling.task import (
     CARRIED,
     LanguageModellingScores,
     LanguageModellingTask,
+    compute_token_losses,
     evaluate,
     line_scores,
-    token_losses,
 )
 from ctxzoo.training.task import NonFiniteLossError
 
@@ -90,7 +90,7 @@ def test_the_state_is_carried_from_window_to_window_and_begins_anew(data: Langua
     batches = list(islice(data.train_dataloader(), 4))
     whole = task.model(input_ids=torch.cat([batch["input_ids"] for batch in batches], dim=1)).logits
     for _ in range(2):  # the second epoch is like the first
-        logits = torch.cat([task._read(batch, "training").logits for batch in batches], dim=1)
+        logits = torch.cat([task._run_model(batch, "training").logits for batch in batches], dim=1)
         torch.testing.assert_close(logits, whole, rtol=1e-4, atol=1e-5)
 
 
@@ -169,8 +169,8 @@ def test_a_kernel_encoder_reads_streams_with_a_memory_of_bounded_length(data: La
     carried = task._carried["training"]
     assert int(carried[0][0][0]) == 80  # words that were read
     assert {layer[0].size(2) for layer in carried[1:]} == {30}  # keys that are kept
-    output = task._read(windows[0], "training")
-    plain = token_losses(output.logits, windows[0]["targets"]).mean()
+    output = task._run_model(windows[0], "training")
+    plain = compute_token_losses(output.logits, windows[0]["targets"]).mean()
     weighed = task.compute_training_loss(windows[0])
     torch.testing.assert_close(weighed - plain, 0.1 * output.kl.sum() / windows[0]["targets"].numel())
     assert loss.isfinite()

@@ -14,7 +14,7 @@ import pytest
 from ctxzoo.cli.main import main
 from ctxzoo.models import ARCHITECTURES
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
-from ctxzoo.tasks.language_modelling.experiments import CELLS, PRIOR, paper, variants
+from ctxzoo.tasks.language_modelling.experiments import CELLS, PRIOR, build_paper_experiment, get_variants
 from ctxzoo.tasks.language_modelling.problem import LANGUAGE_MODELLING
 from ctxzoo.tasks.language_modelling.reader import sample_text
 from tests.support.own_trainings import config_of
@@ -23,7 +23,7 @@ from tests.support.own_trainings import config_of
 def test_equal_lines_stay_together(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("one line\nanother\n\nOne  line\n")
-    rows = LANGUAGE_MODELLING.read_own(paper().changed(dataset=str(path)), {}, tmp_path)
+    rows = LANGUAGE_MODELLING.read_own(build_paper_experiment().changed(dataset=str(path)), {}, tmp_path)
     assert rows.groups["train"].tolist() == [0, 1, 0]
     assert (rows.unit, rows.together) == ("lines", "equal lines")
 
@@ -65,7 +65,7 @@ def test_every_setting_makes_a_model(settings: str) -> None:
 @pytest.mark.parametrize("architecture", ["kernel_encoder", "linear_encoder", "higher_order_encoder"])
 def test_every_default_of_an_encoder_makes_a_model(architecture: str) -> None:
     known = ARCHITECTURES[architecture]
-    for variant in variants(architecture):
+    for variant in get_variants(architecture):
         experiment = LANGUAGE_MODELLING.settings("default", architecture, variant)
         for one in (experiment, LANGUAGE_MODELLING.tiny(experiment)):
             LANGUAGE_MODELLING.check(one)

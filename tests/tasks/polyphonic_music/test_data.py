@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule, roll_inputs
-from ctxzoo.tasks.polyphonic_music.experiments import MUSIC_DATASETS, music_dataset
+from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule, build_model_inputs
+from ctxzoo.tasks.polyphonic_music.experiments import MUSIC_DATASETS, get_dataset_arguments
 from ctxzoo.tasks.polyphonic_music.rolls import notes_of_roll, roll_of_notes
 
 PIECES = [[[3], [3, 40], []], [[5]], [[1], [2]], [[7, 8], [9], [10], [11]]]
@@ -29,7 +29,7 @@ def made(dataset: str, **options) -> PolyphonicMusicDataModule:
 
 
 def test_a_step_is_predicted_from_the_one_before():
-    batch = roll_inputs([roll_of_notes(PIECES[0]), roll_of_notes(PIECES[3])])
+    batch = build_model_inputs([roll_of_notes(PIECES[0]), roll_of_notes(PIECES[3])])
     assert {name: (tuple(value.shape), value.dtype) for name, value in batch.items()} == {
         "inputs_embeds": ((2, 3, 88), torch.float32),
         "attention_mask": ((2, 3), torch.int64),
@@ -79,9 +79,12 @@ def test_an_epoch_goes_on_where_it_stopped():
 
 
 def test_names_of_sets():
-    assert music_dataset("nottingham") == {"dataset": "ctxzoo-data/polyphonic_music", "config_name": "nottingham"}
-    assert music_dataset("someone/songs", "folk") == {"dataset": "someone/songs", "config_name": "folk"}
-    assert music_dataset("sample")["dataset"] == "sample"
+    assert get_dataset_arguments("nottingham") == {
+        "dataset": "ctxzoo-data/polyphonic_music",
+        "config_name": "nottingham",
+    }
+    assert get_dataset_arguments("someone/songs", "folk") == {"dataset": "someone/songs", "config_name": "folk"}
+    assert get_dataset_arguments("sample")["dataset"] == "sample"
 
 
 @pytest.mark.data

@@ -9,23 +9,23 @@ import pytest
 
 from ctxzoo.results.result import read_result
 from ctxzoo.runs.run import execute
+from ctxzoo.tasks.polyphonic_music.baselines import BASELINES, BaselineRun, fit_baseline, score_baseline
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
-from ctxzoo.tasks.polyphonic_music.experiments import MUSIC_DATASETS, paper
-from ctxzoo.tasks.polyphonic_music.floors import FLOORS, FloorRun, fit_floor, score_floor
+from ctxzoo.tasks.polyphonic_music.experiments import MUSIC_DATASETS, build_paper_experiment
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.polyphonic_music.reader import check_music
 from ctxzoo.tasks.polyphonic_music.rolls import Rolls
 
 
 def rolls(*pieces: list[list[int]]) -> Rolls:
-    return Rolls.of_split(check_music({"train": datasets.Dataset.from_dict({"notes": list(pieces)})}).splits["train"])
+    return Rolls.from_split(check_music({"train": datasets.Dataset.from_dict({"notes": list(pieces)})}).splits["train"])
 
 
 TRAIN = rolls([[0], [0, 1], [1], []], [[1], [0]])
 
 
 def test_frequencies_by_hand():
-    logits = fit_floor("key_frequency", TRAIN)
+    logits = fit_baseline("key_frequency", TRAIN)
     # Of the four steps that have one before them key 0 sounds in two, key 1 in two, others in none.
     probability = 1 / (1 + np.exp(-logits))
     assert probability[:, 0] == pytest.approx([2.5 / 5] * 2)
@@ -34,7 +34,7 @@ def test_frequencies_by_hand():
 
 
 def test_transitions_by_hand():
-    probability = 1 / (1 + np.exp(-fit_floor("key_markov", TRAIN)))
+    probability = 1 / (1 + np.exp(-fit_baseline("key_markov", TRAIN)))
     # Key 0 stood twice, once kept; it was silent twice, and sounded once after that.
     assert probability[:, 0] == pytest.approx([1.5 / 3, 1.5 / 3])
     # Key 1: after silence in one of one; after sounding in one of three.
@@ -44,7 +44,7 @@ def test_transitions_by_hand():
 
 
 def test_scores_by_hand():
-    scores = score_floor(fit_floor("key_markov", TRAIN), rolls([[0], [1]], [[5]]))
+    scores = score_baseline(fit_baseline("key_markov", TRAIN), rolls([[0], [1]], [[5]]))
     # One step is predicted: key 0 after itself is silent, key 1 after silence sounds, 86 others stay silent.
     expected = -math.log(1.5 / 3) - math.log(1.5 / 2) - 86 * math.log(4.5 / 5)
     assert scores["nll"] == pytest.approx(expected, rel=1e-6)
@@ -53,15 +53,18 @@ def test_scores_by_hand():
 
 
 def test_another_floor_is_refused():
-    with pytest.raises(ValueError, match="unknown floor 'majority'; known: key_frequency, key_markov"):
-        fit_floor("majority", TRAIN)
+    with pytest.raises(ValueError, match="unknown baseline 'majority'; known: key_frequency, key_markov"):
+        fit_baseline("majority", TRAIN)
 
 
 def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
     found = {}
-    for name in FLOORS:
+    for name in BASELINES:
         places = {"results_dir": str(tmp_path), "output_dir": str(tmp_path / "runs")}
-        run = FloorRun(POLYPHONIC_MUSIC, FloorRun.of(paper().changed(recipe="floors", commit="x", **places), name))
+        run = BaselineRun(
+            POLYPHONIC_MUSIC,
+            BaselineRun.of(build_paper_experiment().changed(recipe="floors", commit="x", **places), name),
+        )
         result = execute(run)
         assert read_result(run.results_file) == result
         found[name] = result
@@ -82,6 +85,6 @@ def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
 def test_floors_of_the_four_sets_are_those_of_their_readme(name: str, frequency: float, markov: float) -> None:
     data = PolyphonicMusicDataModule(**MUSIC_DATASETS[name])
     data.setup()
-    for floor, expected in zip(FLOORS, (frequency, markov), strict=True):
-        scores = score_floor(fit_floor(floor, data.pieces("train")), data.pieces("test"))
+    for floor, expected in zip(BASELINES, (frequency, markov), strict=True):
+        scores = score_baseline(fit_baseline(floor, data.pieces("train")), data.pieces("test"))
         assert scores["nll"] == pytest.approx(expected, abs=6e-4)

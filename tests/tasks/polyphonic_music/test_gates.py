@@ -16,7 +16,7 @@ from ctxzoo.results.result import read_result
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.polyphonic_music.card import CARD
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
-from ctxzoo.tasks.polyphonic_music.gates import GatesRun, gates_of_split, start_of, with_even_gates
+from ctxzoo.tasks.polyphonic_music.gates import GatesRun, gates_of_split, rebuild_initial_model, set_gates_to_half
 from tests.support.subprocesses import REPOSITORY_ROOT
 from tests.tasks.polyphonic_music.test_run import run
 
@@ -69,7 +69,7 @@ def test_a_new_model_has_the_correlation_of_its_cell() -> None:
 @pytest.mark.parametrize("cell", ["beta", "bibeta3", "bibeta5"])
 def test_even_gates_are_a_half_at_every_step(cell: str) -> None:
     one, data = model(cell), music()
-    even = with_even_gates(one)
+    even = set_gates_to_half(one)
     for layer in gates_of_split(even, data, samples=2):
         for gate in ("input_gate", "forget_gate"):
             torch.testing.assert_close(getattr(layer, gate), torch.full((5,), 0.5, dtype=torch.float64))
@@ -95,7 +95,7 @@ def test_cards_tell_what_the_gates_of_the_published_model_are_worth() -> None:
 
 def test_cells_that_draw_nothing_are_refused() -> None:
     with pytest.raises(ValueError, match="cell 'g2' has no Gamma variables"):
-        with_even_gates(model("g2"))
+        set_gates_to_half(model("g2"))
     with pytest.raises(ValueError, match="cell 'lstm' draws no gates"):
         gates_of_split(model("lstm"), music())
 
@@ -106,10 +106,10 @@ def test_the_start_is_that_of_the_training(tmp_path: Path) -> None:
     data.setup()
     lightning.seed_everything(training.experiment.seed, verbose=False)
     first = training.build_task(data, 1).model
-    again = start_of(first, training.experiment.seed)
+    again = rebuild_initial_model(first, training.experiment.seed)
     for name, value in first.state_dict().items():
         assert torch.equal(again.state_dict()[name], value), name
-    assert not torch.equal(start_of(first, 1).classifier.weight, first.classifier.weight)
+    assert not torch.equal(rebuild_initial_model(first, 1).classifier.weight, first.classifier.weight)
 
 
 @pytest.mark.slow

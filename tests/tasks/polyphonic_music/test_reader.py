@@ -132,7 +132,7 @@ def test_splits_of_another_name_are_refused(tmp_path: Path) -> None:
 
 def test_rolls_are_the_pieces():
     pieces = [PIECE, [[0]], [[], [1, 2, 3]]]
-    rolls = Rolls.of_split(check_music(rows(*pieces)).splits["train"].select([2, 0, 1]))
+    rolls = Rolls.from_split(check_music(rows(*pieces)).splits["train"].select([2, 0, 1]))
     assert len(rolls) == 3
     assert rolls.lengths().tolist() == [2, 3, 1]
     assert [notes_of_roll(rolls.roll(piece)) for piece in range(3)] == [pieces[2], pieces[0], pieces[1]]

@@ -17,7 +17,7 @@ from ctxzoo.hub.folder_checks import CheckpointFolderError, check_checkpoint_fol
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.tasks.polyphonic_music.experiments import on_music, paper
+from ctxzoo.tasks.polyphonic_music.experiments import build_paper_experiment, set_dataset_and_cell
 from ctxzoo.tasks.polyphonic_music.midi import Grid, read_midi, write_midi
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.polyphonic_music.task import MusicScores
@@ -27,12 +27,12 @@ NOTES = [[27, 43, 46, 51], [27, 43, 48, 51], [29, 41, 46, 50]]
 
 
 def run(folder: Path, cell: str = "bibeta5_prior", **changes: Any) -> ExperimentRun:
-    experiment = paper().changed(
+    experiment = build_paper_experiment().changed(
         **{"recipe": "trial", "commit": "0123abc", "accelerator": "cpu", "tensorboard": False, "progress": False},
         **{"output_dir": str(folder / "runs"), "results_dir": str(folder / "results")},
         **{"epochs": 1, "hidden_size": 6, "batch_size": 20, **changes},
     )
-    return ExperimentRun(POLYPHONIC_MUSIC, on_music(experiment, "sample", cell))
+    return ExperimentRun(POLYPHONIC_MUSIC, set_dataset_and_cell(experiment, "sample", cell))
 
 
 @pytest.fixture(scope="module")

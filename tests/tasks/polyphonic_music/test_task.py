@@ -9,18 +9,18 @@ import torch
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.models.modeling_beta_lstm import BetaLstmForTokenClassification
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule, roll_inputs
-from ctxzoo.tasks.polyphonic_music.experiments import CELLS, on_music, paper
+from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule, build_model_inputs
+from ctxzoo.tasks.polyphonic_music.experiments import CELLS, build_paper_experiment, set_dataset_and_cell
 from ctxzoo.tasks.polyphonic_music.midi import Grid, write_midi
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.polyphonic_music.rolls import roll_of_notes
 from ctxzoo.tasks.polyphonic_music.task import (
     MusicScores,
     PolyphonicMusicTask,
-    annealed_weight,
+    compute_annealing_factor,
+    compute_step_losses,
     evaluate,
     piece_scores,
-    step_losses,
 )
 from tests.support.own_trainings import config_of
 
@@ -36,7 +36,7 @@ def task(cell: str = "lstm", **options) -> PolyphonicMusicTask:
 
 def batch() -> dict[str, torch.Tensor]:
     pieces = [[[3, 40], [40], [], [41, 87]], [[0], [1]]]
-    return {**roll_inputs([roll_of_notes(piece) for piece in pieces]), "row": torch.tensor([4, 9])}
+    return {**build_model_inputs([roll_of_notes(piece) for piece in pieces]), "row": torch.tensor([4, 9])}
 
 
 def test_the_divergence_is_logged_for_each_step_and_is_nothing_without_steps(monkeypatch: pytest.MonkeyPatch):
@@ -48,7 +48,7 @@ def test_the_divergence_is_logged_for_each_step_and_is_nothing_without_steps(mon
     one.compute_training_loss(given)
     output = one.model(inputs_embeds=given["inputs_embeds"], attention_mask=given["attention_mask"])
     assert logged["train/kl"] == pytest.approx(output.kl.sum().item() / 4)  # 3 + 1 steps that are read
-    assert one.compute_training_loss(roll_inputs([roll_of_notes([[3]])])).item() == 0
+    assert one.compute_training_loss(build_model_inputs([roll_of_notes([[3]])])).item() == 0
     assert logged["train/kl"] == 0
 
 
@@ -71,7 +71,7 @@ def test_scores_by_hand():
     logits[2, 7] = 3.0  # predicted, silent
     silent = math.log1p(math.exp(-2.0))
     losses = [87 * silent + math.log1p(math.exp(-1)), 87 * silent + 2 + silent, 87 * silent + math.log1p(math.exp(3))]
-    assert step_losses(logits, labels).tolist() == pytest.approx(losses, rel=1e-6)
+    assert compute_step_losses(logits, labels).tolist() == pytest.approx(losses, rel=1e-6)
     scores.update(logits[:1], labels[:1])
     scores.update(logits[1:], labels[1:])
     found = scores.compute()
@@ -80,11 +80,11 @@ def test_scores_by_hand():
 
 
 def test_half_everywhere_is_88_times_log_2():
-    assert step_losses(torch.zeros(1, 88), torch.ones(1, 88)).item() == pytest.approx(60.997, abs=5e-4)
+    assert compute_step_losses(torch.zeros(1, 88), torch.ones(1, 88)).item() == pytest.approx(60.997, abs=5e-4)
 
 
 def test_a_certain_mistake_is_finite():
-    assert step_losses(torch.full((1, 88), 200.0), torch.zeros(1, 88)).item() == pytest.approx(88 * 200.0)
+    assert compute_step_losses(torch.full((1, 88), 200.0), torch.zeros(1, 88)).item() == pytest.approx(88 * 200.0)
 
 
 def test_the_objective_is_the_sum_over_a_piece():
@@ -92,7 +92,7 @@ def test_the_objective_is_the_sum_over_a_piece():
     one.model.eval()
     full = batch()
     logits = one.model(inputs_embeds=full["inputs_embeds"], attention_mask=full["attention_mask"]).logits
-    losses = step_losses(logits, full["labels"]) * full["attention_mask"]
+    losses = compute_step_losses(logits, full["labels"]) * full["attention_mask"]
     assert one.compute_training_loss(full).item() == pytest.approx(losses.sum().item() / 2, rel=1e-5)
 
 
@@ -108,7 +108,7 @@ def test_the_objective_is_the_sum_over_a_piece():
     ],
 )
 def test_annealing(kind, epoch, weight):
-    assert annealed_weight(kind, epoch, 40) == pytest.approx(weight)
+    assert compute_annealing_factor(kind, epoch, 40) == pytest.approx(weight)
 
 
 def test_the_prior_counts_by_its_annealed_weight(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +164,7 @@ PARAMETERS = {"lstm": 569_688, "g2": 569_688, "coupled": 567_560, "beta": 567_77
     ("cell", "parameters"), [*PARAMETERS.items(), ("bibeta5", 566_336), ("bibeta5_prior", 566_336)]
 )
 def test_cells_have_the_authors_sizes(cell: str, parameters: int) -> None:
-    experiment = on_music(paper(), "jsb_chorales", cell)
+    experiment = set_dataset_and_cell(build_paper_experiment(), "jsb_chorales", cell)
     model = BetaLstmForTokenClassification(BetaLstmConfig(**{**config_of(experiment), **SIZES}))
     assert sum(one.numel() for one in model.parameters()) == parameters
     settings = experiment.settings()
@@ -175,8 +175,8 @@ def test_cells_have_the_authors_sizes(cell: str, parameters: int) -> None:
 
 def test_settings_of_a_run():
     def run(dataset: str, cell: str = "bibeta5_prior", **changes):
-        experiment = paper().changed(recipe="r", tag="own", seed=3, **changes)
-        return ExperimentRun(POLYPHONIC_MUSIC, on_music(experiment, dataset, cell))
+        experiment = build_paper_experiment().changed(recipe="r", tag="own", seed=3, **changes)
+        return ExperimentRun(POLYPHONIC_MUSIC, set_dataset_and_cell(experiment, dataset, cell))
 
     assert config_of(run("piano_midi").experiment)["kl_lambda"] == 1e-3
     assert config_of(run("piano_midi", kl_lambda=0.5).experiment)["kl_lambda"] == 0.5

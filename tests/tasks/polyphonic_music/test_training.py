@@ -11,7 +11,7 @@ import pytest
 from ctxzoo.cli.main import main
 from ctxzoo.data.reading_notes import LEFT_OUT
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
-from ctxzoo.tasks.polyphonic_music.experiments import CELLS, paper
+from ctxzoo.tasks.polyphonic_music.experiments import CELLS, build_paper_experiment
 from ctxzoo.tasks.polyphonic_music.midi import Grid, write_midi
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 from ctxzoo.tasks.polyphonic_music.reader import sample_music
@@ -26,7 +26,7 @@ def songs(path: Path, number: int) -> Path:
 
 
 def read(path: Path, **columns: Any) -> Any:
-    return POLYPHONIC_MUSIC.read_own(paper().changed(dataset=str(path), **columns), {}, path.parent)
+    return POLYPHONIC_MUSIC.read_own(build_paper_experiment().changed(dataset=str(path), **columns), {}, path.parent)
 
 
 def test_equal_pieces_stay_together(tmp_path: Path) -> None:

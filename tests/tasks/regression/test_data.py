@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxzoo.data.formats import TextFormatError
-from ctxzoo.tasks.regression.data import RegressionDataModule, Scaling, random_parts
-from ctxzoo.tasks.regression.experiments import regression_dataset
+from ctxzoo.tasks.regression.data import RegressionDataModule, Scaling, draw_random_split
+from ctxzoo.tasks.regression.experiments import get_dataset_arguments
 from ctxzoo.tasks.regression.reader import check_rows, read_rows, sample_rows
 
 
@@ -51,12 +51,12 @@ def test_what_is_refused(columns: dict[str, Any], target: str | None, message: s
 def test_scaling_is_that_of_the_training_rows_alone() -> None:
     data = RegressionDataModule("sample", split_number=3)
     data.setup()
-    train = data.features[data.rows("train")]
-    scaled = data.scaled_features()
-    assert np.allclose(scaled[data.rows("train")].min(axis=0), -1)
-    assert np.allclose(scaled[data.rows("train")].max(axis=0), 1)
+    train = data.features[data.row_indices("train")]
+    scaled = data.scale_all_features()
+    assert np.allclose(scaled[data.row_indices("train")].min(axis=0), -1)
+    assert np.allclose(scaled[data.row_indices("train")].max(axis=0), 1)
     assert np.allclose(data.scaling.scales[:-1], np.ptp(train, axis=0) / 2)
-    assert Scaling.of_rows(np.ones((3, 1)), np.array([1.0, 2.0, 5.0])) == Scaling([1.0, 3.0], [1.0, 2.0])
+    assert Scaling.from_rows(np.ones((3, 1)), np.array([1.0, 2.0, 5.0])) == Scaling([1.0, 3.0], [1.0, 2.0])
 
 
 def test_all_rows_are_one_sequence_and_targets_of_one_split_are_known() -> None:
@@ -67,7 +67,7 @@ def test_all_rows_are_one_sequence_and_targets_of_one_split_are_known() -> None:
         (batch,) = data.split_dataloader(split)
         assert batch["inputs_embeds"].shape == (1, 160, 3)
         known = ~batch["labels"][0, :, 0].isnan()
-        assert known.nonzero().flatten().tolist() == data.rows(split).tolist()
+        assert known.nonzero().flatten().tolist() == data.row_indices(split).tolist()
         seen += known
     assert seen.tolist() == [1] * 160
 
@@ -75,7 +75,7 @@ def test_all_rows_are_one_sequence_and_targets_of_one_split_are_known() -> None:
 def test_many_training_rows_are_read_in_parts_that_differ_by_epoch() -> None:
     data = RegressionDataModule("sample", rows_per_step=50, seed=1)
     data.setup()
-    train = data.rows("train")
+    train = data.row_indices("train")
     loader = data.train_dataloader()
     drawn = []
     for epoch in (0, 1):
@@ -87,7 +87,7 @@ def test_many_training_rows_are_read_in_parts_that_differ_by_epoch() -> None:
         whole = data.batches("train")
         for batch in batches:
             rows = train[batch["row"].numpy()]
-            assert np.allclose(batch["inputs_embeds"][0], data.scaled_features()[rows], atol=1e-6)
+            assert np.allclose(batch["inputs_embeds"][0], data.scale_all_features()[rows], atol=1e-6)
             assert np.allclose(batch["labels"][0, :, 0], whole.labels[rows], atol=1e-6)
             assert batch["attention_mask"].all()
         drawn.append(places.tolist())
@@ -105,18 +105,18 @@ def test_many_training_rows_are_read_in_parts_that_differ_by_epoch() -> None:
 def test_random_splits() -> None:
     alone = np.arange(100)
     for protocol, sizes in (("validation", (80, 10, 10)), ("best_test", (90, 10, 10))):
-        parts = random_parts(alone, 0, protocol)
+        parts = draw_random_split(alone, 0, protocol)
         assert tuple(len(parts[name]) for name in ("train", "validation", "test")) == sizes
         assert set(parts["train"]).isdisjoint(parts["test"])
         assert np.unique(np.concatenate(list(parts.values()))).tolist() == alone.tolist()
-    first, second = (random_parts(alone, seed, "validation")["test"].tolist() for seed in (0, 1))
-    assert random_parts(alone, 0, "best_test")["test"].tolist() == first != second
+    first, second = (draw_random_split(alone, seed, "validation")["test"].tolist() for seed in (0, 1))
+    assert draw_random_split(alone, 0, "best_test")["test"].tolist() == first != second
 
 
 def test_the_epoch_is_chosen_on_test_rows_in_the_authors_protocol_alone() -> None:
-    chosen = random_parts(np.arange(100), 4, "best_test")
+    chosen = draw_random_split(np.arange(100), 4, "best_test")
     assert chosen["validation"].tolist() == chosen["test"].tolist()
-    ours = random_parts(np.arange(100), 4, "validation")
+    ours = draw_random_split(np.arange(100), 4, "validation")
     assert set(ours["validation"]).isdisjoint(ours["test"])
     with pytest.raises(ValueError, match="a split_number with best_test"):
         RegressionDataModule("sample", protocol="best_test")
@@ -155,11 +155,13 @@ def test_rows_of_a_group_stay_together(tmp_path: Path, protocol: str) -> None:
         data = RegressionDataModule(str(path), group_column="person", split_number=number, protocol=protocol)
         data.setup()
         assert data.load_checked_data().feature_names == ["hour", "weight"]  # words cannot be features
-        persons = {split: {PERSONS["person"][row] for row in data.rows(split)} for split in data.splits}
+        persons = {split: {PERSONS["person"][row] for row in data.row_indices(split)} for split in data.splits}
         assert persons["test"].isdisjoint(persons["train"])
         assert persons["validation"].isdisjoint(persons["train"])
         assert (persons["validation"] == persons["test"]) == (protocol == "best_test")
-        assert sum(len(data.rows(split)) for split in ("train", "test")) == (10 if protocol == "validation" else 15)
+        assert sum(len(data.row_indices(split)) for split in ("train", "test")) == (
+            10 if protocol == "validation" else 15
+        )
         held_out |= persons["test"]
     assert held_out == {"a", "b", "c"}
 
@@ -218,12 +220,12 @@ def test_columns_that_cannot_be(tmp_path: Path) -> None:
 
 @pytest.mark.data
 def test_persons_of_parkinsons_are_in_one_part() -> None:
-    data = RegressionDataModule(**regression_dataset("parkinsons"), group_column="x0", split_number=0)
+    data = RegressionDataModule(**get_dataset_arguments("parkinsons"), group_column="x0", split_number=0)
     data.setup()
     assert data.features.shape == (5875, 19)
     groups = [rows.groups for rows in data.load_checked_data().splits.values()]
     assert len({number for each in groups if each is not None for number in each}) == 42
-    sizes = [len(data.rows(split)) for split in ("train", "validation", "test")]
+    sizes = [len(data.row_indices(split)) for split in ("train", "validation", "test")]
     assert sum(sizes) == 5875
     assert min(sizes[1:]) > 400
     assert max(sizes[1:]) < 800
@@ -234,9 +236,13 @@ def test_the_real_sets() -> None:
     expected = {"airline": (115, 14, 15, 1), "co2": (656, 82, 82, 1), "concrete": (824, 103, 103, 8)}
     expected["parkinsons"] = (4700, 587, 588, 20)
     for name, (train, validation, test, width) in expected.items():
-        data = RegressionDataModule(**regression_dataset(name))
+        data = RegressionDataModule(**get_dataset_arguments(name))
         data.setup()
-        assert tuple(len(data.rows(split)) for split in ("train", "validation", "test")) == (train, validation, test)
+        assert tuple(len(data.row_indices(split)) for split in ("train", "validation", "test")) == (
+            train,
+            validation,
+            test,
+        )
         assert data.features.shape == (train + validation + test, width)
 
 

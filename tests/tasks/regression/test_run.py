@@ -21,9 +21,9 @@ from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.regression import SpectralMixture, baselines, evaluate, predict_rows
 from ctxzoo.tasks.regression.baselines import ALL_BASELINES, BASELINES, BaselineRun
-from ctxzoo.tasks.regression.experiments import paper
+from ctxzoo.tasks.regression.experiments import build_paper_experiment
 from ctxzoo.tasks.regression.problem import REGRESSION
-from ctxzoo.tasks.regression.spectral_mixture import mixture_objective
+from ctxzoo.tasks.regression.spectral_mixture import build_likelihood_objective
 from tests.hub.test_card import python_blocks
 from tests.support.baselines import check_baselines, result_of
 from tests.support.doors import printed_offline
@@ -37,7 +37,7 @@ def run(folder: Path, variant: str = "ikan_direct", **changes: object) -> Experi
         **{"output_dir": str(folder / "runs"), "results_dir": str(folder / "results"), "tensorboard": False},
         **{"progress": False, "accelerator": "cpu", "recipe": "trial", "commit": "0123abc"},
     }
-    return ExperimentRun(REGRESSION, paper(variant=variant).changed(**{**options, **changes}))
+    return ExperimentRun(REGRESSION, build_paper_experiment(variant=variant).changed(**{**options, **changes}))
 
 
 @pytest.fixture(scope="module")
@@ -77,10 +77,10 @@ def test_its_checkpoint_knows_scaling_and_training_rows(finished: tuple[Experime
     model, _ = load_saved_model(str(checkpoint))
     data = one.build_data()
     data.setup()
-    kept = torch.from_numpy(data.scaled_features()[data.rows("train")]).float()
+    kept = torch.from_numpy(data.scale_all_features()[data.row_indices("train")]).float()
     assert torch.equal(model.context.rows, kept)
     with torch.no_grad():
-        sequence = torch.cat([kept, torch.from_numpy(data.scaling.features(np.array(ROWS))).float()])
+        sequence = torch.cat([kept, torch.from_numpy(data.scaling.scale_features(np.array(ROWS))).float()])
         scaled = model(inputs_embeds=sequence.unsqueeze(0)).logits[0, -2:, 0]
     expected = scaled * data.scaling.scales[-1] + data.scaling.offsets[-1]
     assert predict_rows(model, ROWS) == pytest.approx(expected.tolist(), rel=1e-5)
@@ -141,7 +141,9 @@ def test_commands(
 def test_baselines_know_the_training_rows_alone(tmp_path: Path) -> None:
     scores = {}
     for variant in ("mean", "ridge", "gp_rbf"):
-        experiment = paper().changed(recipe="regression_ika", commit="0123abc", results_dir=str(tmp_path))
+        experiment = build_paper_experiment().changed(
+            recipe="regression_ika", commit="0123abc", results_dir=str(tmp_path)
+        )
         one = BaselineRun(REGRESSION, BaselineRun.of(experiment, variant))
         scores[variant] = execute(one).metrics["test/rmse"]
     assert scores["gp_rbf"] < scores["ridge"] < scores["mean"]
@@ -189,9 +191,9 @@ def test_the_spectral_mixture_is_its_formula_with_its_gradient() -> None:
 def test_the_objective_of_a_mixture_is_that_of_scikit_learn(size: int) -> None:
     draws = np.random.default_rng(size)
     x, y = draws.uniform(-1, 1, (30, size)), draws.normal(size=30)
-    kernel = SpectralMixture.drawn(3, x, 1.0, 0) + WhiteKernel(0.05)
+    kernel = SpectralMixture.from_random_frequencies(3, x, 1.0, 0) + WhiteKernel(0.05)
     model = GaussianProcessRegressor(kernel, optimizer=None, normalize_y=True).fit(x, y)
-    objective = mixture_objective(x, (y - y.mean()) / y.std())
+    objective = build_likelihood_objective(x, (y - y.mean()) / y.std())
     for theta in (kernel.theta, kernel.theta + draws.normal(size=len(kernel.theta))):
         value, gradient = model.log_marginal_likelihood(theta, eval_gradient=True)
         found, slopes = objective(theta)
@@ -205,7 +207,7 @@ def test_the_objective_of_a_mixture_is_that_of_scikit_learn(size: int) -> None:
 def test_frequencies_of_a_mixture_reach_from_slow_to_fast() -> None:
     x = np.linspace(0, 10, 101).reshape(-1, 1) * [1.0, 2.0, 0.0] + [0.0, 0.0, 5.0]  # the last says nothing
     for reach, highest in ((0.0, [0.05, 0.025]), (1.0, [5.0, 2.5]), (0.5, [0.5, 0.25])):
-        means = np.reshape(SpectralMixture.drawn(400, x, 1.0, 0, reach).means, (400, 3))
+        means = np.reshape(SpectralMixture.from_random_frequencies(400, x, 1.0, 0, reach).means, (400, 3))
         assert means.max(axis=0)[:2] == pytest.approx(highest, rel=0.02)
         assert np.isfinite(means).all()
 

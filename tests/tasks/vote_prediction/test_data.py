@@ -44,7 +44,7 @@ def test_what_a_model_does_not_know(tmp_path: Path) -> None:
     with pytest.raises(TextFormatError, match="none of the 1 known legislators votes in it"):
         nobody.train_dataloader()
     with pytest.raises(ValueError, match="gives no 'test' rows"):
-        data.cells("test")
+        data.vote_matrix("test")
 
 
 def test_scores_count_each_known_vote() -> None:

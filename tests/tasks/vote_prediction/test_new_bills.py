@@ -10,7 +10,7 @@ import torch
 
 from ctxzoo.tasks.vote_prediction import evaluate, predict_votes
 from ctxzoo.tasks.vote_prediction.data import VoteDataModule
-from ctxzoo.tasks.vote_prediction.experiments import paper, vote_dataset
+from ctxzoo.tasks.vote_prediction.experiments import build_paper_experiment, get_dataset_arguments
 from ctxzoo.tasks.vote_prediction.problem import VOTE_PREDICTION
 from ctxzoo.tasks.vote_prediction.task import VoteScores
 from tests.tasks.vote_prediction.test_reader import as_sample
@@ -26,7 +26,9 @@ def votes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def trained(architecture: str, variant: str, **fields: Any) -> tuple[Any, VoteDataModule]:
     """A model after a few steps on the training, in evaluation mode, and the data."""
-    experiment = VOTE_PREDICTION.tiny(paper(architecture, variant)).changed(learning_rate=0.02, **fields)
+    experiment = VOTE_PREDICTION.tiny(build_paper_experiment(architecture, variant)).changed(
+        learning_rate=0.02, **fields
+    )
     data = VOTE_PREDICTION.data_module(experiment)
     data.word_limits |= {"min_bills": 1, "max_fraction": 1.0}
     data.setup()
@@ -79,7 +81,7 @@ def test_a_model_of_known_bills_is_not_scored_on_them() -> None:
 @pytest.mark.slow
 @pytest.mark.data
 def test_in_the_senate_those_of_validation_and_test_are_new() -> None:
-    data = VoteDataModule(**vote_dataset("roll_call_new_bills"))
+    data = VoteDataModule(**get_dataset_arguments("roll_call_new_bills"))
     data.setup()
     assert len(data.known_bills or ()) == len(data.batches("train", training=True))
     for split, votes in (("validation", 83394), ("test", 85168)):
@@ -87,4 +89,4 @@ def test_in_the_senate_those_of_validation_and_test_are_new() -> None:
         assert (data.bill_ids[bills] == -1).all()
         assert np.isnan(data.observed[bills]).all()
         assert len(data.load_checked_data().splits[split].votes) == votes
-        assert 0.9 * votes < int((~np.isnan(data.cells(split))).sum()) <= votes
+        assert 0.9 * votes < int((~np.isnan(data.vote_matrix(split))).sum()) <= votes

@@ -17,8 +17,8 @@ from ctxzoo.data.sources import resolve_dataset
 from ctxzoo.models.configuration_nipen import NipenConfig
 from ctxzoo.models.modeling_nipen import NipenForVotePrediction
 from ctxzoo.models.ops_vote import OUTCOME_WORDS, without_outcomes, words_of
-from ctxzoo.tasks.vote_prediction.data import VoteDataModule, vocabulary_of
-from ctxzoo.tasks.vote_prediction.experiments import paper
+from ctxzoo.tasks.vote_prediction.data import VoteDataModule, build_vocabulary
+from ctxzoo.tasks.vote_prediction.experiments import build_paper_experiment
 from ctxzoo.tasks.vote_prediction.problem import VOTE_PREDICTION
 from ctxzoo.tasks.vote_prediction.reader import BILL_COLUMNS, LEGISLATOR_COLUMNS
 from tests.tasks.vote_prediction.test_reader import ROWS, as_sample, chamber, written
@@ -85,7 +85,7 @@ def test_a_model_starts_from_votes_of_the_training_alone(
 ) -> None:
     """Neither how others vote nor who votes on what tells its points, its trust or what it knows to be observed."""
     train = "Al b1 1, Bo b1 0, Al b2 0, Bo b2 1, Bo b3 1, Cy b3 0"
-    experiment = VOTE_PREDICTION.tiny(paper(architecture, variant))
+    experiment = VOTE_PREDICTION.tiny(build_paper_experiment(architecture, variant))
 
     def start(**splits: str) -> dict[str, torch.Tensor]:
         as_sample(monkeypatch, **splits)
@@ -106,7 +106,7 @@ def test_a_model_starts_from_votes_of_the_training_alone(
 
 def test_words_that_tell_how_a_vote_ended_are_left_out() -> None:
     texts = ["(SENATE AGREED TO the road amendment)", "road amendment REJECTED", "not having voted in the affirmative"]
-    found = vocabulary_of(texts, min_bills=1, max_fraction=1.0)
+    found = build_vocabulary(texts, min_bills=1, max_fraction=1.0)
     assert not set(found) & OUTCOME_WORDS
     assert {"road", "amendment"} <= set(found)
     assert words_of("(SENATE AGREED, 5-4)") == ["senate", "agreed"]
@@ -164,7 +164,7 @@ def test_outcomes_of_the_senate_change_nothing(tmp_path: Path) -> None:
     assert np.array_equal(one.observed, other.observed, equal_nan=True)
     assert len(one.legislator_names or ()) == 244
     assert len(one.known_bills or ()) == 7554
-    sizes = [int((~np.isnan(one.cells(split))).sum()) for split in ("train", "validation", "test")]
+    sizes = [int((~np.isnan(one.vote_matrix(split))).sum()) for split in ("train", "validation", "test")]
     assert sizes == [583872, 72733, 72477]
     assert not set(one.words or ()) & OUTCOME_WORDS
 

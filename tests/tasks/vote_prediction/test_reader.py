@@ -165,7 +165,7 @@ def test_a_bill_has_one_text_and_a_legislator_one_party(tmp_path: Path) -> None:
         "legislators with several parties, of which the first is read": 1,
         "bills with several texts, of which the first is read": 1,
     }
-    again = check_votes({"train": data.table("train")})
+    again = check_votes({"train": data.build_table("train")})
     assert (again.texts, again.groups, cells(again)) == (data.texts, data.groups, cells(data))
 
 

@@ -22,7 +22,7 @@ from ctxzoo.results.result import RunResult
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.vote_prediction import evaluate, predict_votes
-from ctxzoo.tasks.vote_prediction.experiments import VoteModel, paper
+from ctxzoo.tasks.vote_prediction.experiments import VoteModel, build_paper_experiment
 from ctxzoo.tasks.vote_prediction.problem import VOTE_PREDICTION
 from ctxzoo.tasks.vote_prediction.sample import sample_votes
 from tests.tasks.vote_prediction.test_three_doors import check_doors
@@ -31,7 +31,7 @@ from tests.tasks.vote_prediction.test_three_doors import check_doors
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[ExperimentRun, RunResult]:
     folder = tmp_path_factory.mktemp("votes")
-    experiment = paper("nipen", "pgm_vae").changed(
+    experiment = build_paper_experiment("nipen", "pgm_vae").changed(
         recipe="trial",
         commit="0123abc",
         epochs=12,
@@ -159,7 +159,7 @@ def test_a_training_goes_on_with_the_names_of_its_checkpoint(
     data.setup()
     names = data.legislator_names or []
     assert len(names) == 24
-    known = ~np.isnan(data.cells("train")).all(axis=0)
+    known = ~np.isnan(data.vote_matrix("train")).all(axis=0)
     assert {name for name, votes in zip(names, known, strict=True) if not votes} == {
         "member 0",
         "member 1",

@@ -16,8 +16,8 @@ from ctxzoo.tasks.word_embeddings.analogy import (
     AnalogyScore,
     evaluate_analogies,
     read_analogies,
-    semantic_and_syntactic,
-    sum_of,
+    sum_analogy_scores,
+    sum_scores_by_kind,
 )
 from ctxzoo.word_vectors.vectors import WordVectors
 from tests.support.word_vector_files import small_vectors, write_test_sets, write_vectors
@@ -93,13 +93,13 @@ def test_a_restricted_vocabulary_is_neither_asked_nor_answered_beyond_its_end() 
 def test_semantic_and_syntactic_questions_are_told_apart(tmp_path: Path) -> None:
     categories, _ = read_analogies(data_dir=str(write_test_sets(tmp_path)))
     scores = evaluate_analogies(small_vectors(), categories)
-    parts = semantic_and_syntactic(scores, categories)
+    parts = sum_scores_by_kind(scores, categories)
     assert (parts["semantic"], parts["syntactic"].questions, parts["all"].questions) == (AnalogyScore(1, 1, 2), 1, 3)
     assert (parts["semantic"].accuracy, parts["semantic"].coverage) == (100, 50)
     assert AnalogyScore(0, 0, 3).accuracy is None
     family = {"family": Analogies([], "google", "semantic")}
-    assert set(semantic_and_syntactic({"family": AnalogyScore(1, 2, 3)}, family)) == {"semantic", "all"}
-    assert sum_of([AnalogyScore(1, 2, 3), AnalogyScore(4, 5, 6)]) == AnalogyScore(5, 7, 9)
+    assert set(sum_scores_by_kind({"family": AnalogyScore(1, 2, 3)}, family)) == {"semantic", "all"}
+    assert sum_analogy_scores([AnalogyScore(1, 2, 3), AnalogyScore(4, 5, 6)]) == AnalogyScore(5, 7, 9)
 
 
 def test_questions_of_another_set_are_not_googles(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_questions_of_another_set_are_not_googles(tmp_path: Path) -> None:
     pq.write_table(pa.table({name: list(values) for name, values in columns}), tmp_path / "test.parquet")
     categories, _ = read_analogies(str(tmp_path))
     assert list(categories) == ["capitals", "gram5-participle", "msr/JJ_JJR", "msr/capitals", "bats/E01"]
-    parts = semantic_and_syntactic(evaluate_analogies(small_vectors(), categories), categories)
+    parts = sum_scores_by_kind(evaluate_analogies(small_vectors(), categories), categories)
     questions = {name: score.questions for name, score in parts.items()}
     assert questions == {"semantic": 1, "syntactic": 1, "msr/syntactic": 2, "bats": 1, "all": 5}
 

@@ -132,7 +132,7 @@ def test_a_row_of_a_dataset_may_hold_several_lines(text_file: Path, tmp_path: Pa
 def test_memory_that_is_released_is_read_again(tmp_path: Path) -> None:
     corpus = load("sample", tmp_path)
     before = sentences(corpus)
-    corpus.release()
+    corpus.release_memory()
     assert sentences(corpus) == before
 
 
@@ -148,7 +148,7 @@ def test_a_second_call_reads_what_the_first_wrote(
     text_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = load(text_file, tmp_path)
-    monkeypatch.setattr(corpus_module, "_write", None)
+    monkeypatch.setattr(corpus_module, "_write_corpus", None)
     again = load(text_file, tmp_path)
     assert again.folder == first.folder
     assert sentences(again) == sentences(first)

@@ -16,9 +16,9 @@ from ctxzoo.tasks.word_embeddings.data import (
     SentenceSampler,
     WindowBatches,
     WindowDataModule,
-    sentence_windows,
+    gather_context_windows,
 )
-from ctxzoo.tasks.word_embeddings.unigrams import noise_probabilities
+from ctxzoo.tasks.word_embeddings.unigrams import compute_noise_probabilities
 from tests.support.tiny_corpus import tiny_corpus
 
 SENTENCES = [[3, 1, 4, 9, 5], [2, 6], [7], [0, 11, 10, 8, 1, 2, 5, 3], [4, 4, 4], [9, 9]]
@@ -88,7 +88,7 @@ def test_windows_of_any_width() -> None:
     widths = [1 + place % WINDOW for place in range(21)]
     words = np.concatenate(SENTENCES)
     sentence_of = np.repeat(np.arange(len(SENTENCES)), [len(sentence) for sentence in SENTENCES])
-    contexts, present = sentence_windows(words, sentence_of, np.array(widths), WINDOW)
+    contexts, present = gather_context_windows(words, sentence_of, np.array(widths), WINDOW)
     columns = np.where(present, contexts, -1).tolist()
     expected = reference_windows(SENTENCES, widths, WINDOW)
     assert columns == [[-1 if word is None else word for word in row] for _, row in expected]
@@ -143,7 +143,7 @@ def test_noise_is_drawn_by_its_probabilities_and_never_is_the_centre(each: bool)
     centres = batch["centres"].reshape(-1, *[1] * (noise.dim() - 1))
     assert torch.equal(batch["noise_kept"], noise != centres)
     drawn = np.bincount(noise.flatten().numpy() - SPECIAL, minlength=len(corpus.counts))
-    assert stats.chisquare(drawn, noise_probabilities(corpus.counts) * drawn.sum()).pvalue > 1e-3
+    assert stats.chisquare(drawn, compute_noise_probabilities(corpus.counts) * drawn.sum()).pvalue > 1e-3
 
 
 def test_without_noise_there_is_none() -> None:

@@ -11,7 +11,7 @@ from datasets import Dataset, DatasetDict
 
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings import evaluate, evaluation
-from ctxzoo.tasks.word_embeddings.evaluation import word_prediction_scores
+from ctxzoo.tasks.word_embeddings.evaluation import score_word_prediction
 from ctxzoo.tasks.word_embeddings.sample import SAMPLE_SEED, sample_corpus
 from tests.references.word_embedding import reference_loss
 from tests.support.tiny_word_embedding import tiny_model, tiny_tokenizer, write_tiny
@@ -28,7 +28,7 @@ def test_every_word_counts_once() -> None:
     model = tiny_model()
     losses = [loss for line in (SHORT_LINES[0], SHORT_LINES[1], SHORT_LINES[5]) for loss in loss_of(model, line)]
     assert len(losses) == 3 + 2 + 6
-    found = word_prediction_scores(model, tiny_tokenizer(), SHORT_LINES, words=100)
+    found = score_word_prediction(model, tiny_tokenizer(), SHORT_LINES, words=100)
     assert found["nll"] == pytest.approx(sum(losses) / len(losses), rel=1e-5)
     assert found["perplexity"] == pytest.approx(math.exp(found["nll"]))
 
@@ -41,7 +41,7 @@ def test_it_ends_with_the_line_that_reaches_the_wanted_words() -> None:
             taken.append(line)
             yield line
 
-    found = word_prediction_scores(model, tiny_tokenizer(), lines(), words=4)
+    found = score_word_prediction(model, tiny_tokenizer(), lines(), words=4)
     assert taken == SHORT_LINES[:2]
     losses = [loss for line in taken for loss in loss_of(model, line)]
     assert found["nll"] == pytest.approx(sum(losses) / 5, rel=1e-5)
@@ -50,14 +50,14 @@ def test_it_ends_with_the_line_that_reaches_the_wanted_words() -> None:
 def test_long_lines_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluation, "PIECE_WORDS", 4)
     model = tiny_model()
-    found = word_prediction_scores(model, tiny_tokenizer(), [SHORT_LINES[5]], words=100)
+    found = score_word_prediction(model, tiny_tokenizer(), [SHORT_LINES[5]], words=100)
     losses = loss_of(model, "the town in the")
     assert found["nll"] == pytest.approx(sum(losses) / 4, rel=1e-5)
 
 
 def test_text_without_two_known_words_in_a_line_is_named() -> None:
     with pytest.raises(ValueError, match="no line of the test text has two known words; give other text"):
-        word_prediction_scores(tiny_model(), tiny_tokenizer(), SHORT_LINES[2:5], words=100)
+        score_word_prediction(tiny_model(), tiny_tokenizer(), SHORT_LINES[2:5], words=100)
 
 
 LINES = ["the mill stands in town .", "in the mill 1710 stands ."]
@@ -69,7 +69,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def expected(lines: list[str], words: int = 100) -> dict[str, float]:
-    return pytest.approx(word_prediction_scores(tiny_model(), tiny_tokenizer(), lines, words=words), rel=1e-5)
+    return pytest.approx(score_word_prediction(tiny_model(), tiny_tokenizer(), lines, words=words), rel=1e-5)
 
 
 def test_a_file_of_text(checkpoint: Path, tmp_path: Path) -> None:

@@ -16,15 +16,15 @@ from ctxzoo.tasks.word_embeddings.evaluation_run import (
     EmbeddingRun,
     EmbeddingSource,
     EmbeddingTaggerRun,
-    embedding_tagging_run,
+    build_embedding_tagger_run,
 )
 from ctxzoo.tasks.word_embeddings.evaluations import (
     HEADINGS,
     TASKS,
     Evaluation,
     EvaluationOptions,
-    check_tasks,
-    score_rows,
+    check_task_names,
+    format_score_rows,
 )
 from ctxzoo.training.run_folder import LOCK, RunLockedError, lock_run_files
 from tests.support.word_vector_files import WORDS, small_vectors, write_checkpoint, write_test_sets, write_vectors
@@ -54,7 +54,7 @@ def test_every_task_gives_scores_metrics_and_lines(data_dir: str) -> None:
     for name, task in TASKS.items():
         found = task.run(small_vectors(), options)
         metrics[name] = found.metrics
-        lines = score_rows(name, found)
+        lines = format_score_rows(name, found)
         assert lines
         assert all(len(line) == len(HEADINGS) and line[0] == name for line in lines)
         assert found.fingerprint
@@ -75,7 +75,7 @@ def test_every_task_gives_scores_metrics_and_lines(data_dir: str) -> None:
 def test_what_is_not_defined_is_shown_as_a_dash_and_left_out(data_dir: str) -> None:
     found = TASKS["similarity"].run(small_vectors(["good"]), EvaluationOptions(data_dir=data_dir))
     assert set(found.metrics) == {"test/pets/coverage", "test/other/coverage"}
-    assert [line[2] for line in score_rows("similarity", found)] == ["–", "–"]
+    assert [line[2] for line in format_score_rows("similarity", found)] == ["–", "–"]
 
 
 def test_the_results_file_of_a_checkpoint(tmp_path: Path, data_dir: str) -> None:
@@ -123,11 +123,11 @@ def test_resume_keeps_what_has_the_same_settings_and_vectors(tmp_path: Path, dat
 
 def test_names_of_tasks() -> None:
     assert tuple(TASKS) == EMBEDDING_TASKS
-    check_tasks(["similarity", "sentiment"])
+    check_task_names(["similarity", "sentiment"])
     with pytest.raises(
         ValueError, match=r"unknown task 'tagging'; known: pos_induction, similarity, analogy, sentiment"
     ):
-        check_tasks(["tagging"])
+        check_task_names(["tagging"])
     assert embedding_tasks.POS_TAGS == ("upos", "pos_tags")
 
 
@@ -152,7 +152,7 @@ def test_a_second_evaluation_of_the_same_is_told_who_is_at_it(tmp_path: Path, da
 
 def tagging_of(path: Path, name: str = "", seed: int = 3) -> EmbeddingTaggerRun:
     source = EmbeddingSource(path=str(path), seed=seed, name=name)
-    return embedding_tagging_run(
+    return build_embedding_tagger_run(
         source, build_paper_experiment().changed(recipe="embedding_evaluation", commit="0123abc")
     )
 

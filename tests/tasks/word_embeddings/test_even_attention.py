@@ -11,12 +11,12 @@ import torch
 
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
-from ctxzoo.tasks.word_embeddings.experiments import paper
-from ctxzoo.tasks.word_embeddings.hogwild_trainer import HogwildTrainer, _seed
-from ctxzoo.tasks.word_embeddings.kernel_parts import draw_noise
-from ctxzoo.tasks.word_embeddings.run import training_of
+from ctxzoo.tasks.word_embeddings.experiments import build_paper_experiment
+from ctxzoo.tasks.word_embeddings.hogwild_trainer import HogwildTrainer, _seed_random_state
+from ctxzoo.tasks.word_embeddings.kernel_parts import draw_noise_words
+from ctxzoo.tasks.word_embeddings.run import build_training_settings
 from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
-from ctxzoo.tasks.word_embeddings.unigrams import alias_table, noise_probabilities
+from ctxzoo.tasks.word_embeddings.unigrams import build_alias_tables, compute_noise_probabilities
 from tests.support.hogwild_runs import SPECIAL, corpus_of, model_of
 
 EPOCHS, NOISE = 2, 3
@@ -30,7 +30,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 def settings(**changes: Any) -> WordEmbeddingTraining:
     """The paper's, as its recipe trains."""
-    return training_of(paper().changed(window=2, epochs=EPOCHS, negative_samples=NOISE, **changes))
+    return build_training_settings(
+        build_paper_experiment().changed(window=2, epochs=EPOCHS, negative_samples=NOISE, **changes)
+    )
 
 
 def trained(corpus: Corpus, **changes: Any) -> WordEmbeddingForMaskedLM:
@@ -42,12 +44,12 @@ def trained(corpus: Corpus, **changes: Any) -> WordEmbeddingForMaskedLM:
 def mean_of_the_window(corpus: Corpus, vectors: Table, rate: float, window: int) -> tuple[Table, Table]:
     """W and O after plain gradient descent in float64, centre by centre at a constant rate, O from 0."""
     outputs = np.zeros_like(vectors)
-    state = _seed(0, 0)
-    limits, others = alias_table(noise_probabilities(corpus.counts))
+    state = _seed_random_state(0, 0)
+    limits, others = build_alias_tables(compute_noise_probabilities(corpus.counts))
 
     def noise() -> list[int]:
         drawn = np.zeros(NOISE + 1, np.int64)
-        draw_noise(limits, others, state, drawn)
+        draw_noise_words(limits, others, state, drawn)
         return [int(word) for word in drawn[1:]]
 
     for _ in range(EPOCHS):
@@ -100,4 +102,4 @@ def test_only_the_rate_of_the_logits_differs_from_attention_cbow() -> None:
     even, attention = settings(logit_learning_rate=0.0).to_dict(), settings().to_dict()
     assert {name for name in attention if even[name] != attention[name]} == {"logit_learning_rate"}
     with pytest.raises(ValueError, match="give --logit_learning_rate 0"):
-        paper().changed(word_logits=False, position_logits=False)
+        build_paper_experiment().changed(word_logits=False, position_logits=False)

@@ -9,7 +9,7 @@ from sklearn.metrics import v_measure_score
 
 from ctxzoo.tasks.word_embeddings import gaussian_hmm
 from ctxzoo.tasks.word_embeddings.gaussian_hmm import GaussianHmm, VectorSequences, fit_gaussian_hmm
-from ctxzoo.tasks.word_embeddings.hidden_markov import expectations
+from ctxzoo.tasks.word_embeddings.hidden_markov import run_forward_backward
 
 
 def drawn(sentences: int = 60, dim: int = 3, seed: int = 0) -> tuple[VectorSequences, np.ndarray]:
@@ -37,18 +37,18 @@ def test_densities_are_those_of_scipy() -> None:
     means, vectors = generator.standard_normal((2, 4)), generator.standard_normal((5, 4))
     model = GaussianHmm(np.full(2, 0.5), np.full((2, 2), 0.5), means, 0.3)
     expected = [[multivariate_normal(mean, 0.3 * np.eye(4)).logpdf(vector) for mean in means] for vector in vectors]
-    np.testing.assert_allclose(model.log_emissions(vectors), expected, rtol=1e-12)
+    np.testing.assert_allclose(model.compute_log_emissions(vectors), expected, rtol=1e-12)
 
 
 def test_one_update_is_the_sum_over_tokens() -> None:
     sequences, _ = drawn(12)
     fitted = fit_gaussian_hmm(sequences, 3, variance=0.5, seed=0, max_iterations=1)
-    model = gaussian_hmm._start(sequences, 3, 0.5, 0)
-    emissions = model.log_emissions(sequences.vectors)
+    model = gaussian_hmm._init_hmm(sequences, 3, 0.5, 0)
+    emissions = model.compute_log_emissions(sequences.vectors)
     sums, totals = np.zeros((3, 3)), np.zeros(3)
     pairs, first = np.zeros((3, 3)), np.zeros(3)
     for pack in sequences.packs:
-        found = expectations(model.start, model.transitions, emissions, pack.words, pack.packed)
+        found = run_forward_backward(model.start, model.transitions, emissions, pack.words, pack.packed)
         pairs, first = pairs + found.pairs, first + found.first
         for token, word in enumerate(pack.words):
             for state in range(3):
@@ -82,7 +82,7 @@ def test_it_finds_the_states_that_drew_the_vectors() -> None:
     sequences, gold = drawn()
     fits = [fit_gaussian_hmm(sequences, 3, variance=0.45, seed=seed) for seed in range(5)]
     best = max(fits, key=lambda fit: fit.log_likelihoods[-1])
-    assert v_measure_score(gold, best.model.states(sequences)) == pytest.approx(1.0)
+    assert v_measure_score(gold, best.model.find_viterbi_states(sequences)) == pytest.approx(1.0)
 
 
 def test_one_seed_gives_one_model_and_packs_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,21 +95,21 @@ def test_one_seed_gives_one_model_and_packs_do_not_matter(monkeypatch: pytest.Mo
     assert len(packed.packs) > 3
     several = fit_gaussian_hmm(packed, 4, variance=0.45, seed=0)
     np.testing.assert_allclose(several.log_likelihoods, first.log_likelihoods, rtol=1e-9)
-    assert several.model.states(packed).tolist() == first.model.states(sequences).tolist()
+    assert several.model.find_viterbi_states(packed).tolist() == first.model.find_viterbi_states(sequences).tolist()
 
 
 def test_means_start_at_different_words_that_occur() -> None:
     vectors = np.arange(8.0).reshape(4, 2)
     sequences = VectorSequences(vectors, np.array([0] * 50 + [1, 3]), [52])
     for seed in range(20):
-        means = gaussian_hmm._start(sequences, 3, 0.45, seed).means
+        means = gaussian_hmm._init_hmm(sequences, 3, 0.45, seed).means
         assert sorted(means.tolist()) == [[0, 1], [2, 3], [6, 7]]
 
 
 def test_a_state_that_no_token_comes_to_keeps_its_parameters() -> None:
     vectors = np.array([[0.0], [1.0], [1e4]])
     model = GaussianHmm(np.array([0.5, 0.5]), np.full((2, 2), 0.5), np.array([[0.5], [1e4]]), 0.45)
-    _, updated = gaussian_hmm._iterate(model, VectorSequences(vectors, np.array([0, 1, 0]), [3]))
+    _, updated = gaussian_hmm._run_em_step(model, VectorSequences(vectors, np.array([0, 1, 0]), [3]))
     assert updated.means[1].tolist() == [1e4]
     assert updated.transitions[1].tolist() == [0.5, 0.5]
     assert updated.means[0, 0] == pytest.approx(1 / 3)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ctxzoo.tasks.word_embeddings.hidden_markov import best_paths, expectations, pack_sequences
+from ctxzoo.tasks.word_embeddings.hidden_markov import find_viterbi_paths, pack_sequences, run_forward_backward
 
 
 @pytest.mark.parametrize("most_tokens", [1, 7, 1000])
@@ -91,10 +91,10 @@ def test_expectations_and_paths_are_those_of_the_enumeration(spread: float, most
     log_likelihood, first, pairs, posteriors, best = enumerated(start, transitions, emissions, words)
     found = {"log_likelihood": 0.0, "first": 0.0, "pairs": 0.0}
     for packed in pack_sequences(LENGTHS, most_tokens):
-        one = expectations(start, transitions, emissions, words[packed.positions], packed)
+        one = run_forward_backward(start, transitions, emissions, words[packed.positions], packed)
         found = {name: value + getattr(one, name) for name, value in found.items()}
         np.testing.assert_allclose(one.posteriors, posteriors[packed.positions], atol=1e-10)
-        states = best_paths(start, transitions, emissions, words[packed.positions], packed)
+        states = find_viterbi_paths(start, transitions, emissions, words[packed.positions], packed)
         assert states.tolist() == best[packed.positions].tolist()
     np.testing.assert_allclose(found["log_likelihood"], log_likelihood, rtol=1e-12)
     np.testing.assert_allclose(found["first"], first, atol=1e-10)
@@ -110,9 +110,9 @@ def test_a_word_that_only_an_unreachable_state_would_emit_is_left_to_the_others(
     words = np.arange(sum(LENGTHS)) % TYPES
     log_likelihood, first, pairs, posteriors, _ = enumerated(start, transitions, emissions, words)
     (packed,) = pack_sequences(LENGTHS)
-    found = expectations(start, transitions, emissions, words[packed.positions], packed)
+    found = run_forward_backward(start, transitions, emissions, words[packed.positions], packed)
     np.testing.assert_allclose(found.log_likelihood, log_likelihood, rtol=1e-12)
     np.testing.assert_allclose(found.posteriors, posteriors[packed.positions], atol=1e-10)
     np.testing.assert_allclose(found.pairs, pairs, atol=1e-10)
     assert found.first.tolist() == pytest.approx(first.tolist())
-    assert not best_paths(start, transitions, emissions, words[packed.positions], packed).any()
+    assert not find_viterbi_paths(start, transitions, emissions, words[packed.positions], packed).any()

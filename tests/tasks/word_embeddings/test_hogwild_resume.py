@@ -105,13 +105,13 @@ def test_checkpoints_in_between_change_nothing(corpus: Corpus, tmp_path: Path) -
     whole.fit()
     often = slowed(trainer_of(corpus, checkpoint=tmp_path / CHECKPOINT, checkpoint_seconds=0))
     written: list[int] = []
-    save = often._save
+    save = often._save_checkpoint
 
     def counted() -> None:
         save()
         written.append(often.progress.words)
 
-    often._save = counted  # type: ignore[method-assign]
+    often._save_checkpoint = counted  # type: ignore[method-assign]
     often.fit()
     assert len(set(written)) > 6
     assert_equal(often, whole)

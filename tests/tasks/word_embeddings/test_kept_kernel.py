@@ -69,7 +69,7 @@ def test_code_that_is_not_the_packages_does_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, how: str
 ) -> None:
     monkeypatch.setenv("CTXZOO_CACHE", str(tmp_path))
-    folder = tmp_path / f"kernel-{word_embedding_kernel._key(PLAIN)}"
+    folder = tmp_path / f"kernel-{word_embedding_kernel._hash_plan_and_sources(PLAIN)}"
     loops = folder / word_embedding_kernel.LOOPS.name
     folder.mkdir()
     evil = tmp_path / "evil.py"
@@ -93,14 +93,17 @@ def test_code_that_is_not_the_packages_does_not_run(
 def test_other_plans_and_other_sources_are_compiled_by_themselves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keys = {word_embedding_kernel._key(plan) for plan in (PLAIN, replace(PLAIN, window=3), replace(PLAIN, noise=4))}
+    keys = {
+        word_embedding_kernel._hash_plan_and_sources(plan)
+        for plan in (PLAIN, replace(PLAIN, window=3), replace(PLAIN, noise=4))
+    }
     assert len(keys) == 3
     texts = {name: word_embedding_kernel.LOOPS.with_name(name).read_text() for name in word_embedding_kernel.SOURCES}
     monkeypatch.setattr(word_embedding_kernel, "LOOPS", tmp_path / word_embedding_kernel.LOOPS.name)
     for changed in texts:
         for name, text in texts.items():
             (tmp_path / name).write_text(text + ("# changed\n" if name == changed else ""))
-        keys.add(word_embedding_kernel._key(PLAIN))
+        keys.add(word_embedding_kernel._hash_plan_and_sources(PLAIN))
     assert len(keys) == 3 + len(word_embedding_kernel.SOURCES)
 
 

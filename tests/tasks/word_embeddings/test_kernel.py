@@ -20,12 +20,12 @@ from ctxzoo.tasks.word_embeddings.kernel import (
     KernelPlan,
     Text,
     Weights,
+    allocate_workspace,
     build_kernel,
-    workspace,
 )
-from ctxzoo.tasks.word_embeddings.kernel_parts import draw_noise, number_below, random_bits
-from ctxzoo.tasks.word_embeddings.unigrams import alias_table, noise_probabilities
-from ctxzoo.tasks.word_embeddings.weights import load_weights, padded_width, weights_of
+from ctxzoo.tasks.word_embeddings.kernel_parts import draw_noise_words, draw_random_bits, scale_bits_below
+from ctxzoo.tasks.word_embeddings.unigrams import build_alias_tables, compute_noise_probabilities
+from ctxzoo.tasks.word_embeddings.weights import extract_weights, load_weights, round_up_width
 
 WORDS = 12
 DIM, WINDOW, NOISE, RATE = 5, 2, 3, 0.3
@@ -34,7 +34,7 @@ SENTENCES = [[3, 1, 4, 9, 5], [2, 6], [7], [0, 11, 10, 8, 1, 2, 5, 3]]
 SIZES = {"vocab_size": WORDS + 2, "word_dim": DIM, "window": WINDOW}
 PLAIN = KernelPlan(
     architecture="attention_cbow",
-    width=padded_width(DIM),
+    width=round_up_width(DIM),
     window=WINDOW,
     noise=NOISE,
     word_logits=True,
@@ -60,7 +60,7 @@ def drawn_model(**config: Any) -> WordEmbeddingForMaskedLM:
 
 def text_of(sentences: list[list[int]], keep: float = 1.0) -> Text:
     """Ids and pointers are read-only, as those of a corpus are: the loops are compiled for both."""
-    limits, others = alias_table(noise_probabilities(COUNTS))
+    limits, others = build_alias_tables(compute_noise_probabilities(COUNTS))
     ids = np.array([word for sentence in sentences for word in sentence], np.int32)
     pointers = np.cumsum([0, *(len(sentence) for sentence in sentences)])
     for read in (ids, pointers):
@@ -82,14 +82,14 @@ def trained(
     logit_rate: float | None = None,
     keep: float = 1.0,
 ) -> tuple[Weights, tuple[int, float, int]]:
-    weights = weights_of(model)
+    weights = extract_weights(model)
     state = np.array([77], np.uint64)
     told = build_kernel(plan)(
         text_of(sentences, keep),
         0,
         len(sentences),
         weights,
-        workspace(plan, WORDS),
+        allocate_workspace(plan, WORDS),
         state,
         rate,
         rate if logit_rate is None else logit_rate,
@@ -106,7 +106,7 @@ class Draws:
         self.text = text_of(SENTENCES)
 
     def upper_bits(self) -> int:
-        return int(random_bits(self.state)) % 2**64 >> 32
+        return int(draw_random_bits(self.state)) % 2**64 >> 32
 
     def kept(self, sentence: list[int]) -> list[int]:
         return [word for word in sentence if not self.plan.subsampling or self.upper_bits() <= self.keep]
@@ -114,11 +114,11 @@ class Draws:
     def half_width(self) -> int:
         if not self.plan.random_window:
             return self.plan.window
-        return 1 + int(number_below(np.uint64(self.upper_bits()), self.plan.window))
+        return 1 + int(scale_bits_below(np.uint64(self.upper_bits()), self.plan.window))
 
     def noise(self) -> list[int]:
         drawn = np.zeros(NOISE + 1, np.int64)
-        draw_noise(self.text.noise_limits, self.text.noise_others, self.state, drawn)
+        draw_noise_words(self.text.noise_limits, self.text.noise_others, self.state, drawn)
         return (drawn[1:] + 2).tolist()
 
 
@@ -269,7 +269,7 @@ def test_mirrored_text_with_mirrored_columns_is_trained_alike() -> None:
         base.word_position_logits.weight.copy_(base.word_position_logits.weight.flip(1))
         base.position_logits.copy_(base.position_logits.flip(0))
     plan, small = dataclasses.replace(PLAIN, noise=0), 1e-3
-    start = weights_of(model)
+    start = extract_weights(model)
     ours, _ = trained(model, plan, rate=small)
     theirs, _ = trained(mirrored, plan, [sentence[::-1] for sentence in SENTENCES], rate=small)
     assert np.abs(ours.word_logits - start.word_logits).max() > 50 * 1e-6
@@ -293,14 +293,14 @@ def test_padded_columns_and_the_centres_column_stay_as_they_are() -> None:
 def test_noise_is_drawn_by_its_probabilities() -> None:
     text = text_of(SENTENCES)
     drawn = np.zeros(1_000_001, np.int64)
-    draw_noise(text.noise_limits, text.noise_others, np.array([5], np.uint64), drawn)
-    expected = noise_probabilities(COUNTS) * 1_000_000
+    draw_noise_words(text.noise_limits, text.noise_others, np.array([5], np.uint64), drawn)
+    expected = compute_noise_probabilities(COUNTS) * 1_000_000
     assert stats.chisquare(np.bincount(drawn[1:], minlength=WORDS), expected).pvalue > 1e-3
 
 
 def test_random_numbers_are_even() -> None:
     state = np.array([5], np.uint64)
-    places = [int(number_below(np.uint64(random_bits(state)) >> np.uint64(32), 20)) for _ in range(20_000)]
+    places = [int(scale_bits_below(np.uint64(draw_random_bits(state)) >> np.uint64(32), 20)) for _ in range(20_000)]
     assert stats.chisquare(np.bincount(places, minlength=20)).pvalue > 1e-3
 
 

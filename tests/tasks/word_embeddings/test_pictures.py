@@ -80,9 +80,9 @@ def test_too_few_known_words(text: str) -> None:
 
 def test_places_of_words() -> None:
     found = word_attention(tiny_model(), tiny_tokenizer(), TEXT)
-    assert found.positions_of(["town", "the"]) == [5, 0, 4]
+    assert found.find_positions(["town", "the"]) == [5, 0, 4]
     with pytest.raises(ValueError, match=r"'barn', 'shed' not among the words 'the mill stands in the town \.'"):
-        found.positions_of(["mill", "barn", "shed"])
+        found.find_positions(["mill", "barn", "shed"])
 
 
 def test_the_curve_of_positions() -> None:

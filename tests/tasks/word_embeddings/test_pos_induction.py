@@ -43,8 +43,8 @@ def test_all_splits_are_read(sentences: TaggedSentences) -> None:
 def test_states_that_are_the_tags_by_another_name_score_100(sentences: TaggedSentences) -> None:
     found = induce_pos(clustered(fold_digits=True), sentences, "upos", restarts=8, threads=2)
     assert (found.states, found.coverage) == (5, 100.0)
-    assert found.best.v_measure == pytest.approx(100)
-    assert found.spread[1] == pytest.approx(100)
+    assert found.best_restart.v_measure == pytest.approx(100)
+    assert found.v_measure_range[1] == pytest.approx(100)
 
 
 def test_threads_do_not_change_the_numbers_and_seeds_follow_each_other(sentences: TaggedSentences) -> None:
@@ -58,7 +58,7 @@ def test_threads_do_not_change_the_numbers_and_seeds_follow_each_other(sentences
 
 def test_vectors_are_scaled_over_tokens_and_the_mean_stands_for_unknown_words() -> None:
     vectors = WordVectors(["a", "b", "unused"], torch.tensor([[1.0, 0.0], [0.0, 3.0], [5.0, 0.0]]), "v", "00")
-    sequences, coverage = pos_induction._sequences(vectors, [["A", "a", "x"], [], ["b"]])
+    sequences, coverage = pos_induction._build_vector_sequences(vectors, [["A", "a", "x"], [], ["b"]])
     assert coverage == 75
     assert sequences.lengths == [3, 0, 1]
     tokens = np.array([[1, 0], [1, 0], [2, 1], [0, 3]])  # the mean is that of all words, used or not
@@ -75,8 +75,8 @@ def test_summary_of_restarts() -> None:
         Restart(likelihood, v, 5) for likelihood, v in ((-10.0, 50.0), (-8.0, 40.0), (-9.0, 60.0), (-11.0, 70.0))
     )
     found = PosInduction(restarts, 12, 99.0)
-    assert found.best.v_measure == 40
-    assert (found.median, found.spread) == (55.0, (40.0, 70.0))
+    assert found.best_restart.v_measure == 40
+    assert (found.median_v_measure, found.v_measure_range) == (55.0, (40.0, 70.0))
 
 
 def test_bad_input_is_named(sentences: TaggedSentences, tmp_path: Path) -> None:

@@ -12,7 +12,13 @@ import pytest
 from ctxzoo.results.result import read_result_of_settings, write_result_file
 from ctxzoo.runs.experiment import Experiment, StartArgs
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.tasks.word_embeddings.experiments import WordData, WordModel, default, of_architecture, paper
+from ctxzoo.tasks.word_embeddings.experiments import (
+    WordData,
+    WordModel,
+    build_default_experiment,
+    build_paper_experiment,
+    replace_architecture,
+)
 from ctxzoo.tasks.word_embeddings.problem import WORD_EMBEDDINGS
 from tests.support.warm_python import WITHOUT_HUB, run_warm
 
@@ -23,7 +29,7 @@ def no_numba(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def backend(**changes: Any) -> str:
-    experiment = paper().changed(**changes)
+    experiment = build_paper_experiment().changed(**changes)
     WORD_EMBEDDINGS.check(experiment)
     name: str = WORD_EMBEDDINGS.resolve(experiment).values()["backend"]
     return name
@@ -81,16 +87,16 @@ def test_what_cannot_be_does_not_wait_for_the_text(changes: dict[str, Any], mess
 
 def test_weights_of_attention_belong_to_attention() -> None:
     with pytest.raises(ValueError, match="word_logits=False: cbow has no attention; leave it out, or train attention"):
-        default("cbow").changed(word_logits=False)
-    given = paper().changed(learning_rate=0.2, schedule=None, logit_rank=8)
-    other = of_architecture(given, "cbow").values()
+        build_default_experiment("cbow").changed(word_logits=False)
+    given = build_paper_experiment().changed(learning_rate=0.2, schedule=None, logit_rank=8)
+    other = replace_architecture(given, "cbow").values()
     assert [other[name] for name in ("learning_rate", "schedule", "logit_rank")] == [0.2, "linear", None]
 
 
 def test_only_what_decides_the_result_is_told() -> None:
-    compiled = paper().changed(threads=2, num_workers=3).settings()
+    compiled = build_paper_experiment().changed(threads=2, num_workers=3).settings()
     assert (compiled["threads"], compiled["batch_size"]) == (2, None)
-    asked = paper().changed(backend="torch", num_workers=3, accelerator="cpu", devices="2")
+    asked = build_paper_experiment().changed(backend="torch", num_workers=3, accelerator="cpu", devices="2")
     told = ExperimentRun(WORD_EMBEDDINGS, asked).settings
     assert (told["backend"], told["batch_size"], told["world_size"]) == ("torch", 1024, 2)
     assert not {"num_workers", "accelerator", "devices", "threads", "test_split"} & told.keys()
@@ -110,7 +116,7 @@ def test_results_of_earlier_versions_are_found_again(tmp_path: Path) -> None:
     of_new_models = {"cutter", "fold_digits", "lower_case", "min_count", "window", "word_dim"}
     words = {"cutter": "english", "fold_digits": True, "lower_case": True, "min_count": 5}
     torch = {"backend": "torch", "batch_size": 1024, "devices": "1", "precision": "32-true"}
-    usual = default("cbow").changed(threads=1)
+    usual = build_default_experiment("cbow").changed(threads=1)
     model, start = WordModel(architecture="word_embedding", variant="cbow"), StartArgs(init_from="runs/one/checkpoint")
     continued = replace(usual, data=WordData(), model=model, start=start)
     for experiment, own in (
@@ -131,7 +137,7 @@ def test_results_of_earlier_versions_are_found_again(tmp_path: Path) -> None:
 
 
 def test_window_and_split_name_the_files_of_a_dataset_as_it_is(tmp_path: Path) -> None:
-    data = paper().changed(dataset="me/texts", tag="mine")
+    data = build_paper_experiment().changed(dataset="me/texts", tag="mine")
     names = [
         run_in(tmp_path, data.changed(**changes)).results_file.stem
         for changes in ({}, {"dataset": "sample"}, {"test_split": "", "split": "whole"}, {"score": "validation"})

@@ -15,10 +15,10 @@ from ctxzoo.tasks.text_classification.reader import TextSplits, check_texts, rea
 from ctxzoo.tasks.word_embeddings import sentiment
 from ctxzoo.tasks.word_embeddings.sentiment import (
     STRENGTHS,
-    evaluate_means,
+    compute_frequency_weights,
+    evaluate_mean_vector_sentiment,
     evaluate_sentiment,
-    frequency_weights,
-    known_words,
+    look_up_known_words,
 )
 from ctxzoo.word_vectors.vectors import WordVectors
 from tests.support.word_vector_files import small_vectors, write_test_sets
@@ -38,8 +38,8 @@ def test_words_that_tell_are_found(texts: TextSplits) -> None:
 def test_a_sentence_is_the_mean_of_its_known_words() -> None:
     vectors = WordVectors(["good", "film"], torch.tensor([[1.0, 0.0], [0.0, 4.0]]), "v", "00")
     split = datasets.Dataset.from_dict({"text": ["Good good FILM unheard", "unheard of", "film"], "label": [0, 1, 1]})
-    words = known_words(vectors, split["text"][:])
-    np.testing.assert_allclose(words.mean(vectors.vectors.numpy()), [[2 / 3, 4 / 3], [0, 0], [0, 4]])
+    words = look_up_known_words(vectors, split["text"][:])
+    np.testing.assert_allclose(words.average_rows(vectors.vectors.numpy()), [[2 / 3, 4 / 3], [0, 0], [0, 4]])
     assert words.coverage == pytest.approx(100 * 4 / 7)
 
 
@@ -60,7 +60,7 @@ def test_validation_chooses_and_test_does_not() -> None:
         )
     texts = check_texts(splits)
     inputs = {
-        split: known_words(vectors, rows["text"][:]).mean(vectors.vectors.numpy())
+        split: look_up_known_words(vectors, rows["text"][:]).average_rows(vectors.vectors.numpy())
         for split, rows in texts.splits.items()
     }
     labels = {split: rows["label"][:] for split, rows in texts.splits.items()}
@@ -107,18 +107,20 @@ def noisy_texts() -> TextSplits:
 
 def test_weights_fall_with_the_share_of_the_training_text() -> None:
     vectors = WordVectors(["the", "film", "good"], torch.eye(3), "v", "00")
-    words = known_words(vectors, ["the film", "the the unheard"])
-    weights = frequency_weights(words, 3)
+    words = look_up_known_words(vectors, ["the film", "the the unheard"])
+    weights = compute_frequency_weights(words, 3)
     np.testing.assert_allclose(weights, [1e-3 / (1e-3 + 0.75), 1e-3 / (1e-3 + 0.25), 1.0])
     a, b = weights[:2]
-    means = words.mean(vectors.vectors.numpy(), weights)
+    means = words.average_rows(vectors.vectors.numpy(), weights)
     np.testing.assert_allclose(means, [[a / (a + b), b / (a + b), 0], [1, 0, 0]])
-    np.testing.assert_allclose(known_words(vectors, ["unheard"]).mean(vectors.vectors.numpy(), weights), [[0, 0, 0]])
+    np.testing.assert_allclose(
+        look_up_known_words(vectors, ["unheard"]).average_rows(vectors.vectors.numpy(), weights), [[0, 0, 0]]
+    )
 
 
 def test_each_mean_equals_its_own_written_out_with_the_c_of_the_folds() -> None:
     texts, vectors = noisy_texts(), small_vectors(WORDS, dim=10, seed=1)
-    found = evaluate_means(vectors, texts)
+    found = evaluate_mean_vector_sentiment(vectors, texts)
     train = " ".join(texts.splits["train"]["text"][:]).split()
     table = {word: vectors.vectors[row].double().numpy() for word, row in vectors.index.items()}
 
@@ -152,13 +154,15 @@ def test_the_length_of_all_vectors_changes_nothing(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sentiment, "STRENGTHS", STRENGTHS[::4])
     texts, vectors = noisy_texts(), small_vectors(WORDS, dim=10, seed=1)
     longer = WordVectors(vectors.words, vectors.vectors * 32, "longer", "00")
-    ours, theirs = evaluate_means(vectors, texts), evaluate_means(longer, texts)
+    ours, theirs = evaluate_mean_vector_sentiment(vectors, texts), evaluate_mean_vector_sentiment(longer, texts)
     assert [one.strength for one in ours.values()] == [one.strength for one in theirs.values()]
     assert [one.accuracy for one in ours.values()] == [one.accuracy for one in theirs.values()]
 
 
 def test_texts_without_a_known_word_are_refused() -> None:
     with pytest.raises(ValueError, match="small has a vector for no word of the training sentences"):
-        evaluate_means(small_vectors(["mot"]), noisy_texts())
+        evaluate_mean_vector_sentiment(small_vectors(["mot"]), noisy_texts())
     with pytest.raises(ValueError, match=r"the splits are \['test', 'train'\]; validation is missing"):
-        evaluate_means(small_vectors(), splits_of(train=[("good", 1), ("bad", 0)], test=[("good", 1), ("bad", 0)]))
+        evaluate_mean_vector_sentiment(
+            small_vectors(), splits_of(train=[("good", 1), ("bad", 0)], test=[("good", 1), ("bad", 0)])
+        )

@@ -13,7 +13,7 @@ GIVEN: dict[str, Any] = {"epochs": 5, "negative_samples": 10, "subsampling": 1e-
 
 
 def customary(architecture: str = "attention_cbow", **changes: Any) -> WordEmbeddingTraining:
-    return WordEmbeddingTraining.customary(architecture, **{**GIVEN, **changes})
+    return WordEmbeddingTraining.with_architecture_defaults(architecture, **{**GIVEN, **changes})
 
 
 def test_every_architecture_has_its_customs() -> None:
@@ -32,15 +32,15 @@ def test_customs_are_of_the_architecture_and_given_values_win() -> None:
 
 def test_the_linear_schedule_falls_to_a_last_part_and_stays_there() -> None:
     linear = customary(schedule="linear", learning_rate=0.2, logit_learning_rate=0.4)
-    assert [linear.rate_at(share) for share in (0.0, 0.25, 1.0, 1.1)] == pytest.approx([0.2, 0.15, 2e-5, 2e-5])
-    assert linear.logit_rate_at(0.25) == pytest.approx(0.3)
+    assert [linear.learning_rate_at(share) for share in (0.0, 0.25, 1.0, 1.1)] == pytest.approx([0.2, 0.15, 2e-5, 2e-5])
+    assert linear.logit_learning_rate_at(0.25) == pytest.approx(0.3)
 
 
 def test_the_constant_schedule_stays() -> None:
     constant = customary(learning_rate=0.2)
-    assert [constant.rate_at(share) for share in (0.0, 0.5, 1.0)] == [0.2] * 3
-    assert constant.logit_rate_at(0.5) == 0.2
-    assert customary(logit_learning_rate=0.0).logit_rate_at(0.5) == 0
+    assert [constant.learning_rate_at(share) for share in (0.0, 0.5, 1.0)] == [0.2] * 3
+    assert constant.logit_learning_rate_at(0.5) == 0.2
+    assert customary(logit_learning_rate=0.0).logit_learning_rate_at(0.5) == 0
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def test_two_processes_end_with_the_weights_of_one_that_sums_their_batches(
             sampler.set_epoch(epoch)
         blocks += zip(*samplers, strict=True)
     for step, pair in enumerate(blocks):
-        optimizer.param_groups[0]["lr"] = training.rate_at(step / len(blocks))
+        optimizer.param_groups[0]["lr"] = training.learning_rate_at(step / len(blocks))
         optimizer.zero_grad()
         for block in pair:
             model.sampled_loss(**data.batches[block]).sum().backward()

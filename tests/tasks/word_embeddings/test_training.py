@@ -21,7 +21,7 @@ from ctxzoo.runs.own_data import OwnArgs, with_rows, write_rows
 from ctxzoo.tasks.word_embeddings.corpus import load_corpus
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 from ctxzoo.tasks.word_embeddings.problem import WORD_EMBEDDINGS, WordEmbeddings
-from ctxzoo.tasks.word_embeddings.run import build_model, corpus_of, training_of
+from ctxzoo.tasks.word_embeddings.run import build_model, build_training_settings, load_experiment_corpus
 from ctxzoo.tasks.word_embeddings.sample import sample_corpus
 from ctxzoo.tasks.word_embeddings.settings import CUSTOMS, WordEmbeddingTraining
 from tests.support.own_trainings import own_experiment
@@ -93,7 +93,7 @@ def test_columns_of_a_dataset_and_of_a_file_that_has_none(folder: Path) -> None:
 @pytest.mark.parametrize("variant", CUSTOMS)
 def test_every_setting_makes_a_training(settings: str, variant: str) -> None:
     experiment = WORD_EMBEDDINGS.settings(settings, "word_embedding", variant)
-    told = training_of(experiment)
+    told = build_training_settings(experiment)
     assert {name: getattr(told, name) for name in CUSTOMS[variant]._fields} == CUSTOMS[variant]._asdict()
     searched = {"learning_rate", "epochs", "window", "word_dim", "negative_samples", "subsampling"}
     assert set(WORD_EMBEDDINGS.search_space(experiment)) == searched
@@ -120,8 +120,8 @@ def test_a_corpus_of_given_words_has_their_order_and_counts(tmp_path: Path) -> N
 def test_minutes_end_a_training_after_a_pass(epoch: int, seconds: float, over: bool) -> None:
     told = {"epochs": 9, "negative_samples": 1, "subsampling": 0.0, **CUSTOMS["cbow"]._asdict()}
     training = WordEmbeddingTraining(**told, max_minutes=0.5)
-    assert training.is_over(epoch, seconds) is over
-    assert not WordEmbeddingTraining(**told).is_over(epoch, seconds)
+    assert training.is_out_of_time(epoch, seconds) is over
+    assert not WordEmbeddingTraining(**told).is_out_of_time(epoch, seconds)
     assert "max_minutes" not in training.to_dict()
 
 
@@ -166,8 +166,8 @@ def test_a_search_keeps_the_lowest_perplexity(
 def test_the_seed_of_a_training_decides_the_weights_it_starts_from(folder: Path) -> None:
     experiment = own_experiment(WORD_EMBEDDINGS, "text.txt", seed=3)
     experiment = with_rows(experiment, write_rows(WORD_EMBEDDINGS, experiment, OwnArgs()))
-    model = build_model(experiment, corpus_of(experiment))
+    model = build_model(experiment, load_experiment_corpus(experiment))
     torch.manual_seed(3)
     expected = WordEmbeddingForMaskedLM(model.config)
     assert all(map(torch.equal, model.state_dict().values(), expected.state_dict().values()))
-    assert training_of(experiment).seed == 3
+    assert build_training_settings(experiment).seed == 3

@@ -16,13 +16,13 @@ from ctxzoo.tasks.polyphonic_music.rolls import KEYS, Roll, Rolls
 from ctxzoo.tasks.polyphonic_music.task import MusicScores
 
 KEY_FREQUENCY, KEY_MARKOV = "key_frequency", "key_markov"
-FLOORS = (KEY_FREQUENCY, KEY_MARKOV)
+BASELINES = (KEY_FREQUENCY, KEY_MARKOV)
 ADDED = 0.5  # to each count, so that no key is certain (Krichevsky and Trofimov 1981)
 
 Logits = npt.NDArray[np.float64]  # (2, KEYS): of a key that did not sound at the step before, and of one that did
 
 
-def fit_floor(name: str, rolls: Rolls) -> Logits:
+def fit_baseline(name: str, rolls: Rolls) -> Logits:
     """Count in training pieces how often each key sounds, from the second step on.
 
     Args:
@@ -36,8 +36,8 @@ def fit_floor(name: str, rolls: Rolls) -> Logits:
     Raises:
         ValueError: another name.
     """
-    if name not in FLOORS:
-        raise ValueError(f"unknown floor {name!r}; known: {', '.join(FLOORS)}")
+    if name not in BASELINES:
+        raise ValueError(f"unknown baseline {name!r}; known: {', '.join(BASELINES)}")
     counts = np.full((2, 2, KEYS), ADDED)  # sounded before, sounds now, key
     for piece in range(len(rolls)):
         roll = rolls.roll(piece)
@@ -50,24 +50,24 @@ def fit_floor(name: str, rolls: Rolls) -> Logits:
     return found
 
 
-def floor_logits(logits: Logits, roll: Roll) -> Logits:
+def select_baseline_logits(logits: Logits, roll: Roll) -> Logits:
     """Return (T - 1, 88) the logits of each step of a piece but the first."""
     found: Logits = np.where(roll[:-1], logits[1], logits[0])
     return found
 
 
-def score_floor(logits: Logits, rolls: Rolls) -> dict[str, float]:
+def score_baseline(logits: Logits, rolls: Rolls) -> dict[str, float]:
     """Return the scores of `MusicScores` over all pieces that have two steps or more."""
     scores = MusicScores()
     for piece in range(len(rolls)):
         roll = rolls.roll(piece)
-        scores.update(torch.from_numpy(floor_logits(logits, roll)), torch.from_numpy(roll[1:]).double())
+        scores.update(torch.from_numpy(select_baseline_logits(logits, roll)), torch.from_numpy(roll[1:]).double())
     return scores.compute()
 
 
 @dataclass(frozen=True)
-class FloorRun(CountedRun):
-    """One of `FLOORS`; see `CountedRun`."""
+class BaselineRun(CountedRun):
+    """One of `BASELINES`; see `CountedRun`."""
 
     reads = ("config_name",)
 
@@ -76,6 +76,6 @@ class FloorRun(CountedRun):
 
     def fit(self, data: PolyphonicMusicDataModule) -> SimpleModel:
         variant = self.experiment.model.variant
-        logits = fit_floor(variant, data.pieces("train"))
+        logits = fit_baseline(variant, data.pieces("train"))
         numbers = KEYS if variant == KEY_FREQUENCY else logits.size
-        return SimpleModel(numbers, lambda split: score_floor(logits, data.pieces(split)))
+        return SimpleModel(numbers, lambda split: score_baseline(logits, data.pieces(split)))
