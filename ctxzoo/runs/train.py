@@ -127,7 +127,7 @@ class ExperimentRun(Run):
         task = self.build_task(data, trainer.world_size)
         go_on = resume and last.exists()
         if go_on:
-            SameSettings(self.same_when_resumed).check(last)
+            SameSettings(self.same_when_resumed).refuse_other_settings(last)
         trainer.fit(task, data, ckpt_path=last if go_on else None, weights_only=True if go_on else None)
         task.load_weights(best)
         scores = self.score(task, data, scored)

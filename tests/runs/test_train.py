@@ -195,4 +195,4 @@ def test_a_finished_run_of_one_process_is_none_of_two(tmp_path):
     again = replace(both, experiment=both.experiment.changed(devices="1"))
     assert (again.folder, again.finished()) == (alone.folder, alone.finished())
     with pytest.raises(ValueError, match="world_size=1, not 2: resume with the same settings"):
-        SameSettings(both.same_when_resumed).check(alone.folder / "lightning" / "last.ckpt")
+        SameSettings(both.same_when_resumed).refuse_other_settings(alone.folder / "lightning" / "last.ckpt")
