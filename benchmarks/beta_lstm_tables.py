@@ -48,7 +48,7 @@ def _format_row_cells(row: Row, means: Row | None) -> list[str]:
     if not row["seconds"]:
         return [row["note"], "", ""]
     part = ""
-    if means is not None and means["seconds"] and CELLS[row["cell"]].gammas:
+    if means is not None and means["seconds"] and CELLS[row["cell"]].has_gamma_gates:
         share = 1 - float(means["seconds"]) / float(row["seconds"])
         part = f"{share:.0%}" if share > 0 else ""
     return [

@@ -19,8 +19,8 @@ from ctxzoo.models.layers_encoder import (
     AttentionAux,
     AttentionState,
     MultiHeadAttention,
-    growing_state,
-    with_past,
+    concatenate_past,
+    make_kv_cache,
 )
 from ctxzoo.models.layers_higher_order_encoder import build_higher_order_attention
 from ctxzoo.models.layers_kernel_encoder import build_kernel_attention
@@ -71,8 +71,8 @@ class FusedAttention(Attention):
         use_cache: bool = False,
         **others: Any,
     ) -> tuple[torch.Tensor, AttentionAux]:
-        key, value, mask = with_past(state, key, value, mask)
-        aux = AttentionAux(state=growing_state(key, value, mask, 0) if use_cache else None)
+        key, value, mask = concatenate_past(state, key, value, mask)
+        aux = AttentionAux(state=make_kv_cache(key, value, mask, 0) if use_cache else None)
         one = query.size(2) == 1  # sees all keys, and needs no mask
         return fused_attention(query, key, value, None, causal and not one), aux
 

@@ -27,7 +27,7 @@ from benchmarks.passes import LAYER_PASSES
 from benchmarks.reporting import Value, read_rows, write_rows
 from benchmarks.second_order_sides import HEADS, Side
 from ctxzoo.cli.doctor import find_cxx_compiler
-from ctxzoo.models.ops_second_order_triton import available
+from ctxzoo.models.ops_second_order_triton import can_run
 from ctxzoo.results.environment import git_commit
 
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
@@ -125,7 +125,7 @@ def explain_missing_support(side: Side, device: str) -> str:
     """Say why a side cannot run here; nothing where it can."""
     if side.compiled and find_cxx_compiler() is None:
         return "skipped: torch.compile finds no C++ compiler"
-    if side.implementation == "triton" and not available(torch.empty(0, device=device)):
+    if side.implementation == "triton" and not can_run(torch.empty(0, device=device)):
         return "skipped: the kernels need Triton and a CUDA device of compute capability 8.0"
     return ""
 

@@ -194,7 +194,7 @@ def _apply_torch_dropout(x: torch.Tensor, rate: float, training: bool) -> torch.
 
 def _embed_every_word(self: CharCnn, char_ids: torch.Tensor) -> torch.Tensor:
     char_ids = F.pad(char_ids, (0, self.max_word_length - char_ids.size(-1)))
-    return self._vectors(char_ids.flatten(0, 1)).view(*char_ids.shape[:2], -1)
+    return self._embed_distinct_words(char_ids.flatten(0, 1)).view(*char_ids.shape[:2], -1)
 
 
 def _run_packed(self: MaskedBiRNN, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

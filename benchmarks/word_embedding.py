@@ -32,7 +32,7 @@ from benchmarks.timing import measure_median_seconds, parse_thread_counts
 from benchmarks.word_embedding_sides import KNOWN, TEXT, Side, load_known_corpus
 from benchmarks.word_embedding_whole import measure_process_seconds
 from benchmarks.worker import Worker
-from ctxzoo.models.tokenization_word import cut_words, word_cutter
+from ctxzoo.models.tokenization_word import build_pre_tokenizer, pre_tokenize
 from ctxzoo.results.environment import git_commit
 from ctxzoo.tasks.word_embeddings.corpus import Corpus
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
@@ -148,9 +148,9 @@ def write_text(folder: Path, words: int, options: argparse.Namespace) -> tuple[s
 
 def read_first_sentences(dataset: str, words: int) -> Iterator[str]:
     """Yield lines of words with a space between them."""
-    cutter = word_cutter(True, "english", fold_digits=True)
+    cutter = build_pre_tokenizer(True, "english", fold_digits=True)
     for line in CorpusSource(dataset).lines():
-        found = cut_words(cutter, line)
+        found = pre_tokenize(cutter, line)
         yield " ".join(found) + "\n"
         words -= len(found)
         if words <= 0:

@@ -14,7 +14,7 @@ import torch
 from benchmarks.memory import measure_own_peak_memory_mb
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.models.tokenization_word import word_cutter
+from ctxzoo.models.tokenization_word import build_pre_tokenizer
 from ctxzoo.tasks.word_embeddings import analogy as word_analogy
 from ctxzoo.tasks.word_embeddings import similarity as word_similarity
 from ctxzoo.tasks.word_embeddings.corpus import Corpus, load_corpus
@@ -54,7 +54,7 @@ class Side:
 def load_known_corpus(folder: str | Path, min_count: int) -> Corpus:
     """Load the corpus of a folder with the text, whose words are cut already."""
     source = CorpusSource(str(Path(folder, TEXT)))
-    return load_corpus(source, word_cutter(False), min_count=min_count, cache=Path(folder, "cache"))
+    return load_corpus(source, build_pre_tokenizer(False), min_count=min_count, cache=Path(folder, "cache"))
 
 
 def get_learning_rate(side: Side) -> float:

@@ -26,7 +26,7 @@ from ctxzoo.models.layers_encoder import Attention, DotAttention
 from ctxzoo.models.layers_higher_order_encoder import HigherOrderAttention, build_higher_order_attention
 from ctxzoo.models.layers_kernel_encoder import ImplicitKernelAttention, build_kernel_attention
 from ctxzoo.models.layers_linear_encoder import EfficientAttention, build_linear_attention
-from ctxzoo.models.old_names import encoder_fields
+from ctxzoo.models.old_names import convert_encoder_fields
 from ctxzoo.models.ops_execution import refuse_jit_trace
 
 
@@ -413,7 +413,7 @@ def _build_encoder_config(name: str, fields: Mapping[str, Any]) -> EncoderConfig
         ValueError: a value of such a record that is no longer there.
     """
     if "attention" in fields:
-        fields = {field: value for field, value in encoder_fields(fields).items() if field != "model_type"}
+        fields = {field: value for field, value in convert_encoder_fields(fields).items() if field != "model_type"}
     return NAMES[name].config_class(position="none", **fields)
 
 

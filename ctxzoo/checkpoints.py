@@ -138,7 +138,7 @@ def open_checkpoint(checkpoint: str) -> tuple[TaskCard, SavedModel]:
         raise ValueError(f"{checkpoint!r}: {error}") from error
 
 
-def _check_can_explain(card: TaskCard, what: str) -> TaskCard:
+def _check_can_explain(card: TaskCard, checkpoint_name: str) -> TaskCard:
     """Return the card, if models of its problem tell which words decided.
 
     Raises:
@@ -146,7 +146,9 @@ def _check_can_explain(card: TaskCard, what: str) -> TaskCard:
     """
     if not card.can_explain():
         able = ", ".join(problem for problem in PROBLEMS if card_named(problem).can_explain())
-        raise ValueError(f"{what} does {card.name}, which is not explained by words; expected a model of {able}")
+        raise ValueError(
+            f"{checkpoint_name} does {card.name}, which is not explained by words; expected a model of {able}"
+        )
     return card
 
 

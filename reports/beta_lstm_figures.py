@@ -25,7 +25,7 @@ import torch
 from numpy.typing import NDArray
 
 from ctxzoo.hub.saved_model import load_saved_model
-from ctxzoo.models.ops_beta_lstm_gates import CELLS, draw_gammas, gamma_ratios, in_order
+from ctxzoo.models.ops_beta_lstm_gates import CELLS, draw_gammas, gamma_ratios, split_input_forget
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.polyphonic_music.continuation import predict_roll
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
@@ -86,7 +86,9 @@ def draw_densities(settings: Settings, folder: Path) -> TableRows:
     draws: dict[str, NDArray[np.float32]] = {}
     for name, shapes in SHAPES.items():
         gammas = draw_gammas(torch.tensor(shapes).expand(DRAWS, -1), generator)  # (DRAWS, 5)
-        draws[name] = torch.stack(in_order(gamma_ratios(cell, gammas.unsqueeze(-1)), cell), dim=1).squeeze(-1).numpy()
+        draws[name] = (
+            torch.stack(split_input_forget(gamma_ratios(cell, gammas.unsqueeze(-1)), cell), dim=1).squeeze(-1).numpy()
+        )
     draw_gate_densities(draws, folder / "densities.png")
     rows: TableRows = [["panel", "shapes of U1 to U5", "mean of i", "mean of f", "correlation"]]
     for name, values in draws.items():

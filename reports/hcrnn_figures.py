@@ -80,7 +80,7 @@ def main(settings: Settings) -> None:
 def next_items(settings: Settings, folder: Path) -> TableRows:
     """Draw the probability of each suggested item behind each item of a session; rows of step, item, probability."""
     model: Any = load_saved_model(settings.checkpoint)[0]
-    session = [settings.first or model.config.name_of(1)]
+    session = [settings.first or model.config.get_row_name(1)]
     while len(session) < settings.steps:
         session.append(model.recommend(session, 1, only_new=True)[0][0])
     everything = model.config.num_items
@@ -128,7 +128,9 @@ def draw_change(settings: Settings, folder: Path) -> TableRows:
 
 def draw_contexts(settings: Settings, folder: Path) -> TableRows:
     model, sessions = read(settings)
-    ids = torch.tensor([model.ids_of(session[: 2 * settings.half]) for session in sessions], device=model.device)
+    ids = torch.tensor(
+        [model.encode_history(session[: 2 * settings.half]) for session in sessions], device=model.device
+    )
     with in_evaluation_mode(model):
         output = model(input_ids=ids, return_dict=True)
     values = {
@@ -150,11 +152,11 @@ def read(settings: Settings) -> tuple[Any, list[list[str]]]:
         ValueError: there are not two of them.
     """
     model: Any = load_saved_model(settings.checkpoint)[0]
-    names = model.config.names()
+    names = model.config.get_row_names()
     data = SessionDataModule(settings.dataset, data_dir=settings.data_dir, item_names=names, divide=False)
     data.setup()
     long = [session.tolist() for session in data.sequences("test") if len(session) >= 2 * settings.half]
-    sessions = [[model.config.name_of(row) for row in session] for session in long]
+    sessions = [[model.config.get_row_name(row) for row in session] for session in long]
     if len(sessions) < 2:
         raise ValueError(
             f"half={settings.half}: {len(sessions)} sessions of the test split have {2 * settings.half} items; choose "

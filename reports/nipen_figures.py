@@ -73,7 +73,7 @@ def draw_points(settings: Settings, folder: Path) -> TableRows:
 
 def draw_vote_picture(settings: Settings, folder: Path) -> TableRows:
     model: Any = load_saved_model(settings.checkpoint)[0]
-    bill: str | int = settings.bill or (-1 if settings.text else model.config.names_of_bills()[0])
+    bill: str | int = settings.bill or (-1 if settings.text else model.config.get_bill_names()[0])
     draw_votes(model, settings.text, folder / "votes.png", bill=bill)
     found: TableRows = [["legislator", "yea"]]
     return found + [[name, round(yea, 4)] for name, yea in model.predict_votes(settings.text, bill)]

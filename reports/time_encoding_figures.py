@@ -60,11 +60,11 @@ def draw_kernel(settings: Settings, folder: Path) -> TableRows:
     """Draw K of a history; rows of an event's time since the first, its local power, and K with the first."""
     model: Any = load_saved_model(settings.checkpoint)[0]
     source = HISTORY_DATASETS.get(settings.dataset, settings.dataset)
-    names = model.config.names()
+    names = model.config.get_row_names()
     data = HistoryDataModule(source, data_dir=settings.data_dir, event_names=names, divide=False)
     data.setup()
     history = max(data.sequences(settings.split), key=len)
-    events = [model.config.name_of(row) for row in history.events[: settings.events].tolist()]
+    events = [model.config.get_row_name(row) for row in history.events[: settings.events].tolist()]
     times = history.times[: settings.events].tolist()
     draw_time_kernel(model, events, times, folder / "kernel.png")
     found = time_kernel(model, events, times)[0]

@@ -122,7 +122,7 @@ def build_published_card(entry: Entry, result: RunResult, model: Any, tokenizer:
     task = card_of(type(model))
     example = make_card_example(task, result.dataset, model=model, tokenizer=tokenizer)
     around = entry.collect_surroundings(model, tokenizer, task)
-    return build_card(result, model.config, task=task, example=example, around=around, half=half)
+    return build_card(result, model.config, task=task, example=example, surroundings=around, half=half)
 
 
 def _read_index_entry(folder: Path) -> Entry:

@@ -177,7 +177,8 @@ def count_words(pre_tokenizer: Tokenizer, texts: list[str]) -> npt.NDArray[np.in
     """Return (texts,) the number of words of each text, known or not.
 
     Args:
-        pre_tokenizer: Pre-tokenizer that splits texts into words: a `word_cutter`, or the backend of a `WordTokenizer`.
+        pre_tokenizer: Pre-tokenizer that splits texts into words: a `build_pre_tokenizer`, or the backend of a
+            `WordTokenizer`.
         texts: Texts in which words are counted.
     """
     pre_tokenizer.encode_special_tokens = True  # otherwise "[PAD]" inside a word would be cut out of it

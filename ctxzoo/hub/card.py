@@ -83,7 +83,7 @@ def build_card(
     *,
     task: TaskCard,
     example: Mapping[str, Any],
-    around: Surroundings | None = None,
+    surroundings: Surroundings | None = None,
     repo_id: str = REPO_PLACEHOLDER,
     dataset_facts: DatasetFacts | None = None,
     half: bool = False,
@@ -96,7 +96,7 @@ def build_card(
         config: Configuration of the checkpoint's model.
         task: Problem that the checkpoint solves, as `tasks.card_of` returns it.
         example: Inputs of the pipeline with its output on them; the keys of `task.example_keys` and more.
-        around: Further facts for the card that are not in the run's results; default: none.
+        surroundings: Further facts for the card that are not in the run's results; default: none.
         repo_id: Repository id, or folder, that the card's code snippets load.
         dataset_facts: Facts on a dataset that `DATASET_FACTS` does not contain.
         half: Whether the weights are stored in half precision.
@@ -111,8 +111,8 @@ def build_card(
     missing = [key for key in task.example_keys if key not in example]
     if missing:
         raise ValueError(f"the card's example lacks {', '.join(missing)}; it needs {', '.join(task.example_keys)}")
-    around = around or Surroundings()
-    _check_runs_are_repetitions(result, around.other_runs)
+    surroundings = surroundings or Surroundings()
+    _check_runs_are_repetitions(result, surroundings.other_runs)
     architecture = drop_unused_tokenizer(ARCHITECTURES[result.architecture], vars(config))
     facts = load_architecture_facts(architecture)
     options = options or CardOptions()
@@ -122,7 +122,7 @@ def build_card(
     template = Template(files("ctxzoo.hub").joinpath("card_template.md").read_text(encoding="utf-8"))
     snippets = task.build_snippets(example, repo_id)
     body = template.substitute(
-        title=around.title or f"{facts.title} for {task.title}",
+        title=surroundings.title or f"{facts.title} for {task.title}",
         summary=facts.summary,
         identity=_write_identity_table(result, config, task, half),
         purpose=f"{task.intended}\n\nNot for: {task.not_intended[:1].lower()}{task.not_intended[1:]}",
@@ -130,9 +130,9 @@ def build_card(
         with_package=format_code_block(snippets.with_package),
         without_package=format_code_block(snippets.without_package),
         as_pipeline=_write_pipeline_section(task, snippets),
-        results=_write_results_section(result, around, about, task),
+        results=_write_results_section(result, surroundings, about, task),
         comparable="\n\n".join(part for part in (about.comparable, task.describe_comparability(result)) if part),
-        limits=_format_bullets(_list_limitations(result, config, facts, task, around)),
+        limits=_format_bullets(_list_limitations(result, config, facts, task, surroundings)),
         data=_write_data_section(result, config, about, task, licence),
         settings=format_card_table(
             ["setting", "value"], [[name, _format_value(value)] for name, value in sorted(result.settings.items())]
@@ -141,7 +141,7 @@ def build_card(
         install=describe_installation(),
         code=WITHOUT_CODE,
         reproduce=_write_reproduction_section(result),
-        links=_format_bullets(_list_links(result, facts, around)),
+        links=_format_bullets(_list_links(result, facts, surroundings)),
         citation=format_code_block(facts.citation, "bibtex"),
     )
     language = list(options.language) or about.language
@@ -251,7 +251,9 @@ def _write_pipeline_section(task: TaskCard, snippets: Snippets) -> str:
     return f"{note}\n\n{format_code_block(snippets.as_pipeline)}\n\n"
 
 
-def _write_results_section(result: RunResult, around: Surroundings, about: DatasetFacts, task: TaskCard) -> str:
+def _write_results_section(
+    result: RunResult, surroundings: Surroundings, dataset_facts: DatasetFacts, task: TaskCard
+) -> str:
     """Return a table of both splits of this run, with mean ± sample deviation where there are more runs.
 
     Beside them stand intervals of scores that count right rows, and simple models.
@@ -259,9 +261,9 @@ def _write_results_section(result: RunResult, around: Surroundings, about: Datas
     splits = dict.fromkeys([result.split, "validation", "test"])
     shown = {split: values for split in splits if (values := select_split_metrics(result, split, task))}
     headings = ["metric", *(f"{split}, this checkpoint ({describe_seed_and_fold(result)})" for split in shown)]
-    runs = [result, *around.other_runs]
-    compared = {f"mean ± sd of {format_count(len(runs), 'runs')}": runs} if around.other_runs else {}
-    for name, others in around.baselines.items():
+    runs = [result, *surroundings.other_runs]
+    compared = {f"mean ± sd of {format_count(len(runs), 'runs')}": runs} if surroundings.other_runs else {}
+    for name, others in surroundings.baselines.items():
         compared[f"{name}{f', mean ± sd of {len(others)} runs' if len(others) > 1 else ''}"] = list(others)
     headings += [f"{result.split}, {name}" for name in compared]
     names = [name for name in task.metrics if any(name in values for values in shown.values())]
@@ -276,16 +278,16 @@ def _write_results_section(result: RunResult, around: Surroundings, about: Datas
         rows.append(row)
     if not rows:
         return f"This run reported none of the metrics of {task.title}."
-    intervals = "".join(f" {one}" for one in _describe_confidence_intervals(result, about, task))
+    intervals = "".join(f" {one}" for one in _describe_confidence_intervals(result, dataset_facts, task))
     return f"{format_card_table(headings, rows)}\n\n{task.results_note} {_describe_seeds_and_folds(runs)}.{intervals}"
 
 
-def _describe_confidence_intervals(result: RunResult, about: DatasetFacts, task: TaskCard) -> Iterable[str]:
+def _describe_confidence_intervals(result: RunResult, dataset_facts: DatasetFacts, task: TaskCard) -> Iterable[str]:
     """Yield a sentence for each foremost score that counts right rows, on how far chance among these may move it."""
     is_counted = result.split == "test" and result.fold in (None, 0)
     for name in task.headline:
         if task.metrics[name].hub_type in ("accuracy", "exact_match"):
-            found = compute_score_interval(result, name, about.test_rows if is_counted else None)
+            found = compute_score_interval(result, name, dataset_facts.test_rows if is_counted else None)
             if found is not None:
                 low, high, rows = found
                 yield f"Over {rows} the 95 % interval of {task.metrics[name].name} is {low:.1f} to {high:.1f}."
@@ -299,15 +301,15 @@ def _describe_seeds_and_folds(runs: Sequence[RunResult]) -> str:
 
 
 def _list_limitations(
-    result: RunResult, config: ZooConfig, facts: ArchitectureFacts, task: TaskCard, around: Surroundings
+    result: RunResult, config: ZooConfig, facts: ArchitectureFacts, task: TaskCard, surroundings: Surroundings
 ) -> Iterable[str]:
     if result.settings.get("tiny"):
         yield f"**A trial run on a few batches. Its {task.predictions} mean nothing.**"
     yield from facts.limits
     yield from task.describe_limits(config, select_split_metrics(result, result.split, task))
-    if around.failure is not None:
-        yield _write_failure_example(around.failure)
-    if not around.other_runs:
+    if surroundings.failure is not None:
+        yield _write_failure_example(surroundings.failure)
+    if not surroundings.other_runs:
         which = "One seed" if result.fold is None else "One seed and one fold"
         yield f"{which}: differences of a point or two to another checkpoint may be chance."
 
@@ -319,19 +321,19 @@ def _write_failure_example(failure: Mapping[str, Any]) -> str:
     return escape_markdown(f'An example of its mistakes: for {inputs} it gives "{given}". Right: {failure["right"]}.')
 
 
-def _list_links(result: RunResult, facts: ArchitectureFacts, around: Surroundings) -> Iterable[str]:
+def _list_links(result: RunResult, facts: ArchitectureFacts, surroundings: Surroundings) -> Iterable[str]:
     """Yield the papers, the pages of the source, folders beside this one, and whom to ask."""
     for url in dict.fromkeys(re.findall(r"url = \{(https?://[^}]+)\}", facts.citation)):
         yield f"paper: {url}"
     url = get_source_url()
     yield f"equations, results and how it was chosen: `docs/models/{result.architecture}.md` in the source of ctxzoo"
-    yield from around.see_also
+    yield from surroundings.see_also
     where = url or "the place from which you have ctxzoo"
     yield f"contact: an issue at {where}, with the name of this folder and what `ctxzoo doctor` prints"
 
 
 def _write_data_section(
-    result: RunResult, config: ZooConfig, about: DatasetFacts, task: TaskCard, licence: str | None
+    result: RunResult, config: ZooConfig, dataset_facts: DatasetFacts, task: TaskCard, licence: str | None
 ) -> str:
     vectors = result.settings.get("word_vectors")
     weights = "of these weights and the code: Apache-2.0."
@@ -339,8 +341,8 @@ def _write_data_section(
         chosen = f"of these weights: {escape_markdown(licence)}" if licence else NOT_CHOSEN
         weights = f"{chosen}; of the code: Apache-2.0."
     lines = [
-        f"- data: {format_code_span(result.dataset)}. {about.description}",
-        f"- licence of the data: {about.licence}; {weights}",
+        f"- data: {format_code_span(result.dataset)}. {dataset_facts.description}",
+        f"- licence of the data: {dataset_facts.licence}; {weights}",
         f"- content hashes: {result.data['fingerprint']}",
     ]
     if vectors == "learned":

@@ -22,10 +22,10 @@ def get_label_names(config: ZooConfig) -> list[str]:
     return [name for _, name in sorted(config.id2label.items())]
 
 
-def describe_calibration(metrics: Mapping[str, float], what: str) -> Iterable[str]:
-    """Say how far the scores of `what` ("label", "tag") are from how often they are right, where that was measured."""
+def describe_calibration(metrics: Mapping[str, float], output_name: str) -> Iterable[str]:
+    """Say how far scores of `output_name` ("label", "tag") are from how often they are right, where measured."""
     if "calibration_error" in metrics:
         yield (
-            f"Measured: the score of a {what} and how often {what}s with such a score are right differ by "
-            f"{metrics['calibration_error']:.2f} points on average."
+            f"Measured: the score of a {output_name} and how often {output_name}s with such a score are right differ "
+            f"by {metrics['calibration_error']:.2f} points on average."
         )

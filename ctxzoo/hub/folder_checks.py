@@ -28,9 +28,9 @@ from ctxzoo.hub.folder_files import (
 )
 from ctxzoo.models import ARCHITECTURES, Architecture
 from ctxzoo.models.configuration_base import ZooConfig
-from ctxzoo.models.modeling_base import ZooPreTrainedModel, pipeline_entries
-from ctxzoo.models.old_names import current_fields
-from ctxzoo.models.registration import MODEL_TYPE_PREFIX, reference
+from ctxzoo.models.modeling_base import ZooPreTrainedModel, build_pipeline_entries
+from ctxzoo.models.old_names import convert_config_fields
+from ctxzoo.models.registration import MODEL_TYPE_PREFIX, class_reference
 from ctxzoo.version import version
 
 
@@ -92,28 +92,28 @@ def read_architecture(folder: Path) -> tuple[Architecture, dict[str, Any]]:
         raise CheckpointFolderError(f"{folder} has no {CONFIG}; it is not a checkpoint folder")
     content = read_json_object(file)
     try:
-        content = current_fields(content)
+        content = convert_config_fields(content)
     except ValueError as error:
         raise CheckpointFolderError(f"{file}: {error}") from error
     architecture = get_architecture(content.get("model_type"), str(folder))
     return drop_unused_tokenizer(architecture, content), content
 
 
-def get_architecture(model_type: object, where: str) -> Architecture:
+def get_architecture(model_type: object, source: str) -> Architecture:
     """Return the architecture of a model type such as "ctxzoo_bidaf".
 
     Raises:
-        CheckpointFolderError: none of the installed release; `where` is what the message calls the checkpoint.
+        CheckpointFolderError: none of the installed release; `source` is what the message calls the checkpoint.
     """
     if not isinstance(model_type, str) or not model_type.startswith(MODEL_TYPE_PREFIX):
         raise CheckpointFolderError(
-            f"{where} is a checkpoint of model type {model_type!r}, not one of ctxzoo (model types that begin with "
+            f"{source} is a checkpoint of model type {model_type!r}, not one of ctxzoo (model types that begin with "
             f"{MODEL_TYPE_PREFIX!r}); load it with the library it comes from, such as transformers' Auto classes"
         )
     name = model_type.removeprefix(MODEL_TYPE_PREFIX)
     if name not in ARCHITECTURES:
         raise CheckpointFolderError(
-            f"{where} is of the architecture {name!r}, which this release does not have (it has "
+            f"{source} is of the architecture {name!r}, which this release does not have (it has "
             f"{', '.join(ARCHITECTURES)}); install the ctxzoo release that the checkpoint was saved with"
         )
     return ARCHITECTURES[name]
@@ -182,7 +182,7 @@ def read_tensor_shapes(file: Path) -> dict[str, tuple[int, ...]]:
 
 
 def check_tensor_shapes(
-    found: Mapping[str, tuple[int, ...]], folder: Path, model_class: type[ZooPreTrainedModel], config: ZooConfig
+    shapes: Mapping[str, tuple[int, ...]], folder: Path, model_class: type[ZooPreTrainedModel], config: ZooConfig
 ) -> None:
     """Check that weights are those of a model, which is built without memory.
 
@@ -190,18 +190,18 @@ def check_tensor_shapes(
         CheckpointFolderError: tensors are missing, unknown or of another shape (some are named).
     """
     for old, new in model_class.renamed_weights.items():
-        found = {f"{name.removesuffix(old)}{new}" if name.endswith(old) else name: x for name, x in found.items()}
+        shapes = {f"{name.removesuffix(old)}{new}" if name.endswith(old) else name: x for name, x in shapes.items()}
     model = build_meta_model(model_class, config)
     left_out = model._keys_to_ignore_on_save or ()  # what follows from the configuration
     expected = {name: tuple(x.shape) for name, x in model.state_dict().items() if name not in left_out}
     added = model._keys_to_ignore_on_load_missing or ()  # since earlier versions
-    missing = (name for name in expected if name not in found)
+    missing = (name for name in expected if name not in shapes)
     wrong = [f"{name} is missing" for name in missing if not any(re.search(one, name) for one in added)]
-    wrong += [f"{name} is unknown" for name in found if name not in expected]
+    wrong += [f"{name} is unknown" for name in shapes if name not in expected]
     wrong += [
-        f"{name} has shape {found[name]}, expected {shape}"
+        f"{name} has shape {shapes[name]}, expected {shape}"
         for name, shape in expected.items()
-        if name in found and found[name] != shape
+        if name in shapes and shapes[name] != shape
     ]
     if wrong:
         raise CheckpointFolderError(
@@ -218,9 +218,11 @@ def build_code_references(architecture: Architecture, head: type[ZooPreTrainedMo
     """
     entries: dict[str, dict[str, Any]] = {CONFIG: {"auto_map": head.zoo_auto_map}}
     if head.zoo_pipelines:
-        entries[CONFIG]["custom_pipelines"] = pipeline_entries(head.zoo_pipelines)
+        entries[CONFIG]["custom_pipelines"] = build_pipeline_entries(head.zoo_pipelines)
     if architecture.tokenizer_class is not None:
-        entries[TOKENIZER_FILES[1]] = {"auto_map": {"AutoTokenizer": [reference(architecture.tokenizer_class), None]}}
+        entries[TOKENIZER_FILES[1]] = {
+            "auto_map": {"AutoTokenizer": [class_reference(architecture.tokenizer_class), None]}
+        }
     return entries
 
 

@@ -110,13 +110,13 @@ def list_checkpoint_files(folder: Path) -> list[str]:
     return sorted(files)
 
 
-def check_file_names(names: Iterable[str], architecture: Architecture, where: str) -> None:
+def check_file_names(names: Iterable[str], architecture: Architecture, source: str) -> None:
     """Check that files are those of a checkpoint: all that it needs, and no others.
 
     Args:
         names: Paths within the folder or repository.
         architecture: Architecture of the checkpoint.
-        where: Name of the folder or repository in messages.
+        source: Name of the folder or repository in messages.
 
     Raises:
         CheckpointFolderError: files that are no part of a checkpoint, or files missing (each is named). What is missing
@@ -125,8 +125,8 @@ def check_file_names(names: Iterable[str], architecture: Architecture, where: st
     needed = [CONFIG, WEIGHTS, CARD, *(TOKENIZER_FILES if architecture.tokenizer_class is not None else ())]
     allowed = {*needed, *HUB_FILES, *list_code_files(architecture)}
     names = sorted(names)
-    _raise_unexpected_files([name for name in names if name not in allowed and not SCORE_FILE.fullmatch(name)], where)
-    _raise_missing_files([name for name in needed if name not in names], where)
+    _raise_unexpected_files([name for name in names if name not in allowed and not SCORE_FILE.fullmatch(name)], source)
+    _raise_missing_files([name for name in needed if name not in names], source)
 
 
 def check_files_exist(folder: Path, names: Iterable[str]) -> None:
@@ -161,20 +161,20 @@ def read_json_object(file: Path) -> dict[str, Any]:
     return content
 
 
-def _raise_unexpected_files(names: list[str], where: str) -> None:
+def _raise_unexpected_files(names: list[str], source: str) -> None:
     if names:
         raise CheckpointFolderError(
-            f"{where} holds {join_first_names(sorted(names))}, which checkpoints of this release do not have; move it "
+            f"{source} holds {join_first_names(sorted(names))}, which checkpoints of this release do not have; move it "
             "away, or use the ctxzoo release that the checkpoint was saved with"
         )
 
 
-def _raise_missing_files(names: list[str], where: str) -> None:
+def _raise_missing_files(names: list[str], source: str) -> None:
     if names == [CARD]:
         raise CheckpointFolderError(
-            f"{where} lacks its card, {CARD}; write what the model does, what it was trained on and how it scores"
+            f"{source} lacks its card, {CARD}; write what the model does, what it was trained on and how it scores"
         )
     if names:
         raise CheckpointFolderError(
-            f"{where} lacks {', '.join(names)}; write it whole with write_checkpoint_folder, or copy it again"
+            f"{source} lacks {', '.join(names)}; write it whole with write_checkpoint_folder, or copy it again"
         )

@@ -1,4 +1,4 @@
-"""The registry of the architectures: one call of `register` for each."""
+"""The registry of the architectures: one call of `register_architecture` for each."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ from .configuration_text_baseline import TextBaselineConfig
 from .configuration_time_encoder import TimeEncoderConfig
 from .configuration_vote_baseline import VoteBaselineConfig
 from .configuration_word_embedding import WordEmbeddingConfig
-from .old_names import ENCODER, current_fields
-from .registration import ARCHITECTURES, Architecture, register, register_old
+from .old_names import ENCODER, convert_config_fields
+from .registration import ARCHITECTURES, Architecture, register_architecture, register_old_model_type
 from .tokenization_word import WordTokenizer
 from .tokenization_word_char import WordCharTokenizer
 
 
-def _beta_lstm() -> dict[str, Any]:
+def _load_beta_lstm_classes() -> dict[str, Any]:
     from .modeling_beta_lstm import (
         BetaLstmForCausalLM,
         BetaLstmForSequenceClassification,
@@ -40,19 +40,19 @@ def _beta_lstm() -> dict[str, Any]:
     }
 
 
-def _bidaf() -> dict[str, Any]:
+def _load_bidaf_classes() -> dict[str, Any]:
     from .modeling_bidaf import BidafForQuestionAnswering, BidafModel
 
     return {"AutoModel": BidafModel, "AutoModelForQuestionAnswering": BidafForQuestionAnswering}
 
 
-def _bilstm_tagger() -> dict[str, Any]:
+def _load_bilstm_tagger_classes() -> dict[str, Any]:
     from .modeling_bilstm_tagger import BilstmTaggerForTokenClassification, BilstmTaggerModel
 
     return {"AutoModel": BilstmTaggerModel, "AutoModelForTokenClassification": BilstmTaggerForTokenClassification}
 
 
-def _contextualizer() -> dict[str, Any]:
+def _load_contextualizer_classes() -> dict[str, Any]:
     from .modeling_contextualizer import ContextualizerForSequenceClassification, ContextualizerModel
 
     return {
@@ -61,13 +61,13 @@ def _contextualizer() -> dict[str, Any]:
     }
 
 
-def _hcrnn() -> dict[str, Any]:
+def _load_hcrnn_classes() -> dict[str, Any]:
     from .modeling_hcrnn import HcrnnForNextItem, HcrnnModel
 
     return {"AutoModel": HcrnnModel, "HcrnnForNextItem": HcrnnForNextItem}
 
 
-def _higher_order_encoder() -> dict[str, Any]:
+def _load_higher_order_encoder_classes() -> dict[str, Any]:
     from .modeling_higher_order_encoder import (
         HigherOrderEncoderForCausalLM,
         HigherOrderEncoderForSequenceClassification,
@@ -83,7 +83,7 @@ def _higher_order_encoder() -> dict[str, Any]:
     }
 
 
-def _kernel_encoder() -> dict[str, Any]:
+def _load_kernel_encoder_classes() -> dict[str, Any]:
     from .modeling_kernel_encoder import (
         KernelEncoderForCausalLM,
         KernelEncoderForRegression,
@@ -101,13 +101,13 @@ def _kernel_encoder() -> dict[str, Any]:
     }
 
 
-def _lama() -> dict[str, Any]:
+def _load_lama_classes() -> dict[str, Any]:
     from .modeling_lama import LamaForSequenceClassification, LamaModel
 
     return {"AutoModel": LamaModel, "AutoModelForSequenceClassification": LamaForSequenceClassification}
 
 
-def _linear_encoder() -> dict[str, Any]:
+def _load_linear_encoder_classes() -> dict[str, Any]:
     from .modeling_linear_encoder import (
         LinearEncoderForCausalLM,
         LinearEncoderForSequenceClassification,
@@ -123,25 +123,25 @@ def _linear_encoder() -> dict[str, Any]:
     }
 
 
-def _nipen() -> dict[str, Any]:
+def _load_nipen_classes() -> dict[str, Any]:
     from .modeling_nipen import NipenForVotePrediction
 
     return {"NipenForVotePrediction": NipenForVotePrediction}
 
 
-def _session_baseline() -> dict[str, Any]:
+def _load_session_baseline_classes() -> dict[str, Any]:
     from .modeling_session_baseline import SessionBaselineForNextItem, SessionBaselineModel
 
     return {"AutoModel": SessionBaselineModel, "SessionBaselineForNextItem": SessionBaselineForNextItem}
 
 
-def _text_baseline() -> dict[str, Any]:
+def _load_text_baseline_classes() -> dict[str, Any]:
     from .modeling_text_baseline import TextBaselineForSequenceClassification, TextBaselineModel
 
     return {"AutoModel": TextBaselineModel, "AutoModelForSequenceClassification": TextBaselineForSequenceClassification}
 
 
-def _time_encoder() -> dict[str, Any]:
+def _load_time_encoder_classes() -> dict[str, Any]:
     from .modeling_time_encoder import (
         TimeEncoderForNextEvent,
         TimeEncoderModel,
@@ -153,41 +153,43 @@ def _time_encoder() -> dict[str, Any]:
     }
 
 
-def _vote_baseline() -> dict[str, Any]:
+def _load_vote_baseline_classes() -> dict[str, Any]:
     from .modeling_vote_baseline import VoteBaselineForVotePrediction
 
     return {"VoteBaselineForVotePrediction": VoteBaselineForVotePrediction}
 
 
-def _word_embedding() -> dict[str, Any]:
+def _load_word_embedding_classes() -> dict[str, Any]:
     from .modeling_word_embedding import WordEmbeddingForMaskedLM, WordEmbeddingModel
 
     return {"AutoModel": WordEmbeddingModel, "AutoModelForMaskedLM": WordEmbeddingForMaskedLM}
 
 
-def _question_answering() -> dict[str, Any]:
+def _load_question_answering_pipeline() -> dict[str, Any]:
     from .pipeline_question_answering import QuestionAnsweringPipeline
 
     return {"question-answering": QuestionAnsweringPipeline}
 
 
-register(BetaLstmConfig, load=_beta_lstm, tokenizer=WordTokenizer)
-register(BidafConfig, load=_bidaf, tokenizer=WordCharTokenizer, load_pipelines=_question_answering)
-register(BilstmTaggerConfig, load=_bilstm_tagger, tokenizer=WordTokenizer)
-register(ContextualizerConfig, load=_contextualizer, tokenizer=WordTokenizer)
-register(HcrnnConfig, load=_hcrnn)
-register(HigherOrderEncoderConfig, load=_higher_order_encoder, tokenizer=WordTokenizer)
-register(KernelEncoderConfig, load=_kernel_encoder, tokenizer=WordTokenizer)
-register(LamaConfig, load=_lama, tokenizer=WordTokenizer)
-register(LinearEncoderConfig, load=_linear_encoder, tokenizer=WordTokenizer)
-register(NipenConfig, load=_nipen)
-register(SessionBaselineConfig, load=_session_baseline)
-register(TextBaselineConfig, load=_text_baseline, tokenizer=WordTokenizer)
-register(TimeEncoderConfig, load=_time_encoder)
-register(VoteBaselineConfig, load=_vote_baseline)
-register(WordEmbeddingConfig, load=_word_embedding, tokenizer=WordTokenizer)
+register_architecture(BetaLstmConfig, load=_load_beta_lstm_classes, tokenizer=WordTokenizer)
+register_architecture(
+    BidafConfig, load=_load_bidaf_classes, tokenizer=WordCharTokenizer, load_pipelines=_load_question_answering_pipeline
+)
+register_architecture(BilstmTaggerConfig, load=_load_bilstm_tagger_classes, tokenizer=WordTokenizer)
+register_architecture(ContextualizerConfig, load=_load_contextualizer_classes, tokenizer=WordTokenizer)
+register_architecture(HcrnnConfig, load=_load_hcrnn_classes)
+register_architecture(HigherOrderEncoderConfig, load=_load_higher_order_encoder_classes, tokenizer=WordTokenizer)
+register_architecture(KernelEncoderConfig, load=_load_kernel_encoder_classes, tokenizer=WordTokenizer)
+register_architecture(LamaConfig, load=_load_lama_classes, tokenizer=WordTokenizer)
+register_architecture(LinearEncoderConfig, load=_load_linear_encoder_classes, tokenizer=WordTokenizer)
+register_architecture(NipenConfig, load=_load_nipen_classes)
+register_architecture(SessionBaselineConfig, load=_load_session_baseline_classes)
+register_architecture(TextBaselineConfig, load=_load_text_baseline_classes, tokenizer=WordTokenizer)
+register_architecture(TimeEncoderConfig, load=_load_time_encoder_classes)
+register_architecture(VoteBaselineConfig, load=_load_vote_baseline_classes)
+register_architecture(WordEmbeddingConfig, load=_load_word_embedding_classes, tokenizer=WordTokenizer)
 
-ZooConfig.of_today = staticmethod(current_fields)
-register_old(f"ctxzoo_{ENCODER}", current_fields)
+ZooConfig.of_today = staticmethod(convert_config_fields)
+register_old_model_type(f"ctxzoo_{ENCODER}", convert_config_fields)
 
-__all__ = ["ARCHITECTURES", "Architecture", "register"]
+__all__ = ["ARCHITECTURES", "Architecture", "register_architecture"]

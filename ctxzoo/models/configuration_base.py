@@ -71,8 +71,8 @@ class ZooConfig(PreTrainedConfig):
         load = type(self).before_first_use
         if load is not None:
             load()
-        for name in self._of_all_parents("former_fields").keys() & kwargs.keys():
-            self.check_former(name, kwargs.pop(name))
+        for name in self._merge_class_mappings("former_fields").keys() & kwargs.keys():
+            self.check_old_field(name, kwargs.pop(name))
         known = {field.name for field in fields(self)}  # type: ignore[arg-type, unused-ignore]
         for name in kwargs:
             if name in TRANSFORMERS_NAMES:
@@ -90,7 +90,7 @@ class ZooConfig(PreTrainedConfig):
         Raises:
             ValueError: a number beyond its bound, or a list with more than `LARGEST_COUNT` entries.
         """
-        bounds = self._of_all_parents("largest")
+        bounds = self._merge_class_mappings("largest")
         for field in fields(self):  # type: ignore[arg-type, unused-ignore]
             value = getattr(self, field.name)
             values = value if isinstance(value, list) else [value]
@@ -126,7 +126,7 @@ class ZooConfig(PreTrainedConfig):
         if padding not in (None, 0):
             raise ValueError(f"pad_token_id must be 0, the row of the word table that is padding; got {padding!r}")
 
-    def check_counts(self, *names: str) -> None:
+    def check_at_least_one(self, *names: str) -> None:
         """Raise ValueError for a field, of those named, that is below 1."""
         for name in names:
             if getattr(self, name) < 1:
@@ -138,32 +138,32 @@ class ZooConfig(PreTrainedConfig):
             if (getattr(self, name) or 0) < 0:
                 raise ValueError(f"{name} must be 0 or above, got {getattr(self, name)}")
 
-    def check_rates(self, *names: str) -> None:
+    def check_dropout_rates(self, *names: str) -> None:
         """Raise ValueError for a field, of those named, that is no rate of dropout."""
         for name in names:
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
 
-    def check_names(self, field: str, size: str, number: int, *, differ: bool = True) -> None:
+    def check_names(self, field: str, size_field: str, expected: int, *, unique: bool = True) -> None:
         """Raise ValueError unless a list of names, where there is one, has as many as there are things, which differ.
 
         Args:
             field: Name of the field with the names; where it is None nothing is checked.
-            size: Description of the required number of names, for the error message.
-            number: Number of things.
-            differ: Whether all names have to be different.
+            size_field: Description of the required number of names, for the error message.
+            expected: Number of things.
+            unique: Whether all names have to be different.
         """
         names = getattr(self, field)
         if names is None:
             return
-        if len(names) != number:
-            raise ValueError(f"{field} has {len(names)} entries, but {size}")
-        if differ and len(set(names)) < number:
+        if len(names) != expected:
+            raise ValueError(f"{field} has {len(names)} entries, but {size_field}")
+        if unique and len(set(names)) < expected:
             twice = next(name for name in names if names.count(name) > 1)
             raise ValueError(f"{field}: two have the name {twice!r}; names must differ")
 
     @classmethod
-    def _of_all_parents(cls, name: str) -> dict[str, Any]:
+    def _merge_class_mappings(cls, name: str) -> dict[str, Any]:
         """Return a mapping that classes declare under one name, a subclass's entries before those of its parents."""
         found: dict[str, Any] = {}
         for one in reversed(cls.__mro__):
@@ -171,9 +171,9 @@ class ZooConfig(PreTrainedConfig):
         return found
 
     @classmethod
-    def check_former(cls, name: str, value: Any) -> None:
+    def check_old_field(cls, name: str, value: Any) -> None:
         """Raise ValueError for a field of earlier versions whose value is not the one that models still have."""
-        former = cls._of_all_parents("former_fields")
+        former = cls._merge_class_mappings("former_fields")
         if name in former and value != former[name]:
             raise ValueError(
                 f"{name}={value!r}: {cls.__name__} has no such field any more, and its models are those of "
@@ -213,16 +213,16 @@ class ZooConfig(PreTrainedConfig):
 
 def _check_number(field: "Field[Any]", value: int | float, largest: int) -> None:
     """Raise ValueError for a number beyond `largest`, or, in a field of fractions, beyond `LARGEST_FLOAT`."""
-    if _may_be_fraction(field.type):
+    if _allows_float(field.type):
         if not abs(value) <= LARGEST_FLOAT:
             raise ValueError(f"{field.name} must be a finite number, at most {LARGEST_FLOAT:.0e} in size; got {value}")
     elif abs(value) > largest:
         raise ValueError(f"{field.name} must be at most {largest:,}, got {value}")
 
 
-def _may_be_fraction(kind: Any) -> bool:
+def _allows_float(annotation: Any) -> bool:
     """Return whether a type, such as `list[float] | None`, has a float in it at any depth."""
-    return kind is float or any(map(_may_be_fraction, get_args(kind)))
+    return annotation is float or any(map(_allows_float, get_args(annotation)))
 
 
 def _check_num_labels(number: Any) -> None:

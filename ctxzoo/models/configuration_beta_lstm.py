@@ -81,7 +81,7 @@ class BetaLstmConfig(TextClassifierConfig):
             self.pad_token_id = None  # without a table transformers warns of a padding id
 
     @property
-    def step_size(self) -> int:
+    def step_dim(self) -> int:
         """The numbers of a step as the first layer reads it: `input_size`, or those of a word and its position."""
         return self.word_dim + self.position_dim if self.vocab_size else self.input_size
 
@@ -106,10 +106,10 @@ class BetaLstmConfig(TextClassifierConfig):
             super().validate_wide()
 
     def validate_sizes(self) -> None:
-        self.check_counts("input_size", "hidden_size", "num_layers")
+        self.check_at_least_one("input_size", "hidden_size", "num_layers")
 
     def validate_rates(self) -> None:
-        self.check_rates("dropout", "locked_dropout", "weight_dropout")
+        self.check_dropout_rates("dropout", "locked_dropout", "weight_dropout")
 
     def validate_gates(self) -> None:
         if not 0 < self.gate_eps < 1:

@@ -136,7 +136,7 @@ class BidafConfig(ZooConfig):
 
     def validate_sizes(self) -> None:
         """Check that every size is positive and the dropout rate a probability."""
-        self.check_counts(
+        self.check_at_least_one(
             "word_embedding_size",
             "hidden_size",
             "max_position_embeddings",
@@ -149,11 +149,11 @@ class BidafConfig(ZooConfig):
         if self.vocab_size < 2:
             raise ValueError(f"vocab_size must be at least 2 (padding and unknown), got {self.vocab_size}")
         if self.trained_positions is not None:
-            self.check_counts("trained_positions")
+            self.check_at_least_one("trained_positions")
         if self.char_vocab_size != 0 and self.char_vocab_size < 2:
             raise ValueError(f"char_vocab_size must be 0 (no characters) or at least 2, got {self.char_vocab_size}")
         self.check_not_negative("num_highway_layers")
-        self.check_rates("dropout")
+        self.check_dropout_rates("dropout")
         if self.no_answer_threshold is not None and not 0 <= self.no_answer_threshold <= 1:
             raise ValueError(f"no_answer_threshold must be in [0, 1], or null; got {self.no_answer_threshold}")
 

@@ -29,7 +29,7 @@ class BilstmTaggerConfig(TextConfig):
     hidden_dropout: float | int = 0.0
 
     def validate_sizes(self) -> None:
-        self.check_counts("recurrent_size", "projection_size")
+        self.check_at_least_one("recurrent_size", "projection_size")
 
     def validate_rates(self) -> None:
-        self.check_rates("embedding_dropout", "hidden_dropout")
+        self.check_dropout_rates("embedding_dropout", "hidden_dropout")

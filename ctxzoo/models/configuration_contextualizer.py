@@ -60,10 +60,10 @@ class ContextualizerConfig(TextClassifierConfig):
     word_dropout: float | int = 0.0
 
     def validate_sizes(self) -> None:
-        self.check_counts("num_steps", "rank", "eval_context_samples")
+        self.check_at_least_one("num_steps", "rank", "eval_context_samples")
 
     def validate_rates(self) -> None:
-        self.check_rates("dropout", "word_dropout")
+        self.check_dropout_rates("dropout", "word_dropout")
 
     def validate_starts(self) -> None:
         starts = self.initial_context == "random" and self.variant == "contextualizer"

@@ -59,18 +59,18 @@ class EncoderConfig(ZooConfig):
         return self.inner_size or 4 * self.hidden_size
 
     @property
-    def step_size(self) -> int:
+    def step_dim(self) -> int:
         """The numbers of a step as it enters."""
         return self.word_dim
 
     def validate_sizes(self) -> None:
-        self.check_counts("word_dim", "hidden_size", "num_layers", "num_heads")
+        self.check_at_least_one("word_dim", "hidden_size", "num_layers", "num_heads")
         if self.hidden_size % self.num_heads:
             raise ValueError(f"hidden_size {self.hidden_size} must be a multiple of num_heads = {self.num_heads}")
         self.check_not_negative("inner_size")
 
     def validate_words(self) -> None:
-        self.check_counts("vocab_size")
+        self.check_at_least_one("vocab_size")
 
     def validate_position(self) -> None:
         if self.position == "sinusoidal" and self.hidden_size % 2:
@@ -81,7 +81,7 @@ class EncoderConfig(ZooConfig):
             )
 
     def validate_rates(self) -> None:
-        self.check_rates("dropout", "hidden_dropout")
+        self.check_dropout_rates("dropout", "hidden_dropout")
 
 
 @strict
@@ -103,10 +103,10 @@ class TextEncoderConfig(EncoderConfig):
             self.pad_token_id = None  # without a table transformers warns of a padding id
 
     @property
-    def step_size(self) -> int:
+    def step_dim(self) -> int:
         """The numbers of a step as it enters: those of a word, or `input_size`."""
         return self.word_dim if self.vocab_size else self.input_size
 
     def validate_words(self) -> None:
-        self.check_counts("input_size")
+        self.check_at_least_one("input_size")
         self.check_not_negative("vocab_size")

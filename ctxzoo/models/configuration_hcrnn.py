@@ -46,5 +46,5 @@ class HcrnnConfig(SessionConfig):
     kl_lambda: float | int = 1e-3
 
     def validate_topics(self) -> None:
-        self.check_counts("num_topics")
+        self.check_at_least_one("num_topics")
         self.check_not_negative("kl_lambda")

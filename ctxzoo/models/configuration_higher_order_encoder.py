@@ -46,9 +46,9 @@ class HigherOrderEncoderConfig(TextEncoderConfig):
         Raises:
             ValueError: a number outside of what it may be.
         """
-        self.check_rates("attention_dropout")
+        self.check_dropout_rates("attention_dropout")
         self.check_not_negative("memory_length")
-        self.check_counts("max_exact_length")
+        self.check_at_least_one("max_exact_length")
         orders = (2, 4) if self.order_type == "factorised" else (1, None)
         ranges = {"num_higher_heads": (1, self.num_heads), "pair_window": (1, None), "order": orders}
         for name, (least, most) in ranges.items():

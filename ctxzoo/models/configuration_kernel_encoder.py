@@ -66,7 +66,7 @@ class KernelEncoderConfig(TextEncoderConfig):
         return fields
 
     def validate_attention(self) -> None:
-        self.check_rates("attention_dropout")
+        self.check_dropout_rates("attention_dropout")
         self.check_not_negative("memory_length")
 
     def validate_kernel(self) -> None:
@@ -100,5 +100,5 @@ class KernelEncoderConfig(TextEncoderConfig):
         Raises:
             ValueError: another number of names than `input_size`, or a negative number of rows.
         """
-        self.check_names("feature_names", f"input_size is {self.input_size}", self.input_size, differ=False)
+        self.check_names("feature_names", f"input_size is {self.input_size}", self.input_size, unique=False)
         self.check_not_negative("num_context_rows")

@@ -68,13 +68,13 @@ class LamaConfig(TextClassifierConfig):
         return 2 * self.recurrent_size
 
     @property
-    def document_size(self) -> int:
+    def document_vector_size(self) -> int:
         """The width of the vector of a document: m D, with `append_pooled` 2 D more, with `linear_mean` d more."""
         states = (self.num_heads + 2 * self.append_pooled) * self.state_size
         return states + self.linear_mean * self.hidden_size
 
     def validate_sizes(self) -> None:
-        self.check_counts("recurrent_size", "num_heads", "rank")
+        self.check_at_least_one("recurrent_size", "num_heads", "rank")
         if self.classifier_size < 0:
             raise ValueError(f"classifier_size must be 0 (linear) or more, got {self.classifier_size}")
 
@@ -92,7 +92,7 @@ class LamaConfig(TextClassifierConfig):
             raise ValueError(f"ngram_buckets={self.ngram_buckets} needs linear_mean=True: nothing else reads n-grams")
 
     def validate_rates(self) -> None:
-        self.check_rates("embedding_dropout", "hidden_dropout", "classifier_dropout")
+        self.check_dropout_rates("embedding_dropout", "hidden_dropout", "classifier_dropout")
 
     def validate_scale(self) -> None:
         if self.logit_scale <= 0:

@@ -97,7 +97,7 @@ class NipenConfig(VoteConfig):
     dropout: float | int = 0.1
 
     def validate_widths(self) -> None:
-        self.check_counts("num_topics")
+        self.check_at_least_one("num_topics")
         for name in ("encoder_widths", "ntn_widths"):
             widths = getattr(self, name)
             if not widths or min(widths) < 1:
@@ -117,7 +117,7 @@ class NipenConfig(VoteConfig):
             raise ValueError(f"encoder={self.encoder!r} with version='tensor': it always has 'vae'")
 
     def validate_rates(self) -> None:
-        self.check_rates("corruption_level", "dropout")
+        self.check_dropout_rates("corruption_level", "dropout")
         if not 0 <= self.new_bill_rate <= 1:
             raise ValueError(f"new_bill_rate must be 0 to 1, got {self.new_bill_rate}")
         if self.new_bill_rate and not self.amortized_bills:

@@ -38,21 +38,21 @@ class SessionConfig(ZooConfig):
         Raises:
             ValueError: no items, another number of names, an empty name, or one that two items have.
         """
-        self.check_counts("num_items")
+        self.check_at_least_one("num_items")
         if self.item_names is not None and "" in self.item_names:
             raise ValueError(f"item_names: item {self.item_names.index('') + 1} has an empty name")
         self.check_names("item_names", f"num_items is {self.num_items}", self.num_items)
 
     def validate_sizes(self) -> None:
-        self.check_counts("embedding_size", "hidden_size", "max_history")
+        self.check_at_least_one("embedding_size", "hidden_size", "max_history")
 
     def validate_rates(self) -> None:
-        self.check_rates("embedding_dropout", "pooled_dropout")
+        self.check_dropout_rates("embedding_dropout", "pooled_dropout")
 
-    def names(self) -> list[str]:
+    def get_row_names(self) -> list[str]:
         """Return the names of the items 1..num_items."""
         return self.item_names or [str(item) for item in range(1, self.num_items + 1)]
 
-    def name_of(self, row: int) -> str:
+    def get_row_name(self, row: int) -> str:
         """Return the name of the item in row 1..num_items of the table."""
         return str(row) if self.item_names is None else self.item_names[row - 1]

@@ -45,7 +45,7 @@ class TextConfig(ZooConfig):
         return self.word_dim + self.position_dim
 
     def validate_words(self) -> None:
-        self.check_counts("vocab_size", "word_dim")
+        self.check_at_least_one("vocab_size", "word_dim")
         if self.position_dim < 0 or self.position_dim % 2:
             raise ValueError(
                 f"position_dim must be even (sines and cosines in pairs), 0 for no positions; got {self.position_dim}"
@@ -81,7 +81,7 @@ class TextClassifierConfig(TextConfig):
         return self.vocab_size - self.wide_buckets
 
     @property
-    def wide_groups(self) -> list[int]:
+    def wide_group_starts(self) -> list[int]:
         """The first id of each group of ids whose part of the TF-IDF has length 1."""
         return [0, self.vocab_size - self.wide_char_buckets] if self.wide_char_buckets else [0]
 

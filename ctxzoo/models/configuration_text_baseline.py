@@ -101,8 +101,8 @@ class TextBaselineConfig(TextClassifierConfig):
         return self.encoder == "self_attentive" and self.overlap_penalty > 0
 
     def validate_sizes(self) -> None:
-        self.check_counts("num_steps", "rank", "num_filters", "recurrent_size", "num_heads", "num_layers")
-        self.check_counts("attention_size", "attention_heads")
+        self.check_at_least_one("num_steps", "rank", "num_filters", "recurrent_size", "num_heads", "num_layers")
+        self.check_at_least_one("attention_size", "attention_heads")
         if self.classifier_size < 0:
             raise ValueError(f"classifier_size must be at least 0 (a linear layer), got {self.classifier_size}")
         if self.transformer_size < 0 or self.transformer_size % 2:
@@ -119,7 +119,7 @@ class TextBaselineConfig(TextClassifierConfig):
             raise ValueError(f"{width} = {self.pooled_size} must be a multiple of num_heads = {self.num_heads}")
 
     def validate_rates(self) -> None:
-        self.check_rates("dropout", "pooled_dropout", "classifier_dropout")
+        self.check_dropout_rates("dropout", "pooled_dropout", "classifier_dropout")
         self.check_not_negative("overlap_penalty")
 
 

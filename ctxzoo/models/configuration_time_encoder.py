@@ -73,16 +73,16 @@ class TimeEncoderConfig(EncoderConfig):
         """Whether the models read `timestamps`."""
         return self.position not in ("none", "sinusoidal")
 
-    def names(self) -> list[str]:
+    def get_row_names(self) -> list[str]:
         """Return the names of the events 1..vocab_size - 1."""
         return self.event_names or [str(event) for event in range(1, self.vocab_size)]
 
-    def name_of(self, row: int) -> str:
+    def get_row_name(self, row: int) -> str:
         """Return the name of the event in row 1..vocab_size - 1 of the table."""
         return str(row) if self.event_names is None else self.event_names[row - 1]
 
     def validate_attention(self) -> None:
-        self.check_rates("attention_dropout")
+        self.check_dropout_rates("attention_dropout")
 
     def validate_time(self) -> None:
         """Check the clock of the encodings of time.
@@ -94,7 +94,7 @@ class TimeEncoderConfig(EncoderConfig):
         for name in ("time_unit", "time_span"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be above 0, got {getattr(self, name)}")
-        self.check_counts("time_size", "num_harmonics", "num_components", "num_frequencies")
+        self.check_at_least_one("time_size", "num_harmonics", "num_components", "num_frequencies")
         if self.position.startswith("bochner") and self.time_size % 2:
             raise ValueError(f"time_size {self.time_size} must be even with position={self.position!r}")
         own = self.position == "lste" and self.time_combine in ("kernel", "multiply")
@@ -110,7 +110,7 @@ class TimeEncoderConfig(EncoderConfig):
         Raises:
             ValueError: another number of names, an empty name, or one that two events have; no event to read.
         """
-        self.check_counts("max_history")
+        self.check_at_least_one("max_history")
         if self.event_names is not None and "" in self.event_names:
             raise ValueError(f"event_names: event {self.event_names.index('') + 1} has an empty name")
         number = self.vocab_size - 1

@@ -21,7 +21,7 @@ class VoteConfig(ZooConfig):
         words: Lower-case words that the V entries of a bag of words count; None: the model reads bags of words but no
             texts.
         cut_outcomes: Whether bracketed parts of a text that tell how a vote ended are removed before words are counted
-            (`without_outcomes`). Checkpoints from before November 2026 were trained without that.
+            (`remove_outcomes`). Checkpoints from before November 2026 were trained without that.
     """
 
     nominal_sizes = MappingProxyType({"num_legislators": 244, "num_bills": 7554, "vocab_size": 2000})
@@ -42,7 +42,7 @@ class VoteConfig(ZooConfig):
         Raises:
             ValueError: a size below 1, another number of names, or a name that two have.
         """
-        self.check_counts("num_legislators", "num_bills", "vocab_size")
+        self.check_at_least_one("num_legislators", "num_bills", "vocab_size")
         sizes = {
             "legislator_names": "num_legislators",
             "legislator_groups": "num_legislators",
@@ -51,12 +51,12 @@ class VoteConfig(ZooConfig):
         }
         for field, size in sizes.items():
             number = getattr(self, size)
-            self.check_names(field, f"{size} is {number}", number, differ=field != "legislator_groups")
+            self.check_names(field, f"{size} is {number}", number, unique=field != "legislator_groups")
 
-    def names_of_bills(self) -> list[str]:
+    def get_bill_names(self) -> list[str]:
         """Return the names of the bills 0..num_bills - 1."""
         return self.bill_names or [str(bill) for bill in range(self.num_bills)]
 
-    def name_of(self, row: int) -> str:
+    def get_legislator_name(self, row: int) -> str:
         """Return the name of the legislator in row 0..num_legislators - 1 of the table."""
         return str(row) if self.legislator_names is None else self.legislator_names[row]

@@ -51,8 +51,8 @@ class VoteBaselineConfig(VoteConfig):
     dropout: float | int = 0.0
 
     def validate_baseline(self) -> None:
-        self.check_counts("factors")
-        self.check_rates("corruption_level", "dropout")
+        self.check_at_least_one("factors")
+        self.check_dropout_rates("corruption_level", "dropout")
         self.check_not_negative("ridge", "trust_ridge", "text_weight")
         if not self.hidden_widths or min(self.hidden_widths) < 1:
             raise ValueError(f"hidden_widths must be one width or more, of 1 or more, got {self.hidden_widths}")

@@ -71,7 +71,7 @@ class WordEmbeddingConfig(ZooConfig):
         return self.num_positions * self.word_dim if self.keeps_positions_apart else self.word_dim
 
     def validate_sizes(self) -> None:
-        self.check_counts("word_dim", "window", "num_special_tokens")
+        self.check_at_least_one("word_dim", "window", "num_special_tokens")
         if self.vocab_size <= self.num_special_tokens:
             raise ValueError(
                 f"vocab_size must be above num_special_tokens = {self.num_special_tokens}, one row for each word more; "

@@ -11,11 +11,11 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 from transformers import initialization as init
 
-from .layers_beta_lstm_gates import Encoding, State, reversed_steps
-from .ops_beta_lstm_gates import CELLS, Gating, gumbel_noise, log_uniform, noisin_scale
-from .ops_beta_lstm_steps import recurrent_steps
+from .layers_beta_lstm_gates import Encoding, State, reverse_steps
+from .ops_beta_lstm_gates import CELLS, Gating, draw_gumbel_noise, draw_log_uniform, draw_noisin_scale
+from .ops_beta_lstm_steps import run_recurrent_steps
 from .ops_execution import dropout, refuse_jit_trace, without_autocast
-from .ops_inputs import boolean_mask, refuse_gaps
+from .ops_inputs import check_mask_without_gaps, to_boolean_mask
 
 GateSampling = Literal["auto", "mean", "sample"]
 
@@ -75,7 +75,7 @@ class BetaLSTM(nn.Module):
             raise ValueError(f"proj_size={proj_size}: the states of a BetaLSTM are not projected; set 0")
         _check_choice("cell", cell, tuple(CELLS))
         _check_choice("gate_sampling", gate_sampling, get_args(GateSampling))
-        _check_numbers(input_size, hidden_size, num_layers, dropout, weight_dropout, gate_eps)
+        _check_sizes_and_rates(input_size, hidden_size, num_layers, dropout, weight_dropout, gate_eps)
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.cell = cell
         self.batch_first, self.bidirectional = batch_first, bidirectional
@@ -83,7 +83,7 @@ class BetaLSTM(nn.Module):
         self.gate_eps = float(gate_eps)
         self.gate_sampling: GateSampling = gate_sampling
         self.generator: torch.Generator | None = None
-        self.prior = _prior(gamma_prior, CELLS[cell].blocks if CELLS[cell].gammas else 0)
+        self.prior = _expand_prior(gamma_prior, CELLS[cell].blocks if CELLS[cell].has_gamma_gates else 0)
         self.ends = ("", "_reverse") if bidirectional else ("",)  # of the names of the weights of each direction
         rows = (CELLS[cell].blocks + 2) * hidden_size  # the blocks of the gates, then those of o and g
         for layer in range(num_layers):
@@ -125,7 +125,7 @@ class BetaLSTM(nn.Module):
                 f"an nn.LSTM with dropout={lstm.dropout}, which a BetaLSTM drops otherwise (one mask for all steps): "
                 "set lstm.dropout = 0, and give dropout= here"
             )
-        _refuse_mixed(lstm.num_layers, lstm.bidirectional)
+        _check_single_direction(lstm.num_layers, lstm.bidirectional)
         weight: Any = lstm.weight_ih_l0
         made = cls(
             lstm.input_size,
@@ -160,7 +160,7 @@ class BetaLSTM(nn.Module):
                 f"cell {self.cell!r}, dropout={self.dropout}, weight_dropout={self.weight_dropout}: expected lstm or "
                 "noisin, and rates of 0, as nn.LSTM has no others"
             )
-        _refuse_mixed(self.num_layers, self.bidirectional)
+        _check_single_direction(self.num_layers, self.bidirectional)
         weight: Any = self.weight_ih_l0
         made = nn.LSTM(
             self.input_size,
@@ -183,15 +183,15 @@ class BetaLSTM(nn.Module):
         return made.train(self.training)
 
     @property
-    def draws(self) -> bool:
+    def samples_gates(self) -> bool:
         """Whether the next pass draws what the cell can draw."""
         return self.gate_sampling == "sample" or (self.gate_sampling == "auto" and self.training)
 
     @contextmanager
-    def sampling(self, how: GateSampling, generator: torch.Generator | None = None) -> Iterator[None]:
+    def gate_sampling_mode(self, mode: GateSampling, generator: torch.Generator | None = None) -> Iterator[None]:
         """Set how gates are made, and the generator of their draws, within a `with` block."""
         before = self.gate_sampling, self.generator
-        self.gate_sampling, self.generator = how, generator
+        self.gate_sampling, self.generator = mode, generator
         try:
             yield
         finally:
@@ -218,7 +218,7 @@ class BetaLSTM(nn.Module):
         if isinstance(x, PackedSequence):
             if mask is not None:
                 raise ValueError("mask was given with a PackedSequence, which has its own lengths; give one of them")
-            return self._packed(x, state)
+            return self._encode_packed(x, state)
         if x.dim() == 2:
             one_state = None if state is None else (state[0].unsqueeze(1), state[1].unsqueeze(1))
             encoding = self.encode(x.unsqueeze(0), one_state, None if mask is None else mask.view(1, -1))
@@ -228,7 +228,7 @@ class BetaLSTM(nn.Module):
         output = encoding.outputs[-1]
         return output if self.batch_first else output.transpose(0, 1), encoding.state
 
-    def _packed(self, x: PackedSequence, state: State | None) -> tuple[PackedSequence, State]:
+    def _encode_packed(self, x: PackedSequence, state: State | None) -> tuple[PackedSequence, State]:
         padded, lengths = pad_packed_sequence(x, batch_first=True)
         mask = torch.arange(padded.size(1)) < lengths.unsqueeze(1)  # (B, n)
         encoding = self.encode(padded, state, mask.to(padded.device))
@@ -249,7 +249,7 @@ class BetaLSTM(nn.Module):
         # Not on a GPU, which would wait until the value is read, nor in a traced program, which cannot branch on it.
         if not (torch.compiler.is_compiling() or x.is_cuda or bool(x.isfinite().all())):
             raise ValueError("the input of the BetaLSTM holds a value that is not finite")
-        stacks = [self._stack(x, lengths, state, direction) for direction in range(len(self.ends))]
+        stacks = [self._run_direction(x, lengths, state, direction) for direction in range(len(self.ends))]
         outputs = []
         for of_layer in zip(*(stack[0] for stack in stacks), strict=True):
             output = torch.cat(of_layer, dim=-1)  # (B, n, H), or 2H of two directions
@@ -266,23 +266,23 @@ class BetaLSTM(nn.Module):
             outputs, (hidden, memory), gates, mask, self.cell, self.gate_eps, tuple(self.prior), len(self.ends)
         )
 
-    def _stack(
+    def _run_direction(
         self, x: torch.Tensor, lengths: torch.Tensor | None, state: State | None, direction: int
     ) -> tuple[list[torch.Tensor], list[torch.Tensor], list[torch.Tensor], list[torch.Tensor]]:
         """Run the layers of one direction; outputs are given back in the order of x."""
         outputs, hiddens, memories, gates = [], [], [], []
-        x = reversed_steps(x, lengths) if direction else x
+        x = reverse_steps(x, lengths) if direction else x
         for layer in range(self.num_layers):
             row = layer * len(self.ends) + direction
             initial = None if state is None else (state[0][row], state[1][row])
-            x, hidden, memory, of_gates = self._layer(x, f"_l{layer}{self.ends[direction]}", lengths, initial)
-            outputs.append(reversed_steps(x, lengths) if direction else x)
+            x, hidden, memory, of_gates = self._run_layer(x, f"_l{layer}{self.ends[direction]}", lengths, initial)
+            outputs.append(reverse_steps(x, lengths) if direction else x)
             hiddens.append(hidden)
             memories.append(memory)
             gates.append(of_gates)
         return outputs, hiddens, memories, gates
 
-    def _layer(
+    def _run_layer(
         self, x: torch.Tensor, suffix: str, lengths: torch.Tensor | None, state: State | None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
         """Run a layer from left to right; return its output (B, n, H), last h and c, and the gates' pre-activations."""
@@ -298,31 +298,33 @@ class BetaLSTM(nn.Module):
                 hidden, memory = inputs.new_zeros(2, x.size(0), size).unbind(0)
             else:
                 hidden, memory = state[0].to(wide), state[1].to(wide)
-            inputs, noise, scale = self._with_noise(inputs)
-            gating = Gating(self.cell, self.gate_eps, self.draws and CELLS[self.cell].gammas, self.generator)
+            inputs, noise, scale = self._draw_noise(inputs)
+            gating = Gating(
+                self.cell, self.gate_eps, self.samples_gates and CELLS[self.cell].has_gamma_gates, self.generator
+            )
             # Weights are left out once for all steps of the batch, not anew at each.
             weight = dropout(weight_hh, self.weight_dropout, training=self.training).to(wide)
-            states, memories, gates = recurrent_steps(inputs, weight, hidden, memory, gating, noise, scale)
-            hidden, memory = _last(hidden, states, lengths), _last(memory, memories, lengths)
+            states, memories, gates = run_recurrent_steps(inputs, weight, hidden, memory, gating, noise, scale)
+            hidden, memory = _select_last_step(hidden, states, lengths), _select_last_step(memory, memories, lengths)
             output = states.transpose(0, 1)  # (B, n, H)
             if self.training and self.dropout:
                 # One mask for all steps of a sequence: locked dropout.
                 output = output * dropout(output.new_ones(x.size(0), 1, size), self.dropout, training=True)
         return output.to(kind), hidden.to(kind), memory.to(kind), gates
 
-    def _with_noise(self, inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
+    def _draw_noise(self, inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
         """Return the inputs (n, B, G, H) of a layer, what its gates are drawn from, and what states are scaled by."""
-        if not self.draws:
+        if not self.samples_gates:
             return inputs, None, None
         length, batch, _, size = inputs.shape
         if self.cell == "g2":
-            noise = gumbel_noise((length, batch, 2, size), inputs, self.generator)
+            noise = draw_gumbel_noise((length, batch, 2, size), inputs, self.generator)
             # The first two blocks, f and i, have noise; o and g have none.
             return torch.cat([inputs[:, :, :2] + noise, inputs[:, :, 2:]], dim=2), None, None
         if self.cell == "noisin":
-            return inputs, None, noisin_scale((length, batch, size), inputs, self.generator)
+            return inputs, None, draw_noisin_scale((length, batch, size), inputs, self.generator)
         if self.cell == "kumaraswamy":
-            return inputs, log_uniform((length, batch, 2, size), inputs, self.generator), None
+            return inputs, draw_log_uniform((length, batch, 2, size), inputs, self.generator), None
         return inputs, None, None
 
     def extra_repr(self) -> str:
@@ -348,12 +350,12 @@ class BetaLSTM(nn.Module):
             return None, None
         if mask.shape != x.shape[:2]:
             raise ValueError(f"mask has shape {tuple(mask.shape)}; expected {tuple(x.shape[:2])}, (batch, steps)")
-        mask = boolean_mask(mask, "mask")
-        refuse_gaps(mask)
+        mask = to_boolean_mask(mask, "mask")
+        check_mask_without_gaps(mask)
         return mask, mask.sum(dim=1)
 
 
-def _last(initial: torch.Tensor, steps: torch.Tensor, lengths: torch.Tensor | None) -> torch.Tensor:
+def _select_last_step(initial: torch.Tensor, steps: torch.Tensor, lengths: torch.Tensor | None) -> torch.Tensor:
     """Return the value behind the last real step, (B, H), of steps (n, B, H); the initial one where there is none."""
     if lengths is None:
         return steps[-1] if steps.size(0) else initial
@@ -362,7 +364,7 @@ def _last(initial: torch.Tensor, steps: torch.Tensor, lengths: torch.Tensor | No
     return both.gather(0, lengths.view(1, -1, 1).expand(1, -1, both.size(2))).squeeze(0)
 
 
-def _refuse_mixed(num_layers: int, bidirectional: bool) -> None:
+def _check_single_direction(num_layers: int, bidirectional: bool) -> None:
     if num_layers > 1 and bidirectional:
         raise ValueError(
             f"{num_layers} layers of two directions: those of nn.LSTM read both directions below, those of a BetaLSTM "
@@ -370,12 +372,12 @@ def _refuse_mixed(num_layers: int, bidirectional: bool) -> None:
         )
 
 
-def _check_choice(name: str, given: Any, known: Sequence[str]) -> None:
-    if given not in known:
-        raise ValueError(f"{name} must be one of {', '.join(known)}, got {given!r}")
+def _check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
 
-def _check_numbers(
+def _check_sizes_and_rates(
     input_size: int, hidden_size: int, num_layers: int, dropout: float, weight_dropout: float, gate_eps: float
 ) -> None:
     for name, size in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
@@ -388,11 +390,11 @@ def _check_numbers(
         raise ValueError(f"gate_eps must be above 0 and below 1, got {gate_eps}")
 
 
-def _prior(given: float | Sequence[float], number: int) -> list[float]:
-    """Return the shapes of the prior, one for each of `number` Gamma variables."""
-    shapes = number * [float(given)] if isinstance(given, (int, float)) else [float(shape) for shape in given]
-    if len(shapes) != number:
-        raise ValueError(f"gamma_prior has {len(shapes)} shapes; expected {number}, one for each Gamma variable")
-    if not all(0 < shape < math.inf for shape in [*shapes, *([given] if isinstance(given, (int, float)) else [])]):
-        raise ValueError(f"gamma_prior must be above 0 and finite, got {given}")
+def _expand_prior(prior: float | Sequence[float], num_gammas: int) -> list[float]:
+    """Return the shapes of the prior, one for each of `num_gammas` Gamma variables."""
+    shapes = num_gammas * [float(prior)] if isinstance(prior, (int, float)) else [float(shape) for shape in prior]
+    if len(shapes) != num_gammas:
+        raise ValueError(f"gamma_prior has {len(shapes)} shapes; expected {num_gammas}, one for each Gamma variable")
+    if not all(0 < shape < math.inf for shape in [*shapes, *([prior] if isinstance(prior, (int, float)) else [])]):
+        raise ValueError(f"gamma_prior must be above 0 and finite, got {prior}")
     return shapes

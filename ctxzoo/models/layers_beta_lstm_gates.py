@@ -7,10 +7,10 @@ import torch
 
 from .ops_beta_lstm_gates import (
     CELLS,
-    distribution_parameters,
-    gamma_divergence,
-    gate_correlation,
-    gate_pair,
+    compute_gates,
+    estimate_gate_correlation,
+    gamma_kl_divergence,
+    shapes_from_preactivations,
 )
 from .ops_execution import without_autocast
 from .ops_recurrent import reverse_within_length
@@ -79,9 +79,11 @@ class Encoding:
         Raises:
             ValueError: a cell without Gamma variables.
         """
-        if not CELLS[self.cell].gammas:
+        if not CELLS[self.cell].has_gamma_gates:
             raise ValueError(f"cell {self.cell!r} has no Gamma variables, so no divergence from a prior")
-        every = [self._ordered(self._divergence(gates), number) for number, gates in enumerate(self.gates)]
+        every = [
+            self._restore_sequence_order(self._sum_over_units(gates), number) for number, gates in enumerate(self.gates)
+        ]
         return torch.stack(every).sum(dim=0)
 
     @torch.no_grad()
@@ -98,7 +100,8 @@ class Encoding:
         limit = math.log(math.expm1(DEAD_SHAPE - self.eps))  # alpha < DEAD_SHAPE where a pre-activation is below it
         # (B, n) of each layer and direction: the means over units are 0 at padding, so that the sum passes over it.
         parts = [
-            self._ordered((gates < limit).float().mean(dim=(2, 3)), place) for place, gates in enumerate(self.gates)
+            self._restore_sequence_order((gates < limit).float().mean(dim=(2, 3)), place)
+            for place, gates in enumerate(self.gates)
         ]
         steps = parts[0].numel() if self.mask is None else self.mask.sum().clamp(min=1)
         return torch.stack(parts).mean(dim=0).sum() / steps
@@ -115,38 +118,46 @@ class Encoding:
         """
         if generator is None:
             generator = torch.Generator(self.gates[0].device).manual_seed(0)
-        return [self._statistics(gates, number, samples, generator) for number, gates in enumerate(self.gates)]
+        return [
+            self._estimate_layer_statistics(gates, number, samples, generator)
+            for number, gates in enumerate(self.gates)
+        ]
 
-    def _statistics(self, gates: torch.Tensor, number: int, samples: int, generator: torch.Generator) -> GateStatistics:
+    def _estimate_layer_statistics(
+        self, gates: torch.Tensor, index: int, samples: int, generator: torch.Generator
+    ) -> GateStatistics:
         cell = CELLS[self.cell]
-        pair = self._ordered(gate_pair(self.cell, gates, self.eps), number)  # (B, n, 2, H)
+        pair = self._restore_sequence_order(compute_gates(self.cell, gates, self.eps), index)  # (B, n, 2, H)
         write, keep = pair.unbind(2) if cell.input_first else pair.flip(2).unbind(2)  # i and f
-        where = number // self.directions, bool(number % self.directions)
+        where = index // self.directions, bool(index % self.directions)
         if not cell.drawn:
             return GateStatistics(*where, write, keep)
-        alpha = distribution_parameters(gates, self.eps)
-        shapes, correlation, divergence = self._ordered(alpha, number), torch.zeros_like(write), None
-        if cell.gammas:
-            found = gate_correlation(self.cell, alpha, self.eps, samples, generator)
-            correlation, divergence = self._ordered(found, number), self._ordered(self._divergence(gates), number)
+        alpha = shapes_from_preactivations(gates, self.eps)
+        shapes, correlation, divergence = self._restore_sequence_order(alpha, index), torch.zeros_like(write), None
+        if cell.has_gamma_gates:
+            found = estimate_gate_correlation(self.cell, alpha, self.eps, samples, generator)
+            correlation, divergence = (
+                self._restore_sequence_order(found, index),
+                self._restore_sequence_order(self._sum_over_units(gates), index),
+            )
         real = shapes if self.mask is None else shapes[self.mask]
         dead = float((real < DEAD_SHAPE).double().mean()) if real.numel() else 0.0
         return GateStatistics(*where, write, keep, correlation, shapes, divergence, dead)
 
-    def _divergence(self, gates: torch.Tensor) -> torch.Tensor:
+    def _sum_over_units(self, gates: torch.Tensor) -> torch.Tensor:
         """Return (n, B), the sum over units, of pre-activations (n, B, K, H)."""
         with without_autocast(gates.device):
-            alpha = distribution_parameters(gates, self.eps)
+            alpha = shapes_from_preactivations(gates, self.eps)
             prior = torch.tensor(self.prior, dtype=alpha.dtype, device=alpha.device).view(-1, 1)
-            return gamma_divergence(alpha, prior).sum(dim=(2, 3))
+            return gamma_kl_divergence(alpha, prior).sum(dim=(2, 3))
 
-    def _ordered(self, values: torch.Tensor, number: int) -> torch.Tensor:
+    def _restore_sequence_order(self, values: torch.Tensor, index: int) -> torch.Tensor:
         """Return values (n, B, ...) of these gates as (B, n, ...), in the order of the sequence, 0 at padding."""
         values = values.transpose(0, 1)
-        if number % self.directions:
+        if index % self.directions:
             lengths = None if self.mask is None else self.mask.sum(dim=1)
             # What stands behind the steps is laid out flat, as the reversal takes (B, n, d).
-            values = reversed_steps(values.flatten(2) if values.dim() > 2 else values.unsqueeze(2), lengths).view(
+            values = reverse_steps(values.flatten(2) if values.dim() > 2 else values.unsqueeze(2), lengths).view(
                 values.shape
             )
         if self.mask is None:
@@ -154,6 +165,6 @@ class Encoding:
         return values * self.mask.view(*self.mask.shape, *[1] * (values.dim() - 2))
 
 
-def reversed_steps(x: torch.Tensor, lengths: torch.Tensor | None) -> torch.Tensor:
+def reverse_steps(x: torch.Tensor, lengths: torch.Tensor | None) -> torch.Tensor:
     """Return x (B, n, d) from the last real step to the first; without lengths all steps are real."""
     return x.flip(1) if lengths is None else reverse_within_length(x, lengths)

@@ -140,13 +140,13 @@ class CharCnn(nn.Module):
         char_ids = F.pad(char_ids, (0, self.max_word_length - length))  # (B, n, L)
         # How many words are distinct is a value: a device would wait for it, and a traced program cannot have it.
         if char_ids.device.type != "cpu" or torch.compiler.is_compiling():
-            return self._vectors(char_ids.flatten(0, 1)).view(*char_ids.shape[:2], -1)
+            return self._embed_distinct_words(char_ids.flatten(0, 1)).view(*char_ids.shape[:2], -1)
         # Words repeat: a batch holds three to four times as many words as distinct ones. Equal words share
         # their vector, and in training their dropout mask.
         distinct, inverse = unique_rows(char_ids.flatten(0, 1))
-        return F.embedding(inverse.view(char_ids.shape[:2]), self._vectors(distinct))
+        return F.embedding(inverse.view(char_ids.shape[:2]), self._embed_distinct_words(distinct))
 
-    def _vectors(self, char_ids: torch.Tensor) -> torch.Tensor:
+    def _embed_distinct_words(self, char_ids: torch.Tensor) -> torch.Tensor:
         """Return the vectors (N, channels) of words (N, L), distinct ones where that pays."""
         x = dropout(self.embedding(char_ids), self.dropout, training=self.training)  # (N, L, embedding_size)
         x = self.convolution(x.transpose(1, 2))  # (N, channels, L - w + 1)
@@ -179,7 +179,7 @@ class Highway(nn.Module):
         return x
 
 
-def product_bound(width: int) -> float:
+def trilinear_init_bound(width: int) -> float:
     """Return the bound of the uniform distribution that w_cq starts from, for words that are `width` wide.
 
     It is the bound of the course starter: Xavier's rule for a weight of the shape (1, 1, `width`), not for one of (1,
@@ -205,7 +205,7 @@ class TrilinearSimilarity(nn.Module):
     def reset_parameters(self) -> None:
         for weight in (self.context_weight, self.question_weight):
             init.xavier_uniform_(weight)
-        bound = product_bound(self.product_weight.shape[1])
+        bound = trilinear_init_bound(self.product_weight.shape[1])
         init.uniform_(self.product_weight, -bound, bound)
         init.zeros_(self.bias)
 
@@ -282,7 +282,7 @@ class SingleHeadSelfAttention(nn.Module):
         )
         return attended if self.norm is None else self.norm(x + attended)
 
-    def weights(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def attention_weights(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the attention map (B, n, n), whose rows sum to 1 over the real words, for inspection."""
         scores = self.query(x) @ self.key(x).transpose(1, 2) / math.sqrt(x.size(-1))
         return masked_softmax(scores, mask.unsqueeze(1), dim=2)

@@ -75,7 +75,7 @@ class Contextualizer(nn.Module):
             copy = 0 if self.recurrent else step
 
             # The default binds the copy of this step: a checkpoint calls the function again after the loop.
-            def corrected(
+            def update_context(
                 x: torch.Tensor, context: torch.Tensor, projected: torch.Tensor | None, copy: int = copy
             ) -> tuple[torch.Tensor, torch.Tensor | None]:
                 projected = F.linear(x, self.token_factors[copy]) if projected is None else projected
@@ -83,7 +83,7 @@ class Contextualizer(nn.Module):
                 found = second_order_weights(projected, gate, factor, mask) if with_weights else None
                 return second_order_attention(x, projected, gate, factor, mask, how), found
 
-            context, found = call_checkpointed(self, corrected, x, context, shared)
+            context, found = call_checkpointed(self, update_context, x, context, shared)
             contexts.append(context)
             if found is not None:
                 weights.append(found)
@@ -124,22 +124,22 @@ class TokenwiseContextualizer(Contextualizer):
         for step in range(self.num_steps):
             copy = 0 if self.recurrent else step
 
-            def corrected(
+            def update_context(
                 x: torch.Tensor, y: torch.Tensor, copy: int = copy
             ) -> tuple[torch.Tensor, torch.Tensor | None]:
                 projected = F.linear(y, self.token_factors[copy])
                 gates, factor = F.linear(y, self.context_factors[copy]), self.feature_factors[copy]
-                mean = self._mean_weights(projected, gates, factor, mask) if with_weights else None
+                mean = self._average_attention_weights(projected, gates, factor, mask) if with_weights else None
                 values = y if self.values == "previous" else x
-                return self._attend(values, projected, gates, factor, mask) * mask.unsqueeze(-1), mean
+                return self._attend_in_blocks(values, projected, gates, factor, mask) * mask.unsqueeze(-1), mean
 
-            y, mean = call_checkpointed(self, corrected, x, y)
+            y, mean = call_checkpointed(self, update_context, x, y)
             tokens.append(y)
             if mean is not None:
                 means.append(mean)
         return tokens, means
 
-    def _attend(
+    def _attend_in_blocks(
         self,
         values: torch.Tensor,
         projected: torch.Tensor,
@@ -151,27 +151,27 @@ class TokenwiseContextualizer(Contextualizer):
 
         So the (B, n, n, m) weights never exist as a whole, nor are they kept for the gradient.
         """
-        blocks = self._blocks(values)
+        blocks = self._split_queries(values)
         # Tokens are (B, 1, n, .), the same for all queries, whose gates are (B, queries, u).
         inputs = values.unsqueeze(1), projected.unsqueeze(1), factor, mask.unsqueeze(1)
         if len(blocks) == 1:
-            return _attend_block(gates, *inputs)
-        parts = [call_recomputed(_attend_block, gates[:, begin:end], *inputs) for begin, end in blocks]
+            return _attend_query_block(gates, *inputs)
+        parts = [call_recomputed(_attend_query_block, gates[:, begin:end], *inputs) for begin, end in blocks]
         return torch.cat(parts, dim=1)
 
-    def _mean_weights(
+    def _average_attention_weights(
         self, projected: torch.Tensor, gates: torch.Tensor, factor: torch.Tensor, mask: torch.Tensor
     ) -> torch.Tensor:
         total: torch.Tensor | float = 0.0
         # Weights are m wide, while what is projected is u wide: the blocks follow the former.
-        for begin, end in self._blocks(projected, width=factor.size(0)):
+        for begin, end in self._split_queries(projected, width=factor.size(0)):
             weights = second_order_weights(projected.unsqueeze(1), gates[:, begin:end], factor, mask.unsqueeze(1))
             total = total + torch.einsum("btnm,bt->bnm", weights, mask[:, begin:end].to(weights.dtype))  # (B, n, m)
         assert isinstance(total, torch.Tensor)
         return total / mask.sum(dim=1).clamp(min=1).view(-1, 1, 1)
 
     @staticmethod
-    def _blocks(x: torch.Tensor, width: int | None = None) -> list[tuple[int, int]]:
+    def _split_queries(x: torch.Tensor, width: int | None = None) -> list[tuple[int, int]]:
         """Return the first query of each block and the one after its last; one block where sizes are not known yet."""
         batch, length = x.size(0), x.size(1)
         if torch.compiler.is_compiling():
@@ -180,7 +180,7 @@ class TokenwiseContextualizer(Contextualizer):
         return [(begin, min(begin + size, length)) for begin in range(0, max(length, 1), size)]
 
 
-def _attend_block(
+def _attend_query_block(
     gates: torch.Tensor, values: torch.Tensor, projected: torch.Tensor, factor: torch.Tensor, mask: torch.Tensor
 ) -> torch.Tensor:
     return second_order_attention(values, projected, gates, factor, mask)

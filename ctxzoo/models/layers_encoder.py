@@ -11,7 +11,15 @@ from torch.nn import functional as F
 from transformers import initialization as init
 
 from .layers_linear import make_linear
-from .ops_encoder import at_least_single, attend, fused_attention, rbf_log_kernel, rotate, squared_norm, visible_keys
+from .ops_encoder import (
+    apply_rotary_factors,
+    fused_attention,
+    make_visibility_mask,
+    rbf_log_kernel,
+    softmax_attention,
+    squared_norm,
+    to_float32_or_wider,
+)
 from .ops_execution import dropout, without_autocast
 
 DEVIATION = 0.02
@@ -62,7 +70,7 @@ class Attention(nn.Module):
         state: AttentionState | None = None,
         use_cache: bool = False,
         output_attentions: bool = False,
-        places: torch.Tensor | None = None,
+        query_indices: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, AttentionAux]:
         """Attend.
 
@@ -77,8 +85,8 @@ class Attention(nn.Module):
             state: Tensors of earlier steps; keys, values and mask are then those of the new steps. Default: none.
             use_cache: Whether to return the state behind the last key.
             output_attentions: Whether to return weights, similarity and importance, where the mechanism has them.
-            places: (K,) indices of the queries whose output is returned, where `causal`, `score_bias`, `use_cache` and
-                `output_attentions` are not set; what depends on all queries still does. None: all.
+            query_indices: (K,) indices of the queries whose output is returned, where `causal`, `score_bias`,
+                `use_cache` and `output_attentions` are not set; what depends on all queries still does. None: all.
 
         Returns:
             The output (B, h, queries or K, dv), 0 for a query that sees no key; and what else there is.
@@ -89,12 +97,12 @@ class Attention(nn.Module):
         raise NotImplementedError(f"{type(self).__name__} must define forward")
 
 
-def chosen(x: torch.Tensor, places: torch.Tensor | None, dim: int) -> torch.Tensor:
-    """Return x at some places of a dimension; None: x."""
-    return x if places is None else x.index_select(dim, places)
+def select_indices(x: torch.Tensor, indices: torch.Tensor | None, dim: int) -> torch.Tensor:
+    """Return x at the indices of a dimension; None: x."""
+    return x if indices is None else x.index_select(dim, indices)
 
 
-def with_past(
+def concatenate_past(
     state: AttentionState | None, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
     """Return keys, values and mask of all steps, (B, h, keys, ...) and (B, keys), of a state that holds these three.
@@ -115,10 +123,10 @@ def with_past(
     )
 
 
-def growing_state(
+def make_kv_cache(
     key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None, memory_length: int
 ) -> AttentionState:
-    """Return the state that `with_past` reads: the last `memory_length` keys, or, where that is 0, all."""
+    """Return the state that `concatenate_past` reads: the last `memory_length` keys, or, where that is 0, all."""
     if mask is None:
         mask = torch.ones(key.size(0), key.size(2), dtype=torch.bool, device=key.device)
     last = slice(-memory_length, None) if memory_length else slice(None)
@@ -154,13 +162,13 @@ class DotAttention(Attention):
         state: AttentionState | None = None,
         use_cache: bool = False,
         output_attentions: bool = False,
-        places: torch.Tensor | None = None,
+        query_indices: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, AttentionAux]:
-        key, value, mask = with_past(state, key, value, mask)
-        query = chosen(query, places, 2)
+        key, value, mask = concatenate_past(state, key, value, mask)
+        query = select_indices(query, query_indices, 2)
         scale = math.sqrt(query.size(-1))
         with without_autocast(query.device):
-            wide_query, wide_key = at_least_single(query), at_least_single(key)
+            wide_query, wide_key = to_float32_or_wider(query), to_float32_or_wider(key)
             output = None
             # The fused way takes neither a bias of the scores nor dropout.
             if score_bias is None and not (self.training and self.dropout):
@@ -169,11 +177,11 @@ class DotAttention(Attention):
                 energy = wide_query @ wide_key.transpose(-1, -2) / scale  # (B, h, queries, keys)
                 if score_bias is not None:
                     energy = energy + score_bias
-                visible = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
-                listed, weights = attend(energy, value, visible, self.dropout, self.training)
+                visible = make_visibility_mask(mask, query.size(2), key.size(2), causal, query.device)
+                listed, weights = softmax_attention(energy, value, visible, self.dropout, self.training)
                 # Weights on request do not change the output, not even its rounding.
                 output = listed if output is None else output
-        aux = AttentionAux(state=growing_state(key, value, mask, self.memory_length) if use_cache else None)
+        aux = AttentionAux(state=make_kv_cache(key, value, mask, self.memory_length) if use_cache else None)
         if output_attentions:
             aux.weights = weights
             # q.k / scale is log similarity + importance + a part of the query alone, which cancels in the softmax.
@@ -182,7 +190,9 @@ class DotAttention(Attention):
         return output, aux
 
 
-def small_linear(in_features: int, out_features: int, deviation: float = DEVIATION, bias: bool = True) -> nn.Linear:
+def small_init_linear(
+    in_features: int, out_features: int, deviation: float = DEVIATION, bias: bool = True
+) -> nn.Linear:
     """Return a linear layer whose weights start from N(0, deviation^2), and its bias from 0."""
     return make_linear(in_features, out_features, partial(init.normal_, std=deviation), bias=bias)
 
@@ -200,11 +210,11 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, hidden_size: int, num_heads: int, attention: Attention, deviation: float = DEVIATION) -> None:
         super().__init__()
         self.num_heads = num_heads
-        self.query = small_linear(hidden_size, hidden_size)
-        self.key = small_linear(hidden_size, hidden_size)
-        self.value = small_linear(hidden_size, hidden_size)
+        self.query = small_init_linear(hidden_size, hidden_size)
+        self.key = small_init_linear(hidden_size, hidden_size)
+        self.value = small_init_linear(hidden_size, hidden_size)
         self.attention = attention
-        self.output = small_linear(hidden_size, hidden_size, deviation)
+        self.output = small_init_linear(hidden_size, hidden_size, deviation)
 
     def forward(
         self,
@@ -231,7 +241,7 @@ class MultiHeadAttention(nn.Module):
             layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for layer in (self.query, self.key, self.value)
         )  # (B, h, n, d) each
         if rotary is not None:
-            query, key = rotate(query, rotary), rotate(key, rotary)
+            query, key = apply_rotary_factors(query, rotary), apply_rotary_factors(key, rotary)
         attended, aux = self.attention(query, key, value, mask, causal, hidden_states=x, **requests)
         output: torch.Tensor = self.output(attended.transpose(1, 2).flatten(-2).to(x.dtype))  # (B, n or K, m)
         return output, aux
@@ -255,8 +265,8 @@ class EncoderBlock(nn.Module):
         self.attention_norm = nn.LayerNorm(hidden_size)
         self.attention = attention
         self.inner_norm = nn.LayerNorm(hidden_size)
-        self.inner = small_linear(hidden_size, inner_size)
-        self.outer = small_linear(inner_size, hidden_size, deviation)
+        self.inner = small_init_linear(hidden_size, inner_size)
+        self.outer = small_init_linear(inner_size, hidden_size, deviation)
         self.dropout = dropout
 
     def forward(
@@ -265,13 +275,13 @@ class EncoderBlock(nn.Module):
         mask: torch.Tensor,
         causal: bool,
         *,
-        places: torch.Tensor | None = None,
+        query_indices: torch.Tensor | None = None,
         **requests: Any,
     ) -> tuple[torch.Tensor, AttentionAux]:
         """Return the steps (B, n or K, m), and what the attention gives; inputs as in `MultiHeadAttention.forward`."""
-        attended, aux = self.attention(self.attention_norm(x), mask, causal, places=places, **requests)
+        attended, aux = self.attention(self.attention_norm(x), mask, causal, query_indices=query_indices, **requests)
         # What follows works on each step by itself, so that the chosen ones are enough.
-        x, mask = chosen(x, places, 1), chosen(mask, places, 1)
+        x, mask = select_indices(x, query_indices, 1), select_indices(mask, query_indices, 1)
         x = x + dropout(attended, self.dropout, self.training)
         inner = self.outer(F.gelu(self.inner(self.inner_norm(x))))
         x = x + dropout(inner, self.dropout, self.training)

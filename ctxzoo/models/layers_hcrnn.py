@@ -8,10 +8,10 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
-from .layers_linear import linear_weight
-from .layers_session import StepAttention, glorot_linear, weighted_sums
+from .layers_linear import get_linear_weight
+from .layers_session import StepAttention, glorot_linear, softmax_weighted_sums
 from .ops_execution import dropout
-from .ops_hcrnn import CellWeights, normal_divergence
+from .ops_hcrnn import CellWeights, normal_kl_divergence
 from .ops_words import masked_softmax
 
 LEAST_DEVIATION, LARGEST_DEVIATION = 1e-6, 10.0
@@ -55,7 +55,7 @@ class GlobalContext(nn.Module):
         mean = self.mean(query)
         deviation = (LEAST_DEVIATION + F.softplus(self.deviation(query))).clamp(max=LARGEST_DEVIATION)
         drawn = mean + deviation * torch.randn_like(mean) if self.training else mean  # (..., K)
-        return Topics(drawn.softmax(dim=-1), normal_divergence(mean, deviation))
+        return Topics(drawn.softmax(dim=-1), normal_kl_divergence(mean, deviation))
 
 
 class HcrnnCell(nn.Module):
@@ -67,7 +67,7 @@ class HcrnnCell(nn.Module):
         num_topics: Number of topics K.
         version: Version of the cell, 1, 2 or 3, which sets the form of its reset gate.
         constraint: How the drift weights D are kept from being negative: "clip" after each optimizer step, see
-            `project`; or "softplus" of the parameter.
+            `clip_drift`; or "softplus" of the parameter.
     """
 
     def __init__(
@@ -106,13 +106,13 @@ class HcrnnCell(nn.Module):
     def reset_parameters(self) -> None:
         for name, parameter in self.named_parameters():
             if name == "drift":
-                self._start_drift(parameter)
+                self._init_drift(parameter)
             elif parameter.dim() == 1:
                 init.zeros_(parameter)
             else:
                 init.xavier_uniform_(parameter)
 
-    def _start_drift(self, drift: torch.Tensor) -> None:
+    def _init_drift(self, drift: torch.Tensor) -> None:
         """Draw D as Glorot's matrices are, but positive; in softplus about its mean."""
         bound = math.sqrt(6 / sum(drift.shape))
         if self.constraint == "clip":
@@ -127,12 +127,12 @@ class HcrnnCell(nn.Module):
         return F.softplus(self.drift) if self.constraint == "softplus" else self.drift
 
     @torch.no_grad()
-    def project(self) -> None:
+    def clip_drift(self) -> None:
         """Clip D, as it must be after each step of an optimizer where the constraint is "clip"."""
         if self.version != 1 and self.constraint == "clip":
             self.drift.clamp_(min=LEAST_DRIFT)
 
-    def weights(self) -> CellWeights:
+    def collect_weights(self) -> CellWeights:
         """Return the weights as the recurrence takes them, in float32 or wider."""
         wide = torch.promote_types(self.memory.dtype, torch.float32)
         size = self.item_size
@@ -163,14 +163,14 @@ class WholeSessions(NamedTuple):
 
     seen: torch.Tensor
 
-    def to_steps(self, ends: torch.Tensor) -> torch.Tensor:
+    def expand_to_steps(self, ends: torch.Tensor) -> torch.Tensor:
         """Return what each step has of the end of its session."""
         return ends  # (B, 1, ...), broadcast over the T steps
 
-    def sums(self, scores: torch.Tensor, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def attend(self, scores: torch.Tensor, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the sums (B, 1, H) of states by the softmax of scores (B, T), and these weights (B, T)."""
         seen = self.seen.unsqueeze(1)  # (B, 1, T)
-        summed, weights = weighted_sums(scores.unsqueeze(1), states.unsqueeze(1), seen)
+        summed, weights = softmax_weighted_sums(scores.unsqueeze(1), states.unsqueeze(1), seen)
         return summed, weights.squeeze(1)
 
 
@@ -179,18 +179,18 @@ class EveryPrefix(NamedTuple):
 
     Attributes:
         seen: (B, P, T) booleans, True at steps that each of the P predictions of a session sees.
-        prefix, step: (N,) number of the prefix, and of the step in it, of each row, see `prefix_rows`.
+        prefix, step: (N,) number of the prefix, and of the step in it, of each row, see `index_prefix_steps`.
     """
 
     seen: torch.Tensor
     prefix: torch.Tensor
     step: torch.Tensor
 
-    def to_steps(self, ends: torch.Tensor) -> torch.Tensor:
+    def expand_to_steps(self, ends: torch.Tensor) -> torch.Tensor:
         """Return what each step has of the end of its prefix."""
         return ends.index_select(0, self.prefix)
 
-    def sums(self, scores: torch.Tensor, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def attend(self, scores: torch.Tensor, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the sums (P, B, H) of states by the softmax of scores (N, B), and these weights (B, P, T)."""
         batch, length = self.seen.shape[:2]
         # The N rows go to their places in a square of prefixes and steps, where each prefix has its softmax.
@@ -239,12 +239,12 @@ class Readout(nn.Module):
             predictions: Predictions to make, with the steps that each sees.
         """
         # W_d is applied to the ends, of which there are fewer than steps.
-        scores = self.local.scores(states, predictions.to_steps(self.local.last(last)))
-        local, weights = predictions.sums(scores, states)
+        scores = self.local.compute_scores(states, predictions.expand_to_steps(self.local.last(last)))
+        local, weights = predictions.attend(scores, states)
         if self.context is None:
             return torch.cat([local, last], dim=-1), (weights,)
         # G_1 is applied to the end, where there are fewer numbers: (G_1 c) . q = c . (G_1^T q).
-        query = self.last_context(last_context) @ linear_weight(self.context)  # (..., E)
-        scores = (contexts * predictions.to_steps(query)).sum(dim=-1) / math.sqrt(contexts.size(-1))
-        summed, of_contexts = predictions.sums(scores, states)
+        query = self.last_context(last_context) @ get_linear_weight(self.context)  # (..., E)
+        scores = (contexts * predictions.expand_to_steps(query)).sum(dim=-1) / math.sqrt(contexts.size(-1))
+        summed, of_contexts = predictions.attend(scores, states)
         return torch.cat([summed, local, last], dim=-1), (weights, of_contexts)

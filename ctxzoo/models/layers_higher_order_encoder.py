@@ -13,20 +13,20 @@ from .layers_encoder import (
     Attention,
     AttentionAux,
     AttentionState,
-    chosen,
-    growing_state,
-    small_linear,
-    with_past,
+    concatenate_past,
+    make_kv_cache,
+    select_indices,
+    small_init_linear,
 )
 from .layers_linear import make_linear
-from .ops_encoder import at_least_single, attend, fused_attention, visible_keys
+from .ops_encoder import fused_attention, make_visibility_mask, softmax_attention, to_float32_or_wider
 from .ops_execution import dropout, without_autocast
 from .ops_higher_order_encoder import (
     FactorisedState,
     anova_scores,
-    context_weights,
+    context_attention_weights,
     factorised_attention,
-    modulated_query,
+    modulate_query,
     pair_attention,
     windowed_pair_attention,
 )
@@ -39,7 +39,7 @@ CHUNK = 32  # queries of factorised attention whose prefix sums exist at a time
 Result = tuple[torch.Tensor, torch.Tensor | None]
 
 
-def one_linear(in_features: int, out_features: int) -> nn.Linear:
+def ones_init_linear(in_features: int, out_features: int) -> nn.Linear:
     """Return a linear map that starts next to the constant 1: weights from N(0, 0.02^2), a bias of 1.
 
     Second keys and values of 1 make attention to pairs attention to single keys.
@@ -57,7 +57,7 @@ class HigherOrderAttention(Attention):
         order_type: Kind of interaction of pairs of keys, one of `ORDER_TYPES`.
 
             trilinear, volume: all pairs of keys, `pair_attention`.
-            contextual: the score of a key is modulated by a context that the query gathers, `modulated_query`.
+            contextual: the score of a key is modulated by a context that the query gathers, `modulate_query`.
             factorised: products of sums over keys, `factorised_attention`.
             anova: scores of higher order in the numbers of a head, `anova_scores`.
         num_higher_heads: Number of heads of higher order; None: all.
@@ -116,20 +116,20 @@ class HigherOrderAttention(Attention):
         self.dropout = float(dropout)
         self.memory_length = memory_length
 
-        def norm() -> nn.Module:
+        def make_norm() -> nn.Module:
             return nn.RMSNorm(head_size, eps=1e-6) if qk_norm else nn.Identity()
 
-        self.query_norm, self.key_norm = norm(), norm()
+        self.query_norm, self.key_norm = make_norm(), make_norm()
         width = higher * head_size
         # Second keys: one of pairs and of contexts; of tuples one for each token but the query and the first key.
         num_further = {"trilinear": 1, "volume": 1, "contextual": 1, "factorised": order - 2}.get(order_type, 0)
         num_values = 0 if order_type == "contextual" else num_further
-        self.second_keys = nn.ModuleList(one_linear(hidden_size, width) for _ in range(num_further))
-        self.second_norms = nn.ModuleList(norm() for _ in range(num_further))
-        self.second_values = nn.ModuleList(one_linear(hidden_size, width) for _ in range(num_values))
+        self.second_keys = nn.ModuleList(ones_init_linear(hidden_size, width) for _ in range(num_further))
+        self.second_norms = nn.ModuleList(make_norm() for _ in range(num_further))
+        self.second_values = nn.ModuleList(ones_init_linear(hidden_size, width) for _ in range(num_values))
         self.summary_key: nn.Linear | None = None
         if order_type == "contextual":
-            self.summary_key = small_linear(hidden_size, width, bias=False)  # it would cancel in the softmax
+            self.summary_key = small_init_linear(hidden_size, width, bias=False)  # it would cancel in the softmax
         self.strengths: nn.Parameter | None = None  # lambda
         if order_type in ("contextual", "anova"):
             # Of anova lambda_2 to lambda_m, since lambda_1 is 1.
@@ -142,7 +142,7 @@ class HigherOrderAttention(Attention):
             init.zeros_(self.strengths)
 
     @property
-    def streams(self) -> bool:
+    def has_fixed_size_state(self) -> bool:
         """Whether the state has a fixed size, whatever was read: only sums, and no pairwise heads."""
         return self.order_type == "factorised" and self.num_higher_heads == self.num_heads
 
@@ -159,7 +159,7 @@ class HigherOrderAttention(Attention):
         state: AttentionState | None = None,
         use_cache: bool = False,
         output_attentions: bool = False,
-        places: torch.Tensor | None = None,
+        query_indices: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, AttentionAux]:
         """Attend; see `Attention.forward`.
 
@@ -175,42 +175,52 @@ class HigherOrderAttention(Attention):
             raise ValueError("attention of higher order makes second keys of hidden_states; got None")
         aux = AttentionAux()
         sums: FactorisedState | None = None
-        if self.streams:
+        if self.has_fixed_size_state:
             sums = None if state is None else (state[0], state[1])  # sums over the keys, and the number of real ones
         else:
             if state is not None:
                 # Second keys and values of earlier steps are made again from what the layer read there.
                 hidden_states = torch.cat((state[3], hidden_states), dim=1)  # (B, keys, m)
-            key, value, mask = with_past(None if state is None else state[:3], key, value, mask)
+            key, value, mask = concatenate_past(None if state is None else state[:3], key, value, mask)
             if use_cache:
-                kept = growing_state(key, value, mask, self.memory_length)
+                kept = make_kv_cache(key, value, mask, self.memory_length)
                 aux.state = (*kept, hidden_states[:, -kept[0].size(2) :])
-        self._refuse_long(key.size(2))
+        self._check_length(key.size(2))
         if mask is not None and not (torch.compiler.is_compiling() or mask.is_cuda) and bool(mask.all()):
             mask = None  # kernels are faster without
         pairwise = self.num_heads - self.num_higher_heads  # the first heads; those of higher order follow
         upper = self.query_norm(query[:, pairwise:]), self.key_norm(key[:, pairwise:])
-        seconds, values = self._seconds(hidden_states)
+        seconds, values = self._project_further_keys(hidden_states)
         with without_autocast(query.device):
-            wide = at_least_single(upper[0]), at_least_single(upper[1]), at_least_single(value[:, pairwise:])
-            seconds = [at_least_single(x) for x in seconds]
-            values = [at_least_single(x) for x in values]
+            wide = (
+                to_float32_or_wider(upper[0]),
+                to_float32_or_wider(upper[1]),
+                to_float32_or_wider(value[:, pairwise:]),
+            )
+            seconds = [to_float32_or_wider(x) for x in seconds]
+            values = [to_float32_or_wider(x) for x in values]
             if self.order_type == "factorised":
                 results = [
-                    self._factorised(*wide, seconds, values, mask, causal, sums, use_cache, output_attentions, aux)
+                    self._attend_factorised(
+                        *wide, seconds, values, mask, causal, sums, use_cache, output_attentions, aux
+                    )
                 ]
             else:
-                results = [self._higher(*wide, seconds, values, mask, causal, hidden_states, output_attentions, aux)]
+                results = [
+                    self._attend_higher_order(
+                        *wide, seconds, values, mask, causal, hidden_states, output_attentions, aux
+                    )
+                ]
             if pairwise:
-                low = [at_least_single(x[:, :pairwise]) for x in (query, key, value)]
-                results.insert(0, self._single(low[0], low[1], low[2], mask, causal, output_attentions))
+                low = [to_float32_or_wider(x[:, :pairwise]) for x in (query, key, value)]
+                results.insert(0, self._attend_dot_product(low[0], low[1], low[2], mask, causal, output_attentions))
         if output_attentions:
             weights = [each for _, each in results]
             known = [each for each in weights if each is not None]
             aux.weights = torch.cat(known, dim=1) if len(known) == len(weights) else None
-        return chosen(torch.cat([out for out, _ in results], dim=1), places, 2).to(value.dtype), aux
+        return select_indices(torch.cat([out for out, _ in results], dim=1), query_indices, 2).to(value.dtype), aux
 
-    def _higher(
+    def _attend_higher_order(
         self,
         query: torch.Tensor,
         key: torch.Tensor,
@@ -225,16 +235,18 @@ class HigherOrderAttention(Attention):
     ) -> Result:
         """Return the output of the heads of higher order, and the weights of keys where there are any."""
         if self.order_type in EXACT_TYPES:
-            return self._pairs(query, key, value, seconds[0], values[0], mask, causal, output_attentions, aux)
+            return self._attend_pairs(query, key, value, seconds[0], values[0], mask, causal, output_attentions, aux)
         if self.order_type == "contextual":
-            return self._contextual(query, key, value, seconds[0], mask, causal, hidden_states, output_attentions, aux)
-        visible = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
+            return self._attend_contextual(
+                query, key, value, seconds[0], mask, causal, hidden_states, output_attentions, aux
+            )
+        visible = make_visibility_mask(mask, query.size(2), key.size(2), causal, query.device)
         assert self.strengths is not None
-        return attend(
+        return softmax_attention(
             anova_scores(query, key, self.strengths.to(query.dtype)), value, visible, self.dropout, self.training
         )
 
-    def _pairs(
+    def _attend_pairs(
         self,
         query: torch.Tensor,
         key: torch.Tensor,
@@ -268,7 +280,7 @@ class HigherOrderAttention(Attention):
         )
         return out[:, :, missing - start :], None
 
-    def _factorised(
+    def _attend_factorised(
         self,
         query: torch.Tensor,
         key: torch.Tensor,
@@ -284,7 +296,7 @@ class HigherOrderAttention(Attention):
     ) -> Result:
         features = [F.elu(x) + 1 for x in (query, key, *seconds)]  # not negative, as their sums are denominators
         settings: dict[str, Any] = {"distinct": self.distinct, "chunk_size": CHUNK}
-        wants_sums = use_cache and self.streams
+        wants_sums = use_cache and self.has_fixed_size_state
         out, after = factorised_attention(
             features[0], features[1:], [value, *values], mask, causal, state=sums, with_state=wants_sums, **settings
         )
@@ -297,7 +309,7 @@ class HigherOrderAttention(Attention):
             weights, _ = factorised_attention(features[0], features[1:], [single, *ones], mask, causal, **settings)
         return dropout(out, self.dropout, self.training), weights
 
-    def _contextual(
+    def _attend_contextual(
         self,
         query: torch.Tensor,
         key: torch.Tensor,
@@ -310,15 +322,15 @@ class HigherOrderAttention(Attention):
         aux: AttentionAux,
     ) -> Result:
         assert self.strengths is not None
-        summary = self._by_head(self.summary_key, hidden_states).to(key.dtype)  # a, (B, h, keys, d)
+        summary = self._project_to_heads(self.summary_key, hidden_states).to(key.dtype)  # a, (B, h, keys, d)
         modulation = fused_attention(query, summary, second, mask, causal)  # m, (B, h, queries, d)
         if output_attentions:
-            aux.context_weights = context_weights(query, summary, mask, causal)
+            aux.context_weights = context_attention_weights(query, summary, mask, causal)
             aux.modulation = modulation
-        query = modulated_query(query, modulation, self.strengths.squeeze(1).to(query.dtype))
-        return self._single(query, key, value, mask, causal, output_attentions)
+        query = modulate_query(query, modulation, self.strengths.squeeze(1).to(query.dtype))
+        return self._attend_dot_product(query, key, value, mask, causal, output_attentions)
 
-    def _single(
+    def _attend_dot_product(
         self,
         query: torch.Tensor,
         key: torch.Tensor,
@@ -329,28 +341,31 @@ class HigherOrderAttention(Attention):
     ) -> Result:
         """Attend to single keys by scaled dot products."""
         if output_attentions or (self.dropout and self.training):
-            visible = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
+            visible = make_visibility_mask(mask, query.size(2), key.size(2), causal, query.device)
             energy = query @ key.mT / self.head_size**0.5
-            out, weights = attend(energy, value, visible, self.dropout, self.training)
+            out, weights = softmax_attention(energy, value, visible, self.dropout, self.training)
             if self.dropout and self.training:
                 return out, weights
             # Weights on request do not change the output, not even its rounding.
             return fused_attention(query, key, value, mask, causal), weights
         return fused_attention(query, key, value, mask, causal), None
 
-    def _seconds(self, x: torch.Tensor) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    def _project_further_keys(self, x: torch.Tensor) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         """Return c, ... and u, ... of each head, (B, heads of higher order, n, d), of x (B, n, m)."""
-        keys = [norm(self._by_head(layer, x)) for layer, norm in zip(self.second_keys, self.second_norms, strict=True)]
-        return keys, [self._by_head(layer, x) for layer in self.second_values]
+        keys = [
+            norm(self._project_to_heads(layer, x))
+            for layer, norm in zip(self.second_keys, self.second_norms, strict=True)
+        ]
+        return keys, [self._project_to_heads(layer, x) for layer in self.second_values]
 
-    def _by_head(self, layer: Any, x: torch.Tensor) -> torch.Tensor:
+    def _project_to_heads(self, layer: Any, x: torch.Tensor) -> torch.Tensor:
         # Where autocast is off, what it computed before may have fewer digits than the weights.
         weight = layer.weight
         mapped: Any = layer(x.to(weight.dtype) if isinstance(weight, torch.Tensor) else x)
         heads: torch.Tensor = mapped.unflatten(-1, (self.num_higher_heads, self.head_size)).transpose(1, 2)
         return heads  # (B, heads of higher order, n, d)
 
-    def _refuse_long(self, length: int) -> None:
+    def _check_length(self, length: int) -> None:
         if self.order_type in EXACT_TYPES and self.window is None and length > self.max_exact_length:
             raise ValueError(
                 f"{self.order_type} attention to all pairs of {length} tokens, more than max_exact_length = "

@@ -14,27 +14,35 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
-from .layers_encoder import Attention, AttentionAux, AttentionState, DotAttention, chosen, growing_state, with_past
+from .layers_encoder import (
+    Attention,
+    AttentionAux,
+    AttentionState,
+    DotAttention,
+    concatenate_past,
+    make_kv_cache,
+    select_indices,
+)
 from .layers_linear import make_linear
 from .ops_encoder import (
-    at_least_single,
-    attend,
-    check_importance,
+    check_importance_p_norm,
     fused_attention,
+    make_visibility_mask,
     rbf_log_kernel,
+    softmax_attention,
     squared_norm,
-    visible_keys,
+    to_float32_or_wider,
 )
 from .ops_execution import call_recomputed, without_autocast
 from .ops_kernel_encoder import (
     SLOPE,
+    apply_linear_in_input_dtype,
+    apply_odd_network,
     copula_factor,
-    frequency_divergence,
+    correlate_noise_of_heads,
     frequency_features,
-    join_heads,
+    frequency_kl_divergence,
     log_squared_product,
-    map_in_type,
-    odd_network,
     squared_product_attention,
 )
 
@@ -145,9 +153,9 @@ class SpectralDensity(nn.Module):
     @torch.no_grad()
     def draw_evaluation_noise(self) -> None:
         """Draw the noise of evaluation from `noise_seed`, and set the factors that give it the start's variance."""
-        init.copy_(self.evaluation_noise, quasi_normal(self.evaluation_noise.shape, self.noise_seed))
+        init.copy_(self.evaluation_noise, quasi_random_normal(self.evaluation_noise.shape, self.noise_seed))
         z = PRIOR_SCALE * self.evaluation_noise.to(torch.promote_types(self.evaluation_noise.dtype, torch.float32))
-        drawn = torch.stack([odd_network(z, net) for net in self.nets])  # (2, 2, h, K, d): networks, signs
+        drawn = torch.stack([apply_odd_network(z, net) for net in self.nets])  # (2, 2, h, K, d): networks, signs
         spread = drawn.square().mean(dim=(0, 1, 3, 4))  # of each head
         # Half of the logarithm, since a factor of frequencies is squared in their variance.
         init.copy_(self.log_factor, 0.5 * (math.log(self.start_variance) - spread.clamp(min=1e-30).log()))
@@ -159,21 +167,23 @@ class SpectralDensity(nn.Module):
             summary: (B, h, n, 2 d) summaries m, float32 or wider, one for each example (n = 1) or for each position.
             noise: Noise E+ and e- from `draw_noise`, to be shared by several calls; None: drawn in this call.
         """
-        u = F.leaky_relu(map_in_type(self.summary, summary), SLOPE)  # (B, h, n, d)
-        mean = map_in_type(self.mean, u)
-        log_deviation = (map_in_type(self.log_deviation, u) + math.log(PRIOR_SCALE)).clamp(*LOG_DEVIATIONS)
+        u = F.leaky_relu(apply_linear_in_input_dtype(self.summary, summary), SLOPE)  # (B, h, n, d)
+        mean = apply_linear_in_input_dtype(self.mean, u)
+        log_deviation = (apply_linear_in_input_dtype(self.log_deviation, u) + math.log(PRIOR_SCALE)).clamp(
+            *LOG_DEVIATIONS
+        )
         noise = self.draw_noise(summary) if noise is None else noise  # (2, B or 1, h, 1, K, d)
         factor = None
         if self.directions is not None and self.copula_strength is not None:
-            directions = map_in_type(self.directions, u).tanh()
+            directions = apply_linear_in_input_dtype(self.directions, u).tanh()
             factor = copula_factor(directions, self.copula_strength.to(u.dtype))  # (B, n, d, h, h)
-            noise = torch.stack([join_heads(factor, each) for each in noise])  # (2, B, h, n, K, d)
+            noise = torch.stack([correlate_noise_of_heads(factor, each) for each in noise])  # (2, B, h, n, K, d)
         spread = log_deviation.exp().unsqueeze(-2) * noise
         # The mean with both signs: a density that is even in z.
         z = torch.cat([mean.unsqueeze(-2) + spread[0], -mean.unsqueeze(-2) + spread[1]], dim=-2)  # (B, h, n, M, d)
         factors = self.log_factor.to(z.dtype).exp().view(-1, 1, 1, 1)  # (h, 1, 1, 1)
-        first, second = (factors * odd_network(z, net) for net in self.nets)
-        divergence = frequency_divergence(mean, log_deviation, PRIOR_SCALE, factor)
+        first, second = (factors * apply_odd_network(z, net) for net in self.nets)
+        divergence = frequency_kl_divergence(mean, log_deviation, PRIOR_SCALE, factor)
         return Frequencies(first=first, second=second, divergence=divergence)
 
     def draw_noise(self, summary: torch.Tensor) -> torch.Tensor:
@@ -185,7 +195,7 @@ class SpectralDensity(nn.Module):
         return torch.randn(shape, dtype=summary.dtype, device=summary.device)
 
 
-def quasi_normal(shape: tuple[int, ...], seed: int) -> torch.Tensor:
+def quasi_random_normal(shape: tuple[int, ...], seed: int) -> torch.Tensor:
     """Return fixed noise that covers the normal distribution evenly: quantiles of scrambled Sobol points.
 
     Args:
@@ -271,7 +281,7 @@ class DirectKernel(Kernel):
 
     def __init__(self, num_heads: int, head_size: int, num_features: int, scale: float) -> None:
         super().__init__()
-        self.deviation = math.sqrt(start_variance(scale))
+        self.deviation = math.sqrt(initial_frequency_variance(scale))
         self.first = nn.Parameter(torch.empty(num_heads, num_features, head_size))
         self.second = nn.Parameter(torch.empty(num_heads, num_features, head_size))
         self.reset_parameters()
@@ -285,7 +295,7 @@ class DirectKernel(Kernel):
 
     def forward(self, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
         """Return the logarithm of the kernel; see `Kernel.forward`."""
-        return log_squared_product(self._features(query), self._features(key))
+        return log_squared_product(self._compute_features(query), self._compute_features(key))
 
     def attend(
         self,
@@ -300,13 +310,15 @@ class DirectKernel(Kernel):
         # Sums of products run over all keys, later ones too.
         if causal:
             return None
-        return squared_product_attention(self._features(query), self._features(key), importance, value, mask)
+        return squared_product_attention(
+            self._compute_features(query), self._compute_features(key), importance, value, mask
+        )
 
-    def _features(self, x: torch.Tensor) -> torch.Tensor:
+    def _compute_features(self, x: torch.Tensor) -> torch.Tensor:
         return frequency_features(x, self.first.to(x.dtype), self.second.to(x.dtype))
 
 
-def start_variance(scale: float) -> float:
+def initial_frequency_variance(scale: float) -> float:
     """Return the variance 1 / (8 pi^2 s) of frequencies with which the mean of r^2 is exp(-||q - k||^2 / (2 s))."""
     return 1 / (8 * math.pi**2 * scale)
 
@@ -342,7 +354,7 @@ class KernelAttention(Attention):
         gated_heads: int = 0,
     ) -> None:
         super().__init__()
-        check_importance(p_norm)
+        check_importance_p_norm(p_norm)
         self.gate = nn.Parameter(torch.empty(gated_heads)) if gated_heads else None
         self.kernel: Any = kernel
         self.scale = scale
@@ -368,46 +380,46 @@ class KernelAttention(Attention):
         state: AttentionState | None = None,
         use_cache: bool = False,
         output_attentions: bool = False,
-        places: torch.Tensor | None = None,
+        query_indices: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, AttentionAux]:
-        key, value, mask = with_past(state, key, value, mask)
-        query = chosen(query, places, 2)
+        key, value, mask = concatenate_past(state, key, value, mask)
+        query = select_indices(query, query_indices, 2)
         with without_autocast(query.device):
-            wide_query, wide_key = at_least_single(query), at_least_single(key)
-            importance = self.magnitude(wide_key)
+            wide_query, wide_key = to_float32_or_wider(query), to_float32_or_wider(key)
+            importance = self.log_importance(wide_key)
             output, aux = None, AttentionAux()
             # The own way of a kernel forms no table of pairs: there is nothing to drop, to gate or to add to.
-            if score_bias is None and not self.drops and self.gate is None:
+            if score_bias is None and not self.drops_weights and self.gate is None:
                 output = self.kernel.attend(wide_query, wide_key, importance, value, mask, causal)
             if output is None or output_attentions:
-                log_similarity = self.through_gate(self.kernel(wide_query, wide_key), wide_query, wide_key)
-                visible = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
-                listed, aux = self.weigh(log_similarity, importance, value, visible, score_bias)
+                log_similarity = self.mix_with_rbf(self.kernel(wide_query, wide_key), wide_query, wide_key)
+                visible = make_visibility_mask(mask, query.size(2), key.size(2), causal, query.device)
+                listed, aux = self.attend_with_importance(log_similarity, importance, value, visible, score_bias)
                 # Weights on request do not change the output, not even its rounding.
                 output = listed if output is None else output
         if not output_attentions:
             aux = AttentionAux()
         if use_cache:
-            aux.state = growing_state(key, value, mask, self.memory_length)
+            aux.state = make_kv_cache(key, value, mask, self.memory_length)
         return output, aux
 
     @property
-    def drops(self) -> bool:
+    def drops_weights(self) -> bool:
         """Whether weights are dropped."""
         return self.training and self.dropout > 0
 
-    def through_gate(self, log_kernel: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+    def mix_with_rbf(self, log_kernel: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
         """Return (1 - g) log rbf + g log kappa, (B, h, queries, keys); log kappa itself where there are no gates."""
         if self.gate is None:
             return log_kernel
         start = rbf_log_kernel(query, key, self.scale)
         return torch.lerp(start, log_kernel, self.gate.to(start.dtype).view(-1, 1, 1))
 
-    def magnitude(self, x: torch.Tensor) -> torch.Tensor:
+    def log_importance(self, x: torch.Tensor) -> torch.Tensor:
         """Return ||x||_p^2 / (2 s) in nats, (B, h, n), of x (B, h, n, d)."""
         return squared_norm(x, self.p_norm) / (2 * self.scale)
 
-    def weigh(
+    def attend_with_importance(
         self,
         log_similarity: torch.Tensor,
         importance: torch.Tensor,
@@ -420,13 +432,13 @@ class KernelAttention(Attention):
         Args:
             log_similarity: (B, h, queries, keys) logarithm of the kernel.
             importance: (B, h, keys) importance of the keys in nats.
-            value, visible, score_bias: Values as in `attend`, booleans of the keys that each query sees, and a bias of
-                the scores as in `Attention.forward`.
+            value, visible, score_bias: Values as in `softmax_attention`, booleans of the keys that each query sees,
+                and a bias of the scores as in `Attention.forward`.
         """
         energy = log_similarity + importance.unsqueeze(-2)  # (B, h, queries, keys)
         if score_bias is not None:
             energy = energy + score_bias
-        output, weights = attend(energy, value, visible, self.dropout, self.training)
+        output, weights = softmax_attention(energy, value, visible, self.dropout, self.training)
         return output, AttentionAux(weights=weights, similarity=log_similarity.exp(), importance=importance)
 
 
@@ -459,7 +471,7 @@ class ImplicitKernelAttention(KernelAttention):
         state: AttentionState | None = None,
         use_cache: bool = False,
         output_attentions: bool = False,
-        places: torch.Tensor | None = None,
+        query_indices: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, AttentionAux]:
         if causal and query.size(2) != key.size(2):
             raise ValueError(
@@ -468,21 +480,23 @@ class ImplicitKernelAttention(KernelAttention):
             )
         if mask is None:
             mask = torch.ones(key.size(0), key.size(2), dtype=torch.bool, device=key.device)
-        # The last two of a state are what `running_means` goes on from.
+        # The last two of a state are what `running_mean_query_and_key` goes on from.
         *of_past, sums, count = (None, None) if state is None else state
         with without_autocast(query.device):
-            wide_query, wide_key = at_least_single(query), at_least_single(key)
+            wide_query, wide_key = to_float32_or_wider(query), to_float32_or_wider(key)
             if causal:
-                summary, sums, count = running_means(wide_query, wide_key, mask, sums, count)  # (B, h, n, 2 d)
-                of_queries, features, divergence = self._position_features(wide_query, wide_key, summary)
+                summary, sums, count = running_mean_query_and_key(
+                    wide_query, wide_key, mask, sums, count
+                )  # (B, h, n, 2 d)
+                of_queries, features, divergence = self._compute_position_features(wide_query, wide_key, summary)
             else:
                 # The mask is that of the keys; where there are as many queries it is theirs too.
                 query_mask = mask if query.size(2) == key.size(2) else None
-                summary = masked_means(wide_query, wide_key, query_mask, mask)  # (B, h, 1, 2 d)
+                summary = mean_query_and_key(wide_query, wide_key, query_mask, mask)  # (B, h, 1, 2 d)
                 # Only now, since the summary is of all queries.
-                wide_query = chosen(wide_query, places, 2)
-                of_queries, features, divergence = self._features(wide_query, wide_key, summary, None)
-            importance = self.magnitude(wide_key)
+                wide_query = select_indices(wide_query, query_indices, 2)
+                of_queries, features, divergence = self._compute_features(wide_query, wide_key, summary, None)
+            importance = self.log_importance(wide_key)
             divergence = _mean_over_positions(divergence, mask if causal else None)
             # All with the keys along the same dimension.
             of_keys: tuple[torch.Tensor, ...] = (features, importance, value, mask.unsqueeze(1))
@@ -495,13 +509,13 @@ class ImplicitKernelAttention(KernelAttention):
             wide_key = ungated[0] if ungated else wide_key
             mask = seen.squeeze(1)
             output, aux = None, AttentionAux()
-            if not causal and score_bias is None and not self.drops and self.gate is None:
+            if not causal and score_bias is None and not self.drops_weights and self.gate is None:
                 output = squared_product_attention(of_queries, features, importance, value, mask)
             if output is None or output_attentions:
                 log_kernel = log_squared_product(of_queries, features)
-                log_similarity = self.through_gate(log_kernel, wide_query, wide_key)
-                visible = visible_keys(mask, wide_query.size(2), features.size(2), causal, query.device)
-                listed, aux = self.weigh(log_similarity, importance, value, visible, score_bias)
+                log_similarity = self.mix_with_rbf(log_kernel, wide_query, wide_key)
+                visible = make_visibility_mask(mask, wide_query.size(2), features.size(2), causal, query.device)
+                listed, aux = self.attend_with_importance(log_similarity, importance, value, visible, score_bias)
                 output = listed if output is None else output
         if not output_attentions:
             aux = AttentionAux()
@@ -513,7 +527,7 @@ class ImplicitKernelAttention(KernelAttention):
             aux.state = (*(x[:, :, last] for x in of_keys), sums, count)
         return output, aux
 
-    def _features(
+    def _compute_features(
         self, query: torch.Tensor, key: torch.Tensor, summary: torch.Tensor, noise: torch.Tensor | None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return features of queries and keys, (B, h, n, 2 M), and the divergence (B, n)."""
@@ -523,10 +537,10 @@ class ImplicitKernelAttention(KernelAttention):
             pair = (drawn.first.squeeze(2), drawn.second.squeeze(2))  # (B, h, M, d)
         return frequency_features(query, *pair), frequency_features(key, *pair), drawn.divergence
 
-    def _position_features(
+    def _compute_position_features(
         self, query: torch.Tensor, key: torch.Tensor, summary: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return what `_features` does of positions with summaries of their own, (B, h, n, 2 d).
+        """Return what `_compute_features` does of positions with summaries of their own, (B, h, n, 2 d).
 
         A position has M d frequencies of each head. They are made for `POSITIONS` at a time, and made again in the
         backward pass, so that memory holds those of so many positions alone.
@@ -534,17 +548,17 @@ class ImplicitKernelAttention(KernelAttention):
         # Drawn once: all parts have the frequencies of the same noise.
         noise, number = self.kernel.draw_noise(summary), query.size(2)
         if torch.compiler.is_compiling() or number <= POSITIONS:
-            return self._features(query, key, summary, noise)
+            return self._compute_features(query, key, summary, noise)
         parts = []
         for start in range(0, number, POSITIONS):
             part = slice(start, start + POSITIONS)
             of_part = (query[:, :, part], key[:, :, part], summary[:, :, part], noise)
-            parts.append(call_recomputed(self._features, *of_part))
+            parts.append(call_recomputed(self._compute_features, *of_part))
         of_queries, of_keys, divergence = zip(*parts, strict=True)
         return torch.cat(of_queries, dim=2), torch.cat(of_keys, dim=2), torch.cat(divergence, dim=1)
 
 
-def masked_means(
+def mean_query_and_key(
     query: torch.Tensor, key: torch.Tensor, query_mask: torch.Tensor | None, key_mask: torch.Tensor
 ) -> torch.Tensor:
     """Return the mean query and the mean key of each head side by side, (B, h, 1, 2 d), 0 where there is none.
@@ -563,7 +577,7 @@ def masked_means(
     return torch.cat(means, dim=-1)
 
 
-def running_means(
+def running_mean_query_and_key(
     query: torch.Tensor,
     key: torch.Tensor,
     mask: torch.Tensor,
@@ -620,7 +634,7 @@ def build_kernel_attention(config: Any, layer_index: int) -> Attention:
         return KernelAttention(DirectKernel(*sizes, scale), **importance)
     density = SpectralDensity(
         *sizes,
-        start_variance=start_variance(scale),
+        start_variance=initial_frequency_variance(scale),
         copula=config.attention == "mikan",
         noise_seed=layer_index,
     )
@@ -673,7 +687,7 @@ class RowScaling(nn.Module):
         # The bits of the numbers go into the buffer, not the numbers as integers.
         init.copy_(self.bits, torch.tensor(values, dtype=torch.float64).view(torch.int64).to(self.bits.device))
 
-    def take(self, offsets: list[float], scales: list[float]) -> None:
+    def set_offsets_and_scales(self, offsets: list[float], scales: list[float]) -> None:
         """Take the offsets and scales of the features, and those of the target behind them.
 
         Raises:
@@ -687,18 +701,18 @@ class RowScaling(nn.Module):
         self.bits.copy_(values.view(torch.int64))
 
     @property
-    def values(self) -> torch.Tensor:
+    def offsets_and_scales(self) -> torch.Tensor:
         """Offsets and scales, (2, I + 1) float64, those of the target last."""
         return self.bits.view(torch.float64)
 
-    def features(self, rows: torch.Tensor) -> torch.Tensor:
+    def scale_features(self, rows: torch.Tensor) -> torch.Tensor:
         """Return rows (n, I) scaled, in float64."""
-        offsets, scales = self.values[:, :-1]  # (I,) each
+        offsets, scales = self.offsets_and_scales[:, :-1]  # (I,) each
         scaled: torch.Tensor = (rows.to(offsets.device).double() - offsets) / scales
         return scaled
 
-    def target(self, scaled: torch.Tensor) -> torch.Tensor:
+    def unscale_target(self, scaled_target: torch.Tensor) -> torch.Tensor:
         """Return predictions in the unit of the target, of any shape and of the type of those given."""
-        offset, scale = self.values[:, -1].tolist()
-        predicted: torch.Tensor = scaled * scale + offset
+        offset, scale = self.offsets_and_scales[:, -1].tolist()
+        predicted: torch.Tensor = scaled_target * scale + offset
         return predicted

@@ -33,19 +33,19 @@ def make_linear(
     layer: Any = nn.Linear(in_features, out_features, bias=bias, device="meta")
     layer = layer.to_empty(device=torch.get_default_device())
     # Kept with the layer, so that its weights can be started again.
-    layer.start = partial(_start, fill_weight=fill_weight, fill_bias=fill_bias)
+    layer.start = partial(_init_linear, fill_weight=fill_weight, fill_bias=fill_bias)
     layer.start(layer)
     made: nn.Linear = layer
     return made
 
 
-def _start(layer: nn.Linear, fill_weight: Fill, fill_bias: Fill) -> None:
+def _init_linear(layer: nn.Linear, fill_weight: Fill, fill_bias: Fill) -> None:
     fill_weight(layer.weight)
     if layer.bias is not None:
         fill_bias(layer.bias)
 
 
-def linear_weight(layer: Any) -> torch.Tensor:
+def get_linear_weight(layer: Any) -> torch.Tensor:
     """Return the weight (out, in) of a linear layer, also of one that torch has quantised, which packs it."""
     weight: torch.Tensor = layer.weight if isinstance(layer.weight, torch.Tensor) else layer.weight().dequantize()
     return weight
@@ -80,7 +80,7 @@ class MlpClassifier(nn.Module):
         return scores
 
 
-def text_classifier(input_size: int, hidden_size: int, num_labels: int, rate: float) -> nn.Module:
+def build_text_classifier(input_size: int, hidden_size: int, num_labels: int, rate: float) -> nn.Module:
     """Return an `MlpClassifier`, or, with a `hidden_size` of 0, a linear layer."""
     if hidden_size == 0:
         return nn.Linear(input_size, num_labels)

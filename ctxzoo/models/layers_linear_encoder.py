@@ -6,22 +6,22 @@ import torch
 from torch import nn
 from transformers import initialization as init
 
-from .layers_encoder import Attention, AttentionAux, AttentionState, chosen
-from .ops_encoder import at_least_single, check_importance
+from .layers_encoder import Attention, AttentionAux, AttentionState, select_indices
+from .ops_encoder import check_importance_p_norm, to_float32_or_wider
 from .ops_execution import without_autocast
 from .ops_linear_encoder import (
     FEATURE_MAPS,
     Features,
     LinearState,
+    attend_to_key_sums,
     default_num_features,
     draw_projection,
-    explicit_weights,
     feature_map,
     feature_values,
-    key_sums,
     linear_attention,
+    linear_attention_weights,
     log_importance,
-    read_sums,
+    sum_keys,
 )
 
 # Positions that are read at a time where no gradient is computed. What is computed on the way then stays small:
@@ -68,7 +68,7 @@ class EfficientAttention(Attention):
         for name, size in sizes.items():
             if size < 1:
                 raise ValueError(f"{name} is {size}, expected at least 1")
-        check_importance(p_norm)
+        check_importance_p_norm(p_norm)
         if feature_map == "elu" and num_features not in (None, head_size):
             raise ValueError(f"num_features is {num_features}, but elu has as many features as a head has numbers")
         self.num_heads, self.head_size = num_heads, head_size
@@ -107,34 +107,36 @@ class EfficientAttention(Attention):
         state: AttentionState | None = None,
         use_cache: bool = False,
         output_attentions: bool = False,
-        places: torch.Tensor | None = None,
+        query_indices: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, AttentionAux]:
         """Attend; see `Attention.forward`.
 
-        In training, or on request, `clamped` is there. Weights are those of `explicit_weights`; beside a state, whose
-        keys are gone, there are none.
+        In training, or on request, `clamped` is there. Weights are those of `linear_attention_weights`; beside a
+        state, whose keys are gone, there are none.
         """
         if score_bias is not None:
             raise ValueError("attention in linear time has no scores that a score_bias could be added to")
-        query = chosen(query, places, 2)
-        if state is None and not output_attentions and self._reads_blocks(query, key, mask, causal):
-            output, sums = (self._causal_blocks if causal else self._blocks)(query, key, value, mask)
+        query = select_indices(query, query_indices, 2)
+        if state is None and not output_attentions and self._should_attend_in_blocks(query, key, mask, causal):
+            output, sums = (self._attend_causally_in_blocks if causal else self._attend_in_blocks)(
+                query, key, value, mask
+            )
             return output, AttentionAux(state=sums if use_cache else None)
         query, key = self.query_norm(query), self.key_norm(key)
         with without_autocast(query.device):
-            wide_query, wide_key = at_least_single(query), at_least_single(key)
+            wide_query, wide_key = to_float32_or_wider(query), to_float32_or_wider(key)
             wide_value = value.to(wide_query.dtype)
             # What all features of a query share cancels in the output, but not in a similarity that is shown.
-            of_query = self._features(wide_query, relative=not output_attentions)
-            similar, importance = self._features(wide_key), self._importance(wide_key)
-            of_key = _weighed(similar, importance)
+            of_query = self._map_features(wide_query, relative=not output_attentions)
+            similar, importance = self._map_features(wide_key), self._log_importance(wide_key)
+            of_key = _add_importance(similar, importance)
             aux = AttentionAux()
             if output_attentions and state is None:
                 aux.similarity = feature_values(of_query) @ feature_values(similar).mT  # (B, h, T, L)
             if output_attentions and importance is not None:
                 aux.importance = importance.squeeze(-1)  # (B, h, L)
             if output_attentions and state is None:
-                aux.weights = explicit_weights(of_query, of_key, mask, causal)
+                aux.weights = linear_attention_weights(of_query, of_key, mask, causal)
             output, aux.state, aux.clamped = linear_attention(
                 of_query,
                 of_key,
@@ -147,7 +149,9 @@ class EfficientAttention(Attention):
             )
         return output.to(value.dtype), aux
 
-    def _reads_blocks(self, query: torch.Tensor, key: torch.Tensor, mask: torch.Tensor | None, causal: bool) -> bool:
+    def _should_attend_in_blocks(
+        self, query: torch.Tensor, key: torch.Tensor, mask: torch.Tensor | None, causal: bool
+    ) -> bool:
         """Return whether blocks give the output, and are fewer numbers at a time; a GPU would wait between them."""
         if self.training or torch.is_grad_enabled() or torch.compiler.is_compiling():
             return False
@@ -159,39 +163,39 @@ class EfficientAttention(Attention):
             return False
         return not causal or query.size(-2) == length
 
-    def _blocks(
+    def _attend_in_blocks(
         self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None
     ) -> tuple[torch.Tensor, LinearState | None]:
         """Return the output (B, h, T, dv) where every query sees all keys."""
         # First the sums of all keys: every query reads all of them.
         state = None
-        for place in _places(key):
-            wide = at_least_single(self.key_norm(key[..., place, :]))
+        for place in _split_positions(key):
+            wide = to_float32_or_wider(self.key_norm(key[..., place, :]))
             of_mask = None if mask is None else mask[:, place]
             with without_autocast(key.device):
-                features = _weighed(self._features(wide), self._importance(wide))
-                state = key_sums(features, value[..., place, :].to(wide.dtype), of_mask, state=state)
+                features = _add_importance(self._map_features(wide), self._log_importance(wide))
+                state = sum_keys(features, value[..., place, :].to(wide.dtype), of_mask, state=state)
         assert state is not None
         output = value.new_empty(*query.shape[:-1], value.size(-1))  # (B, h, T, dv)
-        for place in _places(query):
-            wide = at_least_single(self.query_norm(query[..., place, :]))
+        for place in _split_positions(query):
+            wide = to_float32_or_wider(self.query_norm(query[..., place, :]))
             with without_autocast(query.device):
-                output[..., place, :] = read_sums(self._features(wide, relative=True), state)
+                output[..., place, :] = attend_to_key_sums(self._map_features(wide, relative=True), state)
         return output, None
 
-    def _causal_blocks(
+    def _attend_causally_in_blocks(
         self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None
     ) -> tuple[torch.Tensor, LinearState | None]:
         """Return the causal output (B, h, L, dv), and the state behind the keys."""
         state = None
         output = value.new_empty(*query.shape[:-1], value.size(-1))  # (B, h, L, dv)
-        for place in _places(key):
-            wide_query = at_least_single(self.query_norm(query[..., place, :]))
-            wide_key = at_least_single(self.key_norm(key[..., place, :]))
+        for place in _split_positions(key):
+            wide_query = to_float32_or_wider(self.query_norm(query[..., place, :]))
+            wide_key = to_float32_or_wider(self.key_norm(key[..., place, :]))
             with without_autocast(key.device):
                 output[..., place, :], state, _ = linear_attention(
-                    self._features(wide_query, relative=True),
-                    _weighed(self._features(wide_key), self._importance(wide_key)),
+                    self._map_features(wide_query, relative=True),
+                    _add_importance(self._map_features(wide_key), self._log_importance(wide_key)),
                     value[..., place, :].to(wide_key.dtype),
                     None if mask is None else mask[:, place],
                     causal=True,
@@ -200,21 +204,21 @@ class EfficientAttention(Attention):
                 )
         return output, state
 
-    def _importance(self, wide_key: torch.Tensor) -> torch.Tensor | None:
+    def _log_importance(self, wide_key: torch.Tensor) -> torch.Tensor | None:
         """Return the logarithm of the importance of keys, (B, h, L, 1), or None where they have none."""
         return None if self.p_norm is None else log_importance(wide_key, self.p_norm)
 
-    def _features(self, x: torch.Tensor, relative: bool = False) -> Features:
+    def _map_features(self, x: torch.Tensor, relative: bool = False) -> Features:
         projection = None if self.projection is None else self.projection.to(x.dtype)
         return feature_map(x, self.feature_map, projection, relative)
 
 
-def _weighed(features: Features, importance: torch.Tensor | None) -> Features:
+def _add_importance(features: Features, importance: torch.Tensor | None) -> Features:
     # A logarithm is added to the offset, as exp of it could overflow.
     return features if importance is None else features._replace(offset=features.offset + importance)
 
 
-def _places(x: torch.Tensor) -> list[slice]:
+def _split_positions(x: torch.Tensor) -> list[slice]:
     """Return the blocks of the positions of x (B, h, L, d)."""
     return [slice(start, start + BLOCK) for start in range(0, x.size(-2), BLOCK)]
 

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from .layers_vote import he_linear
 from .ops_execution import dropout
-from .ops_vote import signed_votes, wide
+from .ops_vote import to_float32_or_wider, votes_to_signs
 
 WIDEST = 10.0  # of the log of a standard deviation
 
@@ -55,17 +55,17 @@ class VariationalAutoencoder(nn.Module):
     def forward(self, x: torch.Tensor) -> ReadTexts:
         """Return what is read of bags of words (B, V)."""
         for layer in self.encoder:
-            x = torch.relu(self._layer(layer, x))
+            x = torch.relu(self._apply_layer(layer, x))
         hidden = x
-        mean = self._layer(self.mean, hidden)
-        log_deviation = self._layer(self.log_deviation, hidden).clamp(-WIDEST, WIDEST)
+        mean = self._apply_layer(self.mean, hidden)
+        log_deviation = self._apply_layer(self.log_deviation, hidden).clamp(-WIDEST, WIDEST)
         topics = mean + torch.randn_like(mean) * log_deviation.exp() if self.training else mean  # (B, K)
         x = topics
         for layer in self.decoder[:-1]:
-            x = torch.relu(self._layer(layer, x))
-        return ReadTexts(topics, hidden, self._layer(self.decoder[-1], x), mean, log_deviation)
+            x = torch.relu(self._apply_layer(layer, x))
+        return ReadTexts(topics, hidden, self._apply_layer(self.decoder[-1], x), mean, log_deviation)
 
-    def _layer(self, layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    def _apply_layer(self, layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
         # In evaluation the layer may be a quantised one, which has no weight to drop from.
         if not self.training:
             mapped: torch.Tensor = layer(x)
@@ -101,21 +101,21 @@ class TensorAgreement(nn.Module):
         return found
 
 
-def normal_divergence(mean: torch.Tensor, log_deviation: torch.Tensor) -> torch.Tensor:
+def normal_kl_divergence(mean: torch.Tensor, log_deviation: torch.Tensor) -> torch.Tensor:
     """Return the divergence (B,) of N(mean, exp(log_deviation)^2) from N(0, 1), summed over topics (B, K).
 
     KL_d = -1/2 sum_k (1 + 2 s - mu^2 - exp(2 s))
     """
-    mean, log_deviation = wide(mean), wide(log_deviation)
+    mean, log_deviation = to_float32_or_wider(mean), to_float32_or_wider(log_deviation)
     return -0.5 * (1 + 2 * log_deviation - mean.square() - (2 * log_deviation).exp()).sum(dim=1)
 
 
-def authors_log_likelihood(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+def log_likelihood_of_authors_code(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Return v log p + (1 - v) log(1 - p) with v = 1 for yea and -1 for nay, as the code of NIPEN's authors has it.
 
     For a nay it is 2 log(1 - p) - log p, which is no likelihood. Arguments as in `vote_log_likelihood`.
     """
-    signs = signed_votes(labels)
-    logits = wide(logits)
+    signs = votes_to_signs(labels)
+    logits = to_float32_or_wider(logits)
     # The sign of a vote that is not known is 0.
     return (signs * F.logsigmoid(logits) + (1 - signs) * F.logsigmoid(-logits)) * signs.abs()

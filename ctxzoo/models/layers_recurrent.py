@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from .ops_execution import is_exporting
-from .ops_recurrent import gru_steps, recurrent_scan, reverse_within_length
+from .ops_recurrent import reverse_within_length, run_gru_steps, run_recurrent_scan
 
 PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")  # the names in nn.LSTM and nn.GRU, for each direction
 SUFFIXES = ("_l0", "_l0_reverse")
@@ -18,7 +18,7 @@ class MaskedBiRNN(nn.Module):
 
     The parameters are those of `nn.LSTM(bidirectional=True)` (or `nn.GRU`). Nothing is packed: the second direction
     runs over every row reversed within its length. On the CPU the backward pass of a packed layer spends its time
-    filling memory, while an unpacked LSTM uses oneDNN; GRUs, which it does not have, run by `gru_steps`. On a CUDA
+    filling memory, while an unpacked LSTM uses oneDNN; GRUs, which it does not have, run by `run_gru_steps`. On a CUDA
     device packed LSTMs were the slower ones where both were timed, and lengths would have to come to the CPU. For
     `torch.export` each direction is a scan: other ways fix the length. A layer that torch has quantised keeps its
     weights to itself, and reads packed rows.
@@ -43,15 +43,15 @@ class MaskedBiRNN(nn.Module):
         """
         lengths = mask.sum(dim=1)
         if not isinstance(self.rnn, nn.RNNBase):
-            return self._quantised(x, lengths) * mask.unsqueeze(-1)
+            return self._run_quantised_layer(x, lengths) * mask.unsqueeze(-1)
         reversed_x = reverse_within_length(x, lengths)
         if self.cell == "gru" and not (x.is_cuda or torch.compiler.is_compiling()):
-            forward, backward = self._gru_steps(x, reversed_x)
+            forward, backward = self._run_gru_directions(x, reversed_x)
         else:
-            forward, backward = self._direction(x, reverse=False), self._direction(reversed_x, reverse=True)
+            forward, backward = self._run_direction(x, reverse=False), self._run_direction(reversed_x, reverse=True)
         return torch.cat([forward, reverse_within_length(backward, lengths)], dim=-1) * mask.unsqueeze(-1)
 
-    def _quantised(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    def _run_quantised_layer(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Return the states (B, n, 2h) by the layer that torch's dynamic quantisation put in place of the other."""
         if x.size(1) == 0 or x.size(0) == 0:
             return x.new_zeros(x.size(0), x.size(1), 2 * self.hidden_size)
@@ -59,7 +59,7 @@ class MaskedBiRNN(nn.Module):
         packed = pack_padded_sequence(x, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
         return pad_packed_sequence(self.rnn(packed)[0], batch_first=True, total_length=x.size(1))[0]
 
-    def _gru_steps(self, x: torch.Tensor, reversed_x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _run_gru_directions(self, x: torch.Tensor, reversed_x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the states (B, n, h) of both directions, computed at once, each left to right."""
         weight_ih, weight_hh, bias_ih, bias_hh = (
             torch.stack([getattr(self.rnn, name + suffix) for suffix in SUFFIXES]) for name in PARAMETERS
@@ -68,16 +68,16 @@ class MaskedBiRNN(nn.Module):
         both = torch.stack([x, reversed_x]).transpose(1, 2).reshape(2, length * batch, width)  # (2, n B, D)
         inputs = torch.baddbmm(bias_ih.unsqueeze(1), both, weight_ih.transpose(1, 2))  # (2, n B, 3h)
         # The states come as (2, n, B, h); each direction is then (B, n, h).
-        forward, backward = gru_steps(inputs.view(2, length, batch, -1), weight_hh, bias_hh).transpose(1, 2)
+        forward, backward = run_gru_steps(inputs.view(2, length, batch, -1), weight_hh, bias_hh).transpose(1, 2)
         return forward, backward
 
-    def _direction(self, x: torch.Tensor, reverse: bool) -> torch.Tensor:
+    def _run_direction(self, x: torch.Tensor, reverse: bool) -> torch.Tensor:
         """Return the states (B, n, h) of one direction, left to right, with that direction's weights."""
         weights = [getattr(self.rnn, name + SUFFIXES[reverse]) for name in PARAMETERS]
         if is_exporting():
-            return recurrent_scan(x, weights, self.cell)
+            return run_recurrent_scan(x, weights, self.cell)
         if x.is_cuda:
-            weights = _in_one_piece(weights)
+            weights = _make_contiguous(weights)
         state = x.new_zeros(1, x.size(0), self.hidden_size)
         # cuDNN can go backward only through what it computed as in training, and without dropout that is the same.
         training = torch.is_grad_enabled()
@@ -87,7 +87,7 @@ class MaskedBiRNN(nn.Module):
         return torch.gru(x, state, weights, True, 1, 0.0, training, False, True)[0]
 
 
-def _in_one_piece(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+def _make_contiguous(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
     """Return them as parts of one tensor, one behind the other, as cuDNN wants weights; else it warns and does so."""
     parts = torch.split(torch.cat([tensor.flatten() for tensor in tensors]), [tensor.numel() for tensor in tensors])
     return [part.view_as(tensor) for part, tensor in zip(parts, tensors, strict=True)]

@@ -57,15 +57,17 @@ class StepAttention(nn.Module):
             seen: (B, P, T) booleans, True at steps that each of the P predictions of a session sees.
         """
         # W_d h_T gets the shape (B, P, 1, H): one for all steps of a prediction.
-        return weighted_sums(self.scores(states, self.last(last).unsqueeze(2)), states, seen)
+        return softmax_weighted_sums(self.compute_scores(states, self.last(last).unsqueeze(2)), states, seen)
 
-    def scores(self, states: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+    def compute_scores(self, states: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
         """Return beta (...) of states (..., H), where the query W_d h_T is added to each of them."""
         scores: torch.Tensor = self.score(torch.sigmoid(self.state(states) + query)).squeeze(-1)
         return scores
 
 
-def weighted_sums(scores: torch.Tensor, states: torch.Tensor, seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def softmax_weighted_sums(
+    scores: torch.Tensor, states: torch.Tensor, seen: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the sums (B, P, H) of states, weighed by the softmax of scores (B, P, T), and these weights (B, P, T).
 
     `states` and `seen` are those of `StepAttention.forward`; a prediction that sees nothing has 0.
@@ -96,7 +98,7 @@ class BilinearScores(nn.Module):
         return projected @ table.t()
 
 
-def without_padding(scores: torch.Tensor) -> torch.Tensor:
+def mask_padding_item(scores: torch.Tensor) -> torch.Tensor:
     """Return scores (..., N) in float32 or wider, that of item 0, which is padding, the lowest finite number."""
     is_item = torch.arange(scores.size(-1), device=scores.device) > 0
     return mask_logits(scores, is_item)

@@ -19,9 +19,9 @@ from torch.nn import functional as F
 from transformers import initialization as init
 
 from .layers_initial_context import InitialContext
-from .layers_linear import DEVIATION, linear_weight, make_linear, normal_linear
+from .layers_linear import DEVIATION, get_linear_weight, make_linear, normal_linear
 from .layers_recurrent import MaskedBiRNN
-from .ops_inputs import refuse_gaps
+from .ops_inputs import check_mask_without_gaps
 from .ops_second_order_attention import second_order_weights
 from .ops_words import masked_max, masked_mean, masked_softmax, word_positions
 
@@ -98,9 +98,9 @@ class ConvolutionEncoder(nn.Module):
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
             padded = F.pad(x, (0, 0, 0, size - 1))  # (B, n + w - 1, m), a window for every word
             values = torch.relu(convolution(padded.transpose(1, 2))).transpose(1, 2)  # (B, n, filters)
-            value, fractions = masked_max(values, first_words(mask, size))
+            value, fractions = masked_max(values, find_window_starts(mask, size))
             pooled.append(value)
-            weights = weights + spread(fractions, mask, size)
+            weights = weights + spread_window_weights(fractions, mask, size)
         return x, torch.cat(pooled, dim=1), [weights / len(self.convolutions)]
 
 
@@ -117,7 +117,7 @@ class RecurrentEncoder(nn.Module):
         self.rnn = MaskedBiRNN(width, size, cell="gru")
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
-        refuse_gaps(mask)
+        check_mask_without_gaps(mask)
         states = self.rnn(x, mask)
         pooled, fractions = masked_max(states, mask)
         return states, pooled, [fractions]
@@ -140,7 +140,7 @@ class SelfAttention(nn.Module):
         self.num_heads = num_heads
         self.rate = rate
         # The order is that in which torch draws.
-        self.out_proj = make_linear(size, size, partial(init.kaiming_uniform_, a=math.sqrt(5)), _draw_and_zero)
+        self.out_proj = make_linear(size, size, partial(init.kaiming_uniform_, a=math.sqrt(5)), _zero_bias_after_draw)
         self.in_proj = make_linear(size, 3 * size, init.xavier_uniform_)
 
     def forward(self, x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
@@ -160,7 +160,7 @@ class SelfAttention(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
 
-def _draw_and_zero(bias: torch.Tensor) -> None:
+def _zero_bias_after_draw(bias: torch.Tensor) -> None:
     """Fill with 0, behind the draw that torch has there, on which the start of all later weights depends."""
     init.uniform_(bias)
     init.zeros_(bias)
@@ -186,11 +186,11 @@ class TransformerLayer(nn.Module):
 
     def forward(self, x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
         """Return (B, n, h) from x (B, n, h); `seen` is that of `SelfAttention`."""
-        x = self.norm1(x + self._drop_words(self.self_attn(x, seen)))
-        x = self.norm2(x + self._drop_words(self.linear2(self._drop_words(torch.relu(self.linear1(x))))))
+        x = self.norm1(x + self._dropout_words(self.self_attn(x, seen)))
+        x = self.norm2(x + self._dropout_words(self.linear2(self._dropout_words(torch.relu(self.linear1(x))))))
         return x
 
-    def _drop_words(self, x: torch.Tensor) -> torch.Tensor:
+    def _dropout_words(self, x: torch.Tensor) -> torch.Tensor:
         return F.dropout(x, self.rate, self.training)
 
 
@@ -227,26 +227,28 @@ class TransformerEncoder(nn.Module):
         return states, pooled, [weights]
 
 
-def first_words(mask: torch.Tensor, size: int) -> torch.Tensor:
+def find_window_starts(mask: torch.Tensor, size: int) -> torch.Tensor:
     """Return where the windows of `size` words that lie within a text begin, or 0 if none does; boolean (B, n)."""
     lengths = mask.sum(dim=1, keepdim=True)
     positions = torch.arange(mask.size(1), device=mask.device)
     return (positions <= (lengths - size).clamp(min=0)) & (lengths > 0)
 
 
-def spread(fractions: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tensor:
+def spread_window_weights(window_weights: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tensor:
     """Divide what each window has evenly among its words.
 
     Args:
-        fractions: (B, n) fractions of the windows that begin at each word, spread over their words.
+        window_weights: (B, n) fractions of the windows that begin at each word, spread over their words.
         mask: Boolean (B, n), True at real tokens.
         size: Number of words in a window.
 
     Returns:
         (B, n), the sum that each word gets, 0 outside the mask.
     """
-    words = F.pad(mask.to(fractions.dtype), (0, size - 1))
-    each = fractions / words.unfold(1, size, 1).sum(dim=2).clamp(min=1)  # (B, n), a part for each word of the window
+    words = F.pad(mask.to(window_weights.dtype), (0, size - 1))
+    each = window_weights / words.unfold(1, size, 1).sum(dim=2).clamp(
+        min=1
+    )  # (B, n), a part for each word of the window
     total = F.pad(each, (size - 1, 0)).unfold(1, size, 1).sum(dim=2)  # over the windows that a word is in
     return total * mask
 
@@ -269,7 +271,7 @@ class AttentiveRecurrentEncoder(nn.Module):
         self.scores = scores
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> Encoded:
-        refuse_gaps(mask)
+        check_mask_without_gaps(mask)
         states = self.rnn(x, mask)
         words = mask.unsqueeze(1)
         # The product makes the weights of a text without words 0, whose softmax is uniform over its padding.
@@ -317,7 +319,7 @@ class BilinearScores(nn.Module):
         init.normal_(self.context, std=DEVIATION)
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
-        row = self.context.unsqueeze(0) @ linear_weight(self.form)  # c^T W_i, (1, h)
+        row = self.context.unsqueeze(0) @ get_linear_weight(self.form)  # c^T W_i, (1, h)
         return F.linear(torch.tanh(self.projection(states)), row)  # (B, n, 1)
 
 

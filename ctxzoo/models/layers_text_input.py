@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from transformers import initialization as init
 
 from .ops_execution import dropout
-from .ops_inputs import refuse_empty_batch, word_ids, word_mask
+from .ops_inputs import check_word_ids, make_word_mask, refuse_empty_batch
 from .ops_words import word_positions
 
 _ROUNDS = ((16, 0x7FEB352D), (15, 0x846CA68B))  # shifts and factors of the hash function "lowbias32"
@@ -37,7 +37,7 @@ class RandomEmbedding(nn.Embedding):
         self.weight.requires_grad_(trainable)
 
     @property
-    def follows_from_config(self) -> bool:
+    def is_derived_from_config(self) -> bool:
         """Whether the table is left out of checkpoints (`ZooPreTrainedModel.post_init`)."""
         return self.seed is not None
 
@@ -55,7 +55,7 @@ class RandomEmbedding(nn.Embedding):
                 self.weight[0].zero_()
 
 
-def _mix(values: torch.Tensor) -> torch.Tensor:
+def _hash_integers(values: torch.Tensor) -> torch.Tensor:
     """Map 32-bit integers, held in int64, one to one, so that neighbours are spread over the whole range."""
     for shift, factor in _ROUNDS:
         # The product may overflow 64 bits; the low 32, which are kept, are right nevertheless.
@@ -69,11 +69,11 @@ def seeded_uniform(rows: int, columns: int, seed: int, *, device: torch.device |
     Entry (r, c) depends on seed, r and c only. The arithmetic is that of integers, so nothing is rounded and every
     machine gives the same bits; torch's own generators promise that for one release on one kind of device.
     """
-    start = _mix(torch.tensor(seed & _MASK, dtype=torch.int64, device=device))
-    row_keys = _mix(torch.arange(rows, dtype=torch.int64, device=device) ^ start)
+    start = _hash_integers(torch.tensor(seed & _MASK, dtype=torch.int64, device=device))
+    row_keys = _hash_integers(torch.arange(rows, dtype=torch.int64, device=device) ^ start)
     # Columns start from another number than rows: otherwise the diagonal would be constant.
-    column_keys = _mix((torch.arange(columns, dtype=torch.int64, device=device) + _COLUMNS) & _MASK)
-    bits = _mix(row_keys.unsqueeze(1) ^ column_keys) >> 8  # 24 bits
+    column_keys = _hash_integers((torch.arange(columns, dtype=torch.int64, device=device) + _COLUMNS) & _MASK)
+    bits = _hash_integers(row_keys.unsqueeze(1) ^ column_keys) >> 8  # 24 bits
     return bits.to(torch.float32) * 2.0**-23 - 1.0
 
 
@@ -109,7 +109,7 @@ class TextInput(nn.Module):
         Raises:
             ValueError: the table follows from a seed, so that a checkpoint would not hold the new one.
         """
-        if isinstance(self.words, RandomEmbedding) and self.words.follows_from_config:
+        if isinstance(self.words, RandomEmbedding) and self.words.is_derived_from_config:
             raise ValueError(
                 f"the word vectors follow from embedding_seed={self.words.seed} and are not saved; make the model with "
                 "embedding_seed=None to change them"
@@ -137,11 +137,11 @@ class TextInput(nn.Module):
             ValueError: both or none of input_ids and inputs_embeds, a wrong shape or type, an empty batch, ids outside
                 the table, or a mask with other values than 0 and 1.
         """
-        words, is_word = self._vectors(input_ids, inputs_embeds)
-        mask = word_mask(words, attention_mask)
+        words, is_word = self._embed_words(input_ids, inputs_embeds)
+        mask = make_word_mask(words, attention_mask)
         if is_word is not None:
             mask = mask & is_word
-        x = self._with_positions(words, mask)
+        x = self._add_positions(words, mask)
         if self.training and self.word_dropout > 0:
             # Positions are there already: they count the words that are left out here, too.
             mask = mask & (torch.rand(mask.shape, device=mask.device) >= self.word_dropout)
@@ -149,7 +149,7 @@ class TextInput(nn.Module):
         x = torch.where(mask.unsqueeze(-1), x, x.new_zeros(()))
         return dropout(x, self.dropout, training=self.training), mask
 
-    def _vectors(
+    def _embed_words(
         self, input_ids: torch.Tensor | None, inputs_embeds: torch.Tensor | None
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Return the word vectors (B, n, v), or the caller's (B, n, v + p) with positions; and which ids are words.
@@ -160,7 +160,7 @@ class TextInput(nn.Module):
             raise ValueError("pass either input_ids or inputs_embeds")
         if input_ids is not None:
             rows = self.words.num_embeddings
-            ids = word_ids(input_ids, rows + self.num_ngrams)
+            ids = check_word_ids(input_ids, rows + self.num_ngrams)
             if not self.num_ngrams:
                 return self.words(ids), None
             is_word = ids < rows
@@ -178,13 +178,13 @@ class TextInput(nn.Module):
         refuse_empty_batch("inputs_embeds", inputs_embeds)
         return inputs_embeds, None
 
-    def _with_positions(self, words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def _add_positions(self, words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         if self.position_dim == 0 or words.size(2) != self.words.embedding_dim:
             return words
         return torch.cat([words, word_positions(mask, self.position_dim, words.dtype)], dim=-1)  # (B, n, v + p)
 
 
-def at_least_one_place(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def pad_empty_sequences(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return x (B, n, m) and its mask (B, n), with one position of padding where n is 0.
 
     Most layers of torch refuse sequences of length 0.
@@ -229,6 +229,6 @@ class StepInput(nn.Module):
                 f"(batch, steps, {self.size}) floats"
             )
         refuse_empty_batch("inputs_embeds", inputs_embeds)
-        mask = word_mask(inputs_embeds, attention_mask)
+        mask = make_word_mask(inputs_embeds, attention_mask)
         x = torch.where(mask.unsqueeze(-1), inputs_embeds, inputs_embeds.new_zeros(()))
         return dropout(x, self.dropout, training=self.training), mask

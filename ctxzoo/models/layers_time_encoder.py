@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from transformers import initialization as init
 
 from .layers_linear import make_linear
-from .ops_encoder import at_least_single
+from .ops_encoder import to_float32_or_wider
 from .ops_time_encoder import (
     LARGEST_THETA,
     MOST_LOG_ENVELOPE,
@@ -22,7 +22,7 @@ from .ops_time_encoder import (
     mercer_features,
     relative_times,
     running_mean,
-    scaled_times,
+    scale_times,
     time2vec_features,
     time_scores,
 )
@@ -50,9 +50,9 @@ class TimeEncoding(nn.Module):
         super().__init__()
         self.size = size
 
-    def features(self, tau: torch.Tensor) -> torch.Tensor:
+    def encode_times(self, tau: torch.Tensor) -> torch.Tensor:
         """Return phi (B, L, D) of relative times (B, L) float64."""
-        raise NotImplementedError(f"{type(self).__name__} must define features(tau)")
+        raise NotImplementedError(f"{type(self).__name__} must define encode_times(tau)")
 
 
 class BochnerTime(TimeEncoding):
@@ -78,11 +78,11 @@ class BochnerTime(TimeEncoding):
             init.copy_(self.cosine_exponents, start)
         init.ones_(self.beta)
 
-    def features(self, tau: torch.Tensor) -> torch.Tensor:
-        sines = 10.0 ** -at_least_single(self.sine_exponents)
+    def encode_times(self, tau: torch.Tensor) -> torch.Tensor:
+        sines = 10.0 ** -to_float32_or_wider(self.sine_exponents)
         if self.cosine_exponents is None:
             return bochner_features(tau, sines, sines, self.beta.repeat(2))  # the beta of a sine is that of its cosine
-        return bochner_features(tau, sines, 10.0 ** -at_least_single(self.cosine_exponents), self.beta)
+        return bochner_features(tau, sines, 10.0 ** -to_float32_or_wider(self.cosine_exponents), self.beta)
 
 
 class SampledBochnerTime(TimeEncoding):
@@ -107,14 +107,16 @@ class SampledBochnerTime(TimeEncoding):
         init.constant_(self.mean, (low + high) / 2)
         init.constant_(self.log_deviation, math.log(max((high - low) / 4, 1e-2)))
 
-    def features(self, tau: torch.Tensor) -> torch.Tensor:
+    def encode_times(self, tau: torch.Tensor) -> torch.Tensor:
         number = self.size // 2
         if self.training:
             noise = torch.randn(number, device=tau.device)
         else:
             levels = (torch.arange(number, device=tau.device) + 0.5) / number
             noise = math.sqrt(2) * torch.erfinv(2 * levels - 1)  # normal quantiles of the levels
-        frequencies = (at_least_single(self.mean) + at_least_single(self.log_deviation).exp() * noise).exp()  # (D/2,)
+        frequencies = (
+            to_float32_or_wider(self.mean) + to_float32_or_wider(self.log_deviation).exp() * noise
+        ).exp()  # (D/2,)
         return bochner_features(tau, frequencies, frequencies, frequencies.new_ones(self.size))
 
 
@@ -139,8 +141,8 @@ class MercerTime(TimeEncoding):
         init.xavier_uniform_(self.weights)
         init.zeros_(self.bias)
 
-    def features(self, tau: torch.Tensor) -> torch.Tensor:
-        return mercer_features(tau, 10.0 ** at_least_single(self.exponents), self.weights, self.bias)
+    def encode_times(self, tau: torch.Tensor) -> torch.Tensor:
+        return mercer_features(tau, 10.0 ** to_float32_or_wider(self.exponents), self.weights, self.bias)
 
 
 class Time2VecTime(TimeEncoding):
@@ -169,7 +171,7 @@ class Time2VecTime(TimeEncoding):
             with torch.no_grad():
                 self.phases[0] = 0
 
-    def features(self, tau: torch.Tensor) -> torch.Tensor:
+    def encode_times(self, tau: torch.Tensor) -> torch.Tensor:
         return time2vec_features(tau, self.frequencies, self.phases)
 
 
@@ -227,11 +229,11 @@ class LocallyStationaryTime(TimeEncoding):
 
     def local_parameters(self, summary: torch.Tensor | None = None) -> LocalParameters:
         """Return the parameters: one set, or, with offsets from behaviour, one for each summary (..., E)."""
-        alpha, gamma, centre = (at_least_single(x) for x in (self.alpha, self.gamma, self.centre))
-        log_frequencies, logits = at_least_single(self.log_frequencies), at_least_single(self.logits)
+        alpha, gamma, centre = (to_float32_or_wider(x) for x in (self.alpha, self.gamma, self.centre))
+        log_frequencies, logits = to_float32_or_wider(self.log_frequencies), to_float32_or_wider(self.logits)
         if summary is not None and self.behaviour is not None:
             # One offset for each of five parameters, (..., 5, A).
-            of_user = at_least_single(self.behaviour(summary.to(self.alpha.dtype)).unflatten(-1, (5, -1)))
+            of_user = to_float32_or_wider(self.behaviour(summary.to(self.alpha.dtype)).unflatten(-1, (5, -1)))
             alpha, gamma, centre = (x + of_user[..., place, :] for place, x in enumerate((alpha, gamma, centre)))
             log_frequencies = log_frequencies + of_user[..., 3, :, None]  # (..., A, M)
             logits = logits + of_user[..., 4, :, None]
@@ -246,7 +248,7 @@ class LocallyStationaryTime(TimeEncoding):
             weights=logits.flatten(-2).softmax(dim=-1).view_as(logits),  # one softmax over A and M
         )
 
-    def features(self, tau: torch.Tensor, summary: torch.Tensor | None = None) -> torch.Tensor:
+    def encode_times(self, tau: torch.Tensor, summary: torch.Tensor | None = None) -> torch.Tensor:
         """Return phi (B, L, 2 A M) of relative times (B, L), with summaries of rows (B, 1, E) or events (B, L, E)."""
         return lste_features(tau, self.local_parameters(summary))
 
@@ -286,7 +288,7 @@ class TimePosition(nn.Module):
         unit: Unit of relative times tau, above 0, in the unit of the timestamps.
         reference: Event from which tau is measured, "first" or "last". In a causal encoder "last" is the last event
             that each position sees, which is possible only for kernels of LSTE in scores.
-        transform: Transform of relative times, "none" or "log", see `scaled_times`.
+        transform: Transform of relative times, "none" or "log", see `scale_times`.
         causal: Whether each position sees no later events.
 
     Raises:
@@ -306,7 +308,7 @@ class TimePosition(nn.Module):
     ) -> None:
         super().__init__()
         self.encoding = encoding
-        if causal and reference == "last" and (self.local is None or combine in IN_VECTORS):
+        if causal and reference == "last" and (self.local_encoding is None or combine in IN_VECTORS):
             raise ValueError(
                 "reference='last' measures the times of a causal encoder by events that its positions do not see; "
                 "expected reference='first' (LSTE with combine='kernel' takes 'last' too)"
@@ -334,14 +336,14 @@ class TimePosition(nn.Module):
         """
         times = check_timestamps(timestamps, mask, ordered=self.causal)
         with torch.autocast(vectors.device.type, enabled=False):
-            summary = self._summary(vectors, mask)
-            if self.projection is None and self.local is not None and self.causal:
-                tau, sigma = self._pairs(times, mask)
+            summary = self._summarise_behaviour(vectors, mask)
+            if self.projection is None and self.local_encoding is not None and self.causal:
+                tau, sigma = self._relative_pair_times(times, mask)
                 # With behaviour each query has parameters of its own, (B, L, 1, .), which hold for all its keys.
-                parameters = self.local.local_parameters(None if summary is None else summary.unsqueeze(2))
-                return vectors, lste_kernel(tau, sigma, parameters, exact=self.local.exact_angles)
+                parameters = self.local_encoding.local_parameters(None if summary is None else summary.unsqueeze(2))
+                return vectors, lste_kernel(tau, sigma, parameters, exact=self.local_encoding.exact_angles)
             tau = relative_times(times, mask, self.unit, self.reference, self.transform)
-            features = self._features(tau, summary)
+            features = self._encode_times(tau, summary)
             if self.projection is None:
                 features = self.encoding.kernel_scale**0.5 * features  # a root, since it enters twice
                 return vectors, features @ features.transpose(1, 2)  # (B, L, L)
@@ -351,11 +353,11 @@ class TimePosition(nn.Module):
         return self.projection(torch.cat([vectors, features], dim=-1)), None
 
     @property
-    def local(self) -> LocallyStationaryTime | None:
+    def local_encoding(self) -> LocallyStationaryTime | None:
         """The encoding, where it is LSTE."""
         return self.encoding if isinstance(self.encoding, LocallyStationaryTime) else None
 
-    def kernel_factors(
+    def compute_kernel_factors(
         self, vectors: torch.Tensor, timestamps: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return K (B, L, L), K1 and K2 (B, L, L, A) of LSTE, those of the whole history of each row.
@@ -366,38 +368,42 @@ class TimePosition(nn.Module):
         Raises:
             ValueError: an encoding without such factors; see also `check_timestamps`.
         """
-        if self.local is None:
+        if self.local_encoding is None:
             raise ValueError(f"a {type(self.encoding).__name__} has no factors K1 and K2; expected position='lste'")
         times = check_timestamps(timestamps, mask, ordered=False)
         tau = relative_times(times, mask, self.unit, self.reference, self.transform)
-        summary = self._whole_summary(vectors, mask)
-        parameters = self.local.local_parameters(None if summary is None else summary.unsqueeze(2))
+        summary = self._summarise_whole_history(vectors, mask)
+        parameters = self.local_encoding.local_parameters(None if summary is None else summary.unsqueeze(2))
         tau, sigma = tau.unsqueeze(2), tau.unsqueeze(1)  # (B, L, 1), (B, 1, L)
         power, gaps = lste_factors(tau, sigma, parameters)
         return lste_kernel(tau, sigma, parameters), power, gaps
 
-    def _pairs(self, times: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _relative_pair_times(self, times: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return relative times of queries and keys, of shapes that broadcast to (B, L, L)."""
         if self.reference == "last":
             # Measured from the event of the query, the last that it sees: its own time is 0, that of earlier keys less.
             elapsed = times.unsqueeze(1) - times.unsqueeze(2)  # (B, L, L)
-            return torch.zeros_like(elapsed), scaled_times(elapsed, self.unit, self.transform)
+            return torch.zeros_like(elapsed), scale_times(elapsed, self.unit, self.transform)
         tau = relative_times(times, mask, self.unit, "first", self.transform)
         return tau.unsqueeze(2), tau.unsqueeze(1)
 
-    def _summary(self, vectors: torch.Tensor, mask: torch.Tensor) -> torch.Tensor | None:
+    def _summarise_behaviour(self, vectors: torch.Tensor, mask: torch.Tensor) -> torch.Tensor | None:
         """Return what is known of the behaviour: (B, 1, E) of rows, or (B, L, E) up to each position; None: nothing."""
-        if self.causal and self.local is not None and self.local.behaviour is not None:
+        if self.causal and self.local_encoding is not None and self.local_encoding.behaviour is not None:
             return running_mean(vectors, mask)
-        return self._whole_summary(vectors, mask)
+        return self._summarise_whole_history(vectors, mask)
 
-    def _whole_summary(self, vectors: torch.Tensor, mask: torch.Tensor) -> torch.Tensor | None:
-        if self.local is None or self.local.behaviour is None:
+    def _summarise_whole_history(self, vectors: torch.Tensor, mask: torch.Tensor) -> torch.Tensor | None:
+        if self.local_encoding is None or self.local_encoding.behaviour is None:
             return None
         return masked_mean(vectors, mask)[0].unsqueeze(1)  # (B, 1, E)
 
-    def _features(self, tau: torch.Tensor, summary: torch.Tensor | None) -> torch.Tensor:
-        return self.encoding.features(tau) if self.local is None else self.local.features(tau, summary)
+    def _encode_times(self, tau: torch.Tensor, summary: torch.Tensor | None) -> torch.Tensor:
+        return (
+            self.encoding.encode_times(tau)
+            if self.local_encoding is None
+            else self.local_encoding.encode_times(tau, summary)
+        )
 
 
 class TimeWeight(nn.Module):
@@ -418,7 +424,7 @@ class TimeWeight(nn.Module):
         if self.weight is not None:
             init.constant_(self.weight, 0.5413248546129181)  # softplus of it is 1
 
-    def theta(self) -> torch.Tensor:
+    def head_weights(self) -> torch.Tensor:
         """Return (h,) the weight of the kernel in each head."""
         assert self.weight is not None
         wide = self.weight.to(torch.promote_types(self.weight.dtype, torch.float32))
@@ -426,7 +432,7 @@ class TimeWeight(nn.Module):
 
     def forward(self, kernel: torch.Tensor) -> torch.Tensor:
         """Return (B, h or 1, Q, K) in nats of a kernel (B, Q, K)."""
-        theta = kernel.new_ones(1) if self.weight is None else self.theta()
+        theta = kernel.new_ones(1) if self.weight is None else self.head_weights()
         return time_scores(kernel, theta, self.combine)
 
 

@@ -12,7 +12,7 @@ from transformers import initialization as init
 
 from .layers_linear import make_linear
 from .ops_execution import dropout
-from .ops_vote import sum_of_squares, wide
+from .ops_vote import sum_of_squares, to_float32_or_wider
 
 
 class Table(nn.Module):
@@ -80,7 +80,7 @@ class DenoisingAutoencoder(nn.Module):
         return code, hidden, output if self.linear_output else torch.relu(output)
 
 
-def corrupted(x: torch.Tensor, level: float, training: bool) -> torch.Tensor:
+def mask_randomly(x: torch.Tensor, level: float, training: bool) -> torch.Tensor:
     """Return x with each entry 0 at a rate of `level`, the others as they are, in training."""
     return x.masked_fill(torch.rand_like(x) < level, 0.0) if training and level else x
 
@@ -122,20 +122,20 @@ class TrustNetwork(nn.Module):
                 init.trunc_normal_(part, std=deviation, a=-2 * deviation, b=2 * deviation)
         init.copy_(self.mask, ~torch.eye(self.size, dtype=torch.bool, device=self.mask.device))
 
-    def trust(self) -> torch.Tensor:
+    def trust_matrix(self) -> torch.Tensor:
         """Return tau (U, U)."""
         return self.weight if self.rank is None else self.left @ self.right
 
     def forward(self, votes: torch.Tensor) -> torch.Tensor:
         """Return the network term (B, U) of votes (B, U), +1, -1, or 0 where unknown."""
-        tau = self.trust()
+        tau = self.trust_matrix()
         return votes.to(tau.dtype) @ (tau * self.mask).t()  # row u of tau is for legislator u
 
-    def penalty(self) -> torch.Tensor:
+    def compute_penalty(self) -> torch.Tensor:
         """Return ||tau||^2, the sum of the squares of all trust weights, in float32 or wider."""
         if self.rank is None:
             return sum_of_squares([self.weight])
-        left, right = wide(self.left), wide(self.right)
+        left, right = to_float32_or_wider(self.left), to_float32_or_wider(self.right)
         # ||P Q||^2 = trace(P'P Q Q'), which needs no matrix of (U, U).
         return ((left.t() @ left) * (right @ right.t())).sum()  # matrices (G, G)
 

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 from transformers import initialization as init
 
-from .layers_vote import DenoisingAutoencoder, Table, TrustNetwork, corrupted, he_linear
+from .layers_vote import DenoisingAutoencoder, Table, TrustNetwork, he_linear, mask_randomly
 from .ops_execution import dropout
-from .ops_vote import signed_votes, sum_of_squares, together, wide
+from .ops_vote import find_common_voters, sum_of_squares, to_float32_or_wider, votes_to_signs
 
 START = 0.1  # deviation of factors
 
@@ -47,12 +47,12 @@ class IdealPoint(nn.Module):
         self.ridge, self.rate = ridge, rate
 
     @torch.no_grad()
-    def start_from(self, votes: torch.Tensor) -> None:
+    def init_from_votes(self, votes: torch.Tensor) -> None:
         """Start the legislators from the principal components of votes (D, U), 1, 0 or NaN, and the bills from 0.
 
         From drawn points of one dimension some trainings end far below the others.
         """
-        signs, seen = signed_votes(votes.double()), ~votes.isnan()
+        signs, seen = votes_to_signs(votes.double()), ~votes.isnan()
         centred = (signs - signs.sum(1, keepdim=True) / seen.sum(1, keepdim=True).clamp(min=1)) * seen  # (D, U)
         # eigh gives the smallest eigenvalue first.
         components = torch.linalg.eigh(centred.t() @ centred).eigenvectors.flip(1)[:, : self.legislators.weight.size(1)]
@@ -60,10 +60,10 @@ class IdealPoint(nn.Module):
         self.legislators.weight[:, : components.size(1)] = components * (START * len(components) ** 0.5)
         self.bills.weight.zero_()
 
-    def forward(self, given: Bills) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, batch: Bills) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits (B, U) and the penalty, a scalar."""
-        points, bias = self.bills.weight[given.ids], self.bias.weight[given.ids].unsqueeze(1)  # (B, K), (B, 1)
-        penalty = sum_of_squares([points, bias]) + given.fraction * sum_of_squares([self.legislators.weight])
+        points, bias = self.bills.weight[batch.ids], self.bias.weight[batch.ids].unsqueeze(1)  # (B, K), (B, 1)
+        penalty = sum_of_squares([points, bias]) + batch.fraction * sum_of_squares([self.legislators.weight])
         logits = dropout(points, self.rate, self.training) @ self.legislators.weight.t() + bias
         return logits, 0.5 * self.ridge * penalty
 
@@ -76,10 +76,10 @@ class AutoRec(nn.Module):
         self.autoencoder = DenoisingAutoencoder(users, widths, size, rate, linear_output=True)
         self.ridge = ridge
 
-    def forward(self, given: Bills) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, batch: Bills) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits (B, U) and the penalty, a scalar."""
-        _, _, logits = self.autoencoder(given.votes)
-        return logits, 0.5 * self.ridge * given.fraction * sum_of_squares(self.autoencoder.parameters())
+        _, _, logits = self.autoencoder(batch.votes)
+        return logits, 0.5 * self.ridge * batch.fraction * sum_of_squares(self.autoencoder.parameters())
 
 
 class Cdae(nn.Module):
@@ -93,12 +93,12 @@ class Cdae(nn.Module):
         self.outer = he_linear(size, users)
         self.level, self.ridge = level, ridge
 
-    def forward(self, given: Bills) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, batch: Bills) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits (B, U) and the penalty, a scalar."""
-        of_bill = self.bills.weight[given.ids]
-        hidden = torch.sigmoid(self.inner(corrupted(given.votes, self.level, self.training)) + of_bill)
+        of_bill = self.bills.weight[batch.ids]
+        hidden = torch.sigmoid(self.inner(mask_randomly(batch.votes, self.level, self.training)) + of_bill)
         layers = sum_of_squares([*self.inner.parameters(), *self.outer.parameters()])
-        return self.outer(hidden), 0.5 * self.ridge * (given.fraction * layers + sum_of_squares([of_bill]))
+        return self.outer(hidden), 0.5 * self.ridge * (batch.fraction * layers + sum_of_squares([of_bill]))
 
 
 class TrustSvd(nn.Module):
@@ -128,24 +128,24 @@ class TrustSvd(nn.Module):
         init.copy_(self.mask, ~torch.eye(len(self.mask), dtype=torch.bool, device=self.mask.device))
 
     @torch.no_grad()
-    def set_observed(self, votes: torch.Tensor) -> None:
+    def set_observed_votes(self, votes: torch.Tensor) -> None:
         """Take (D, U), on which bills each legislator voted: whoever did on a common bill is trusted."""
         self.observed.copy_(votes.bool())
-        self.mask.copy_(together(votes))
+        self.mask.copy_(find_common_voters(votes))
 
-    def forward(self, given: Bills) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, batch: Bills) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits (B, U) and the penalty, a scalar."""
         points, kind = self.legislators.weight, self.legislators.weight.dtype
         observed, mask = self.observed.to(kind), self.mask.to(kind)
         implicit = observed.t() @ self.voted.weight / observed.sum(dim=0).clamp(min=1).sqrt().unsqueeze(1)  # (U, K)
         trusted = mask @ self.trusted.weight / mask.sum(dim=1).clamp(min=1).sqrt().unsqueeze(1)  # (U, K)
-        bills, bias = self.bills.weight[given.ids], self.bill_bias.weight[given.ids].unsqueeze(1)
+        bills, bias = self.bills.weight[batch.ids], self.bill_bias.weight[batch.ids].unsqueeze(1)
         logits = self.mean.weight + self.legislator_bias.weight + bias
         logits = logits + dropout(bills, self.rate, self.training) @ (points + implicit + trusted).t()
         shared = sum_of_squares([points, self.trusted.weight, self.voted.weight, self.legislator_bias.weight])
-        errors = wide(mask * (1 - points @ self.trusted.weight.t())).square().sum()  # over (U, U)
-        penalty = self.ridge * (given.fraction * shared + sum_of_squares([bills, bias]))
-        return logits, 0.5 * (penalty + given.fraction * self.trust_ridge * errors)
+        errors = to_float32_or_wider(mask * (1 - points @ self.trusted.weight.t())).square().sum()  # over (U, U)
+        penalty = self.ridge * (batch.fraction * shared + sum_of_squares([bills, bias]))
+        return logits, 0.5 * (penalty + batch.fraction * self.trust_ridge * errors)
 
 
 class Cdl(nn.Module):
@@ -161,14 +161,14 @@ class Cdl(nn.Module):
         self.bills = Table(bills, size, deviation=START)
         self.level, self.ridge = level, ridge
 
-    def forward(self, given: Bills, text_weight: float) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, batch: Bills, text_weight: float) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits (B, U) and the penalty with the squared errors of the texts, a scalar."""
-        code, _, rebuilt = self.autoencoder(corrupted(given.bags, self.level, self.training))
+        code, _, rebuilt = self.autoencoder(mask_randomly(batch.bags, self.level, self.training))
         # A new bill, whose id is -1, has the code of its text alone.
-        deviation = self.bills.weight[given.ids.clamp(min=0)] * (given.ids >= 0).unsqueeze(1)
+        deviation = self.bills.weight[batch.ids.clamp(min=0)] * (batch.ids >= 0).unsqueeze(1)
         shared = sum_of_squares([self.legislators.weight, *self.autoencoder.parameters()])
-        penalty = self.ridge * (given.fraction * shared + sum_of_squares([deviation]))
-        errors = sum_of_squares([wide(rebuilt) - wide(given.bags)])
+        penalty = self.ridge * (batch.fraction * shared + sum_of_squares([deviation]))
+        errors = sum_of_squares([to_float32_or_wider(rebuilt) - to_float32_or_wider(batch.bags)])
         return (code + deviation) @ self.legislators.weight.t(), 0.5 * (penalty + text_weight * errors)
 
 
@@ -181,9 +181,9 @@ class WithNetwork(nn.Module):
         self.trust = TrustNetwork(parts[0], deviation=0.01)
         self.trust_ridge = trust_ridge
 
-    def forward(self, given: Bills) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, batch: Bills) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits (B, U) and the penalty, a scalar."""
-        logits, penalty = self.points(given)
+        logits, penalty = self.points(batch)
         return logits + self.trust(
-            given.votes
-        ), penalty + 0.5 * self.trust_ridge * given.fraction * self.trust.penalty()
+            batch.votes
+        ), penalty + 0.5 * self.trust_ridge * batch.fraction * self.trust.compute_penalty()

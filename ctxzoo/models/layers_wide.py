@@ -36,16 +36,18 @@ class WideScores(nn.Module):
     def forward(self, input_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the scores (B, L) of texts with input_ids (B, n) where the boolean mask (B, n) is true."""
         # No matrix product: in mixed precision it would round, and the scores are sums of hundreds of numbers.
-        return self.contributions(input_ids, mask).sum(dim=1) + self.bias
+        return self.position_contributions(input_ids, mask).sum(dim=1) + self.bias
 
-    def contributions(self, input_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def position_contributions(self, input_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return what each position adds to the scores, (B, n, L), 0 outside the mask; with the bias they add up."""
         values = tfidf(input_ids, mask, self.inverse_document_frequency, self.group_starts)
         rows = F.embedding(torch.where(mask, input_ids, torch.zeros_like(input_ids)), self.weight)  # (B, n, L)
         return values.unsqueeze(-1) * rows
 
     @torch.no_grad()
-    def start(self, inverse_document_frequency: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> None:
+    def init_from_linear_classifier(
+        self, inverse_document_frequency: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
+    ) -> None:
         """Take the numbers (V,), (V, L) and (L,) of a linear classifier.
 
         Raises:
@@ -78,7 +80,7 @@ def tfidf(
         (B, n) in the type of `inverse_document_frequency`, 0 outside the mask.
     """
     ids = torch.where(mask, input_ids, torch.zeros_like(input_ids))
-    counts = occurrences(ids).to(inverse_document_frequency.dtype)
+    counts = count_occurrences(ids).to(inverse_document_frequency.dtype)
     entries = (1 + counts.log()) * torch.where(
         mask, inverse_document_frequency[ids], inverse_document_frequency.new_zeros(())
     )  # (B, n), the whole entry at each occurrence
@@ -95,7 +97,7 @@ def tfidf(
     return weights
 
 
-def occurrences(ids: torch.Tensor) -> torch.Tensor:
+def count_occurrences(ids: torch.Tensor) -> torch.Tensor:
     """Return (B, n) how often the id of each position of ids (B, n) stands in its row."""
     values, order = ids.sort(dim=1)
     # The value before, of n columns again: a slice of n - 1 would bind an exported program to n >= 3.

@@ -27,7 +27,7 @@ class ZooPreTrainedModel(PreTrainedModel):
     A module that has parameters or buffers of its own must fill all of them in `reset_parameters`,
     through `torch.nn.init` or `transformers.initialization`, which leave tensors alone that a checkpoint has already
     filled. A module whose tensors need not be saved, because they follow from the config, says so in an attribute
-    `follows_from_config`.
+    `is_derived_from_config`.
 
     Attributes:
         zoo_task: Name of the problem that a head solves, such as "question-answering"; None for a base model.
@@ -59,7 +59,7 @@ class ZooPreTrainedModel(PreTrainedModel):
         rebuilt = {
             f"{name}.{key}"
             for name, module in self.named_modules()
-            if getattr(module, "follows_from_config", False)
+            if getattr(module, "is_derived_from_config", False)
             for key in module.state_dict()
         }
         self._keys_to_ignore_on_save = set(self._keys_to_ignore_on_save or ()) | rebuilt
@@ -68,11 +68,11 @@ class ZooPreTrainedModel(PreTrainedModel):
         # The loader puts a new, trainable parameter in place of each one; `from_pretrained` freezes these again.
         self._frozen_names = {name for name, parameter in self.named_parameters() if not parameter.requires_grad}
 
-    def wants(self, requested: bool | None, what: str) -> bool:
-        """Return whether to output `what` ("attentions", "hidden_states"): as requested, or as the config says."""
-        return bool(getattr(self.config, f"output_{what}")) if requested is None else requested
+    def resolve_output_flag(self, requested: bool | None, name: str) -> bool:
+        """Return whether to output `name` ("attentions", "hidden_states"): as requested, or as the config says."""
+        return bool(getattr(self.config, f"output_{name}")) if requested is None else requested
 
-    def wants_dict(self, requested: bool | None) -> bool:
+    def resolve_return_dict(self, requested: bool | None) -> bool:
         """Return whether to output a `ModelOutput`, not a tuple: as requested, or as the config says."""
         return bool(self.config.return_dict) if requested is None else requested
 
@@ -147,7 +147,7 @@ class ZooPreTrainedModel(PreTrainedModel):
                 f"the weights of {str(source)!r} are damaged or incomplete ({error}); copy or download them again"
             ) from error
         # Only the configuration says which class saved the weights; it has come with the model.
-        own = cls._class_that_saved(model.config)
+        own = cls._find_saving_class(model.config)
         if own is not None:
             return own.from_pretrained(source, *args, output_loading_info=wants_info, **kwargs)
         # With the checkpoint of another model every name is unexpected and every weight newly drawn; transformers only
@@ -163,22 +163,24 @@ class ZooPreTrainedModel(PreTrainedModel):
         return (model, info) if wants_info else model
 
     @classmethod
-    def _class_that_saved(cls, config: Any) -> "type[ZooPreTrainedModel] | None":
+    def _find_saving_class(cls, config: Any) -> "type[ZooPreTrainedModel] | None":
         """Return the class of a user's own that saved a checkpoint where this one would take its place; None: no such.
 
         Raises:
             ValueError: it is not imported.
         """
-        ours = {_class_name(reference) for reference in cls.zoo_auto_map.values()}
+        ours = {_class_name_of_reference(reference) for reference in cls.zoo_auto_map.values()}
         name = next(iter(config.architectures or ()), None)
         if not ours or name is None or name in {cls.__name__, *ours}:
             return None
         replaced = {
-            cls.zoo_auto_map.get(auto) for auto, one in (config.auto_map or {}).items() if _class_name(one) == name
+            cls.zoo_auto_map.get(auto)
+            for auto, one in (config.auto_map or {}).items()
+            if _class_name_of_reference(one) == name
         }
         if not replaced:  # saved without its module: any head
             replaced = {reference for auto, reference in cls.zoo_auto_map.items() if auto != "AutoModel"}
-        if _reference(cls) not in replaced:
+        if _class_reference(cls) not in replaced:
             return None  # the base model below a head, say
         derived = [cls]
         for one in derived:
@@ -204,7 +206,11 @@ class ZooPreTrainedModel(PreTrainedModel):
             previous = getattr(self.config, "auto_map", None) or {}
             self.config.auto_map = {**previous, **self.zoo_auto_map}
         own_class, auto_class = type(self), type(self)._auto_class
-        if self.zoo_auto_map and _reference(own_class) not in self.zoo_auto_map.values() and not self._has_own_module():
+        if (
+            self.zoo_auto_map
+            and _class_reference(own_class) not in self.zoo_auto_map.values()
+            and not self._has_savable_module()
+        ):
             logger.warning(
                 "%s is a class of its own without a module that can be saved: the checkpoint has no code, and no "
                 "auto_map of a model; load it with %s.from_pretrained",
@@ -213,9 +219,9 @@ class ZooPreTrainedModel(PreTrainedModel):
             )
             self.config.auto_map = {}
             own_class._auto_class = None  # transformers would copy the code of the class that this one is derived from
-        pipelines = self._pipelines()
+        pipelines = self._collect_pipelines()
         if pipelines:
-            self.config.custom_pipelines = pipeline_entries(pipelines)
+            self.config.custom_pipelines = build_pipeline_entries(pipelines)
             os.makedirs(save_directory, exist_ok=True)
             for cls in pipelines.values():
                 custom_object_save(cls, save_directory)
@@ -224,14 +230,14 @@ class ZooPreTrainedModel(PreTrainedModel):
         finally:
             own_class._auto_class = auto_class
 
-    def _has_own_module(self) -> bool:
+    def _has_savable_module(self) -> bool:
         """Return whether the class stands in a file that can be saved beside ours."""
         module = sys.modules.get(type(self).__module__)
         ours = {reference.partition(".")[0] for reference in self.zoo_auto_map.values()}
         name = type(self).__module__.rpartition(".")[2]
         return name != "__main__" and getattr(module, "__file__", None) is not None and name not in ours
 
-    def _pipelines(self) -> dict[str, type[Any]]:
+    def _collect_pipelines(self) -> dict[str, type[Any]]:
         """Return the pipelines to save with this model, by task: the registered ones and those of its checkpoint.
 
         Raises:
@@ -246,16 +252,16 @@ class ZooPreTrainedModel(PreTrainedModel):
         return pipelines
 
 
-def pipeline_entries(pipelines: Mapping[str, type[Any]]) -> dict[str, dict[str, Any]]:
+def build_pipeline_entries(pipelines: Mapping[str, type[Any]]) -> dict[str, dict[str, Any]]:
     """Return what a configuration says of pipelines, by task, whose code stands beside it (`custom_pipelines`)."""
-    return {task: {"impl": _reference(cls), "pt": [cls.auto_model]} for task, cls in pipelines.items()}
+    return {task: {"impl": _class_reference(cls), "pt": [cls.auto_model]} for task, cls in pipelines.items()}
 
 
-def _reference(cls: type[Any]) -> str:
+def _class_reference(cls: type[Any]) -> str:
     """Return `module.Class` without the package, as an auto_map names a class of the checkpoint folder."""
     return f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}"
 
 
-def _class_name(reference: Any) -> str:
+def _class_name_of_reference(reference: Any) -> str:
     """Return the name of the class that an entry of an auto_map names."""
     return str(reference).rpartition(".")[2]

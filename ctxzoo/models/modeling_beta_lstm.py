@@ -17,7 +17,7 @@ from .layers_beta_lstm_gates import GateStatistics
 from .layers_text_input import StepInput, TextInput
 from .modeling_generation import StreamingLanguageModel
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
-from .ops_inputs import refuse_gaps, word_mask
+from .ops_inputs import check_mask_without_gaps, make_word_mask
 from .ops_words import next_word_loss
 
 # h and c (B, H) of each layer; with two directions, both of a layer one after the other.
@@ -104,7 +104,7 @@ class BetaLstmPreTrainedModel(TextPreTrainedModel):
         if num_samples < 1:
             raise ValueError(f"num_samples must be at least 1, got {num_samples}")
         total = torch.zeros(())  # takes shape, type and device of what is added
-        with self.base_model.rnn.sampling("sample", generator):
+        with self.base_model.rnn.gate_sampling_mode("sample", generator):
             for _ in range(num_samples):
                 # A sum of half precision stops growing.
                 logits = self(**{**inputs, "return_dict": True}).logits
@@ -119,10 +119,10 @@ class BetaLstmModel(BetaLstmPreTrainedModel):
     def __init__(self, config: BetaLstmConfig) -> None:
         super().__init__(config)
         self.embeddings: TextInput | StepInput = (
-            self.text_input(config.dropout) if config.vocab_size else StepInput(config.input_size, config.dropout)
+            self.make_text_input(config.dropout) if config.vocab_size else StepInput(config.input_size, config.dropout)
         )
         self.rnn = BetaLSTM(
-            config.step_size,
+            config.step_dim,
             config.hidden_size,
             config.num_layers,
             cell=config.cell,
@@ -165,7 +165,7 @@ class BetaLstmModel(BetaLstmPreTrainedModel):
                 padding; a state of other shapes.
         """
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, I) and (B, n)
-        refuse_gaps(mask)
+        check_mask_without_gaps(mask)
         encoding = self.rnn.encode(x, None if state is None else _stack_states(state), mask)
         states = encoding.outputs[-1]  # (B, n, D)
         statistics = tuple(encoding.statistics()) if output_gate_statistics else None
@@ -174,15 +174,17 @@ class BetaLstmModel(BetaLstmPreTrainedModel):
             use_cache = bool(getattr(self.config, "use_cache", False))
         output = BetaLstmModelOutput(
             last_hidden_state=states,
-            pooler_output=_ends(states, mask, self.config.hidden_size),
+            pooler_output=_select_end_states(states, mask, self.config.hidden_size),
             # From h and c of all layers, (layers, B, H), to a pair of (B, H) for each.
             state=tuple(zip(*(each.unbind(0) for each in encoding.state), strict=True)) if use_cache else None,
             kl=encoding.divergence() if has_divergence else None,
             dead_fraction=encoding.dead_fraction() if self.training else None,
             gate_statistics=statistics,
-            hidden_states=(x, *encoding.outputs) if self.wants(output_hidden_states, "hidden_states") else None,
+            hidden_states=(x, *encoding.outputs)
+            if self.resolve_output_flag(output_hidden_states, "hidden_states")
+            else None,
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
 
 class BetaLstmForSequenceClassification(BetaLstmPreTrainedModel, TextClassifierPreTrainedModel):
@@ -198,11 +200,11 @@ class BetaLstmForSequenceClassification(BetaLstmPreTrainedModel, TextClassifierP
         self.classifier = nn.Linear(config.output_size, config.num_labels)
         self.post_init()
 
-    def scores(self, outputs: Any) -> torch.Tensor:
+    def compute_logits(self, outputs: Any) -> torch.Tensor:
         logits: torch.Tensor = self.classifier(outputs.pooler_output)
         return logits
 
-    def further_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
+    def extra_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
         """Return the `auxiliary_loss` of the prior, where there is one."""
         if not self.config.kl_lambda:
             return {}
@@ -210,21 +212,21 @@ class BetaLstmForSequenceClassification(BetaLstmPreTrainedModel, TextClassifierP
 
 
 class BetaLstmStepsPreTrainedModel(BetaLstmPreTrainedModel):
-    """The base of the heads that score every step; a subclass says what `scores` and `loss` are."""
+    """The base of the heads that score every step; a subclass says what `compute_logits` and `compute_loss` return."""
 
     def __init__(self, config: BetaLstmConfig) -> None:
         super().__init__(config)
         self.encoder = BetaLstmModel(config)
 
-    def scores(self, steps: torch.Tensor) -> torch.Tensor:
+    def compute_logits(self, steps: torch.Tensor) -> torch.Tensor:
         """Return the scores (B, n, L) of steps (B, n, D)."""
-        raise NotImplementedError(f"{type(self).__name__} must define scores(steps)")
+        raise NotImplementedError(f"{type(self).__name__} must define compute_logits(steps)")
 
-    def loss(
+    def compute_loss(
         self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor, penalty: torch.Tensor | None
     ) -> torch.Tensor:
         """Return the mean loss over the targets, with a penalty on the sum over the batch, where there is one."""
-        raise NotImplementedError(f"{type(self).__name__} must define loss(logits, labels, mask, penalty)")
+        raise NotImplementedError(f"{type(self).__name__} must define compute_loss(logits, labels, mask, penalty)")
 
     def forward(
         self,
@@ -262,11 +264,11 @@ class BetaLstmStepsPreTrainedModel(BetaLstmPreTrainedModel):
             output_hidden_states=output_hidden_states,
             return_dict=True,
         )
-        logits, loss = self.scores(outputs.last_hidden_state), None
+        logits, loss = self.compute_logits(outputs.last_hidden_state), None
         if labels is not None:
             # A sum, which the heads divide by the same number of targets as the sum of their losses.
             penalty = self.config.kl_lambda * outputs.kl.sum() if self.config.kl_lambda else None
-            loss = self.loss(logits, labels, word_mask(logits, attention_mask), penalty)
+            loss = self.compute_loss(logits, labels, make_word_mask(logits, attention_mask), penalty)
         output = BetaLstmStepsOutput(
             loss=loss,
             logits=logits,
@@ -275,7 +277,7 @@ class BetaLstmStepsPreTrainedModel(BetaLstmPreTrainedModel):
             gate_statistics=outputs.gate_statistics,
             hidden_states=outputs.hidden_states,
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
 
 class BetaLstmForTokenClassification(BetaLstmStepsPreTrainedModel):
@@ -296,14 +298,14 @@ class BetaLstmForTokenClassification(BetaLstmStepsPreTrainedModel):
     def class_probabilities(self, logits: torch.Tensor) -> torch.Tensor:
         return logits.sigmoid()
 
-    def scores(self, steps: torch.Tensor) -> torch.Tensor:
+    def compute_logits(self, steps: torch.Tensor) -> torch.Tensor:
         logits: torch.Tensor = self.classifier(steps)
         return logits
 
-    def loss(
+    def compute_loss(
         self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor, penalty: torch.Tensor | None
     ) -> torch.Tensor:
-        summed = label_losses(logits, labels, mask).sum()
+        summed = binary_label_losses(logits, labels, mask).sum()
         # Divided by the real steps alone: the losses of the labels of a step are summed.
         return (summed if penalty is None else summed + penalty) / mask.sum().clamp(min=1)
 
@@ -325,11 +327,11 @@ class BetaLstmForCausalLM(BetaLstmStepsPreTrainedModel, StreamingLanguageModel):
         self.lm_head = nn.Linear(config.output_size, config.num_words)
         self.post_init()
 
-    def scores(self, steps: torch.Tensor) -> torch.Tensor:
+    def compute_logits(self, steps: torch.Tensor) -> torch.Tensor:
         logits: torch.Tensor = self.lm_head(steps)
         return logits
 
-    def loss(
+    def compute_loss(
         self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor, penalty: torch.Tensor | None
     ) -> torch.Tensor:
         loss, predicted = next_word_loss(logits, labels, mask)
@@ -342,7 +344,7 @@ def _stack_states(state: LayerStates) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.stack(hidden), torch.stack(memory)
 
 
-def _ends(states: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tensor:
+def _select_end_states(states: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tensor:
     """Return (B, D): the first H numbers of the last real step and the others, of a second direction, of the first."""
     if not torch.compiler.is_compiling() and states.size(1) == 0:
         return states.new_zeros(states.size(0), states.size(2))
@@ -351,7 +353,7 @@ def _ends(states: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tensor:
     return torch.cat([at_last, states[:, 0, size:]], dim=1)  # the second direction ends at step 0
 
 
-def label_losses(logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+def binary_label_losses(logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Return the binary cross-entropy of each step and label in nats, (B, n, L) in float32 or wider, 0 at padding.
 
     Args:

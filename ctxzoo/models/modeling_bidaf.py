@@ -26,7 +26,7 @@ from .layers_bidaf import (
 from .layers_recurrent import MaskedBiRNN
 from .modeling_base import ZooPreTrainedModel
 from .ops_execution import dropout
-from .ops_inputs import as_integers, boolean_mask
+from .ops_inputs import to_boolean_mask, to_int64
 from .ops_words import mask_logits
 
 
@@ -160,18 +160,18 @@ class BidafModel(BidafPreTrainedModel):
             ValueError: a needed input is missing, empty or of the wrong shape, ids lie outside their table, or a mask
                 is not ones followed by zeros.
         """
-        context_ids = as_integers("input_ids", input_ids)
-        question_ids = as_integers("question_input_ids", question_input_ids)
-        context_mask = _mask_of(context_ids, attention_mask, "input_ids")
-        question_mask = _mask_of(question_ids, question_attention_mask, "question_input_ids")
+        context_ids = to_int64("input_ids", input_ids)
+        question_ids = to_int64("question_input_ids", question_input_ids)
+        context_mask = _resolve_mask(context_ids, attention_mask, "input_ids")
+        question_mask = _resolve_mask(question_ids, question_attention_mask, "question_input_ids")
         # size(0), not len(): the latter would fix the batch size in an export.
         if context_ids.size(0) != question_ids.size(0):
             raise ValueError(
                 f"input_ids holds {context_ids.size(0)} contexts, question_input_ids {question_ids.size(0)}"
             )
         # Encoded words: of the context (B, C, 2h), of the question (B, Q, 2h).
-        context, context_maps = self._encode(context_ids, context_mask, char_ids, word_features, output_attentions)
-        question, _ = self._encode(question_ids, question_mask, question_char_ids, question_word_features, False)
+        context, context_maps = self._encode_text(context_ids, context_mask, char_ids, word_features, output_attentions)
+        question, _ = self._encode_text(question_ids, question_mask, question_char_ids, question_word_features, False)
 
         # G (B, C, 8h), S1 (B, C, Q), and S2, like S1, or (B, C) for "max".
         flow, to_question, to_context = self.attention_flow(context, question, context_mask, question_mask)
@@ -190,12 +190,14 @@ class BidafModel(BidafPreTrainedModel):
             last_hidden_state=x,
             attended_context=flow,
             question_summary=summary,
-            hidden_states=(context, question, flow) if self.wants(output_hidden_states, "hidden_states") else None,
-            attentions=tuple(attentions) if self.wants(output_attentions, "attentions") else None,
+            hidden_states=(context, question, flow)
+            if self.resolve_output_flag(output_hidden_states, "hidden_states")
+            else None,
+            attentions=tuple(attentions) if self.resolve_output_flag(output_attentions, "attentions") else None,
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
-    def _encode(
+    def _encode_text(
         self,
         ids: torch.Tensor,
         mask: torch.Tensor,
@@ -209,13 +211,13 @@ class BidafModel(BidafPreTrainedModel):
             The encoded words (B, n, 2h) of a text (B, n), and its attention maps, none unless they are requested.
         """
         if char_ids is not None:
-            char_ids = as_integers("char_ids", char_ids)
+            char_ids = to_int64("char_ids", char_ids)
         self._check_ids(ids, char_ids, features)
         maps = []
         x = self.embeddings(ids)  # (B, n, h)
         if self.self_attention is not None:
-            if self.wants(output_attentions, "attentions"):
-                maps.append(self.self_attention.weights(x, mask))  # (B, n, n); the layer gives none
+            if self.resolve_output_flag(output_attentions, "attentions"):
+                maps.append(self.self_attention.attention_weights(x, mask))  # (B, n, n); the layer gives none
             x = self.self_attention(x, mask)
         parts = [x]
         if self.char_cnn is not None:
@@ -317,7 +319,7 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
             output_hidden_states=output_hidden_states,
             return_dict=True,
         )
-        mask = _mask_of(input_ids, attention_mask, "input_ids")
+        mask = _resolve_mask(input_ids, attention_mask, "input_ids")
         flow, modelled = outputs.attended_context, outputs.last_hidden_state
 
         # w . [G ; M] as the sum of two products, without the vectors side by side; (B, C).
@@ -331,7 +333,7 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
         if (start_positions is None) != (end_positions is None):
             raise ValueError("start_positions and end_positions belong together; only one of them was given")
         if start_positions is not None and end_positions is not None:
-            starts, ends = _check_labels(start_positions, end_positions, mask)
+            starts, ends = _check_span_labels(start_positions, end_positions, mask)
             loss = F.cross_entropy(start_logits, starts) + F.cross_entropy(end_logits, ends)
         output = ExtractiveQuestionAnsweringOutput(
             loss=loss,
@@ -340,10 +342,10 @@ class BidafForQuestionAnswering(BidafPreTrainedModel):
             hidden_states=outputs.hidden_states,
             attentions=outputs.attentions,
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
 
-def _mask_of(ids: torch.Tensor, attention_mask: torch.Tensor | None, name: str) -> torch.Tensor:
+def _resolve_mask(ids: torch.Tensor, attention_mask: torch.Tensor | None, name: str) -> torch.Tensor:
     if ids.dim() != 2:
         raise ValueError(f"{name} must be (batch, words), got shape {tuple(ids.shape)}")
     if ids.size(1) == 0:
@@ -352,7 +354,7 @@ def _mask_of(ids: torch.Tensor, attention_mask: torch.Tensor | None, name: str) 
         return torch.ones_like(ids, dtype=torch.bool)
     if attention_mask.shape != ids.shape:
         raise ValueError(f"mask of shape {tuple(attention_mask.shape)} does not fit {name} of shape {tuple(ids.shape)}")
-    mask = boolean_mask(attention_mask, f"the mask of {name}")
+    mask = to_boolean_mask(attention_mask, f"the mask of {name}")
     if not (torch.compiler.is_compiling() or mask.is_cuda):
         # With padding in front or inside, the recurrent layers would read other positions than the attention does.
         wrong = ~mask[:, 0] | (mask[:, 1:] & ~mask[:, :-1]).any(dim=1)
@@ -365,9 +367,9 @@ def _mask_of(ids: torch.Tensor, attention_mask: torch.Tensor | None, name: str) 
     return mask
 
 
-def _check_labels(start: torch.Tensor, end: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _check_span_labels(start: torch.Tensor, end: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the labels (B,) as int64, checked; their values are only read on the CPU."""
-    start, end = as_integers("start_positions", start), as_integers("end_positions", end)
+    start, end = to_int64("start_positions", start), to_int64("end_positions", end)
     for name, values in (("start_positions", start), ("end_positions", end)):
         if values.shape != mask.shape[:1]:
             raise ValueError(

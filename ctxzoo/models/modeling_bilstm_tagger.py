@@ -11,10 +11,10 @@ from transformers.modeling_outputs import BaseModelOutput, TokenClassifierOutput
 
 from .configuration_bilstm_tagger import BilstmTaggerConfig
 from .layers_recurrent import MaskedBiRNN
-from .layers_text_input import at_least_one_place
+from .layers_text_input import pad_empty_sequences
 from .modeling_text import TextPreTrainedModel
 from .ops_execution import dropout
-from .ops_inputs import refuse_gaps
+from .ops_inputs import check_mask_without_gaps
 from .ops_words import token_classification_loss
 
 
@@ -30,7 +30,7 @@ class BilstmTaggerModel(BilstmTaggerPreTrainedModel):
 
     def __init__(self, config: BilstmTaggerConfig) -> None:
         super().__init__(config)
-        self.embeddings = self.text_input(config.embedding_dropout)
+        self.embeddings = self.make_text_input(config.embedding_dropout)
         self.rnn = MaskedBiRNN(config.hidden_size, config.recurrent_size)
         self.projection = nn.Linear(2 * config.recurrent_size, config.projection_size)
         self.post_init()
@@ -61,8 +61,8 @@ class BilstmTaggerModel(BilstmTaggerPreTrainedModel):
         """
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, v + p) and (B, n)
         length = x.size(1)  # may be 0; one place is read then, and cut off at the end
-        x, mask = at_least_one_place(x, mask)
-        refuse_gaps(mask)
+        x, mask = pad_empty_sequences(x, mask)
+        check_mask_without_gaps(mask)
         rate = self.config.hidden_dropout
         states = dropout(self.rnn(x, mask), rate, training=self.training)  # (B, n, 2h)
         joined = torch.tanh(self.projection(states)) * mask.unsqueeze(-1)  # (B, n, d_l); padding would be tanh(b)
@@ -70,9 +70,11 @@ class BilstmTaggerModel(BilstmTaggerPreTrainedModel):
         x, states, joined = (each[:, :length] for each in (x, states, joined))
         output = BaseModelOutput(
             last_hidden_state=joined,
-            hidden_states=(x, states, joined) if self.wants(output_hidden_states, "hidden_states") else None,
+            hidden_states=(x, states, joined)
+            if self.resolve_output_flag(output_hidden_states, "hidden_states")
+            else None,
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
 
 class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
@@ -122,4 +124,4 @@ class BilstmTaggerForTokenClassification(BilstmTaggerPreTrainedModel):
             logits=logits,
             hidden_states=outputs.hidden_states,
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()

@@ -15,7 +15,7 @@ from transformers.utils import ModelOutput
 from .configuration_contextualizer import ContextualizerConfig
 from .layers_contextualizer import Contextualizer, TokenwiseContextualizer
 from .layers_initial_context import InitialContext
-from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel, start_weights
+from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel, copy_linear_weights
 from .ops_execution import dropout
 
 
@@ -73,7 +73,7 @@ class ContextualizerModel(ContextualizerPreTrainedModel):
 
     def __init__(self, config: ContextualizerConfig) -> None:
         super().__init__(config)
-        self.embeddings = self.text_input(config.dropout, config.word_dropout)
+        self.embeddings = self.make_text_input(config.dropout, config.word_dropout)
         shape = (config.hidden_size, config.rank, config.num_steps, config.recurrent)
         self.start: InitialContext | None = None
         self.steps: Contextualizer
@@ -110,7 +110,7 @@ class ContextualizerModel(ContextualizerPreTrainedModel):
             ValueError: see `TextInput.forward`.
         """
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, m) and (B, n)
-        wants_weights = self.wants(output_attentions, "attentions")
+        wants_weights = self.resolve_output_flag(output_attentions, "attentions")
         hidden_states = [x]
         if isinstance(self.steps, TokenwiseContextualizer):
             tokens, weights = self.steps(x, mask, wants_weights)  # K of (B, n, m) each, 0 at padding
@@ -128,7 +128,7 @@ class ContextualizerModel(ContextualizerPreTrainedModel):
         else:
             features = features.unsqueeze(1)  # (B, 1, d)
 
-        wants_states = self.wants(output_hidden_states, "hidden_states")
+        wants_states = self.resolve_output_flag(output_hidden_states, "hidden_states")
         output = ContextModelOutput(
             context=context,
             last_hidden_state=hidden_states[-1],
@@ -137,7 +137,7 @@ class ContextualizerModel(ContextualizerPreTrainedModel):
             hidden_states=tuple(hidden_states) if wants_states else None,
             attentions=tuple(weights) if wants_weights else None,
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
 
 class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel, TextClassifierPreTrainedModel):
@@ -155,7 +155,7 @@ class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel, Tex
         self.classifier = nn.Linear(width, config.num_labels)
         self.post_init()
 
-    def scores(self, outputs: Any) -> torch.Tensor:
+    def compute_logits(self, outputs: Any) -> torch.Tensor:
         """Return the scores (B, L); with several starts the logarithm of their mean probabilities."""
         features = dropout(outputs.features, self.config.dropout, training=self.training)
         logits: torch.Tensor = self.classifier(features)  # (B, S, L)
@@ -165,11 +165,11 @@ class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel, Tex
         # log(1/S sum_s p_s): the mean of probabilities, not of scores; (B, L).
         return wide.log_softmax(dim=-1).logsumexp(dim=1) - math.log(logits.size(1))
 
-    def further_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
+    def extra_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
         return {"context_history": outputs.context_history}
 
     @torch.no_grad()
-    def start_linear(self, weights: torch.Tensor) -> None:
+    def init_from_linear_classifier(self, weights: torch.Tensor) -> None:
         """Start as a linear classifier: scores are `weights` times the mean over the words of their first F numbers.
 
         W starts at 0: all words then weigh the same, so that every context is their mean. Training departs from there.
@@ -180,7 +180,7 @@ class ContextualizerForSequenceClassification(ContextualizerPreTrainedModel, Tex
         Raises:
             ValueError: another shape.
         """
-        start_weights(self.classifier, weights)
+        copy_linear_weights(self.classifier, weights)
         self.contextualizer.steps.feature_factors.zero_()
 
     def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:

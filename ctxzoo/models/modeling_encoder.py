@@ -19,13 +19,13 @@ from .layers_encoder import (
     AttentionState,
     EncoderBlock,
     MultiHeadAttention,
-    chosen,
+    select_indices,
 )
 from .layers_text_input import RandomEmbedding, TextInput
 from .modeling_base import ZooPreTrainedModel
-from .ops_encoder import places_to_keep, rotary_factors, sinusoids_at, step_positions
+from .ops_encoder import count_step_positions, positions_to_keep, rotary_factors, sinusoids_at_positions
 from .ops_execution import call_checkpointed
-from .ops_inputs import word_mask
+from .ops_inputs import make_word_mask
 from .ops_words import masked_mean, next_word_loss
 
 # Tensors, the batch first: how many real steps were read, (B,), by itself, and then what each layer keeps of them.
@@ -112,19 +112,19 @@ class EncoderPreTrainedModel(ZooPreTrainedModel):
     def set_input_embeddings(self, value: nn.Embedding) -> None:
         self.base_model.embeddings.replace_words(value)
 
-    def penalty(self, outputs: Any, targets: torch.Tensor | int) -> torch.Tensor | None:
-        """Return what an attention adds to the loss: the sum over the batch, divided by `targets`.
+    def compute_penalty(self, outputs: Any, num_targets: torch.Tensor | int) -> torch.Tensor | None:
+        """Return what an attention adds to the loss: the sum over the batch, divided by `num_targets`.
 
         Args:
             outputs: Output of the encoder.
-            targets: Number of targets in the batch.
+            num_targets: Number of targets in the batch.
 
         Returns:
             Scalar in nats; None where there is nothing to add.
         """
         return None
 
-    def head_output(
+    def make_head_output(
         self,
         outputs: Any,
         logits: torch.Tensor,
@@ -152,7 +152,7 @@ class EncoderPreTrainedModel(ZooPreTrainedModel):
             attentions=outputs.attentions,
             hidden_states=outputs.hidden_states,
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
 
 class EncoderModel(EncoderPreTrainedModel):
@@ -164,9 +164,9 @@ class EncoderModel(EncoderPreTrainedModel):
         super().__init__(config)
         self.embeddings = self.make_input(config)
         self.projection: nn.Linear | None = None
-        if config.step_size != config.hidden_size or not config.vocab_size:
-            self.projection = nn.Linear(config.step_size, config.hidden_size)
-        self.make_encodings(config)
+        if config.step_dim != config.hidden_size or not config.vocab_size:
+            self.projection = nn.Linear(config.step_dim, config.hidden_size)
+        self.make_time_encodings(config)
         # The blocks add 2 num_layers terms to the steps: the variance of their sum starts as that of one.
         residual = DEVIATION / math.sqrt(2 * config.num_layers)
         self.blocks = nn.ModuleList(
@@ -192,7 +192,7 @@ class EncoderModel(EncoderPreTrainedModel):
         words = RandomEmbedding(config.vocab_size, config.word_dim, trainable=True, bound=EMBEDDING_BOUND)
         return TextInput(words, 0, config.dropout, 0.0)
 
-    def make_encodings(self, config: Any) -> None:
+    def make_time_encodings(self, config: Any) -> None:
         """Make what else is read with the steps, such as their times; by default nothing."""
 
     @property
@@ -200,14 +200,14 @@ class EncoderModel(EncoderPreTrainedModel):
         """What attends in each block."""
         return [block.attention.attention for block in self.blocks if isinstance(block, EncoderBlock)]
 
-    def with_positions(self, x: torch.Tensor, mask: torch.Tensor, state: EncoderState | None) -> torch.Tensor:
+    def add_positions(self, x: torch.Tensor, mask: torch.Tensor, state: EncoderState | None) -> torch.Tensor:
         """Return steps (B, n, m) as the blocks read them, of steps as they enter: of their width, with positions."""
         if self.projection is not None:
             x = self.projection(x)  # (B, n, m)
         if self.config.position != "sinusoidal":
             return x
-        positions = step_positions(mask, None if state is None else state[0][0])  # (B, n), of real steps alone
-        return x + EMBEDDING_BOUND * sinusoids_at(positions, self.config.hidden_size, x.dtype)
+        positions = count_step_positions(mask, None if state is None else state[0][0])  # (B, n), of real steps alone
+        return x + EMBEDDING_BOUND * sinusoids_at_positions(positions, self.config.hidden_size, x.dtype)
 
     def run_blocks(
         self,
@@ -233,14 +233,14 @@ class EncoderModel(EncoderPreTrainedModel):
             raise ValueError("causal=False: earlier steps read later ones, so that no state can stand for them")
         read = None if state is None else state[0][0]  # (B,) real steps before these
         x = x * mask.unsqueeze(-1).to(x.dtype)  # the bias of the projection and positions fill padding
-        wants_weights = self.wants(output_attentions, "attentions")
-        wants_steps = self.wants(output_hidden_states, "hidden_states")
+        wants_weights = self.resolve_output_flag(output_attentions, "attentions")
+        wants_steps = self.resolve_output_flag(output_hidden_states, "hidden_states")
         # The last block may compute fewer steps only where none of these needs the others.
         needs_all = wants_weights or wants_steps or use_cache or kernel is not None or self.config.causal
         hidden_states, results = [x], []
         rotary = None
         if self.config.position == "rotary":
-            rotary = rotary_factors(step_positions(mask, read), self.config.head_size)  # the same for all layers
+            rotary = rotary_factors(count_step_positions(mask, read), self.config.head_size)  # the same for all layers
         for index in range(len(self.blocks)):
             is_last = index == len(self.blocks) - 1
             options = {
@@ -248,45 +248,45 @@ class EncoderModel(EncoderPreTrainedModel):
                 "state": None if state is None else state[1 + index],  # state[0] counts the steps
                 "use_cache": use_cache,
                 "output_attentions": wants_weights,
-                "places": steps_to_keep if is_last and not needs_all else None,
+                "query_indices": steps_to_keep if is_last and not needs_all else None,
             }
-            x, aux = call_checkpointed(self, self._block, index, x, mask, kernel, options)  # (B, n or K, m)
+            x, aux = call_checkpointed(self, self._run_block, index, x, mask, kernel, options)  # (B, n or K, m)
             hidden_states.append(x)
             results.append(aux)
         if needs_all:
-            x = chosen(x, steps_to_keep, 1)  # otherwise the last block has done so
+            x = select_indices(x, steps_to_keep, 1)  # otherwise the last block has done so
         # The bias of the norm fills padding again; (B, n, m) or (B, K, m).
-        last = self.norm(x) * chosen(mask, steps_to_keep, 1).unsqueeze(-1).to(x.dtype)
+        last = self.norm(x) * select_indices(mask, steps_to_keep, 1).unsqueeze(-1).to(x.dtype)
         output = EncoderModelOutput(
             last_hidden_state=last,
             pooler_output=masked_mean(last, mask)[0] if steps_to_keep is None else None,
-            kl=self._per_number([aux.divergence for aux in results]),
-            clamped=_mean([aux.clamped for aux in results]),
-            state=_encoder_state(mask, read, results) if use_cache else None,
-            attentions=_each([aux.weights for aux in results]),
-            similarities=_each([aux.similarity for aux in results]),
-            importances=_each([aux.importance for aux in results]),
-            pair_attentions=_each([aux.pair_weights for aux in results]),
-            context_attentions=_each([aux.context_weights for aux in results]),
-            modulations=_each([aux.modulation for aux in results]),
+            kl=self._mean_per_element([aux.divergence for aux in results]),
+            clamped=_mean_over_layers([aux.clamped for aux in results]),
+            state=_make_encoder_state(mask, read, results) if use_cache else None,
+            attentions=_tuple_over_layers([aux.weights for aux in results]),
+            similarities=_tuple_over_layers([aux.similarity for aux in results]),
+            importances=_tuple_over_layers([aux.importance for aux in results]),
+            pair_attentions=_tuple_over_layers([aux.pair_weights for aux in results]),
+            context_attentions=_tuple_over_layers([aux.context_weights for aux in results]),
+            modulations=_tuple_over_layers([aux.modulation for aux in results]),
             hidden_states=tuple(hidden_states) if wants_steps else None,
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
-    def score_bias(self, index: int, kernel: torch.Tensor) -> torch.Tensor:
+    def compute_score_bias(self, index: int, kernel: torch.Tensor) -> torch.Tensor:
         """Return what a kernel (B, n, n) adds to the scores of a layer, (B, h or 1, n, n) in nats."""
-        raise NotImplementedError(f"{type(self).__name__} must define score_bias(index, kernel)")
+        raise NotImplementedError(f"{type(self).__name__} must define compute_score_bias(index, kernel)")
 
-    def _per_number(self, terms: list[torch.Tensor | None]) -> torch.Tensor | None:
+    def _mean_per_element(self, terms: list[torch.Tensor | None]) -> torch.Tensor | None:
         """Return the mean over the layers of sums over heads and their numbers, divided by how many these are."""
-        mean = _mean(terms)
+        mean = _mean_over_layers(terms)
         return None if mean is None else mean / self.config.hidden_size
 
-    def _block(
+    def _run_block(
         self, index: int, x: torch.Tensor, mask: torch.Tensor, kernel: torch.Tensor | None, options: dict[str, Any]
     ) -> tuple[torch.Tensor, AttentionAux]:
         """Return what a block gives; options are of `EncoderBlock`."""
-        score_bias = None if kernel is None else self.score_bias(index, kernel)
+        score_bias = None if kernel is None else self.compute_score_bias(index, kernel)
         read: tuple[torch.Tensor, AttentionAux] = self.blocks[index](
             x, mask, self.config.causal, score_bias=score_bias, **options
         )
@@ -294,21 +294,21 @@ class EncoderModel(EncoderPreTrainedModel):
 
 
 class EncoderStepsPreTrainedModel(EncoderPreTrainedModel):
-    """The base of the heads that score every step; a subclass says what `scores` and `losses` are."""
+    """The base of the heads that score every step; a subclass says what `compute_logits` and `compute_loss` return."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__(config)
         self.encoder = self.encoder_class(config)
 
-    def scores(self, steps: torch.Tensor) -> torch.Tensor:
+    def compute_logits(self, steps: torch.Tensor) -> torch.Tensor:
         """Return the scores (B, n, L) of steps (B, n, m)."""
-        raise NotImplementedError(f"{type(self).__name__} must define scores(steps)")
+        raise NotImplementedError(f"{type(self).__name__} must define compute_logits(steps)")
 
-    def losses(
+    def compute_loss(
         self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the mean loss over the targets, and how many there are, at least 1."""
-        raise NotImplementedError(f"{type(self).__name__} must define losses(logits, labels, mask)")
+        raise NotImplementedError(f"{type(self).__name__} must define compute_loss(logits, labels, mask)")
 
     def score_steps(
         self,
@@ -325,7 +325,7 @@ class EncoderStepsPreTrainedModel(EncoderPreTrainedModel):
         Args:
             input_ids, attention_mask, inputs_embeds, return_dict: Ids, mask, embedded steps and return type, as in the
                 encoder's `forward`.
-            labels: Targets that `losses` of the head compares the scores with.
+            labels: Targets that `compute_loss` of the head compares the scores with.
             logits_to_keep: Number of last steps that are scored, or (K,) indices of the steps to score; 0: all.
 
         Returns:
@@ -342,7 +342,7 @@ class EncoderStepsPreTrainedModel(EncoderPreTrainedModel):
                 raise ValueError("labels are compared with the scores of all steps; expected no logits_to_keep beside")
             steps = inputs_embeds if input_ids is None else input_ids
             # (K,); without steps the encoder raises the error.
-            kept = None if steps is None else places_to_keep(logits_to_keep, steps.size(1), steps.device)
+            kept = None if steps is None else positions_to_keep(logits_to_keep, steps.size(1), steps.device)
         outputs = self.encoder(
             input_ids,
             attention_mask=attention_mask,
@@ -351,12 +351,12 @@ class EncoderStepsPreTrainedModel(EncoderPreTrainedModel):
             return_dict=True,
             **inputs,
         )
-        logits = self.scores(outputs.last_hidden_state)  # (B, n, L) or (B, K, L)
+        logits = self.compute_logits(outputs.last_hidden_state)  # (B, n, L) or (B, K, L)
         loss, penalty = None, None
         if labels is not None:
-            loss, targets = self.losses(logits, labels, word_mask(logits, attention_mask))
-            penalty = self.penalty(outputs, targets)
-        return self.head_output(outputs, logits, loss, penalty, return_dict)
+            loss, targets = self.compute_loss(logits, labels, make_word_mask(logits, attention_mask))
+            penalty = self.compute_penalty(outputs, targets)
+        return self.make_head_output(outputs, logits, loss, penalty, return_dict)
 
 
 class EncoderNextStepPreTrainedModel(EncoderStepsPreTrainedModel):
@@ -372,26 +372,26 @@ class EncoderNextStepPreTrainedModel(EncoderStepsPreTrainedModel):
             raise ValueError("causal=False: a model of what comes next must not read what it predicts")
         super().__init__(config)
 
-    def losses(
+    def compute_loss(
         self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the cross-entropy in nats of what stands at the next position, and how often there is such."""
         return next_word_loss(logits, labels, mask)
 
 
-def _mean(terms: list[torch.Tensor | None]) -> torch.Tensor | None:
+def _mean_over_layers(terms: list[torch.Tensor | None]) -> torch.Tensor | None:
     """Return the mean over the layers; None where a layer has no such term."""
-    known = _each(terms)
+    known = _tuple_over_layers(terms)
     return None if known is None else torch.stack(known).mean(dim=0)
 
 
-def _each(values: list[torch.Tensor | None]) -> tuple[torch.Tensor, ...] | None:
+def _tuple_over_layers(values: list[torch.Tensor | None]) -> tuple[torch.Tensor, ...] | None:
     """Return what each layer has; None where one has no such thing."""
     known = tuple(value for value in values if value is not None)
     return known if len(known) == len(values) else None
 
 
-def _encoder_state(mask: torch.Tensor, read: torch.Tensor | None, results: list[AttentionAux]) -> EncoderState:
+def _make_encoder_state(mask: torch.Tensor, num_read: torch.Tensor | None, results: list[AttentionAux]) -> EncoderState:
     count = mask.sum(dim=1)
     layers = []
     for aux in results:
@@ -399,4 +399,4 @@ def _encoder_state(mask: torch.Tensor, read: torch.Tensor | None, results: list[
             raise ValueError("this attention keeps no state of what it has read; use_cache must be False")
         layers.append(aux.state)
     # A tuple in each place, so that beams are reordered alike in all of them.
-    return ((count if read is None else count + read,), *layers)
+    return ((count if num_read is None else count + num_read,), *layers)

@@ -7,7 +7,7 @@ from torch import nn
 from transformers import GenerationMixin
 
 from .modeling_base import ZooPreTrainedModel
-from .ops_inputs import boolean_mask
+from .ops_inputs import to_boolean_mask
 
 
 class StreamingLanguageModel(ZooPreTrainedModel, GenerationMixin):
@@ -44,7 +44,7 @@ class StreamingLanguageModel(ZooPreTrainedModel, GenerationMixin):
         Raises:
             ValueError: prompts with padding.
         """
-        if attention_mask is not None and not bool(boolean_mask(attention_mask).all()):
+        if attention_mask is not None and not bool(to_boolean_mask(attention_mask).all()):
             raise ValueError("generate() needs prompts of one length, without padding; give them one at a time")
         inputs = {"state": state, "use_cache": use_cache}
         if "logits_to_keep" in kwargs:

@@ -14,8 +14,8 @@ from .layers_hcrnn import EveryPrefix, GlobalContext, HcrnnCell, Readout, Topics
 from .layers_session import BilinearScores, ItemTable
 from .modeling_session import NextItemOutput, NextItemPreTrainedModel, SessionPreTrainedModel
 from .ops_execution import dropout, without_autocast
-from .ops_hcrnn import CellWeights, distinct_sums, prefix_rows, prefix_steps, whole_steps
-from .ops_session import last_steps, put_back, read_session, visible_steps
+from .ops_hcrnn import CellWeights, index_prefix_steps, run_session_prefixes, run_whole_sessions, sum_distinct_items
+from .ops_session import left_align_session, make_step_visibility, restore_positions, select_last_steps
 
 
 @dataclass
@@ -76,7 +76,7 @@ class HcrnnPreTrainedModel(SessionPreTrainedModel):
 
         `SessionRecommendationTask` does; for transformers' Trainer there is `ctxzoo.training.projection`.
         """
-        self.base_model.cell.project()
+        self.base_model.cell.clip_drift()
 
 
 class HcrnnModel(HcrnnPreTrainedModel):
@@ -110,64 +110,64 @@ class HcrnnModel(HcrnnPreTrainedModel):
                 prefix are those of its own items, so time grows with the square of the length.
 
         Raises:
-            ValueError: see `read_session`.
+            ValueError: see `left_align_session`.
         """
-        ids, mask, positions = read_session(input_ids, attention_mask, self.config.num_items)
+        ids, mask, positions = left_align_session(input_ids, attention_mask, self.config.num_items)
         vectors = self.items(ids)  # (B, T, E)
-        topics = self.topics(distinct_sums(vectors, ids, mask, every_position))  # theta (B, P, K), P = 1 or T
+        topics = self.topics(sum_distinct_items(vectors, ids, mask, every_position))  # theta (B, P, K), P = 1 or T
         # Topics are made of vectors without this dropout; they have one of their own.
         items = dropout(vectors, self.config.embedding_dropout, training=self.training)
         if every_position:
-            output = self._prefixes(items, topics, mask, positions)
+            output = self._read_prefixes(items, topics, mask, positions)
         else:
-            output, attentions = self._sessions(items, topics, mask, positions)
+            output, attentions = self._read_sessions(items, topics, mask, positions)
             # Items were moved to the left over padding; what is returned stands where they stood.
-            if self.wants(output_hidden_states, "hidden_states"):
+            if self.resolve_output_flag(output_hidden_states, "hidden_states"):
                 assert output.last_hidden_state is not None
-                output.hidden_states = (put_back(items, positions), output.last_hidden_state)
-            if self.wants(output_attentions, "attentions"):
-                output.attentions = tuple(put_back(each, positions) for each in attentions)
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+                output.hidden_states = (restore_positions(items, positions), output.last_hidden_state)
+            if self.resolve_output_flag(output_attentions, "attentions"):
+                output.attentions = tuple(restore_positions(each, positions) for each in attentions)
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
-    def _sessions(
+    def _read_sessions(
         self, items: torch.Tensor, topics: Topics, mask: torch.Tensor, positions: torch.Tensor
     ) -> tuple[HcrnnModelOutput, tuple[torch.Tensor, ...]]:
         """Return what is read of whole sessions (B, T, E), and the attentions."""
         theta = topics.theta.squeeze(1)  # (B, K)
         with without_autocast(items.device):  # rounding of half precision would go from step to step
-            weights = self.cell.weights()
-            steps = whole_steps(_time_first(items, weights), theta.to(weights.memory.dtype), weights)
+            weights = self.cell.collect_weights()
+            steps = run_whole_sessions(_time_first(items, weights), theta.to(weights.memory.dtype), weights)
         # From (T, B, ...) to (B, T, ...), 0 at padding, over which the recurrence has run on.
         hidden, context, drift, memory = (
             each.transpose(0, 1).to(items.dtype) * mask.unsqueeze(2).to(items.dtype) for each in steps
         )
-        ends = (last_steps(each, mask) for each in (hidden, context))  # (B, 1, H) and (B, 1, E)
+        ends = (select_last_steps(each, mask) for each in (hidden, context))  # (B, 1, H) and (B, 1, E)
         pooled, attention = self.readout(hidden, context, *ends, WholeSessions(mask))  # (B, 1, 2H or 3H)
         output = HcrnnModelOutput(
-            last_hidden_state=put_back(hidden, positions),
+            last_hidden_state=restore_positions(hidden, positions),
             pooler_output=pooled.squeeze(1),
             theta=theta,
             kl=topics.divergence.squeeze(1),
-            local_context=put_back(context, positions),
-            drift_gate=None if self.config.version == 1 else put_back(drift, positions),
+            local_context=restore_positions(context, positions),
+            drift_gate=None if self.config.version == 1 else restore_positions(drift, positions),
         )
         return output, (memory, *attention)
 
-    def _prefixes(
+    def _read_prefixes(
         self, items: torch.Tensor, topics: Topics, mask: torch.Tensor, positions: torch.Tensor
     ) -> HcrnnModelOutput:
         """Return what is read of every prefix of sessions (B, T, E)."""
         with without_autocast(items.device):
-            weights = self.cell.weights()
+            weights = self.cell.collect_weights()
             theta = topics.theta.transpose(0, 1).to(weights.memory.dtype)  # (T, B, K)
-            steps = prefix_steps(_time_first(items, weights), theta, weights)
-        seen = visible_steps(mask, every_position=True)  # (B, T, T)
-        prefixes = EveryPrefix(seen, *prefix_rows(mask.size(1), mask.device))
+            steps = run_session_prefixes(_time_first(items, weights), theta, weights)
+        seen = make_step_visibility(mask, every_position=True)  # (B, T, T)
+        prefixes = EveryPrefix(seen, *index_prefix_steps(mask.size(1), mask.device))
         pooled, _ = self.readout(*(each.to(items.dtype) for each in steps), prefixes)  # (T, B, 2H or 3H)
         return HcrnnModelOutput(
-            pooler_output=put_back(pooled.transpose(0, 1) * mask.unsqueeze(2), positions),
-            theta=put_back(topics.theta, positions),
-            kl=put_back(topics.divergence, positions),
+            pooler_output=restore_positions(pooled.transpose(0, 1) * mask.unsqueeze(2), positions),
+            theta=restore_positions(topics.theta, positions),
+            kl=restore_positions(topics.divergence, positions),
         )
 
 
@@ -189,14 +189,14 @@ class HcrnnForNextItem(HcrnnPreTrainedModel, NextItemPreTrainedModel):
         self.head = BilinearScores(config.embedding_size, channels * config.hidden_size, config.pooled_dropout)
         self.post_init()
 
-    def scores(self, pooled: torch.Tensor) -> torch.Tensor:
+    def compute_logits(self, pooled: torch.Tensor) -> torch.Tensor:
         scores: torch.Tensor = self.head(pooled, self.hcrnn.items.weight)
         return scores
 
-    def divergence(self, outputs: Any) -> torch.Tensor | None:
+    def compute_divergence(self, outputs: Any) -> torch.Tensor | None:
         divergence: torch.Tensor = self.config.kl_lambda * outputs.kl  # (B,) or (B, T)
         return divergence
 
-    def further_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
+    def extra_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
         """Return topics and contexts: `theta`, `kl`, `local_context` and `drift_gate`."""
         return {name: outputs[name] for name in ("theta", "kl", "local_context", "drift_gate") if name in outputs}

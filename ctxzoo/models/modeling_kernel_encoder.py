@@ -20,7 +20,7 @@ from .modeling_text_encoder import (
     TextEncoderStepsPreTrainedModel,
 )
 from .ops_execution import in_evaluation_mode
-from .ops_kernel_encoder import squared_error
+from .ops_kernel_encoder import masked_squared_error
 
 
 class KernelEncoderPreTrainedModel(EncoderPreTrainedModel):
@@ -28,11 +28,11 @@ class KernelEncoderPreTrainedModel(EncoderPreTrainedModel):
 
     config: KernelEncoderConfig
 
-    def penalty(self, outputs: Any, targets: torch.Tensor | int) -> torch.Tensor | None:
-        """Return the weighed divergence of learned kernels from their prior; see `EncoderPreTrainedModel.penalty`."""
+    def compute_penalty(self, outputs: Any, num_targets: torch.Tensor | int) -> torch.Tensor | None:
+        """Return the weighted divergence of learned kernels from their prior, see `EncoderPreTrainedModel`."""
         if outputs.kl is None or not self.config.kl_lambda:
             return None
-        penalty: torch.Tensor = self.config.kl_lambda * outputs.kl.sum() / targets
+        penalty: torch.Tensor = self.config.kl_lambda * outputs.kl.sum() / num_targets
         return penalty
 
 
@@ -85,15 +85,15 @@ class KernelEncoderForRegression(KernelEncoderPreTrainedModel, TextEncoderStepsP
             self.context = RowContext(config.num_context_rows, config.input_size)
         self.post_init()
 
-    def scores(self, steps: torch.Tensor) -> torch.Tensor:
+    def compute_logits(self, steps: torch.Tensor) -> torch.Tensor:
         predicted: torch.Tensor = self.regressor(steps)
         return predicted
 
-    def losses(
+    def compute_loss(
         self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the mean squared error, and how many numbers were predicted."""
-        return squared_error(logits, labels, mask)
+        return masked_squared_error(logits, labels, mask)
 
     def predict(self, rows: torch.Tensor) -> torch.Tensor:
         """Return what is predicted for rows, in the unit of the target; the model is in evaluation mode meanwhile.
@@ -116,11 +116,11 @@ class KernelEncoderForRegression(KernelEncoderPreTrainedModel, TextEncoderStepsP
             )
         if not bool(torch.isfinite(rows).all()):
             raise ValueError("rows hold a number that is missing or not finite; fill it in or leave the row out")
-        x = self.scaling.features(rows).to(self.device, self.dtype)  # (n, I)
+        x = self.scaling.scale_features(rows).to(self.device, self.dtype)  # (n, I)
         number = len(x)
         if self.context is not None:
             # Rows of the training first, so that the scores to keep are the last ones.
             x = torch.cat([self.context.rows.to(x.dtype), x])
         with in_evaluation_mode(self):
             logits = self(inputs_embeds=x.unsqueeze(0), logits_to_keep=number, return_dict=True).logits[0]
-        return self.scaling.target(logits.float())  # (n, 1)
+        return self.scaling.unscale_target(logits.float())  # (n, 1)

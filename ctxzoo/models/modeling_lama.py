@@ -15,12 +15,12 @@ from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from .configuration_lama import LamaConfig
-from .layers_linear import DEVIATION, normal_linear, text_classifier
+from .layers_linear import DEVIATION, build_text_classifier, normal_linear
 from .layers_recurrent import MaskedBiRNN
-from .layers_text_input import at_least_one_place
-from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel, start_weights
+from .layers_text_input import pad_empty_sequences
+from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel, copy_linear_weights
 from .ops_execution import dropout
-from .ops_inputs import refuse_gaps
+from .ops_inputs import check_mask_without_gaps
 from .ops_words import masked_max, masked_mean, masked_softmax
 
 
@@ -72,9 +72,9 @@ class LowRankAttention(nn.Module):
             context: Context c, (B, D) or (D,).
             mask: Boolean (B, n), True at words. A document without words has weights 0.
         """
-        return masked_softmax(self.logits(words, context), mask.unsqueeze(1), dim=2) * mask.unsqueeze(1)
+        return masked_softmax(self.compute_logits(words, context), mask.unsqueeze(1), dim=2) * mask.unsqueeze(1)
 
-    def logits(self, words: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
+    def compute_logits(self, words: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
         """Return logit_scale * f, (B, m, n), which the softmax then makes weights of."""
         gate = (context @ self.context_factors).unsqueeze(-2)  # (B, 1, m k)
         scores = (words @ self.word_factors) * gate  # (B, n, m k)
@@ -116,7 +116,7 @@ class LamaModel(LamaPreTrainedModel):
     def __init__(self, config: LamaConfig) -> None:
         super().__init__(config)
         width = config.state_size
-        self.embeddings = self.text_input(config.embedding_dropout)
+        self.embeddings = self.make_text_input(config.embedding_dropout)
         self.rnn = MaskedBiRNN(config.hidden_size, config.recurrent_size, cell="gru")
         self.word_projection = normal_linear(width, width) if config.word_projection else None
         self.attention = LowRankAttention(
@@ -160,14 +160,14 @@ class LamaModel(LamaPreTrainedModel):
                 n-grams, which are recognised by their ids.
         """
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, d) and (B, n)
-        x, mask = at_least_one_place(x, mask)
-        refuse_gaps(mask)
+        x, mask = pad_empty_sequences(x, mask)
+        check_mask_without_gaps(mask)
         every, every_mask = x, mask  # n-grams too, for the linear mean
         if self.config.ngram_buckets:
-            x, mask = self._words_alone(x, mask, input_ids)
+            x, mask = self._drop_ngrams(x, mask, input_ids)
         states = dropout(self.rnn(x, mask), self.config.hidden_dropout, training=self.training)  # (B, n, D)
         words = states if self.word_projection is None else torch.tanh(self.word_projection(states))  # (3.7)
-        weights = self.attention(words, self._context(x, states, mask), mask)  # (B, m, n)
+        weights = self.attention(words, self._compute_context(x, states, mask), mask)  # (B, m, n)
         summed = weights.to(states.dtype) @ states  # (B, m, D)
         document = summed.flatten(1)  # (B, m D), head after head
         if self.config.append_pooled:
@@ -179,12 +179,12 @@ class LamaModel(LamaPreTrainedModel):
         output = BaseModelOutputWithPooling(
             last_hidden_state=states,
             pooler_output=document,
-            hidden_states=(every, states) if self.wants(output_hidden_states, "hidden_states") else None,
-            attentions=(weights,) if self.wants(output_attentions, "attentions") else None,
+            hidden_states=(every, states) if self.resolve_output_flag(output_hidden_states, "hidden_states") else None,
+            attentions=(weights,) if self.resolve_output_flag(output_attentions, "attentions") else None,
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
-    def _words_alone(
+    def _drop_ngrams(
         self, x: torch.Tensor, mask: torch.Tensor, input_ids: torch.Tensor | None
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return tokens and mask without the n-grams, which stand behind the words of each document."""
@@ -194,16 +194,16 @@ class LamaModel(LamaPreTrainedModel):
                 "ids; give input_ids"
             )
         is_word = input_ids < self.config.vocab_size - self.config.ngram_buckets
-        # `at_least_one_place` may have made the mask longer than the ids.
+        # `pad_empty_sequences` may have made the mask longer than the ids.
         words = mask & F.pad(is_word, (0, mask.size(1) - is_word.size(1)))
-        refuse_gaps(words)
+        check_mask_without_gaps(words)
         if torch.compiler.is_compiling():
             # A length that follows from values would break the graph; n-grams stay as padding.
             return x * words.unsqueeze(-1), words
         longest = max(1, int(words.sum(dim=1).max()))  # recurrent layers refuse 0 steps
         return x[:, :longest] * words[:, :longest].unsqueeze(-1), words[:, :longest]
 
-    def _context(self, x: torch.Tensor, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def _compute_context(self, x: torch.Tensor, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return c, (D,) for all documents, or (B, D)."""
         if self.learned_context is not None:
             return self.learned_context.vector
@@ -222,15 +222,15 @@ class LamaForSequenceClassification(LamaPreTrainedModel, TextClassifierPreTraine
     def __init__(self, config: LamaConfig) -> None:
         super().__init__(config)
         self.lama = LamaModel(config)
-        self.classifier = text_classifier(
-            config.document_size, config.classifier_size, config.num_labels, config.classifier_dropout
+        self.classifier = build_text_classifier(
+            config.document_vector_size, config.classifier_size, config.num_labels, config.classifier_dropout
         )
         self.linear_mean: nn.Linear | None = None
         if config.linear_mean:
             self.linear_mean = nn.Linear(config.hidden_size, config.num_labels, bias=False)
         self.post_init()
 
-    def scores(self, outputs: Any) -> torch.Tensor:
+    def compute_logits(self, outputs: Any) -> torch.Tensor:
         logits: torch.Tensor = self.classifier(outputs.pooler_output)
         if self.linear_mean is not None:
             # The mean of all tokens stands last in the document.
@@ -238,7 +238,7 @@ class LamaForSequenceClassification(LamaPreTrainedModel, TextClassifierPreTraine
         return logits
 
     @torch.no_grad()
-    def start_linear(self, weights: torch.Tensor) -> None:
+    def init_from_linear_classifier(self, weights: torch.Tensor) -> None:
         """Start as a linear classifier: scores are `weights` times the mean over the tokens of their first F numbers.
 
         Args:
@@ -249,7 +249,7 @@ class LamaForSequenceClassification(LamaPreTrainedModel, TextClassifierPreTraine
         """
         if self.linear_mean is None:
             raise ValueError("a linear start needs linear_mean=True in the config")
-        start_weights(self.linear_mean, weights)
+        copy_linear_weights(self.linear_mean, weights)
         # With the last layer of the other term at 0 the linear one alone is left.
         last: Any = getattr(self.classifier, "output", self.classifier)
         last.weight.zero_()

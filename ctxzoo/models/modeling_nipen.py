@@ -12,20 +12,26 @@ import torch
 from transformers.utils import ModelOutput
 
 from .configuration_nipen import NipenConfig
-from .layers_linear import linear_weight
-from .layers_nipen import ReadTexts, TensorAgreement, VariationalAutoencoder, authors_log_likelihood, normal_divergence
-from .layers_vote import DenoisingAutoencoder, Table, TrustNetwork, corrupted, he_linear
+from .layers_linear import get_linear_weight
+from .layers_nipen import (
+    ReadTexts,
+    TensorAgreement,
+    VariationalAutoencoder,
+    log_likelihood_of_authors_code,
+    normal_kl_divergence,
+)
+from .layers_vote import DenoisingAutoencoder, Table, TrustNetwork, he_linear, mask_randomly
 from .modeling_vote import VotePreTrainedModel
 from .ops_vote import (
     NEW_BILL,
-    read_bills,
-    read_votes,
+    check_bills,
+    check_votes,
+    mask_new_bill_logits,
     refuse_new_bills,
-    signed_votes,
     sum_of_squares,
-    unanswered,
+    to_float32_or_wider,
     vote_log_likelihood,
-    wide,
+    votes_to_signs,
 )
 
 LOSS_TERMS = ("weights", "text", "topics", "votes", "points")  # cost1 to cost5
@@ -76,21 +82,23 @@ class NipenForVotePrediction(VotePreTrainedModel):
         topics, users, bills = config.num_topics, config.num_legislators, config.num_bills
         encoder = DenoisingAutoencoder if config.encoder == "sdae" else VariationalAutoencoder
         self.encoder = encoder(config.vocab_size, config.encoder_widths, topics, config.dropout)
-        self.legislators = Table(users, topics, deviation=_start(config.ideal_lambda))  # x
+        self.legislators = Table(users, topics, deviation=_initial_deviation(config.ideal_lambda))  # x
         amortized = config.amortized_bills
         if amortized:
             self.text_points = he_linear(config.encoder_widths[-1], topics)  # W_a, b_a
             self.text_bias = he_linear(config.encoder_widths[-1], 1)  # w_b, b_b
         else:
-            self.topics = Table(bills, topics, deviation=_start(config.topic_lambda))  # y
+            self.topics = Table(bills, topics, deviation=_initial_deviation(config.topic_lambda))  # y
         # a, or delta_a
-        self.bills = Table(bills, topics, deviation=_start(config.delta_lambda if amortized else config.ideal_lambda))
+        self.bills = Table(
+            bills, topics, deviation=_initial_deviation(config.delta_lambda if amortized else config.ideal_lambda)
+        )
         self.bias = Table(bills)  # b, or delta_b
         if config.version == "tensor":
             self.tensor = TensorAgreement(topics, config.ntn_widths, config.dropout)
         self.trust = None
         if config.network_structure == "user_alpha":
-            self.trust = TrustNetwork(users, config.trust_rank, _start(config.trust_lambda))
+            self.trust = TrustNetwork(users, config.trust_rank, _initial_deviation(config.trust_lambda))
             self.content_scale = Table(users, value=1.0)  # alpha_c
             self.network_scale = Table(users, value=1.0)  # alpha_n
         self.post_init()
@@ -127,24 +135,24 @@ class NipenForVotePrediction(VotePreTrainedModel):
             A `NipenOutput`, or a tuple of its fields.
 
         Raises:
-            ValueError: see `read_bills` and `read_votes`; a new bill without amortised bills (on a device, where values
-                are not read, its logits are NaN).
+            ValueError: see `check_bills` and `check_votes`; a new bill without amortised bills (on a device, where
+                values are not read, its logits are NaN).
         """
         config = self.config
-        counts, ids = read_bills(bag_of_words, bill_ids, config.vocab_size, config.num_bills)
+        counts, ids = check_bills(bag_of_words, bill_ids, config.vocab_size, config.num_bills)
         if not self.reads_new_bills:
             refuse_new_bills(bill_ids, ids, KNOWS_ITS_OWN)
-        known = read_votes("votes", votes, ids.size(0), config.num_legislators)
-        wanted = read_votes("labels", labels, ids.size(0), config.num_legislators)
+        known = check_votes("votes", votes, ids.size(0), config.num_legislators)
+        wanted = check_votes("labels", labels, ids.size(0), config.num_legislators)
         if self.training and config.new_bill_rate:
             # Some bills of the training are read as new ones are: without their own deviation and without votes.
             new = torch.rand(ids.size(0), device=ids.device) < config.new_bill_rate
             ids = ids.masked_fill(new, NEW_BILL)
             known = None if known is None else known.masked_fill(new.unsqueeze(1), torch.nan)
         clean = counts.log1p().to(self.legislators.weight.dtype)  # (B, V)
-        dirty = corrupted(clean, config.corruption_level, self.training)
-        read = self._read(dirty)
-        topics, points, bias, deviations = self._bill(read, ids)  # y and a (B, K), b (B, 1)
+        dirty = mask_randomly(clean, config.corruption_level, self.training)
+        read = self._encode_texts(dirty)
+        topics, points, bias, deviations = self._represent_bills(read, ids)  # y and a (B, K), b (B, 1)
         if config.version == "tensor":
             content = self.tensor(topics * points, self.legislators.weight)
         else:
@@ -153,14 +161,14 @@ class NipenForVotePrediction(VotePreTrainedModel):
         network, logits = None, content
         if self.trust is not None:
             # A vote of 0 is unknown, so that the network adds nothing.
-            network = self.trust(content.new_zeros(content.shape) if known is None else signed_votes(known))
+            network = self.trust(content.new_zeros(content.shape) if known is None else votes_to_signs(known))
             logits = self.content_scale.weight * content + self.network_scale.weight * network  # scales (U,)
-        logits = wide(logits)
+        logits = to_float32_or_wider(logits)
         if not self.reads_new_bills:
-            logits = unanswered(logits, ids)
+            logits = mask_new_bill_logits(logits, ids)
         terms = None
         if wanted is not None:
-            terms = self._terms(clean, dirty, read, topics, deviations, bias, logits, wanted)
+            terms = self._loss_terms(clean, dirty, read, topics, deviations, bias, logits, wanted)
         output = NipenOutput(
             loss=None if terms is None else terms.sum(),
             logits=logits,
@@ -171,14 +179,14 @@ class NipenForVotePrediction(VotePreTrainedModel):
             content=content,
             network=network,
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
-    def _read(self, bags: torch.Tensor) -> ReadTexts:
+    def _encode_texts(self, bags: torch.Tensor) -> ReadTexts:
         read = self.encoder(bags)
         return read if isinstance(read, ReadTexts) else ReadTexts(*read)
 
-    def _bill(
-        self, read: ReadTexts, ids: torch.Tensor
+    def _represent_bills(
+        self, texts: ReadTexts, ids: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, tuple[torch.Tensor, ...]]:
         """Return y (B, K), a (B, K), the bias (B, 1), and the free parameters of these bills."""
         if not self.config.amortized_bills:
@@ -187,15 +195,15 @@ class NipenForVotePrediction(VotePreTrainedModel):
         known = (ids >= 0).unsqueeze(1)  # (B, 1), False for new bills
         rows = ids.clamp(min=0)  # -1 reads row 0, which the products drop
         deviation = self.bills.weight[rows] * known
-        points = self.text_points(read.hidden) + deviation
+        points = self.text_points(texts.hidden) + deviation
         of_bill = self.bias.weight[rows].unsqueeze(1) * known  # (B, 1)
-        return read.topics, points, self.text_bias(read.hidden) + of_bill, (deviation, of_bill)
+        return texts.topics, points, self.text_bias(texts.hidden) + of_bill, (deviation, of_bill)
 
-    def _terms(
+    def _loss_terms(
         self,
         clean: torch.Tensor,
         dirty: torch.Tensor,
-        read: ReadTexts,
+        texts: ReadTexts,
         topics: torch.Tensor,
         deviations: tuple[torch.Tensor, ...],
         bias: torch.Tensor,
@@ -206,35 +214,43 @@ class NipenForVotePrediction(VotePreTrainedModel):
         config, sums = self.config, self.config.reduction == "authors_sum"
         rows = clean.size(0)
         shared = 1.0 if sums else rows / config.num_bills  # what all batches add to stands in each in part
-        likelihood = vote_log_likelihood if config.loss_type == "bernoulli" else authors_log_likelihood
-        if read.mean is None or read.log_deviation is None:
+        likelihood = vote_log_likelihood if config.loss_type == "bernoulli" else log_likelihood_of_authors_code
+        if texts.mean is None or texts.log_deviation is None:
             weights = 0.5 * config.weight_lambda * sum_of_squares(self.encoder.parameters())
-            text = 0.5 * config.text_lambda * sum_of_squares([wide(read.reconstruction) - wide(clean)])
+            text = (
+                0.5
+                * config.text_lambda
+                * sum_of_squares([to_float32_or_wider(texts.reconstruction) - to_float32_or_wider(clean)])
+            )
         else:
             weights = 0.25 * config.weight_lambda**2 * sum_of_squares(self.encoder.parameters())
-            divergence = normal_divergence(read.mean, read.log_deviation)
-            text = 0.5 * config.text_lambda * sum_of_squares([wide(read.reconstruction) - wide(dirty)])
+            divergence = normal_kl_divergence(texts.mean, texts.log_deviation)
+            text = (
+                0.5
+                * config.text_lambda
+                * sum_of_squares([to_float32_or_wider(texts.reconstruction) - to_float32_or_wider(dirty)])
+            )
             text = text + (divergence.mean() if sums else divergence.sum())  # of (B,)
-        weights = weights + self._further_weights()
-        tie = 0.5 * config.topic_lambda * sum_of_squares([topics - read.topics])
+        weights = weights + self._network_penalty()
+        tie = 0.5 * config.topic_lambda * sum_of_squares([topics - texts.topics])
         votes = -0.5 * config.vote_lambda * likelihood(logits, labels).sum()
-        points = self._points(deviations, bias, rows, shared, sums)
+        points = self._point_penalty(deviations, bias, rows, shared, sums)
         terms = torch.stack([shared * weights, text, tie, votes, points])
         return terms if sums else terms / (~labels.isnan()).sum().clamp(min=1)  # by the observed votes
 
-    def _further_weights(self) -> torch.Tensor | float:
+    def _network_penalty(self) -> torch.Tensor | float:
         """Return the penalty of the network of "tensor", and of the layers from texts to points of bills."""
         config = self.config
         found: torch.Tensor | float = 0.0
         if config.version == "tensor":
             layers = (*self.tensor.hidden, self.tensor.output)  # weights alone: the authors leave the biases free
-            found = 0.5 * config.tensor_lambda * sum_of_squares(linear_weight(layer) for layer in layers)
+            found = 0.5 * config.tensor_lambda * sum_of_squares(get_linear_weight(layer) for layer in layers)
         if config.amortized_bills:
             parts = [*self.text_points.parameters(), *self.text_bias.parameters()]
             found = found + 0.5 * config.weight_lambda * sum_of_squares(parts)
         return found
 
-    def _points(
+    def _point_penalty(
         self,
         deviations: tuple[torch.Tensor, ...],
         bias: torch.Tensor,
@@ -246,7 +262,7 @@ class NipenForVotePrediction(VotePreTrainedModel):
         config = self.config
         of_legislators = config.ideal_lambda * sum_of_squares([self.legislators.weight])
         if self.trust is not None:
-            of_legislators = of_legislators + config.trust_lambda * self.trust.penalty()
+            of_legislators = of_legislators + config.trust_lambda * self.trust.compute_penalty()
         total = shared * of_legislators
         # What bills of this batch have of their own counts whole; no other batch of an epoch has it.
         if config.amortized_bills:
@@ -266,6 +282,6 @@ class NipenForVotePrediction(VotePreTrainedModel):
         return 0.5 * total
 
 
-def _start(penalty: float) -> float:
+def _initial_deviation(penalty: float) -> float:
     """Return the deviation of parameters with a prior of this weight at the start, min(1 / lambda, 0.1)."""
     return min(1 / penalty, LARGEST_START) if penalty else LARGEST_START

@@ -9,11 +9,11 @@ from torch import nn
 from transformers.utils import ModelOutput
 
 from .configuration_session import SessionConfig
-from .layers_session import ItemTable, without_padding
+from .layers_session import ItemTable, mask_padding_item
 from .modeling_base import ZooPreTrainedModel
 from .ops_execution import in_evaluation_mode
-from .ops_inputs import rows_of_names
-from .ops_session import next_item_loss, next_items
+from .ops_inputs import look_up_rows
+from .ops_session import check_next_item_labels, next_item_loss
 
 TOP = 10  # items that are recommended where nobody says how many
 
@@ -53,24 +53,24 @@ class SessionPreTrainedModel(ZooPreTrainedModel):
 
 
 class NextItemPreTrainedModel(SessionPreTrainedModel):
-    """The base of the heads that score which item comes next; a subclass says what `scores` are.
+    """The base of the heads that score which item comes next; a subclass says what `compute_logits` returns.
 
     Attributes:
-        output_class: Class of the output of `forward`, with the fields of `NextItemOutput` and of `further_outputs`.
+        output_class: Class of the output of `forward`, with the fields of `NextItemOutput` and of `extra_outputs`.
     """
 
     zoo_task = "session-recommendation"
     output_class: ClassVar[type[ModelOutput]] = NextItemOutput
 
-    def scores(self, pooled: torch.Tensor) -> torch.Tensor:
+    def compute_logits(self, pooled: torch.Tensor) -> torch.Tensor:
         """Return the scores (..., num_items + 1) of all items from the `pooler_output` of the base model."""
-        raise NotImplementedError(f"{type(self).__name__} must define scores(pooled)")
+        raise NotImplementedError(f"{type(self).__name__} must define compute_logits(pooled)")
 
-    def further_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
+    def extra_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
         """Return the fields that only this head outputs, by name, from the output of the base model."""
         return {}
 
-    def divergence(self, outputs: Any) -> torch.Tensor | None:
+    def compute_divergence(self, outputs: Any) -> torch.Tensor | None:
         """Return what each prediction adds to the loss, of the shape of labels; None: nothing."""
         return None
 
@@ -113,28 +113,30 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
             output_hidden_states=output_hidden_states,
             return_dict=True,
         )
-        logits = without_padding(self.scores(outputs.pooler_output))  # (B, num_items + 1), or (B, T, num_items + 1)
+        logits = mask_padding_item(
+            self.compute_logits(outputs.pooler_output)
+        )  # (B, num_items + 1), or (B, T, num_items + 1)
         loss = None
         if labels is not None:
             assert input_ids is not None  # the base model has refused it
-            checked = next_items(labels, attention_mask, input_ids, self.config.num_items)
-            loss = next_item_loss(logits, checked, self.divergence(outputs))
+            checked = check_next_item_labels(labels, attention_mask, input_ids, self.config.num_items)
+            loss = next_item_loss(logits, checked, self.compute_divergence(outputs))
         output = self.output_class(
             loss=loss,
             logits=logits,
             hidden_states=outputs.hidden_states,
             attentions=outputs.attentions,
-            **self.further_outputs(outputs),
+            **self.extra_outputs(outputs),
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
-    def ids_of(self, history: Sequence[str | int]) -> list[int]:
+    def encode_history(self, history: Sequence[str | int]) -> list[int]:
         """Return the `input_ids` of items, which are called as in the data of the training; 10 and "10" are one name.
 
         Raises:
             ValueError: no items, or one that the model does not know.
         """
-        return [row + 1 for row in rows_of_names(history, self.config.names(), "item")]  # id 0 is padding
+        return [row + 1 for row in look_up_rows(history, self.config.get_row_names(), "item")]  # id 0 is padding
 
     def recommend(
         self, history: Sequence[str | int], k: int | None = None, *, only_new: bool = False
@@ -156,7 +158,7 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         Raises:
             ValueError: an empty history, an item that the model does not know, or a k that cannot be.
         """
-        config, ids = self.config, self.ids_of(history)
+        config, ids = self.config, self.encode_history(history)
         left = config.num_items - (len(set(ids)) if only_new else 0)
         if left == 0:
             raise ValueError(f"the history has all {config.num_items} items, so that only_new=True leaves none")
@@ -171,4 +173,6 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
             probabilities[ids] = -1  # below all that are left, of which there are k or more
         likeliest = probabilities[1:].topk(k)  # without padding: place 0 is item 1
         items = likeliest.indices.tolist()
-        return [(config.name_of(item + 1), value) for item, value in zip(items, likeliest.values.tolist(), strict=True)]
+        return [
+            (config.get_row_name(item + 1), value) for item, value in zip(items, likeliest.values.tolist(), strict=True)
+        ]

@@ -14,8 +14,8 @@ from .configuration_session_baseline import SessionBaselineConfig
 from .layers_session import BilinearScores, ItemTable, StepAttention, glorot_linear
 from .modeling_session import NextItemPreTrainedModel, SessionPreTrainedModel
 from .ops_execution import dropout, is_exporting
-from .ops_recurrent import gru_steps, recurrent_scan
-from .ops_session import last_steps, put_back, read_session, visible_steps
+from .ops_recurrent import run_gru_steps, run_recurrent_scan
+from .ops_session import left_align_session, make_step_visibility, restore_positions, select_last_steps
 
 
 class SessionGru(nn.Module):
@@ -37,13 +37,13 @@ class SessionGru(nn.Module):
             return quantised
         weights: list[torch.Tensor] = list(self.gru.parameters())  # of inputs, of states, and their biases
         if is_exporting():
-            return recurrent_scan(items, weights, "gru")  # torch.gru would fix the length
+            return run_recurrent_scan(items, weights, "gru")  # torch.gru would fix the length
         if items.is_cuda or torch.compiler.is_compiling():
             states: torch.Tensor = self.gru(items)[0]
             return states
         # On the CPU one operation for all steps is faster in training than torch.gru; given is (1, T, B, 3H).
         given = nn.functional.linear(items, weights[0], weights[2]).transpose(0, 1).unsqueeze(0)
-        return gru_steps(given, weights[1].unsqueeze(0), weights[3].unsqueeze(0))[0].transpose(0, 1)  # (B, T, H)
+        return run_gru_steps(given, weights[1].unsqueeze(0), weights[3].unsqueeze(0))[0].transpose(0, 1)  # (B, T, H)
 
 
 class RecurrentReader(nn.Module):
@@ -65,10 +65,10 @@ class RecurrentReader(nn.Module):
     ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor]:
         """Return what predictions are made from (B, P, ...), their weights (B, P, T) if any, and h (B, T, H)."""
         states = self.rnn(items) * mask.unsqueeze(2)  # (B, T, H)
-        last = states if every_position else last_steps(states, mask)  # (B, P, H), P = T or 1
+        last = states if every_position else select_last_steps(states, mask)  # (B, P, H), P = T or 1
         if self.attention is None:
             return last, None, states
-        summed, weights = self.attention(states.unsqueeze(1), last, visible_steps(mask, every_position))
+        summed, weights = self.attention(states.unsqueeze(1), last, make_step_visibility(mask, every_position))
         return torch.cat([summed, last], dim=2), weights, states  # (B, P, 2H)
 
 
@@ -96,8 +96,8 @@ class StampReader(nn.Module):
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return what predictions are made from (B, P, E), a (B, P, T), and the item vectors (B, T, E)."""
         items = items * mask.unsqueeze(2)
-        seen = visible_steps(mask, every_position)
-        last = items if every_position else last_steps(items, mask)
+        seen = make_step_visibility(mask, every_position)
+        last = items if every_position else select_last_steps(items, mask)
         sees = seen.to(items.dtype)  # (B, P, T)
         mean = (sees @ items) / sees.sum(dim=2, keepdim=True).clamp(min=1)  # m_s (B, P, E)
         of_prediction = (self.last(last) + self.mean(mean)).unsqueeze(2)  # (B, P, 1, E)
@@ -165,22 +165,24 @@ class SessionBaselineModel(SessionBaselinePreTrainedModel):
             output_attentions: Accepted as in other models, but without effect: there are no attentions.
 
         Raises:
-            ValueError: see `read_session`.
+            ValueError: see `left_align_session`.
         """
-        ids, mask, positions = read_session(input_ids, attention_mask, self.config.num_items)
+        ids, mask, positions = left_align_session(input_ids, attention_mask, self.config.num_items)
         items = dropout(self.items(ids), self.config.embedding_dropout, training=self.training)
         pooled, weights, states = self.steps(items, mask, every_position)
-        states = put_back(states, positions)
+        states = restore_positions(states, positions)
         whole = not every_position
         output = SessionBaselineModelOutput(
             last_hidden_state=states,
-            pooler_output=pooled.squeeze(1) if whole else put_back(pooled, positions),
-            step_weights=put_back(weights.squeeze(1), positions) if whole and weights is not None else None,
+            pooler_output=pooled.squeeze(1) if whole else restore_positions(pooled, positions),
+            step_weights=restore_positions(weights.squeeze(1), positions) if whole and weights is not None else None,
             hidden_states=(
-                (put_back(items, positions), states) if self.wants(output_hidden_states, "hidden_states") else None
+                (restore_positions(items, positions), states)
+                if self.resolve_output_flag(output_hidden_states, "hidden_states")
+                else None
             ),
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
 
 class SessionBaselineForNextItem(SessionBaselinePreTrainedModel, NextItemPreTrainedModel):
@@ -197,7 +199,7 @@ class SessionBaselineForNextItem(SessionBaselinePreTrainedModel, NextItemPreTrai
             self.output = glorot_linear(config.hidden_size, config.num_items + 1)
         self.post_init()
 
-    def scores(self, pooled: torch.Tensor) -> torch.Tensor:
+    def compute_logits(self, pooled: torch.Tensor) -> torch.Tensor:
         table = self.reader.items.weight
         if self.config.kind == "narm":
             scores: torch.Tensor = self.head(pooled, table)

@@ -11,7 +11,7 @@ from .configuration_text import TextClassifierConfig, TextConfig
 from .layers_text_input import RandomEmbedding, TextInput
 from .layers_wide import WideScores
 from .modeling_base import ZooPreTrainedModel
-from .ops_inputs import word_ids, word_mask
+from .ops_inputs import check_word_ids, make_word_mask
 from .ops_words import classification_loss
 
 
@@ -21,7 +21,7 @@ class TextPreTrainedModel(ZooPreTrainedModel):
     config: TextConfig
     main_input_name = "input_ids"
 
-    def text_input(self, dropout: float, word_dropout: float = 0.0) -> TextInput:
+    def make_text_input(self, dropout: float, word_dropout: float = 0.0) -> TextInput:
         """Return a new `TextInput` with the table and the positions of the config, and the given rates of dropout."""
         config = self.config
         words = RandomEmbedding(
@@ -61,11 +61,11 @@ class DocumentClassifierOutput(ModelOutput):
 
 
 class TextClassifierPreTrainedModel(TextPreTrainedModel):
-    """The base of the heads that give a text one label of several; a subclass says what `scores` are.
+    """The base of the heads that give a text one label of several; a subclass says what `compute_logits` returns.
 
     Attributes:
         output_class: Class of the output of `forward`, with `loss`, `logits`, `hidden_states`, `attentions` and the
-            fields of `further_outputs`.
+            fields of `extra_outputs`.
     """
 
     config: TextClassifierConfig
@@ -76,18 +76,18 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         super().__init__(config)
         self.wide: WideScores | None = None
         if config.wide_buckets:
-            self.wide = WideScores(config.vocab_size, config.num_labels, config.wide_groups)
+            self.wide = WideScores(config.vocab_size, config.num_labels, config.wide_group_starts)
 
     @property
     def needs_attentions(self) -> bool:
         """Whether the head reads the attentions of the base model even where the caller did not request them."""
         return False
 
-    def scores(self, outputs: Any) -> torch.Tensor:
+    def compute_logits(self, outputs: Any) -> torch.Tensor:
         """Return the scores (B, L) of the classes from the output of the base model."""
-        raise NotImplementedError(f"{type(self).__name__} must define scores(outputs)")
+        raise NotImplementedError(f"{type(self).__name__} must define compute_logits(outputs)")
 
-    def further_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
+    def extra_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
         """Return the fields that only this head outputs, by name; an `auxiliary_loss` there is added to the loss."""
         return {}
 
@@ -115,14 +115,14 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
             ValueError: labels of another shape, or outside the classes; inputs_embeds where there is a wide part; see
                 also the base model's `forward`.
         """
-        with_attentions = self.wants(output_attentions, "attentions")
-        with_states = self.wants(output_hidden_states, "hidden_states")
-        wide = self._wide(input_ids, attention_mask)
+        with_attentions = self.resolve_output_flag(output_attentions, "attentions")
+        with_states = self.resolve_output_flag(output_hidden_states, "hidden_states")
+        wide = self._wide_scores(input_ids, attention_mask)
         words: Any = input_ids
         words_mask = attention_mask
         if self.wide is not None and not (with_attentions or with_states or torch.compiler.is_compiling()):
             # Not where outputs have a place for each id, nor in a graph, whose sizes must not follow from values.
-            words, words_mask = self._without_ngrams(words, attention_mask)
+            words, words_mask = self._drop_ngrams(words, attention_mask)
         outputs = self.base_model(
             words,
             attention_mask=words_mask,
@@ -131,10 +131,10 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
             output_hidden_states=with_states,
             return_dict=True,
         )
-        logits = self.scores(outputs)
+        logits = self.compute_logits(outputs)
         if wide is not None:
             logits = self._add_scores(logits, wide)
-        further = self.further_outputs(outputs)
+        further = self.extra_outputs(outputs)
         loss = None
         if labels is not None:
             loss = classification_loss(logits, labels)
@@ -148,9 +148,11 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
             attentions=outputs.attentions if with_attentions else None,
             **further,
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
-    def start_wide(self, inverse_document_frequency: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> None:
+    def init_wide_part(
+        self, inverse_document_frequency: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
+    ) -> None:
         """Start the wide part as a linear classifier of the TF-IDF of ids, (V,), (V, L) and (L,), and freeze it.
 
         Raises:
@@ -158,10 +160,10 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         """
         if self.wide is None:
             raise ValueError("a wide start needs wide_buckets above 0 in the config")
-        self.wide.start(inverse_document_frequency, weight, bias)
+        self.wide.init_from_linear_classifier(inverse_document_frequency, weight, bias)
         self.wide.requires_grad_(False)
 
-    def _wide(self, input_ids: torch.Tensor | None, attention_mask: torch.Tensor | None) -> torch.Tensor | None:
+    def _wide_scores(self, input_ids: torch.Tensor | None, attention_mask: torch.Tensor | None) -> torch.Tensor | None:
         """Return the scores (B, L) of the wide part; None without one, or where training always leaves it out."""
         if self.wide is None:
             return None
@@ -171,8 +173,8 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
             )
         if self.training and self.config.wide_dropout == 1:
             return None
-        ids = word_ids(input_ids, self.config.vocab_size)
-        scores: torch.Tensor = self.wide(ids, word_mask(ids, attention_mask))
+        ids = check_word_ids(input_ids, self.config.vocab_size)
+        scores: torch.Tensor = self.wide(ids, make_word_mask(ids, attention_mask))
         return scores
 
     def _add_scores(self, scores: torch.Tensor, wide: torch.Tensor) -> torch.Tensor:
@@ -186,7 +188,7 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         kept = torch.rand(len(scores), 1, device=scores.device) >= self.config.wide_dropout  # (B, 1): each text whole
         return torch.where(kept, both, scores)
 
-    def _without_ngrams(
+    def _drop_ngrams(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Return ids and mask without the positions behind the last word, which the base model does not read."""
@@ -197,7 +199,7 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
 
 
 @torch.no_grad()
-def start_weights(layer: nn.Linear, weights: torch.Tensor) -> None:
+def copy_linear_weights(layer: nn.Linear, weights: torch.Tensor) -> None:
     """Set a linear layer so that its scores are `weights` times the first F of its inputs.
 
     Args:

@@ -12,7 +12,7 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from .configuration_text_baseline import TextBaselineConfig
 from .layers_initial_context import InitialContext
-from .layers_linear import text_classifier
+from .layers_linear import build_text_classifier
 from .layers_text_baseline import (
     AdditiveScores,
     AttentiveRecurrentEncoder,
@@ -24,7 +24,7 @@ from .layers_text_baseline import (
     TransformerEncoder,
     attention_overlap,
 )
-from .layers_text_input import at_least_one_place
+from .layers_text_input import pad_empty_sequences
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
 from .ops_execution import dropout
 
@@ -44,8 +44,8 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
 
     def __init__(self, config: TextBaselineConfig) -> None:
         super().__init__(config)
-        self.embeddings = self.text_input(config.dropout)
-        self.layers = _layers_of(config)
+        self.embeddings = self.make_text_input(config.dropout)
+        self.layers = _build_encoder(config)
         self.post_init()
 
     def forward(
@@ -74,18 +74,18 @@ class TextBaselineModel(TextBaselinePreTrainedModel):
 
         Raises:
             ValueError: see `TextInput.forward`; for the encoders with a GRU also a word after padding, see
-                `refuse_gaps`.
+                `check_mask_without_gaps`.
         """
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, m) and (B, n)
-        x, mask = at_least_one_place(x, mask)
+        x, mask = pad_empty_sequences(x, mask)
         tokens, pooled, weights = self.layers(x, mask)  # (B, n, h), (B, d) and a list of (B, n)
         output = BaseModelOutputWithPooling(
             last_hidden_state=tokens,
             pooler_output=dropout(pooled, self.config.pooled_dropout, training=self.training),
-            hidden_states=(x, tokens) if self.wants(output_hidden_states, "hidden_states") else None,
-            attentions=tuple(weights) if self.wants(output_attentions, "attentions") else None,
+            hidden_states=(x, tokens) if self.resolve_output_flag(output_hidden_states, "hidden_states") else None,
+            attentions=tuple(weights) if self.resolve_output_flag(output_attentions, "attentions") else None,
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
 
 class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel, TextClassifierPreTrainedModel):
@@ -98,7 +98,7 @@ class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel, TextCla
     def __init__(self, config: TextBaselineConfig) -> None:
         super().__init__(config)
         self.encoder = TextBaselineModel(config)
-        self.classifier = text_classifier(
+        self.classifier = build_text_classifier(
             config.pooled_size, config.classifier_size, config.num_labels, config.classifier_dropout
         )
         self.post_init()
@@ -107,11 +107,11 @@ class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel, TextCla
     def needs_attentions(self) -> bool:
         return self.config.penalises_overlap
 
-    def scores(self, outputs: Any) -> torch.Tensor:
+    def compute_logits(self, outputs: Any) -> torch.Tensor:
         logits: torch.Tensor = self.classifier(outputs.pooler_output)
         return logits
 
-    def further_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
+    def extra_outputs(self, outputs: Any) -> dict[str, torch.Tensor | None]:
         """Return self_attentive's `auxiliary_loss`, `overlap_penalty` times `attention_overlap`; otherwise nothing."""
         if not self.config.penalises_overlap:
             return {}
@@ -129,7 +129,7 @@ class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel, TextCla
         return torch.stack(outputs.attentions, dim=1)
 
 
-def _layers_of(config: TextBaselineConfig) -> nn.Module:
+def _build_encoder(config: TextBaselineConfig) -> nn.Module:
     width = config.hidden_size
     if config.encoder == "attention":
         start = InitialContext(width, "random", config.eval_context, samples=1)

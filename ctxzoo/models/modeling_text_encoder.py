@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from .configuration_encoder import TextEncoderConfig
-from .layers_encoder import small_linear
+from .layers_encoder import small_init_linear
 from .layers_text_input import StepInput
 from .modeling_encoder import (
     EncoderHeadOutput,
@@ -59,7 +59,7 @@ class TextEncoderModel(EncoderModel):
         """
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, v), or rows (B, n, I); and (B, n)
         return self.run_blocks(
-            self.with_positions(x, mask, state),
+            self.add_positions(x, mask, state),
             mask,
             None,
             state=state,
@@ -83,7 +83,7 @@ class TextEncoderForSequenceClassification(EncoderPreTrainedModel):
     def __init__(self, config: TextEncoderConfig) -> None:
         super().__init__(config)
         self.encoder = self.encoder_class(config)
-        self.classifier = small_linear(config.hidden_size, config.num_labels)
+        self.classifier = small_init_linear(config.hidden_size, config.num_labels)
         self.post_init()
 
     def forward(
@@ -119,7 +119,7 @@ class TextEncoderForSequenceClassification(EncoderPreTrainedModel):
         )
         logits = self.classifier(outputs.pooler_output)  # (B, L)
         loss = None if labels is None else classification_loss(logits, labels)
-        return self.head_output(outputs, logits, loss, self.penalty(outputs, logits.size(0)), return_dict)
+        return self.make_head_output(outputs, logits, loss, self.compute_penalty(outputs, logits.size(0)), return_dict)
 
 
 class TextEncoderStepsPreTrainedModel(EncoderStepsPreTrainedModel):
@@ -162,14 +162,14 @@ class TextEncoderForTokenClassification(TextEncoderStepsPreTrainedModel):
 
     def __init__(self, config: TextEncoderConfig) -> None:
         super().__init__(config)
-        self.classifier = small_linear(config.hidden_size, config.num_labels)
+        self.classifier = small_init_linear(config.hidden_size, config.num_labels)
         self.post_init()
 
-    def scores(self, steps: torch.Tensor) -> torch.Tensor:
+    def compute_logits(self, steps: torch.Tensor) -> torch.Tensor:
         logits: torch.Tensor = self.classifier(steps)
         return logits
 
-    def losses(
+    def compute_loss(
         self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the cross-entropy of the tags in nats, and how many words count."""
@@ -183,9 +183,9 @@ class TextEncoderForCausalLM(TextEncoderStepsPreTrainedModel, EncoderNextStepPre
 
     def __init__(self, config: TextEncoderConfig) -> None:
         super().__init__(config)
-        self.lm_head: nn.Linear = small_linear(config.hidden_size, config.vocab_size)
+        self.lm_head: nn.Linear = small_init_linear(config.hidden_size, config.vocab_size)
         self.post_init()
 
-    def scores(self, steps: torch.Tensor) -> torch.Tensor:
+    def compute_logits(self, steps: torch.Tensor) -> torch.Tensor:
         logits: torch.Tensor = self.lm_head(steps)
         return logits

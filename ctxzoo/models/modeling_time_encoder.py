@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from .configuration_time_encoder import TimeEncoderConfig
-from .layers_encoder import Attention, DotAttention, small_linear
+from .layers_encoder import Attention, DotAttention, small_init_linear
 from .layers_time_encoder import IN_SCORES, TimePosition, TimeWeight, build_time_encoding
 from .modeling_encoder import (
     EncoderHeadOutput,
@@ -21,7 +21,7 @@ from .modeling_encoder import (
     EncoderPreTrainedModel,
 )
 from .ops_execution import in_evaluation_mode
-from .ops_inputs import rows_of_names
+from .ops_inputs import look_up_rows
 from .ops_time_encoder import check_timestamps
 from .ops_words import IGNORED
 
@@ -41,7 +41,7 @@ class TimeEncoderModel(TimeEncoderPreTrainedModel, EncoderModel):
     def make_attention(config: Any, layer_index: int) -> Attention:
         return DotAttention(config.attention_dropout)
 
-    def make_encodings(self, config: TimeEncoderConfig) -> None:
+    def make_time_encodings(self, config: TimeEncoderConfig) -> None:
         """Make the encoding of time, and what its kernel weighs in each layer."""
         self.time: TimePosition | None = None
         if config.reads_time:
@@ -85,7 +85,7 @@ class TimeEncoderModel(TimeEncoderPreTrainedModel, EncoderModel):
             ValueError: see `TextInput.forward`; no timestamps for an encoding of time, see also `TimePosition.forward`.
         """
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, v) and (B, n)
-        x, kernel = self.with_positions(x, mask, None), None
+        x, kernel = self.add_positions(x, mask, None), None
         if self.time is not None:
             if timestamps is None:
                 raise ValueError(f"position={self.config.position!r} reads timestamps (batch, steps): pass them")
@@ -102,7 +102,7 @@ class TimeEncoderModel(TimeEncoderPreTrainedModel, EncoderModel):
             return_dict=return_dict,
         )
 
-    def score_bias(self, index: int, kernel: torch.Tensor) -> torch.Tensor:
+    def compute_score_bias(self, index: int, kernel: torch.Tensor) -> torch.Tensor:
         """Return what a kernel of times (B, n, n) adds to the scores of a layer, see `TimeWeight`."""
         bias: torch.Tensor = self.time_weights[index](kernel)
         return bias
@@ -116,12 +116,12 @@ class TimeEncoderModel(TimeEncoderPreTrainedModel, EncoderModel):
             input_ids, timestamps, attention_mask: Ids, timestamps and mask of events, as in `forward`.
 
         Raises:
-            ValueError: another position; see also `TimePosition.kernel_factors`.
+            ValueError: another position; see also `TimePosition.compute_kernel_factors`.
         """
         if self.time is None:
             raise ValueError(f"position={self.config.position!r} has no kernel of times; expected 'lste'")
         x, mask = self.embeddings(input_ids, attention_mask, None)
-        return self.time.kernel_factors(x if self.projection is None else self.projection(x), timestamps, mask)
+        return self.time.compute_kernel_factors(x if self.projection is None else self.projection(x), timestamps, mask)
 
 
 class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrainedModel):
@@ -135,7 +135,7 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
         super().__init__(config)
         self.to_events: nn.Linear | None = None
         if config.word_dim != config.hidden_size:
-            self.to_events = small_linear(config.hidden_size, config.word_dim, bias=False)
+            self.to_events = small_init_linear(config.hidden_size, config.word_dim, bias=False)
         self.post_init()
 
     def forward(
@@ -163,7 +163,7 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
             output_hidden_states=output_hidden_states,
         )
 
-    def scores(self, steps: torch.Tensor) -> torch.Tensor:
+    def compute_logits(self, steps: torch.Tensor) -> torch.Tensor:
         """Return the scores (B, n, V) of the events: products of a step and the vector of each event.
 
         Id 0, padding, is no event: its score is the lowest number.
@@ -174,7 +174,7 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
         logits = (steps if self.to_events is None else self.to_events(steps)) @ vectors.T
         return F.pad(logits, (1, 0), value=torch.finfo(logits.dtype).min)  # (B, n, V): id 0 in front
 
-    def losses(
+    def compute_loss(
         self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the cross-entropy in nats of the event at the next position, and how often there is one.
@@ -188,15 +188,15 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
                 f"label 0 is padding and none of the events 1..{self.config.vocab_size - 1}: give an attention_mask "
                 f"that is 0 there, or the label {IGNORED}"
             )
-        return super().losses(logits, labels, mask)
+        return super().compute_loss(logits, labels, mask)
 
-    def ids_of(self, history: Sequence[str | int]) -> list[int]:
+    def encode_history(self, history: Sequence[str | int]) -> list[int]:
         """Return the `input_ids` of events, which are called as in the data of the training; 10 and "10" are one name.
 
         Raises:
             ValueError: no events, or one that the model does not know.
         """
-        return [row + 1 for row in rows_of_names(history, self.config.names(), "event")]
+        return [row + 1 for row in look_up_rows(history, self.config.get_row_names(), "event")]
 
     def next_events(
         self, history: Sequence[str | int], timestamps: Sequence[float], k: int | None = None
@@ -219,11 +219,11 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
         Raises:
             ValueError: an empty history, an unknown event, other timestamps, or a k that cannot be.
         """
-        ids, number = self.ids_of(history), self.config.vocab_size - 1
+        ids, number = self.encode_history(history), self.config.vocab_size - 1
         if len(timestamps) != len(ids):
             raise ValueError(f"{len(timestamps)} timestamps of {len(ids)} events: expected as many")
         # (1, n) in float64: float32 has dates in seconds since 1970 only to 128 seconds.
-        times = torch.tensor([[_number(time) for time in timestamps]], dtype=torch.float64)
+        times = torch.tensor([[_time_to_float(time) for time in timestamps]], dtype=torch.float64)
         times = check_timestamps(times, torch.ones_like(times, dtype=torch.bool), ordered=True)
         k = min(TOP, number) if k is None else k
         if not 1 <= k <= number:
@@ -236,11 +236,11 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
             probabilities = self(**inputs, logits_to_keep=1, return_dict=True).logits[0, -1].float().softmax(dim=0)
         likeliest = probabilities[1:].topk(k)  # without padding: place 0 is event 1
         events = likeliest.indices.tolist()
-        names = [self.config.name_of(event + 1) for event in events]
+        names = [self.config.get_row_name(event + 1) for event in events]
         return list(zip(names, likeliest.values.tolist(), strict=True))
 
 
-def _number(time: Any) -> float:
+def _time_to_float(time: Any) -> float:
     """Return a time as a number.
 
     Raises:

@@ -10,8 +10,8 @@ from .configuration_vote import VoteConfig
 from .layers_vote import TrustNetwork
 from .modeling_base import ZooPreTrainedModel
 from .ops_execution import in_evaluation_mode
-from .ops_inputs import rows_of_names
-from .ops_vote import NEW_BILL, together, without_outcomes, words_of
+from .ops_inputs import look_up_rows
+from .ops_vote import NEW_BILL, find_common_voters, remove_outcomes, split_into_words
 
 
 class VotePreTrainedModel(ZooPreTrainedModel):
@@ -33,7 +33,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
         """Return the parameters of what reads texts, which may be trained at a rate of their own; here none."""
         return ()
 
-    def set_observed(self, votes: torch.Tensor) -> None:
+    def set_observed_votes(self, votes: torch.Tensor) -> None:
         """Tell a new model the votes of the training, (D, U): 1 yea, 0 nay, NaN none; some have no use for them.
 
         Two legislators who never voted on the same bill are kept apart in a trust network.
@@ -48,7 +48,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
             )
         for module in self.modules():
             if isinstance(module, TrustNetwork):
-                module.set_mask(together(~votes.isnan()))  # (U, U)
+                module.set_mask(find_common_voters(~votes.isnan()))  # (U, U)
 
     def bags_of_words(self, texts: Sequence[str]) -> torch.Tensor:
         """Return the counts (B, V) of the words of texts, float32; other words than those of the config count for none.
@@ -63,8 +63,8 @@ class VotePreTrainedModel(ZooPreTrainedModel):
         places = {word: place for place, word in enumerate(self.config.words)}
         counts = torch.zeros(len(texts), self.config.vocab_size)  # (B, V)
         for row, text in enumerate(texts):
-            said = without_outcomes(text) if self.config.cut_outcomes else text
-            for word, count in Counter(words_of(said)).items():
+            said = remove_outcomes(text) if self.config.cut_outcomes else text
+            for word, count in Counter(split_into_words(said)).items():
                 if word in places:
                     counts[row, places[word]] = count
         return counts
@@ -89,7 +89,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
         """
         config = self.config
         is_new = not isinstance(bill, str) and bill == NEW_BILL
-        row = NEW_BILL if is_new else rows_of_names([bill], config.names_of_bills(), "bill")[0]
+        row = NEW_BILL if is_new else look_up_rows([bill], config.get_bill_names(), "bill")[0]
         if is_new and not self.reads_new_bills:
             raise ValueError(
                 f"this {type(self).__name__} knows the bills of its training alone and reads no text of a new one; "
@@ -101,10 +101,10 @@ class VotePreTrainedModel(ZooPreTrainedModel):
                 f"what this {type(self).__name__} says of {which} follows from its text, and there is none; give it "
                 "(--text, or --texts with a table of texts)"
             )
-        names = [config.name_of(legislator) for legislator in range(config.num_legislators)]
+        names = [config.get_legislator_name(legislator) for legislator in range(config.num_legislators)]
         votes = torch.full((1, len(names)), torch.nan)  # (1, U), none is known
         if known:
-            votes[0, rows_of_names(list(known), names, "legislator")] = torch.tensor([float(v) for v in known.values()])
+            votes[0, look_up_rows(list(known), names, "legislator")] = torch.tensor([float(v) for v in known.values()])
         with in_evaluation_mode(self):
             logits = self(
                 bag_of_words=self.bags_of_words([text or ""]).to(self.device, self.dtype),

@@ -15,13 +15,13 @@ from .configuration_vote_baseline import VoteBaselineConfig
 from .layers_vote_baseline import AutoRec, Bills, Cdae, Cdl, IdealPoint, TrustSvd, WithNetwork
 from .modeling_vote import VotePreTrainedModel
 from .ops_vote import (
-    read_bills,
-    read_votes,
+    check_bills,
+    check_votes,
+    mask_new_bill_logits,
     refuse_new_bills,
-    signed_votes,
-    unanswered,
+    to_float32_or_wider,
     vote_log_likelihood,
-    wide,
+    votes_to_signs,
 )
 
 SQUARED = ("autorec", "trust_svd", "cdl")  # kinds whose objective is a squared error, not a likelihood
@@ -54,7 +54,7 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
 
     def __init__(self, config: VoteBaselineConfig) -> None:
         super().__init__(config)
-        self.votes = _model_of(config)
+        self.votes = _build_model(config)
         self.post_init()
 
     @property
@@ -64,13 +64,13 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
     def text_parameters(self) -> Iterable[torch.nn.Parameter]:
         return self.votes.autoencoder.parameters() if isinstance(self.votes, Cdl) else ()
 
-    def set_observed(self, votes: torch.Tensor) -> None:
-        super().set_observed(votes)
+    def set_observed_votes(self, votes: torch.Tensor) -> None:
+        super().set_observed_votes(votes)
         for module in self.votes.modules():
             if isinstance(module, TrustSvd):
-                module.set_observed(~votes.isnan())
+                module.set_observed_votes(~votes.isnan())
             elif isinstance(module, IdealPoint):
-                module.start_from(votes)
+                module.init_from_votes(votes)
 
     def forward(
         self,
@@ -94,31 +94,31 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
             output_attentions, output_hidden_states: Accepted as in other models, but without effect: there are none.
 
         Raises:
-            ValueError: see `read_bills` and `read_votes`; a new bill, but for cdl (on a device, where values are not
+            ValueError: see `check_bills` and `check_votes`; a new bill, but for cdl (on a device, where values are not
                 read, its logits are NaN).
         """
         config = self.config
-        counts, ids = read_bills(bag_of_words, bill_ids, config.vocab_size, config.num_bills)
+        counts, ids = check_bills(bag_of_words, bill_ids, config.vocab_size, config.num_bills)
         if not self.reads_new_bills:
             refuse_new_bills(bill_ids, ids, f"{config.kind} knows the bills of its training alone; give bill_ids")
-        known = read_votes("votes", votes, ids.size(0), config.num_legislators)
-        wanted = read_votes("labels", labels, ids.size(0), config.num_legislators)
+        known = check_votes("votes", votes, ids.size(0), config.num_legislators)
+        wanted = check_votes("labels", labels, ids.size(0), config.num_legislators)
         # +1, -1, and 0 where unknown: (B, U).
-        signs = counts.new_zeros(ids.size(0), config.num_legislators) if known is None else signed_votes(known)
+        signs = counts.new_zeros(ids.size(0), config.num_legislators) if known is None else votes_to_signs(known)
         # The fraction of the bills is that of the penalties of shared parameters.
         given = Bills(ids, signs.to(self.dtype), counts.log1p().to(self.dtype), ids.size(0) / config.num_bills)
         logits, penalty = self.votes(given, config.text_weight) if config.kind == "cdl" else self.votes(given)
-        logits = wide(logits)  # (B, U)
+        logits = to_float32_or_wider(logits)  # (B, U)
         if not self.reads_new_bills:
-            logits = unanswered(logits, ids)
+            logits = mask_new_bill_logits(logits, ids)
         loss = None
         if wanted is not None:
-            total = penalty + self._errors(logits, wanted)  # both are sums over the batch
+            total = penalty + self._sum_errors(logits, wanted)  # both are sums over the batch
             loss = total / (~wanted.isnan()).sum().clamp(min=1)
         output = VoteBaselineOutput(loss=loss, logits=logits)
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
-    def _errors(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    def _sum_errors(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return the sum over observed votes of the negative log-likelihood, or of half the squared errors."""
         if self.config.kind not in SQUARED:
             return -vote_log_likelihood(logits, labels).sum()
@@ -127,7 +127,7 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
         return 0.5 * ((logits.sigmoid() - torch.nan_to_num(labels)).square() * seen).sum()
 
 
-def _model_of(config: VoteBaselineConfig) -> nn.Module:
+def _build_model(config: VoteBaselineConfig) -> nn.Module:
     parts = (config.num_legislators, config.num_bills, config.factors)
     widths, rate, level = config.hidden_widths, config.dropout, config.corruption_level
     if config.with_network:

@@ -17,14 +17,14 @@ from transformers.utils import ModelOutput
 from .configuration_word_embedding import InputGradient, WordEmbeddingConfig
 from .modeling_base import ZooPreTrainedModel
 from .ops_execution import call_recomputed
-from .ops_inputs import as_integers, word_ids, word_mask
+from .ops_inputs import check_word_ids, make_word_mask, to_int64
 from .ops_word_embedding import (
     attention_weights,
-    even_weights,
+    gather_table_rows,
+    mean_with_word2vec_gradient,
     negative_sampling_loss,
-    table_rows,
+    uniform_weights,
     weighted_context,
-    with_word2vec_gradient,
     word_windows,
 )
 from .ops_words import IGNORED, token_classification_loss
@@ -77,13 +77,13 @@ class WordEmbeddingPreTrainedModel(ZooPreTrainedModel):
     main_input_name = "input_ids"
     _input_embed_layer = "word_vectors"
 
-    def set_sparse_gradients(self, on: bool) -> None:
+    def set_sparse_gradients(self, enabled: bool) -> None:
         """Set whether the gradients of tables of words hold only the rows that were read.
 
         With a large vocabulary a step of training by `sampled_loss` is then independent of its size. The optimizer
         must know sparse gradients: SGD without momentum, Adagrad, SparseAdam.
         """
-        self.base_model.sparse_gradients = on
+        self.base_model.sparse_gradients = enabled
 
 
 class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
@@ -143,19 +143,19 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
             ValueError: input_ids of another shape or type, an empty batch, ids outside the table, a mask of another
                 shape or with other values than 0 and 1.
         """
-        ids = word_ids(input_ids, self.config.vocab_size)
-        contexts, present = self.windows(ids, attention_mask)  # (B, n, 2b) each
-        state, weights = self.context(contexts, present)
-        words = self.vectors(ids) * self._is_word(ids, attention_mask).unsqueeze(-1)  # (B, n, d)
+        ids = check_word_ids(input_ids, self.config.vocab_size)
+        contexts, present = self.collect_windows(ids, attention_mask)  # (B, n, 2b) each
+        state, weights = self.compute_context(contexts, present)
+        words = self.embed_words(ids) * self._find_words(ids, attention_mask).unsqueeze(-1)  # (B, n, d)
         output = WordContextOutput(
             last_hidden_state=words,
             context_state=state,
-            hidden_states=(words, state) if self.wants(output_hidden_states, "hidden_states") else None,
-            attentions=(weights,) if self.wants(output_attentions, "attentions") else None,
+            hidden_states=(words, state) if self.resolve_output_flag(output_hidden_states, "hidden_states") else None,
+            attentions=(weights,) if self.resolve_output_flag(output_attentions, "attentions") else None,
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
-    def windows(
+    def collect_windows(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the words around every position, and where there are any; nothing is around padding.
@@ -166,12 +166,12 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
         Raises:
             ValueError: see `forward`.
         """
-        input_ids = word_ids(input_ids, self.config.vocab_size)
-        is_word = self._is_word(input_ids, attention_mask)
+        input_ids = check_word_ids(input_ids, self.config.vocab_size)
+        is_word = self._find_words(input_ids, attention_mask)
         contexts, present = word_windows(input_ids, is_word, self.config.window)
-        return contexts, present & word_mask(input_ids, attention_mask).unsqueeze(-1)  # padding has no context
+        return contexts, present & make_word_mask(input_ids, attention_mask).unsqueeze(-1)  # padding has no context
 
-    def context(
+    def compute_context(
         self, contexts: torch.Tensor, present: torch.Tensor, input_gradient: InputGradient = "exact"
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the context c of windows, and the weights of the words in them.
@@ -185,14 +185,14 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
             contexts: (..., 2b) ids of the words around each centre.
             present: Boolean (..., 2b), False where there is no word around.
             input_gradient: Gradient of the context's words: "word2vec" gives each word of a mean the whole gradient,
-                see `with_word2vec_gradient`.
+                see `mean_with_word2vec_gradient`.
 
         Returns:
             c (..., `config.context_size`), 0 for a window without words; and the weights (..., 2b), 0 where there is no
             word.
         """
-        words = self.vectors(contexts)  # (..., 2b, d)
-        weights = self._weights(contexts, present, words.dtype)
+        words = self.embed_words(contexts)  # (..., 2b, d)
+        weights = self._attention_weights(contexts, present, words.dtype)
         if self.config.architecture == "cwindow":
             return (words * present.unsqueeze(-1)).flatten(-2), weights  # (..., 2b d)
         if self.config.architecture == "structured_skip_gram":
@@ -201,30 +201,32 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
             words = words * self.position_vectors  # d (2b, d)
         state = weighted_context(weights, words)
         if input_gradient == "word2vec":
-            state = with_word2vec_gradient(state, words, present)
+            state = mean_with_word2vec_gradient(state, words, present)
         return state, weights
 
-    def vectors(self, ids: torch.Tensor) -> torch.Tensor:
+    def embed_words(self, ids: torch.Tensor) -> torch.Tensor:
         """Return the vectors W[w], (..., d), of ids of any shape (...)."""
-        return table_rows(self.word_vectors.weight, ids, sparse=self.sparse_gradients)
+        return gather_table_rows(self.word_vectors.weight, ids, sparse=self.sparse_gradients)
 
-    def _is_word(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
-        return word_mask(input_ids, attention_mask) & (input_ids >= self.config.num_special_tokens)
+    def _find_words(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
+        return make_word_mask(input_ids, attention_mask) & (input_ids >= self.config.num_special_tokens)
 
-    def _weights(self, contexts: torch.Tensor, present: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    def _attention_weights(self, contexts: torch.Tensor, present: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         """Return the weights a (..., 2b) of the words in windows."""
-        logits = self._word_logits(contexts)
+        logits = self._position_logits(contexts)
         if self.position_logits is not None:
             logits = self.position_logits.expand(contexts.shape) if logits is None else logits + self.position_logits
-        return even_weights(present, dtype) if logits is None else attention_weights(logits, present)
+        return uniform_weights(present, dtype) if logits is None else attention_weights(logits, present)
 
-    def _word_logits(self, contexts: torch.Tensor) -> torch.Tensor | None:
+    def _position_logits(self, contexts: torch.Tensor) -> torch.Tensor | None:
         """Return K[w_i, i], each word at its own position, (..., 2b); None without K."""
         if self.word_position_logits is not None:
             columns = torch.arange(self.config.num_positions, device=contexts.device)
-            return table_rows(self.word_position_logits.weight, contexts, columns, sparse=self.sparse_gradients)
+            return gather_table_rows(self.word_position_logits.weight, contexts, columns, sparse=self.sparse_gradients)
         if self.word_factors is not None and self.position_factors is not None:
-            factors = table_rows(self.word_factors.weight, contexts, sparse=self.sparse_gradients)  # (..., 2b, r)
+            factors = gather_table_rows(
+                self.word_factors.weight, contexts, sparse=self.sparse_gradients
+            )  # (..., 2b, r)
             # Row w_i of A times column i of B: each word at its own position alone, (..., 2b).
             return (factors * self.position_factors.T).sum(dim=-1)
         return None
@@ -285,21 +287,21 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
             output_hidden_states=output_hidden_states,
             return_dict=True,
         )
-        logits = self._scores(outputs.context_state, self._output_matrix())  # (B, n, V)
+        logits = self._compute_logits(outputs.context_state, self._output_matrix())  # (B, n, V)
         loss = None
         if labels is not None:
-            predicted = self._predicted(labels, input_ids, attention_mask)
+            predicted = self._check_labels(labels, input_ids, attention_mask)
             if self.config.predicts_from_each_word:
-                contexts, present = self.word_embedding.windows(input_ids, attention_mask)
+                contexts, present = self.word_embedding.collect_windows(input_ids, attention_mask)
                 labelled = predicted != IGNORED
-                losses = self._losses_of_each_word(contexts[labelled], present[labelled], predicted[labelled])  # (P,)
+                losses = self._skip_gram_losses(contexts[labelled], present[labelled], predicted[labelled])  # (P,)
                 loss = losses.sum() / labelled.sum().clamp(min=1)
             else:
                 loss = token_classification_loss(logits, predicted)
         output = MaskedLMOutput(
             loss=loss, logits=logits, hidden_states=outputs.hidden_states, attentions=outputs.attentions
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
     def sampled_loss(
         self,
@@ -324,7 +326,7 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
             noise_kept: Booleans of the shape of `noise`, False at noise words that are left out, such as the centre
                 itself.
             input_gradient: Gradient for cbow: "word2vec" takes that of word2vec in place of the exact one, see
-                `with_word2vec_gradient`.
+                `mean_with_word2vec_gradient`.
 
         Raises:
             ValueError: shapes that do not fit, or "word2vec" for another architecture than cbow.
@@ -336,9 +338,9 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
                 "or 'word2vec' for cbow"
             )
         if self.config.predicts_from_each_word:
-            states = self.word_embedding.vectors(contexts)  # (N, 2b, d)
+            states = self.word_embedding.embed_words(contexts)  # (N, 2b, d)
         else:
-            states = self.word_embedding.context(contexts, present, input_gradient)[0].unsqueeze(1)  # (N, 1, F)
+            states = self.word_embedding.compute_context(contexts, present, input_gradient)[0].unsqueeze(1)  # (N, 1, F)
         centres = centres.unsqueeze(-1)  # (N, 1)
         if noise.dim() == 3 or self.output_vectors.dim() == 3:
             # Each position reads rows of its own.
@@ -346,17 +348,17 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
             centres = centres.unsqueeze(1).expand(-1, positions, -1)
             if noise.dim() == 2:
                 noise, noise_kept = (x.unsqueeze(1).expand(-1, positions, -1) for x in (noise, noise_kept))
-        rows = self._output_rows(torch.cat([centres, noise], dim=-1))  # (N, 1 + S, F) or (N, 2b, 1 + S, F)
+        rows = self._select_output_rows(torch.cat([centres, noise], dim=-1))  # (N, 1 + S, F) or (N, 2b, 1 + S, F)
         losses = negative_sampling_loss(states, rows, noise_kept).flatten(1)  # (N, 2b) or (N, 1)
         return (losses * present).sum(dim=1) if self.config.predicts_from_each_word else losses.squeeze(1)
 
-    def _output_rows(self, targets: torch.Tensor) -> torch.Tensor:
+    def _select_output_rows(self, targets: torch.Tensor) -> torch.Tensor:
         """Return O[t], or, where every position has its matrix, O[i, t] of targets (N, 2b, ...)."""
         sparse = self.base_model.sparse_gradients
         if self.output_vectors.dim() == 3:
             columns = torch.arange(self.config.num_positions, device=targets.device).view(-1, 1)  # (2b, 1)
-            return table_rows(self.output_vectors, columns, targets, sparse=sparse)
-        return table_rows(self.output_vectors, targets, sparse=sparse)
+            return gather_table_rows(self.output_vectors, columns, targets, sparse=sparse)
+        return gather_table_rows(self.output_vectors, targets, sparse=sparse)
 
     def _output_matrix(self) -> torch.Tensor:
         """Return O as (V, `config.context_size`): where each position has its matrix, these side by side."""
@@ -364,23 +366,21 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
             return self.output_vectors.transpose(0, 1).flatten(1)  # (V, 2b d), in the order of the context
         return self.output_vectors
 
-    def _scores(self, states: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+    def _compute_logits(self, states: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
         """Return O c, (..., V), of states (..., F) and O (V, F), with the lowest finite value at special tokens."""
         scores = F.linear(states, matrix)  # (..., V)
         is_special = torch.arange(scores.size(-1), device=scores.device) < self.config.num_special_tokens
         return scores.masked_fill(is_special, torch.finfo(scores.dtype).min)
 
-    def _losses_of_each_word(
-        self, contexts: torch.Tensor, present: torch.Tensor, centres: torch.Tensor
-    ) -> torch.Tensor:
+    def _skip_gram_losses(self, contexts: torch.Tensor, present: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
         """Return for each of the centres (P,) the mean of -log p(centre | word) over its context words (P, 2b)."""
 
         def loss_at(column: int) -> torch.Tensor:
-            words = self.word_embedding.vectors(contexts[:, column])  # (P, d)
+            words = self.word_embedding.embed_words(contexts[:, column])  # (P, d)
             matrix = self.output_vectors[column] if self.output_vectors.dim() == 3 else self.output_vectors
-            return F.cross_entropy(self._scores(words, matrix), centres, reduction="none")
+            return F.cross_entropy(self._compute_logits(words, matrix), centres, reduction="none")
 
-        weights = even_weights(present, self.output_vectors.dtype)
+        weights = uniform_weights(present, self.output_vectors.dtype)
         # A centre without words around it has even probabilities.
         even = math.log(self.config.vocab_size - self.config.num_special_tokens)
         losses = even * (~present.any(dim=-1)).to(weights.dtype)
@@ -389,16 +389,16 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
             losses = losses + weights[:, column] * call_recomputed(loss_at, column)
         return losses
 
-    def _predicted(
+    def _check_labels(
         self, labels: torch.Tensor, input_ids: torch.Tensor, attention_mask: torch.Tensor | None
     ) -> torch.Tensor:
         """Return the labels (B, n), checked, with -100 at padding; their values are only read on the CPU."""
-        labels = as_integers("labels", labels)
+        labels = to_int64("labels", labels)
         if labels.shape != input_ids.shape:
             raise ValueError(
                 f"labels must have shape {tuple(input_ids.shape)}, one for each place, got {tuple(labels.shape)}"
             )
-        labels = labels.masked_fill(~word_mask(input_ids, attention_mask), IGNORED)
+        labels = labels.masked_fill(~make_word_mask(input_ids, attention_mask), IGNORED)
         if torch.compiler.is_compiling() or labels.is_cuda:
             return labels
         given = labels[labels != IGNORED]

@@ -139,7 +139,7 @@ SETTINGS: Mapping[str, str] = MappingProxyType({"optimiser": "optimizer", "lever
 CONSTANT_SETTINGS: Mapping[str, Any] = MappingProxyType({"freeze_embeddings": False, "embedding_bound": 0.1})
 
 
-def current_fields(content: Mapping[str, Any]) -> dict[str, Any]:
+def convert_config_fields(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a config.json says, in the names of today; one of today's is returned as it is.
 
     A line tells of each name of today that stands in the place of an older one, once in a process.
@@ -152,23 +152,23 @@ def current_fields(content: Mapping[str, Any]) -> dict[str, Any]:
     """
     if content.get("model_type") != f"ctxzoo_{ENCODER}":
         return dict(content)
-    found = encoder_fields(content)
+    found = convert_encoder_fields(content)
     if found["model_type"] not in _told:
         _told.add(found["model_type"])
         logger.warning("a config of ctxzoo_%s, an older name, is read as one of %s", ENCODER, found["model_type"])
     return found
 
 
-def encoder_fields(content: Mapping[str, Any]) -> dict[str, Any]:
+def convert_encoder_fields(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return fields of the context encoder as those of one of the four architectures, its `model_type` among them.
 
     Raises:
-        ValueError: see `current_fields`.
+        ValueError: see `convert_config_fields`.
     """
-    architecture = encoder_of(content)
+    architecture = choose_encoder(content)
     for name, value in content.items():
         if name in ENCODER_FIELDS:
-            _check_value(architecture, name, value, content)
+            _check_removed_value(architecture, name, value, content)
     others = {name: value for name, value in content.items() if name not in ENCODER_FIELDS and name != "auto_map"}
     found = {name: value for name, value in content.items() if name in KEPT[architecture]}
     if architecture == HIGHER:
@@ -179,14 +179,14 @@ def encoder_fields(content: Mapping[str, Any]) -> dict[str, Any]:
     if architecture == TIME:
         found = {"causal": False, **found}
     if architecture == KERNEL:
-        found |= _row_scaling(content)
+        found |= _convert_row_scaling(content)
     heads = content.get("architectures")
     if isinstance(heads, list):
         others["architectures"] = [str(head).replace("ContextEncoder", CLASSES[architecture]) for head in heads]
     return {**others, **found, "model_type": f"ctxzoo_{architecture}"}
 
 
-def encoder_of(content: Mapping[str, Any]) -> str:
+def choose_encoder(content: Mapping[str, Any]) -> str:
     """Return which of the four architectures a configuration of the context encoder is of now."""
     by_attention = {"esa": LINEAR, "hsa": HIGHER}
     if content.get("attention") in by_attention:
@@ -195,7 +195,7 @@ def encoder_of(content: Mapping[str, Any]) -> str:
     return TIME if is_of_events or content.get("position") in TIMES else KERNEL
 
 
-def _check_value(architecture: str, name: str, value: Any, content: Mapping[str, Any]) -> None:
+def _check_removed_value(architecture: str, name: str, value: Any, content: Mapping[str, Any]) -> None:
     """Raise ValueError for a value that decided something and is gone."""
     expected = ONLY_IN_ALL.get(name) or ONLY[architecture].get(name)
     if name in ONLY_WHERE:
@@ -209,7 +209,7 @@ def _check_value(architecture: str, name: str, value: Any, content: Mapping[str,
         )
 
 
-def _row_scaling(content: Mapping[str, Any]) -> dict[str, Any]:
+def _convert_row_scaling(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the offsets and scales of a regression as `RowScaling` takes them; nothing where there are none."""
     names = ("feature_offsets", "feature_scales", "target_offset", "target_scale")
     if all(content.get(name) in (None, default) for name, default in zip(names, (None, None, 0, 1), strict=True)):
@@ -221,7 +221,7 @@ def _row_scaling(content: Mapping[str, Any]) -> dict[str, Any]:
     return {"row_scaling": pair}
 
 
-def current_architecture(name: str, variant: str | None, known: Callable[[str], bool]) -> tuple[str, str | None]:
+def convert_architecture_name(name: str, variant: str | None, known: Callable[[str], bool]) -> tuple[str, str | None]:
     """Return the names of today of an architecture and of its variant.
 
     Args:
@@ -236,19 +236,19 @@ def current_architecture(name: str, variant: str | None, known: Callable[[str], 
     return ENCODER_VARIANTS.get(variant, (name, variant))
 
 
-def current_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+def convert_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings by the names of today."""
     return {SETTINGS.get(name, name): value for name, value in settings.items()}
 
 
-def current_result(content: Mapping[str, Any]) -> dict[str, Any]:
+def convert_result(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a results file in the names of today; one of today's is returned as it is."""
-    settings = current_settings(content.get("settings") or {})
+    settings = convert_settings(content.get("settings") or {})
     if content.get("recipe") == "default_text_classifier":
-        settings = {**_untold_of_default_texts(content), **settings}
+        settings = {**_infer_text_settings(content), **settings}
     if content.get("architecture") != ENCODER:
         return {**content, "settings": settings}
-    architecture = ENCODER_VARIANTS.get(str(content.get("variant")), (encoder_of(settings),))[0]
+    architecture = ENCODER_VARIANTS.get(str(content.get("variant")), (choose_encoder(settings),))[0]
     gone = {name for name, value in CONSTANT_SETTINGS.items() if settings.get(name, value) == value}
     gone |= {LINEAR: {"attention", "attention_dropout"}, HIGHER: {"attention"}}.get(architecture, set())
     return {
@@ -258,7 +258,7 @@ def current_result(content: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _untold_of_default_texts(content: Mapping[str, Any]) -> dict[str, Any]:
+def _infer_text_settings(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings that follow from the row and the dataset, which results of the recipe did not tell."""
     of_row = {"zeroed": ["classifier.weight", "classifier.bias"], "deep_scale": 0.25}
     of_data = {"text_column": "title"} if str(content.get("dataset")).endswith("news_aggregator") else {}

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import torch
 
-from .ops_inputs import boolean_mask
+from .ops_inputs import to_boolean_mask
 
 
 class SpanLogits(Protocol):
@@ -56,8 +56,8 @@ def span_log_probabilities(
     """
     if outputs.start_logits is None or outputs.end_logits is None:
         raise ValueError("outputs hold no start_logits and end_logits; they come from a question-answering model")
-    start = _wide(outputs.start_logits).log_softmax(dim=1)
-    end = _wide(outputs.end_logits).log_softmax(dim=1)
+    start = _to_float32_or_wider(outputs.start_logits).log_softmax(dim=1)
+    end = _to_float32_or_wider(outputs.end_logits).log_softmax(dim=1)
     return start, end, start[:, 0] + end[:, 0]
 
 
@@ -82,7 +82,7 @@ def decode_answers(outputs: SpanLogits, attention_mask: torch.Tensor, max_length
         )
     if max_length < 1:
         raise ValueError(f"max_length must be at least 1 word, got {max_length}")
-    starts, ends, scores = best_spans(start, end, boolean_mask(attention_mask), max_length)
+    starts, ends, scores = best_spans(start, end, to_boolean_mask(attention_mask), max_length)
     return AnswerSpans(starts, ends, scores, no_answer)
 
 
@@ -92,7 +92,7 @@ def no_answer_score(spans: AnswerSpans) -> torch.Tensor:
     return torch.sigmoid(spans.no_answer_log_probs - spans.span_log_probs)
 
 
-def _wide(values: torch.Tensor) -> torch.Tensor:
+def _to_float32_or_wider(values: torch.Tensor) -> torch.Tensor:
     return values.float() if values.dtype in (torch.float16, torch.bfloat16) else values
 
 

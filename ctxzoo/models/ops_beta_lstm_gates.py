@@ -33,7 +33,7 @@ class Cell:
         blocks: Number K of pre-activations of which the gates i and f are made; the blocks of o and g follow them.
         ratios: Masks of the Gamma variables that are summed into numerator and denominator of a Beta cell's gates, 0 or
             1: i is the first sum over the third, f the second over the fourth; each has K numbers.
-        input_first: Whether i comes before f in `gate_pair`.
+        input_first: Whether i comes before f in `compute_gates`.
         drawn: Whether the pre-activations are parameters of distributions from which gates are drawn.
     """
 
@@ -43,7 +43,7 @@ class Cell:
     drawn: bool = False
 
     @property
-    def gammas(self) -> bool:
+    def has_gamma_gates(self) -> bool:
         """Whether the blocks are shapes of Gamma variables."""
         return bool(self.ratios)
 
@@ -70,7 +70,7 @@ class Gating:
 
     Attributes:
         cell: Name of the cell, one of `CELLS`, such as bibeta5.
-        eps: Small number that is added to distribution parameters, as in `distribution_parameters`.
+        eps: Small number that is added to distribution parameters, as in `shapes_from_preactivations`.
         draw_gammas: Whether Gamma variables are drawn; otherwise their means are taken.
         generator: Generator of the random draws; None: torch's own.
     """
@@ -99,12 +99,12 @@ def kumaraswamy_means(shapes: torch.Tensor) -> torch.Tensor:
     return log_mean.exp().clamp(CLOSEST, 1 - CLOSEST)
 
 
-def distribution_parameters(blocks: torch.Tensor, eps: float) -> torch.Tensor:
+def shapes_from_preactivations(blocks: torch.Tensor, eps: float) -> torch.Tensor:
     """Return alpha = softplus(u) + eps of pre-activations u of any shape."""
     return F.softplus(blocks) + eps
 
 
-def kumaraswamy_pair(shapes: torch.Tensor, log_uniform: torch.Tensor) -> torch.Tensor:
+def transform_to_kumaraswamy(shapes: torch.Tensor, log_uniform: torch.Tensor) -> torch.Tensor:
     """Return draws X = (1 - V^(1/b))^(1/a) of Kumaraswamy variables, (..., 2, H).
 
     The distribution (Kumaraswamy 1980) has the density a b x^(a-1) (1 - x^a)^(b-1), close to that of a Beta variable,
@@ -120,24 +120,24 @@ def kumaraswamy_pair(shapes: torch.Tensor, log_uniform: torch.Tensor) -> torch.T
     return (torch.log(-torch.expm1(exponent)) / a).exp().clamp(CLOSEST, 1 - CLOSEST)  # -expm1(x) = 1 - e^x
 
 
-def gate_pair(name: str, blocks: torch.Tensor, eps: float, noise: torch.Tensor | None = None) -> torch.Tensor:
+def compute_gates(name: str, blocks: torch.Tensor, eps: float, noise: torch.Tensor | None = None) -> torch.Tensor:
     """Return the gates (..., 2, H) of a cell, in the order that `input_first` says.
 
     Args:
         name: Name of the cell, one of `CELLS`.
         blocks: (..., K, H) pre-activations of the gates.
-        eps: Small number that is added to distribution parameters, as in `distribution_parameters`.
+        eps: Small number that is added to distribution parameters, as in `shapes_from_preactivations`.
         noise: Random variables from which gates are computed: Gamma draws (..., K, H) for Beta cells, log V (..., 2, H)
             for kumaraswamy; None: means of the gates, or a cell without drawn gates.
     """
     cell = CELLS[name]
-    if cell.gammas:
+    if cell.has_gamma_gates:
         # The constant on draws keeps ratios of two tiny draws apart from 0/0; means do without it.
-        weights = distribution_parameters(blocks, eps) if noise is None else noise + eps
+        weights = shapes_from_preactivations(blocks, eps) if noise is None else noise + eps
         return gamma_ratios(cell, weights)
     if name == "kumaraswamy":
-        shapes = distribution_parameters(blocks, eps)
-        return kumaraswamy_means(shapes) if noise is None else kumaraswamy_pair(shapes, noise)
+        shapes = shapes_from_preactivations(blocks, eps)
+        return kumaraswamy_means(shapes) if noise is None else transform_to_kumaraswamy(shapes, noise)
     if name == "coupled":
         return torch.sigmoid(torch.cat([blocks, -blocks], dim=-2))  # 1 - sigmoid(u) = sigmoid(-u)
     return torch.sigmoid(blocks / SIGMOID_TEMPERATURE if name == "g2" else blocks)
@@ -150,44 +150,44 @@ def draw_gammas(alpha: torch.Tensor, generator: torch.Generator | None = None) -
     return torch._standard_gamma(alpha, generator=generator) + 0 * alpha.detach()
 
 
-def in_order(pair: torch.Tensor, cell: Cell) -> tuple[torch.Tensor, torch.Tensor]:
+def split_input_forget(pair: torch.Tensor, cell: Cell) -> tuple[torch.Tensor, torch.Tensor]:
     """Return i and f, (..., H) each, of gates (..., 2, H)."""
     first, second = pair.unbind(-2)
     return (first, second) if cell.input_first else (second, first)
 
 
-def _uniform(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
+def _draw_uniform(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
     return torch.rand(shape, generator=generator, dtype=like.dtype, device=like.device)
 
 
-def gumbel_noise(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
+def draw_gumbel_noise(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
     """Return the noise m (log(u + e) - log(1 + e - u)) of G2-LSTM, u ~ U(0, 1), m ~ Bernoulli(0.2), for tau = 1.
 
     Args:
         shape: Shape (n, B, 2, H) of the noise, steps first.
         like: Tensor whose dtype and device the noise gets.
     """
-    uniform = _uniform(shape, like, generator)
-    mask = _uniform(shape, like, generator) < GUMBEL_RATE
+    uniform = _draw_uniform(shape, like, generator)
+    mask = _draw_uniform(shape, like, generator) < GUMBEL_RATE
     # The logarithm of u / (1 - u) is logistic noise; the small constant keeps both logarithms finite.
     noise = torch.log(uniform + GUMBEL_EPS) - torch.log(1 + GUMBEL_EPS - uniform)
     return noise * mask
 
 
-def noisin_scale(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
+def draw_noisin_scale(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
     """Return eta / p, eta ~ Bernoulli(p), by which Noisin multiplies states (n, B, H) in training."""
-    uniform = _uniform(shape, like, generator)
+    uniform = _draw_uniform(shape, like, generator)
     # Divided by p, so that the mean over eta is the state itself.
     return (uniform < NOISIN_RATE).to(like.dtype) / NOISIN_RATE
 
 
-def log_uniform(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
+def draw_log_uniform(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
     """Return log V of V ~ U(0, 1), kept off 0 and 1."""
-    uniform = _uniform(shape, like, generator)
+    uniform = _draw_uniform(shape, like, generator)
     return uniform.clamp_(CLOSEST, 1 - CLOSEST).log_()
 
 
-def gamma_divergence(alpha: torch.Tensor, prior: torch.Tensor) -> torch.Tensor:
+def gamma_kl_divergence(alpha: torch.Tensor, prior: torch.Tensor) -> torch.Tensor:
     """Return KL(Gamma(alpha, 1) || Gamma(alpha_0, 1)) = (alpha - alpha_0) digamma(alpha) - lgamma(alpha) +
     lgamma(alpha_0), in nats; at least 0, but for rounding.
 
@@ -199,7 +199,7 @@ def gamma_divergence(alpha: torch.Tensor, prior: torch.Tensor) -> torch.Tensor:
     return (alpha - prior) * torch.digamma(alpha) - torch.lgamma(alpha) + torch.lgamma(prior)
 
 
-def gate_correlation(
+def estimate_gate_correlation(
     name: str, alpha: torch.Tensor, eps: float, samples: int, generator: torch.Generator | None = None
 ) -> torch.Tensor:
     """Return the correlation of i and f of a Beta cell, estimated from `samples` draws of both, (..., H).

@@ -15,18 +15,18 @@ from .ops_compiled_math import (
     ONE,
     TWO,
     ZERO,
+    compile_inline,
+    compile_standalone,
     empty,
-    exponential,
+    exp,
     f32,
     i32,
-    logarithm,
-    part,
+    log,
     sigmoid,
     softplus,
-    tangent,
+    tanh,
     u32,
     u64,
-    whole,
 )
 
 LIKE_LSTM, COUPLED, KUMARASWAMY, BETA, BIBETA3, BIBETA5 = range(6)  # kinds of gates
@@ -42,8 +42,8 @@ CLOSE, FAR = f32(CLOSEST), f32(1 - CLOSEST)
 S1, S3, S5, S7, S9, S11 = (f32((-1) ** (power // 2) / math.factorial(power)) for power in (1, 3, 5, 7, 9, 11))
 
 
-@part
-def cosine_of_turns(turns: Any) -> Any:
+@compile_inline
+def cosine_of_2pi(turns: Any) -> Any:
     """Return cos(2 pi x) of x from 0 to 1."""
     # cos(2 pi x) = sin(2 pi (|x - 1/2| - 1/4)), an angle of a quarter turn at most, where the series is short.
     angle = PI_TIMES_2 * (abs(turns - HALF) - f32(0.25))
@@ -56,7 +56,7 @@ M0, M1, W0, W1 = u64(0xD2511F53), u64(0xCD9E8D57), u32(0x9E3779B9), u32(0xBB67AE
 LOW, HALF_WORD = u64(0xFFFFFFFF), u64(32)
 
 
-@part
+@compile_inline
 def philox_round(a: Any, b: Any, c: Any, d: Any, key0: Any, key1: Any) -> Any:
     # A 64-bit product is a high and a low word; the two products change places.
     first, second = M0 * u64(a), M1 * u64(c)
@@ -68,8 +68,8 @@ def philox_round(a: Any, b: Any, c: Any, d: Any, key0: Any, key1: Any) -> Any:
     )
 
 
-@part
-def random_bits(element: Any, attempt: Any, step: Any, key0: Any, key1: Any) -> Any:
+@compile_inline
+def draw_random_bits(element: Any, attempt: Any, step: Any, key0: Any, key1: Any) -> Any:
     """Return four times 32 random bits, of a variable, a try, a step and a seed."""
     # Every variable, try and step has a counter of its own: no draw depends on the order of the loops.
     a, b, c, d = u32(element), u32(attempt), u32(step), u32(0)
@@ -85,33 +85,33 @@ def random_bits(element: Any, attempt: Any, step: Any, key0: Any, key1: Any) -> 
 STEP = f32(2.0**-31)
 
 
-@part
-def uniform(bits: Any) -> Any:
+@compile_inline
+def bits_to_uniform(bits: Any) -> Any:
     """Return a number above 0 and at most 1."""
     # 31 bits fit a signed integer, which becomes a float fastest; the half keeps the number above 0.
     return (f32(i32(bits >> u32(1))) + HALF) * STEP
 
 
-@part
-def tried(alpha: Any, first: Any, second: Any, accepting: Any, boosting: Any) -> Any:
+@compile_inline
+def try_gamma_draw(alpha: Any, first: Any, second: Any, accepting: Any, boosting: Any) -> Any:
     """Return a draw of Gamma(alpha, 1) made of four uniform variables, or -1 where they are not accepted.
 
     With d = alpha + 2/3 and v = (1 + N / sqrt(9 d))^3, d v is a draw of alpha + 1 where v > 0 and
     ln u < N^2 / 2 + d - d v + d ln v, as nearly always; times V^(1 / alpha) it is one of alpha.
     """
     # Box-Muller: one normal variable of two uniform ones.
-    normal = math.sqrt(-TWO * logarithm(first)) * cosine_of_turns(second)
+    normal = math.sqrt(-TWO * log(first)) * cosine_of_2pi(second)
     d = alpha + TWO_THIRDS
     v = ONE + normal / math.sqrt(NINE * d)
     v = v * v * v
     # `&` instead of `and`: no branch. Where v is not above 0 its logarithm means nothing, and the right side decides.
-    accepted = (logarithm(accepting) < HALF * normal * normal + d * (ONE - v + logarithm(v))) & (v > ZERO)
-    drawn = d * v * exponential(logarithm(boosting) / alpha)
+    accepted = (log(accepting) < HALF * normal * normal + d * (ONE - v + log(v))) & (v > ZERO)
+    drawn = d * v * exp(log(boosting) / alpha)
     drawn = LEAST if drawn < LEAST else drawn  # the backward pass takes its logarithm
     return drawn if accepted else -ONE
 
 
-@part
+@compile_inline
 def draw_gammas(alphas: Any, drawn: Any, room: Any, left: Any, begin: Any, step: Any, key0: Any, key1: Any) -> Any:
     """Draw Gamma(alpha, 1) variables, NaN where alpha is not finite.
 
@@ -128,15 +128,15 @@ def draw_gammas(alphas: Any, drawn: Any, room: Any, left: Any, begin: Any, step:
     attempt = 0
     while number:
         for place in range(number):
-            a, b, c, d = random_bits(u32(begin + left[place]), u32(attempt), step, key0, key1)
+            a, b, c, d = draw_random_bits(u32(begin + left[place]), u32(attempt), step, key0, key1)
             first[place], second[place], accepting[place], boosting[place] = (
-                uniform(a),
-                uniform(b),
-                uniform(c),
-                uniform(d),
+                bits_to_uniform(a),
+                bits_to_uniform(b),
+                bits_to_uniform(c),
+                bits_to_uniform(d),
             )
         for place in range(number):
-            tries[place] = tried(tries[place], first[place], second[place], accepting[place], boosting[place])
+            tries[place] = try_gamma_draw(tries[place], first[place], second[place], accepting[place], boosting[place])
         still = 0
         for place in range(number):
             element = left[place]
@@ -153,30 +153,30 @@ def draw_gammas(alphas: Any, drawn: Any, room: Any, left: Any, begin: Any, step:
         attempt += 1
 
 
-@part
-def kumaraswamy(a: Any, b: Any, log_uniform: Any) -> Any:
+@compile_inline
+def kumaraswamy_with_derivatives(a: Any, b: Any, log_uniform: Any) -> Any:
     """Return X = (1 - V^(1/b))^(1/a), and its derivatives by a and b."""
     x = log_uniform / b
     outside = (x < f32(-60.0)) | (x > f32(-1e-30))
     x = f32(-60.0) if x < f32(-60.0) else x
     x = f32(-1e-30) if x > f32(-1e-30) else x
-    power = exponential(x)
+    power = exp(x)
     # 1 - e^x; near 0 by its series, of which the next term is below a float's precision.
     series = -x * (ONE + x * f32(1 / 2) * (ONE + x * f32(1 / 3) * (ONE + x * f32(1 / 4))))
     complement = series if x > f32(-0.01) else ONE - power
-    log_complement = logarithm(complement)
-    value = exponential(log_complement / a)
-    of_a = -value * log_complement / (a * a)
+    log_complement = log(complement)
+    value = exp(log_complement / a)
+    derivative_a = -value * log_complement / (a * a)
     # Where x or the value is held at a border, the derivative is 0.
-    of_b = ZERO if outside else value / (a * complement) * power * x / b
+    derivative_b = ZERO if outside else value / (a * complement) * power * x / b
     held = (value < CLOSE) | (value > FAR)
     value = CLOSE if value < CLOSE else value
     value = FAR if value > FAR else value
-    return value, (ZERO if held else of_a), (ZERO if held else of_b)
+    return value, (ZERO if held else derivative_a), (ZERO if held else derivative_b)
 
 
-@whole
-def forward(
+@compile_standalone
+def forward_step_loop(
     kind: Any,
     blocks: Any,
     states: Any,
@@ -227,8 +227,8 @@ def forward(
             w2, w3 = weights[2 * size : 3 * size], weights[3 * size : 4 * size]
             if kind == KUMARASWAMY:
                 for unit in range(size):
-                    write[unit] = kumaraswamy(w0[unit], w1[unit], noise[step, row, 0, unit])[0]
-                    keep[unit] = kumaraswamy(w2[unit], w3[unit], noise[step, row, 1, unit])[0]
+                    write[unit] = kumaraswamy_with_derivatives(w0[unit], w1[unit], noise[step, row, 0, unit])[0]
+                    keep[unit] = kumaraswamy_with_derivatives(w2[unit], w3[unit], noise[step, row, 1, unit])[0]
             elif kind == BETA:
                 for unit in range(size):
                     write[unit] = w0[unit] / (w0[unit] + w1[unit])
@@ -245,9 +245,9 @@ def forward(
         before, after, state = memories[step, row], memories[step + 1, row], states[step + 1, row]
         output, candidate = u[gates * size : (gates + 1) * size], u[(gates + 1) * size :]
         for unit in range(size):
-            memory = keep[unit] * before[unit] + write[unit] * tangent(candidate[unit])
+            memory = keep[unit] * before[unit] + write[unit] * tanh(candidate[unit])
             after[unit] = memory
-            state[unit] = sigmoid(output[unit]) * tangent(memory)
+            state[unit] = sigmoid(output[unit]) * tanh(memory)
         if scale.shape[0]:  # an array of no steps stands for None
             for unit in range(size):
                 state[unit] *= scale[step, row, unit]
@@ -261,8 +261,8 @@ VALUES = (-12, 8)
 LOWEST_SHAPE_LOG, LOWEST_DRAW_LOG, TABLE_STEPS = f32(SHAPES[0]), f32(VALUES[0]), f32(PER_UNIT)
 
 
-@part
-def gamma_slopes(
+@compile_inline
+def gamma_derivatives(
     alphas: Any, draws: Any, slopes: Any, table: Any, columns: Any, corners: Any, across: Any, down: Any, log_draws: Any
 ) -> Any:
     """Write dU/dalpha = -(dF/dalpha) / density, F the distribution function; the last four are room to work.
@@ -271,12 +271,12 @@ def gamma_slopes(
     below the table has the derivative of the limit U -> 0, for which the entries are made.
     """
     for element in range(len(alphas)):
-        log_drawn = logarithm(draws[element])
+        log_drawn = log(draws[element])
         log_draws[element] = log_drawn
         place = log_drawn - LOWEST_DRAW_LOG
         # There is no upper limit: a sequence with a draw above the table does not come here.
         place = (place if place > ZERO else ZERO) * TABLE_STEPS
-        row = (logarithm(alphas[element]) - LOWEST_SHAPE_LOG) * TABLE_STEPS
+        row = (log(alphas[element]) - LOWEST_SHAPE_LOG) * TABLE_STEPS
         whole_place, whole_row = i32(place), i32(row)
         across[element], down[element] = place - f32(whole_place), row - f32(whole_row)
         corners[element] = whole_row * columns + whole_place
@@ -292,18 +292,18 @@ def gamma_slopes(
         slopes[element] = (slopes[element] - log_draws[element]) * draws[element] / alphas[element]
 
 
-@whole
-def backward(
+@compile_standalone
+def backward_step_loop(
     kind: Any,
     blocks: Any,
     memories: Any,
     noise: Any,
     scale: Any,
     draws: Any,
-    of_hidden: Any,
-    of_memory: Any,
-    of_memories: Any,
-    of_gates: Any,
+    grad_hidden: Any,
+    grad_memory: Any,
+    grad_memories: Any,
+    grad_gates: Any,
     slopes: Any,
     table: Any,
     columns: Any,
@@ -319,32 +319,32 @@ def backward(
     across, down, log_draws = empty(gates * size, f32), empty(gates * size, f32), empty(gates * size, f32)
     corners = empty(gates * size, i32)
     write, keep = empty(size, f32), empty(size, f32)
-    hidden, of_write, of_keep = empty(size, f32), empty(size, f32), empty(size, f32)
+    hidden, grad_write, grad_keep = empty(size, f32), empty(size, f32), empty(size, f32)
     for row in range(batch):
         u, result = blocks[step, row].reshape(count * size), slopes[step, row].reshape(count * size)
         before, after = memories[step, row], memories[step + 1, row]
-        memory = of_memory[row]
+        memory = grad_memory[row]
         output, candidate = u[gates * size : (gates + 1) * size], u[(gates + 1) * size :]
-        of_output, of_candidate = result[gates * size : (gates + 1) * size], result[(gates + 1) * size :]
+        grad_output, grad_candidate = result[gates * size : (gates + 1) * size], result[(gates + 1) * size :]
         for unit in range(size):
-            hidden[unit] = of_hidden[row, unit]
+            hidden[unit] = grad_hidden[row, unit]
         if scale.shape[0]:
             for unit in range(size):
                 hidden[unit] *= scale[step, row, unit]
         # Through h_t = sigmoid(o) tanh(c_t), to o and to c_t.
         for unit in range(size):
-            squashed, opened = tangent(after[unit]), sigmoid(output[unit])
+            squashed, opened = tanh(after[unit]), sigmoid(output[unit])
             memory[unit] += hidden[unit] * opened * (ONE - squashed * squashed)
-            of_output[unit] = hidden[unit] * squashed * opened * (ONE - opened)
-        if of_memories.shape[0]:
+            grad_output[unit] = hidden[unit] * squashed * opened * (ONE - opened)
+        if grad_memories.shape[0]:
             for unit in range(size):
-                memory[unit] += of_memories[step, row, unit]
+                memory[unit] += grad_memories[step, row, unit]
         # Through c_t = f c_(t-1) + i tanh(g). The factor i of the gradient of g follows when the gates are known.
         for unit in range(size):
-            tanh = tangent(candidate[unit])
-            of_write[unit] = memory[unit] * tanh
-            of_keep[unit] = memory[unit] * before[unit]
-            of_candidate[unit] = memory[unit] * (ONE - tanh * tanh)
+            squashed = tanh(candidate[unit])
+            grad_write[unit] = memory[unit] * squashed
+            grad_keep[unit] = memory[unit] * before[unit]
+            grad_candidate[unit] = memory[unit] * (ONE - squashed * squashed)
         if kind >= KUMARASWAMY:
             for element in range(gates * size):
                 alphas[element] = softplus(u[element]) + eps
@@ -353,7 +353,7 @@ def backward(
                 given = draws[step, row].reshape(gates * size)
                 for element in range(gates * size):
                     weights[element] = given[element] + eps
-                gamma_slopes(alphas, given, result, table, columns, corners, across, down, log_draws)
+                gamma_derivatives(alphas, given, result, table, columns, corners, across, down, log_draws)
             else:
                 for element in range(gates * size):
                     weights[element] = alphas[element]
@@ -366,13 +366,13 @@ def backward(
             for unit in range(size):
                 keep[unit] = sigmoid(u[unit] / temperature)
                 write[unit] = sigmoid(u[size + unit] / temperature)
-                r0[unit] = of_keep[unit] * keep[unit] * (ONE - keep[unit]) / temperature
-                r1[unit] = of_write[unit] * write[unit] * (ONE - write[unit]) / temperature
+                r0[unit] = grad_keep[unit] * keep[unit] * (ONE - keep[unit]) / temperature
+                r1[unit] = grad_write[unit] * write[unit] * (ONE - write[unit]) / temperature
         elif kind == COUPLED:
             for unit in range(size):
                 write[unit] = sigmoid(u[unit])
                 keep[unit] = sigmoid(-u[unit])
-                r0[unit] = (of_write[unit] - of_keep[unit]) * write[unit] * keep[unit]  # di/du = i f, df/du = -i f
+                r0[unit] = (grad_write[unit] - grad_keep[unit]) * write[unit] * keep[unit]  # di/du = i f, df/du = -i f
         elif kind == BIBETA3:
             w2, r2 = weights[2 * size : 3 * size], result[2 * size : 3 * size]
             # Of A / D the derivative by A is (1 - A / D) / D, by the rest of D -(A / D) / D.
@@ -380,7 +380,7 @@ def backward(
             for unit in range(size):
                 below, beside = w1[unit] + w2[unit], w0[unit] + w2[unit]
                 write[unit], keep[unit] = w1[unit] / below, w0[unit] / beside
-                i, f = of_write[unit] / below, of_keep[unit] / beside
+                i, f = grad_write[unit] / below, grad_keep[unit] / beside
                 r0[unit] *= f * (ONE - keep[unit])
                 r1[unit] *= i * (ONE - write[unit])
                 r2[unit] *= -i * write[unit] - f * keep[unit]
@@ -399,17 +399,21 @@ def backward(
                     alphas[3 * size : 4 * size],
                 )
                 for unit in range(size):
-                    write[unit], of_a, of_b = kumaraswamy(a0[unit], a1[unit], noise[step, row, 0, unit])
-                    r0[unit] = of_write[unit] * of_a * sigmoid(u[unit])
-                    r1[unit] = of_write[unit] * of_b * sigmoid(u[size + unit])
-                    keep[unit], of_a, of_b = kumaraswamy(a2[unit], a3[unit], noise[step, row, 1, unit])
-                    r2[unit] = of_keep[unit] * of_a * sigmoid(u[2 * size + unit])
-                    r3[unit] = of_keep[unit] * of_b * sigmoid(u[3 * size + unit])
+                    write[unit], derivative_a, derivative_b = kumaraswamy_with_derivatives(
+                        a0[unit], a1[unit], noise[step, row, 0, unit]
+                    )
+                    r0[unit] = grad_write[unit] * derivative_a * sigmoid(u[unit])
+                    r1[unit] = grad_write[unit] * derivative_b * sigmoid(u[size + unit])
+                    keep[unit], derivative_a, derivative_b = kumaraswamy_with_derivatives(
+                        a2[unit], a3[unit], noise[step, row, 1, unit]
+                    )
+                    r2[unit] = grad_keep[unit] * derivative_a * sigmoid(u[2 * size + unit])
+                    r3[unit] = grad_keep[unit] * derivative_b * sigmoid(u[3 * size + unit])
             elif kind == BETA:
                 for unit in range(size):
                     below, beside = w0[unit] + w1[unit], w2[unit] + w3[unit]
                     write[unit], keep[unit] = w0[unit] / below, w2[unit] / beside
-                    i, f = of_write[unit] / below, of_keep[unit] / beside
+                    i, f = grad_write[unit] / below, grad_keep[unit] / beside
                     r0[unit] *= i * (ONE - write[unit])
                     r1[unit] *= -i * write[unit]
                     r2[unit] *= f * (ONE - keep[unit])
@@ -421,7 +425,7 @@ def backward(
                     written, kept = w0[unit] + w2[unit], w1[unit] + w3[unit]
                     below, beside = written + both, kept + w2[unit] + w4[unit]
                     write[unit], keep[unit] = written / below, kept / beside
-                    i, f = of_write[unit] / below, of_keep[unit] / beside
+                    i, f = grad_write[unit] / below, grad_keep[unit] / beside
                     less_i, less_f = -i * write[unit], -f * keep[unit]
                     # A variable in a numerator has i or f, one in a denominator less_i or less_f.
                     r0[unit] *= i + less_i
@@ -429,10 +433,10 @@ def backward(
                     r2[unit] *= i + less_i + less_f
                     r3[unit] *= less_i + f + less_f
                     r4[unit] *= less_i + less_f
-        if of_gates.shape[0]:
-            also = of_gates[step, row].reshape(gates * size)
+        if grad_gates.shape[0]:
+            also = grad_gates[step, row].reshape(gates * size)
             for element in range(gates * size):
                 result[element] += also[element]
         for unit in range(size):
-            of_candidate[unit] *= write[unit]
+            grad_candidate[unit] *= write[unit]
             memory[unit] *= keep[unit]

@@ -22,10 +22,10 @@ from .ops_beta_lstm_loops import (
     PER_UNIT,
     SHAPES,
     VALUES,
-    backward,
-    forward,
+    backward_step_loop,
+    forward_step_loop,
 )
-from .ops_beta_lstm_plain import backward_steps as plain_backward_steps
+from .ops_beta_lstm_plain import make_backward_step as plain_backward_steps
 from .ops_compiled_math import f32, u64
 
 KINDS = {
@@ -51,7 +51,7 @@ def can_run(x: torch.Tensor, gating: Gating, noise: torch.Tensor | None) -> bool
     return gating.generator is None and not (gating.cell == "kumaraswamy" and noise is None)
 
 
-def forward_steps(
+def make_forward_step(
     blocks: torch.Tensor,
     states: torch.Tensor,
     memories: torch.Tensor,
@@ -60,53 +60,58 @@ def forward_steps(
     scale: torch.Tensor | None,
     draws: torch.Tensor | None,
 ) -> Callable[[int], None]:
-    """Return what makes h and c of a step; see `ops_beta_lstm_plain.forward_steps`."""
+    """Return what makes h and c of a step; see `ops_beta_lstm_plain.make_forward_step`."""
     # Arrays share the memory of tensors: the loops write states, memories and draws.
     tensors: tuple[Any, ...] = (
         *(x.numpy() for x in (blocks, states, memories)),
-        *_arrays((noise, 4), (scale, 3), (draws, 4)),
+        *_to_numpy_arrays((noise, 4), (scale, 3), (draws, 4)),
     )
-    how: tuple[Any, ...] = gating.draw_gammas, draws is not None, f32(gating.eps), _temperature(gating)
+    how: tuple[Any, ...] = gating.draw_gammas, draws is not None, f32(gating.eps), _get_temperature(gating)
     # A seed of torch's generator, so that torch.manual_seed decides about the draws.
     seed = u64(torch.randint(2**62, ()).item() if gating.draw_gammas else 0)
     kind = KINDS[gating.cell]
 
-    def advance(step: int) -> None:
-        forward(kind, *tensors, step, *how, seed)
+    def run_forward_step(step: int) -> None:
+        forward_step_loop(kind, *tensors, step, *how, seed)
 
-    return advance
+    return run_forward_step
 
 
-def backward_steps(
+def make_backward_step(
     blocks: torch.Tensor,
     memories: torch.Tensor,
     gating: Gating,
     noise: torch.Tensor | None,
     scale: torch.Tensor | None,
-    of_memories: torch.Tensor | None,
-    of_gates: torch.Tensor | None,
+    grad_memories: torch.Tensor | None,
+    grad_gates: torch.Tensor | None,
     slopes: torch.Tensor,
 ) -> Callable[[int, torch.Tensor, torch.Tensor], None]:
-    """Return what makes the gradients of a step; see `ops_beta_lstm_plain.backward_steps`."""
+    """Return what makes the gradients of a step; see `ops_beta_lstm_plain.make_backward_step`."""
     # What Gamma gates were drawn from are the draws themselves.
     draws, noise = (noise, None) if gating.draw_gammas else (None, noise)
     # Outside the table the derivatives are torch's, for the whole sequence.
-    if draws is not None and not _in_table(blocks[:, :, : CELLS[gating.cell].blocks], draws, gating.eps):
-        return plain_backward_steps(blocks, memories, gating, draws, scale, of_memories, of_gates, slopes)
-    table, columns = slope_table()
-    before: tuple[Any, ...] = blocks.numpy(), memories.numpy(), *_arrays((noise, 4), (scale, 3), (draws, 4))
-    after: tuple[Any, ...] = *_arrays((of_memories, 3), (of_gates, 4)), slopes.numpy(), table.numpy(), columns
-    how: tuple[Any, ...] = draws is not None, f32(gating.eps), _temperature(gating)
+    if draws is not None and not _table_covers(blocks[:, :, : CELLS[gating.cell].blocks], draws, gating.eps):
+        return plain_backward_steps(blocks, memories, gating, draws, scale, grad_memories, grad_gates, slopes)
+    table, columns = gamma_derivative_table()
+    before: tuple[Any, ...] = blocks.numpy(), memories.numpy(), *_to_numpy_arrays((noise, 4), (scale, 3), (draws, 4))
+    after: tuple[Any, ...] = (
+        *_to_numpy_arrays((grad_memories, 3), (grad_gates, 4)),
+        slopes.numpy(),
+        table.numpy(),
+        columns,
+    )
+    how: tuple[Any, ...] = draws is not None, f32(gating.eps), _get_temperature(gating)
     kind = KINDS[gating.cell]
 
-    def retreat(step: int, of_hidden: torch.Tensor, of_memory: torch.Tensor) -> None:
-        backward(kind, *before, of_hidden.numpy(), of_memory.numpy(), *after, step, *how)
+    def run_backward_step(step: int, grad_hidden: torch.Tensor, grad_memory: torch.Tensor) -> None:
+        backward_step_loop(kind, *before, grad_hidden.numpy(), grad_memory.numpy(), *after, step, *how)
 
-    return retreat
+    return run_backward_step
 
 
 @cache
-def slope_table() -> tuple[torch.Tensor, int]:
+def gamma_derivative_table() -> tuple[torch.Tensor, int]:
     """Return y(ln alpha, ln U), row after row, and the length of a row, for dU/dalpha = (y - ln U) U / alpha.
 
     y becomes digamma(alpha + 1) where U goes to 0, and is smooth elsewhere, so that straight lines join its values.
@@ -121,20 +126,20 @@ def slope_table() -> tuple[torch.Tensor, int]:
     return entries.float().flatten(), len(values)
 
 
-def _in_table(gates: torch.Tensor, draws: torch.Tensor, eps: float) -> bool:
+def _table_covers(gates: torch.Tensor, draws: torch.Tensor, eps: float) -> bool:
     """Return whether the table of derivatives has all shapes and draws; NaN is not in it."""
     highest = float(gates.max()) + 1  # above softplus(u) + eps, where u is above 0
     # No shape is below eps, so that ln eps is the lowest row.
     return math.log(eps) > SHAPES[0] and highest < math.exp(SHAPES[1]) and float(draws.max()) < math.exp(VALUES[1])
 
 
-def _temperature(gating: Gating) -> Any:
+def _get_temperature(gating: Gating) -> Any:
     return f32(SIGMOID_TEMPERATURE if gating.cell == "g2" else 1.0)
 
 
-def _arrays(*given: tuple[torch.Tensor | None, int]) -> tuple[Any, ...]:
+def _to_numpy_arrays(*tensors: tuple[torch.Tensor | None, int]) -> tuple[Any, ...]:
     """Return an array for each tensor of so many dimensions; one of no steps where there is none."""
     return tuple(
         torch.empty((0,) * dimensions).numpy() if tensor is None else tensor.contiguous().numpy()
-        for tensor, dimensions in given
+        for tensor, dimensions in tensors
     )

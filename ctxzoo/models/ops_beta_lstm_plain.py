@@ -4,12 +4,19 @@ from collections.abc import Callable
 
 import torch
 
-from .ops_beta_lstm_gates import CELLS, Gating, distribution_parameters, draw_gammas, gate_pair, in_order
+from .ops_beta_lstm_gates import (
+    CELLS,
+    Gating,
+    compute_gates,
+    draw_gammas,
+    shapes_from_preactivations,
+    split_input_forget,
+)
 
 PIECE = 2**16  # pre-activations whose slopes are computed at once: what stays in a processor's cache
 
 
-def forward_steps(
+def make_forward_step(
     blocks: torch.Tensor,
     states: torch.Tensor,
     memories: torch.Tensor,
@@ -23,20 +30,20 @@ def forward_steps(
     Args:
         blocks: (n, B, G, H) pre-activations of all gates.
         states, memories: (n + 1, B, H) states h and memory cells c, the initial ones first.
-        gating, noise, scale: Kind of gates, noise and state factors, as in `ops_beta_lstm_steps.recurrent_steps`.
+        gating, noise, scale: Kind of gates, noise and state factors, as in `ops_beta_lstm_steps.run_recurrent_steps`.
         draws: Buffer (n, B, K, H) for the K Gamma draws of each step, sequence and unit, which the backward pass reads;
             None: draws are not stored.
     """
     cell = CELLS[gating.cell]
     # Views of every step at once: an index costs as much as a small operation.
-    of_gates = blocks[:, :, : cell.blocks].unbind(0)
+    grad_gates = blocks[:, :, : cell.blocks].unbind(0)
     outputs, candidates = blocks[:, :, -2].unbind(0), blocks[:, :, -1].unbind(0)
     every_state, every_memory = states.unbind(0), memories.unbind(0)
-    matrix = cell.matrix(blocks).expand(blocks.size(1), -1, -1) if cell.gammas else None  # (B, 4, K)
+    matrix = cell.matrix(blocks).expand(blocks.size(1), -1, -1) if cell.has_gamma_gates else None  # (B, 4, K)
 
-    def advance(step: int) -> None:
+    def run_forward_step(step: int) -> None:
         if matrix is not None:
-            weights = distribution_parameters(of_gates[step], gating.eps)
+            weights = shapes_from_preactivations(grad_gates[step], gating.eps)
             if gating.draw_gammas:
                 weights = draw_gammas(weights, gating.generator)
                 if draws is not None:
@@ -46,8 +53,8 @@ def forward_steps(
             sums = torch.bmm(matrix, weights)  # (B, 4, H)
             write, keep = (sums[:, :2] / sums[:, 2:]).unbind(1)
         else:
-            pair = gate_pair(gating.cell, of_gates[step], gating.eps, None if noise is None else noise[step])
-            write, keep = in_order(pair, cell)
+            pair = compute_gates(gating.cell, grad_gates[step], gating.eps, None if noise is None else noise[step])
+            write, keep = split_input_forget(pair, cell)
         write = write * torch.tanh(candidates[step])
         # c_t = f c_(t-1) + i tanh(g), written into its place.
         torch.addcmul(write, keep, every_memory[step], out=every_memory[step + 1])
@@ -56,17 +63,17 @@ def forward_steps(
         if scale is not None:
             every_state[step + 1].mul_(scale[step])
 
-    return advance
+    return run_forward_step
 
 
-def backward_steps(
+def make_backward_step(
     blocks: torch.Tensor,
     memories: torch.Tensor,
     gating: Gating,
     noise: torch.Tensor | None,
     scale: torch.Tensor | None,
-    of_memories: torch.Tensor | None,
-    of_gates: torch.Tensor | None,
+    grad_memories: torch.Tensor | None,
+    grad_gates: torch.Tensor | None,
     slopes: torch.Tensor,
 ) -> Callable[[int, torch.Tensor, torch.Tensor], None]:
     """Return what makes the gradients of a step of those of the step behind it.
@@ -76,32 +83,32 @@ def backward_steps(
 
     Args:
         blocks, memories, gating, scale: Pre-activations, memory cells, kind of gates and state factors, as in
-            `forward_steps`.
-        noise: Random variables from which gates were computed, see `gate_pair`.
-        of_memories: (n, B, H) gradients of the memory cells c_t from outside the recurrence, or None.
-        of_gates: (n, B, K, H) gradients of the gates' pre-activations from outside the recurrence, or None.
+            `make_forward_step`.
+        noise: Random variables from which gates were computed, see `compute_gates`.
+        grad_memories: (n, B, H) gradients of the memory cells c_t from outside the recurrence, or None.
+        grad_gates: (n, B, K, H) gradients of the gates' pre-activations from outside the recurrence, or None.
         slopes: Buffer (n, B, G, H) for gradients of the pre-activations.
     """
-    output_slopes, to_memory, keep = write_slopes(slopes, blocks, memories, noise, scale, gating)
+    output_slopes, to_memory, keep = write_derivatives(slopes, blocks, memories, noise, scale, gating)
     every, of_outputs, number = slopes.unbind(0), slopes[:, :, -2].unbind(0), CELLS[gating.cell].blocks
     every_output, every_memory, every_keep = output_slopes.unbind(0), to_memory.unbind(0), keep.unbind(0)
 
-    def retreat(step: int, of_hidden: torch.Tensor, of_memory: torch.Tensor) -> None:
-        of_memory.addcmul_(of_hidden, every_memory[step])
-        if of_memories is not None:
-            of_memory += of_memories[step]
+    def run_backward_step(step: int, grad_hidden: torch.Tensor, grad_memory: torch.Tensor) -> None:
+        grad_memory.addcmul_(grad_hidden, every_memory[step])
+        if grad_memories is not None:
+            grad_memory += grad_memories[step]
         # c_t depends on every block but that of o, whose place the line after this fills.
-        every[step].mul_(of_memory.unsqueeze(1))
-        torch.mul(every_output[step], of_hidden, out=of_outputs[step])
-        if of_gates is not None:
-            every[step][:, :number] += of_gates[step]
-        of_memory.mul_(every_keep[step])
+        every[step].mul_(grad_memory.unsqueeze(1))
+        torch.mul(every_output[step], grad_hidden, out=of_outputs[step])
+        if grad_gates is not None:
+            every[step][:, :number] += grad_gates[step]
+        grad_memory.mul_(every_keep[step])
 
-    return retreat
+    return run_backward_step
 
 
 @torch.no_grad()
-def write_slopes(
+def write_derivatives(
     slopes: torch.Tensor,
     blocks: torch.Tensor,
     memories: torch.Tensor,
@@ -131,16 +138,16 @@ def write_slopes(
         candidate, squashed = torch.tanh(blocks[part, :, -1]), torch.tanh(memories[1:][part])  # tanh g, tanh c_t
         factors = (candidate, memories[:-1][part])  # of i and of f in c_t
         gates, noise_here = blocks[part, :, : cell.blocks], None if noise is None else noise[part]
-        if cell.gammas:
-            pair, of_gates = _gamma_slopes(gates, torch.stack(factors, dim=2), noise_here, gating)
+        if cell.has_gamma_gates:
+            pair, grad_gates = _gamma_derivatives(gates, torch.stack(factors, dim=2), noise_here, gating)
             write, keep[part] = pair.unbind(2)
         else:
             with torch.enable_grad():
                 gates = gates.detach().requires_grad_()
-                write, kept = in_order(gate_pair(gating.cell, gates, gating.eps, noise_here), cell)
-            (of_gates,) = torch.autograd.grad((write, kept), gates, factors)
+                write, kept = split_input_forget(compute_gates(gating.cell, gates, gating.eps, noise_here), cell)
+            (grad_gates,) = torch.autograd.grad((write, kept), gates, factors)
             keep[part] = kept.detach()
-        slopes[part, :, : cell.blocks] = of_gates
+        slopes[part, :, : cell.blocks] = grad_gates
         slopes[part, :, -1] = write.detach() * (1 - candidate * candidate)
         output = torch.sigmoid(blocks[part, :, -2])
         # h = sigmoid(o) tanh(c): its derivatives by the block of o and by c.
@@ -151,11 +158,11 @@ def write_slopes(
     return output_slopes, to_memory, keep
 
 
-def _gamma_slopes(
+def _gamma_derivatives(
     gates: torch.Tensor, factors: torch.Tensor, draws: torch.Tensor | None, gating: Gating
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return i and f, (n, B, 2, H), and the derivative of their products with `factors` by the pre-activations."""
-    matrix, alpha = CELLS[gating.cell].matrix(gates), distribution_parameters(gates, gating.eps)
+    matrix, alpha = CELLS[gating.cell].matrix(gates), shapes_from_preactivations(gates, gating.eps)
     sums = torch.matmul(matrix, alpha if draws is None else draws + gating.eps)  # (n, B, 4, H)
     above, below = sums[:, :, :2], sums[:, :, 2:]
     pair = above / below

@@ -4,9 +4,10 @@ With a_t = W_ih x_t + b + W_hh h_{t-1} and gates i, f of its first K blocks (`op
 
     c_t = f * c_{t-1} + i * tanh(g) ;   h_t = sigmoid(o) * tanh(c_t)
 
-`recurrent_steps` runs it as one operation of the graph, on any device. Its products are torch's; what is between them
-are operations of torch (`ops_beta_lstm_plain`), or one kernel on a GPU (`ops_beta_lstm_triton`) and compiled loops on a
-CPU (`ops_beta_lstm_numba`), where those pay. Programs that torch traces have the steps of `ops_beta_lstm_traced`.
+`run_recurrent_steps` runs it as one operation of the graph, on any device. Its products are torch's; what is between
+them are operations of torch (`ops_beta_lstm_plain`), or one kernel on a GPU (`ops_beta_lstm_triton`) and compiled
+loops on a CPU (`ops_beta_lstm_numba`), where those pay. Programs that torch traces have the steps of
+`ops_beta_lstm_traced`.
 """
 
 from typing import Any
@@ -14,12 +15,12 @@ from typing import Any
 import torch
 
 from .ops_beta_lstm_gates import CELLS, Gating
-from .ops_beta_lstm_plain import backward_steps as plain_backward
-from .ops_beta_lstm_plain import forward_steps as plain_forward
-from .ops_beta_lstm_traced import Steps, scanned_steps, unrolled_steps
-from .ops_beta_lstm_triton import available
-from .ops_beta_lstm_triton import backward_steps as fused_backward
-from .ops_beta_lstm_triton import forward_steps as fused_forward
+from .ops_beta_lstm_plain import make_backward_step as plain_backward
+from .ops_beta_lstm_plain import make_forward_step as plain_forward
+from .ops_beta_lstm_traced import Steps, run_scan, run_unrolled_steps
+from .ops_beta_lstm_triton import can_run
+from .ops_beta_lstm_triton import make_backward_step as fused_backward
+from .ops_beta_lstm_triton import make_forward_step as fused_forward
 from .ops_execution import is_exporting, without_second_derivative
 
 # Units of a sequence from which compiled loops pay: to load Numba takes a second, and to compile, once, five.
@@ -28,7 +29,7 @@ COMPILED_ALONE_FROM = 2**17  # without draws and gradients
 TRANSPOSED_FROM = 16  # steps that pay for a copy of W_hh with which a processor's products take half as long
 
 
-def recurrent_steps(
+def run_recurrent_steps(
     inputs: torch.Tensor,
     weight_hh: torch.Tensor,
     hidden: torch.Tensor,
@@ -45,16 +46,16 @@ def recurrent_steps(
         weight_hh: (G H, H) recurrent weights, the blocks in the order of `inputs`.
         hidden, memory: (B, H) initial state h_0 and memory cell c_0.
         gating: How the gates i and f are computed.
-        noise: (n, ...) random variables of the gates where they do not depend on the sequence; see `gate_pair`.
+        noise: (n, ...) random variables of the gates where they do not depend on the sequence; see `compute_gates`.
         scale: (n, B, H) factors of the states, such as dropout masks, or None.
 
     Returns:
         h and c of each step, (n, B, H) both, and the pre-activations of the gates, (n, B, K, H).
     """
     if is_exporting():
-        return scanned_steps(inputs, weight_hh, hidden, memory, gating, noise, scale)
+        return run_scan(inputs, weight_hh, hidden, memory, gating, noise, scale)
     if torch.compiler.is_compiling():
-        return unrolled_steps(inputs, weight_hh, hidden, memory, gating, noise, scale)
+        return run_unrolled_steps(inputs, weight_hh, hidden, memory, gating, noise, scale)
     # Asked here: within `forward` gradients are always off.
     trained = torch.is_grad_enabled() and any(x.requires_grad for x in (inputs, weight_hh, hidden, memory))
     steps: Steps = _Steps.apply(  # type: ignore[no-untyped-call]
@@ -84,7 +85,7 @@ class _Steps(torch.autograd.Function):
         memories = torch.empty_like(states)
         states[0], memories[0] = hidden, memory
         draws = torch.empty_like(blocks[:, :, : cell.blocks]) if trained and gating.draw_gammas else None
-        forward_steps, backward_steps = _ways(inputs, gating, noise, trained)
+        forward_steps, backward_steps = _choose_step_functions(inputs, gating, noise, trained)
         advance = forward_steps(blocks, states, memories, gating, noise, scale, draws)
         # Views of every step at once: an index costs as much as a small operation.
         rows, every_state, transposed = blocks.flatten(2).unbind(0), states.unbind(0), weight.t()
@@ -104,37 +105,40 @@ class _Steps(torch.autograd.Function):
     @staticmethod
     @without_second_derivative("BetaLSTM")
     def backward(
-        ctx: Any, of_states: torch.Tensor | None, of_memories: torch.Tensor | None, of_gates: torch.Tensor | None
+        ctx: Any, grad_states: torch.Tensor | None, grad_memories: torch.Tensor | None, grad_gates: torch.Tensor | None
     ) -> tuple[torch.Tensor | None, ...]:
         weight, blocks, states, memories, noise, scale = ctx.saved_tensors
         length, batch, count, size = blocks.shape
         slopes = torch.empty_like(blocks)  # to become the gradient of the pre-activations
-        retreat = ctx.backward_steps(blocks, memories, ctx.gating, noise, scale, of_memories, of_gates, slopes)
-        if of_states is None:
-            of_states = states.new_zeros(length, batch, size)
-        of_memory, every_state = states.new_zeros(batch, size), of_states.unbind(0)
-        of_hidden = every_state[-1].contiguous() if length else states.new_zeros(batch, size)
+        retreat = ctx.backward_steps(blocks, memories, ctx.gating, noise, scale, grad_memories, grad_gates, slopes)
+        if grad_states is None:
+            grad_states = states.new_zeros(length, batch, size)
+        grad_memory, every_state = states.new_zeros(batch, size), grad_states.unbind(0)
+        grad_hidden = every_state[-1].contiguous() if length else states.new_zeros(batch, size)
         flat = slopes.view(length, batch, count * size).unbind(0)  # (B, G H) each
         for step in range(length - 1, -1, -1):
-            retreat(step, of_hidden, of_memory)
+            retreat(step, grad_hidden, grad_memory)
             # To h_(t-1): from outside, and through the product with W_hh. Before the first step that is h_0.
-            of_hidden = torch.addmm(every_state[step - 1], flat[step], weight) if step else flat[step] @ weight
+            grad_hidden = torch.addmm(every_state[step - 1], flat[step], weight) if step else flat[step] @ weight
         # The gradient of W_hh of all steps is one product, (G H, H).
-        of_weight = slopes.view(length * batch, count * size).t() @ states[:-1].reshape(length * batch, size)
-        return slopes, of_weight, of_hidden, of_memory, None, None, None, None
+        grad_weight = slopes.view(length * batch, count * size).t() @ states[:-1].reshape(length * batch, size)
+        return slopes, grad_weight, grad_hidden, grad_memory, None, None, None, None
 
 
-def _ways(inputs: torch.Tensor, gating: Gating, noise: torch.Tensor | None, trained: bool) -> tuple[Any, Any]:
-    """Return the `forward_steps` and `backward_steps` that are fastest here."""
-    if available(inputs, gating, noise):
+def _choose_step_functions(
+    inputs: torch.Tensor, gating: Gating, noise: torch.Tensor | None, trained: bool
+) -> tuple[Any, Any]:
+    """Return the `make_forward_step` and `make_backward_step` that are fastest here."""
+    if can_run(inputs, gating, noise):
         return fused_forward, fused_backward
     units = inputs.size(0) * inputs.size(1) * inputs.size(3)
     least = COMPILED_FROM if trained or gating.draw_gammas else COMPILED_ALONE_FROM
     if inputs.device.type == "cpu" and units >= least:
         try:
-            from .ops_beta_lstm_numba import backward_steps, can_run, forward_steps
+            from .ops_beta_lstm_numba import can_run as can_run_loops
+            from .ops_beta_lstm_numba import make_backward_step, make_forward_step
         except ImportError:  # without Numba
             return plain_forward, plain_backward
-        if can_run(inputs, gating, noise):
-            return forward_steps, backward_steps
+        if can_run_loops(inputs, gating, noise):
+            return make_forward_step, make_backward_step
     return plain_forward, plain_backward

@@ -1,21 +1,28 @@
 """The steps of a Beta-LSTM in operations that torch traces and differentiates itself.
 
 For `torch.compile` they are unrolled, for `torch.export` they are a scan, which keeps any length. Arguments and results
-are those of `recurrent_steps`, which is faster where nothing is traced.
+are those of `run_recurrent_steps`, which is faster where nothing is traced.
 """
 
 import torch
 from torch.nn import functional as F
 
-from .ops_beta_lstm_gates import CELLS, Gating, distribution_parameters, draw_gammas, gate_pair, in_order
+from .ops_beta_lstm_gates import (
+    CELLS,
+    Gating,
+    compute_gates,
+    draw_gammas,
+    shapes_from_preactivations,
+    split_input_forget,
+)
 
 Steps = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
-def _step(
+def _run_step(
     hidden: torch.Tensor,
     memory: torch.Tensor,
-    given: torch.Tensor,
+    inputs: torch.Tensor,
     weight: torch.Tensor,
     gating: Gating,
     noise: torch.Tensor | None,
@@ -23,19 +30,19 @@ def _step(
 ) -> Steps:
     """Return h, c and the pre-activations of the gates of one step, in operations that torch differentiates itself."""
     cell = CELLS[gating.cell]
-    here = given + F.linear(hidden, weight).view(given.shape)  # (B, G, H)
+    here = inputs + F.linear(hidden, weight).view(inputs.shape)  # (B, G, H)
     gates = here[:, : cell.blocks]  # (B, K, H)
     if gating.draw_gammas:
-        noise = draw_gammas(distribution_parameters(gates, gating.eps), gating.generator)
-    pair = gate_pair(gating.cell, gates, gating.eps, noise)
-    write, keep = in_order(pair, cell)
+        noise = draw_gammas(shapes_from_preactivations(gates, gating.eps), gating.generator)
+    pair = compute_gates(gating.cell, gates, gating.eps, noise)
+    write, keep = split_input_forget(pair, cell)
     # The last two blocks are o and g.
     memory = keep * memory + write * torch.tanh(here[:, -1])
     hidden = torch.sigmoid(here[:, -2]) * torch.tanh(memory)
     return hidden if scale is None else hidden * scale, memory, gates
 
 
-def unrolled_steps(
+def run_unrolled_steps(
     inputs: torch.Tensor,
     weight: torch.Tensor,
     hidden: torch.Tensor,
@@ -52,13 +59,13 @@ def unrolled_steps(
     kept = []
     for step in range(length):
         of_step = (None if each is None else each[step] for each in (noise, scale))
-        kept.append(_step(hidden, memory, inputs[step], weight, gating, *of_step))
+        kept.append(_run_step(hidden, memory, inputs[step], weight, gating, *of_step))
         hidden, memory = kept[-1][:2]
     states, memories, gates = (torch.stack(values) for values in zip(*kept, strict=True))
     return states, memories, gates
 
 
-def scanned_steps(
+def run_scan(
     inputs: torch.Tensor,
     weight: torch.Tensor,
     hidden: torch.Tensor,
@@ -79,7 +86,7 @@ def scanned_steps(
     def step(
         state: tuple[torch.Tensor, torch.Tensor], at_step: dict[str, torch.Tensor]
     ) -> tuple[tuple[torch.Tensor, torch.Tensor], Steps]:
-        hidden, memory, gates = _step(
+        hidden, memory, gates = _run_step(
             *state, at_step["inputs"], weight, gating, at_step.get("noise"), at_step.get("scale")
         )
         # What a scan carries and what it collects must not be one tensor.

@@ -4,7 +4,7 @@ On a GPU a step is a product and a dozen small operations, and starting an opera
 but the product are one operation, the rejection method for Gamma variables (Marsaglia and Tsang 2000) included: each
 variable has a counter-based generator of its own, whose seed is drawn from torch's.
 
-Triton is optional: without it this file imports, and `available` is False.
+Triton is optional: without it this file imports, and `can_run` is False.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from .ops_beta_lstm_gates import CELLS, CLOSEST, SIGMOID_TEMPERATURE, Gating
-from .ops_beta_lstm_plain import write_slopes
+from .ops_beta_lstm_plain import write_derivatives
 
 try:
     import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -31,9 +31,9 @@ if triton is not None:
         return 1 - 2 / (tl.exp(2 * x) + 1)
 
     @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-    def _shape(base, block, size, inside, eps):  # type: ignore[no-untyped-def]
+    def _load_alpha(base, block, size, mask, eps):  # type: ignore[no-untyped-def]
         """Return alpha = softplus(u) + eps of a block of pre-activations."""
-        u = tl.load(base + block * size, mask=inside, other=0.0)
+        u = tl.load(base + block * size, mask=mask, other=0.0)
         y = tl.exp(-tl.abs(u))
         above_one = 1 + y
         # ln(1 + y), also where 1 + y has lost digits of y.
@@ -41,14 +41,14 @@ if triton is not None:
         return tl.maximum(u, 0.0) + log + eps
 
     @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-    def _gamma(alpha, inside, counter, stride, seed):  # type: ignore[no-untyped-def]
+    def _draw_gamma(alpha, mask, counter, stride, seed):  # type: ignore[no-untyped-def]
         """Return draws of Gamma(alpha, 1): of Gamma(alpha + 1, 1), times V^(1 / alpha)."""
         d = alpha + 2 / 3  # Marsaglia and Tsang's shape - 1/3, of alpha + 1
         c = 1 / tl.sqrt(9 * d)
         drawn = alpha
         # What is not finite is no shape: of it no try would be accepted.
         finite = alpha < float("inf")
-        left = (inside & finite).to(tl.int32)
+        left = (mask & finite).to(tl.int32)
         # A program goes on while any of its units has no draw; the others keep theirs.
         while tl.max(left, axis=0) > 0:
             first, second, accepting, boosting = tl.rand4x(seed, counter)
@@ -64,23 +64,23 @@ if triton is not None:
         return tl.where(finite, tl.maximum(drawn, 1.1754944e-38), alpha)  # the smallest normal number, as torch's draws
 
     @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-    def _weight(  # type: ignore[no-untyped-def]
-        base, draws, block, size, inside, eps, counter, stride, seed, DRAW: tl.constexpr, KEEP: tl.constexpr
+    def _load_or_draw_gamma(  # type: ignore[no-untyped-def]
+        base, draws, block, size, mask, eps, counter, stride, seed, DRAW: tl.constexpr, KEEP: tl.constexpr
     ):
         """Return alpha of a block, or a draw with it plus eps, which is stored without eps if KEEP."""
-        alpha = _shape(base, block, size, inside, eps)
+        alpha = _load_alpha(base, block, size, mask, eps)
         if DRAW:
-            drawn = _gamma(alpha, inside, counter + block * size, stride, seed)
+            drawn = _draw_gamma(alpha, mask, counter + block * size, stride, seed)
             if KEEP:
-                tl.store(draws + block * size, drawn, mask=inside)
+                tl.store(draws + block * size, drawn, mask=mask)
             alpha = drawn + eps
         return alpha
 
     @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-    def _kumaraswamy(base, block, size, inside, eps, log_uniform, CLOSE: tl.constexpr):  # type: ignore[no-untyped-def]
+    def _load_kumaraswamy_gate(base, block, size, mask, eps, log_uniform, CLOSE: tl.constexpr):  # type: ignore[no-untyped-def]
         """Return (1 - V^(1/b))^(1/a), kept off 0 and 1."""
-        a = _shape(base, block, size, inside, eps)
-        b = _shape(base, block + 1, size, inside, eps)
+        a = _load_alpha(base, block, size, mask, eps)
+        b = _load_alpha(base, block + 1, size, mask, eps)
         exponent = tl.minimum(tl.maximum(log_uniform / b, -60.0), -1e-30)
         # 1 - e^x; near 0 by its series, of which the next term is below a float's precision.
         complement = tl.where(
@@ -99,79 +99,79 @@ if triton is not None:
     ):  # fmt: skip
         """Compute c_t and h_t of `count` units from their pre-activations."""
         element = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-        inside = element < count
+        mask = element < count
         row, unit = element // size, element % size
         base = blocks_ptr + row * ((K + 2) * size) + unit  # of the first block; each next is `size` further
         if CELL == "lstm":
             # Cells like an LSTM have the block of f before that of i.
-            keep = tl.sigmoid(tl.load(base, mask=inside, other=0.0) / TEMPERATURE)
-            write = tl.sigmoid(tl.load(base + size, mask=inside, other=0.0) / TEMPERATURE)
+            keep = tl.sigmoid(tl.load(base, mask=mask, other=0.0) / TEMPERATURE)
+            write = tl.sigmoid(tl.load(base + size, mask=mask, other=0.0) / TEMPERATURE)
         elif CELL == "coupled":
-            u = tl.load(base, mask=inside, other=0.0)
+            u = tl.load(base, mask=mask, other=0.0)
             write, keep = tl.sigmoid(u), tl.sigmoid(-u)
         elif CELL == "kumaraswamy":
             # Units outside read log V = -1, of which everything is finite.
             noise = noise_ptr + row * (2 * size) + unit
-            write = _kumaraswamy(base, 0, size, inside, eps, tl.load(noise, mask=inside, other=-1.0), CLOSE)
-            keep = _kumaraswamy(base, 2, size, inside, eps, tl.load(noise + size, mask=inside, other=-1.0), CLOSE)
+            write = _load_kumaraswamy_gate(base, 0, size, mask, eps, tl.load(noise, mask=mask, other=-1.0), CLOSE)
+            keep = _load_kumaraswamy_gate(base, 2, size, mask, eps, tl.load(noise + size, mask=mask, other=-1.0), CLOSE)
         else:
             offset = row * (K * size) + unit
             draws = draws_ptr + offset
             stride = count * K  # each try of a variable has a number that no other has
-            w0 = _weight(base, draws, 0, size, inside, eps, offset, stride, seed, DRAW, KEEP)
-            w1 = _weight(base, draws, 1, size, inside, eps, offset, stride, seed, DRAW, KEEP)
-            w2 = _weight(base, draws, 2, size, inside, eps, offset, stride, seed, DRAW, KEEP)
+            w0 = _load_or_draw_gamma(base, draws, 0, size, mask, eps, offset, stride, seed, DRAW, KEEP)
+            w1 = _load_or_draw_gamma(base, draws, 1, size, mask, eps, offset, stride, seed, DRAW, KEEP)
+            w2 = _load_or_draw_gamma(base, draws, 2, size, mask, eps, offset, stride, seed, DRAW, KEEP)
             if CELL == "bibeta3":
                 write, keep = w1 / (w1 + w2), w0 / (w0 + w2)
             else:
-                w3 = _weight(base, draws, 3, size, inside, eps, offset, stride, seed, DRAW, KEEP)
+                w3 = _load_or_draw_gamma(base, draws, 3, size, mask, eps, offset, stride, seed, DRAW, KEEP)
                 if CELL == "beta":
                     write, keep = w0 / (w0 + w1), w2 / (w2 + w3)
                 else:
-                    w4 = _weight(base, draws, 4, size, inside, eps, offset, stride, seed, DRAW, KEEP)
+                    w4 = _load_or_draw_gamma(base, draws, 4, size, mask, eps, offset, stride, seed, DRAW, KEEP)
                     # w0 to w4 are U1 to U5 of `ops_beta_lstm_gates`.
                     write = (w0 + w2) / (w0 + w2 + w3 + w4)
                     keep = (w1 + w3) / (w1 + w2 + w3 + w4)
-        output = tl.sigmoid(tl.load(base + K * size, mask=inside, other=0.0))
-        candidate = _tanh(tl.load(base + (K + 1) * size, mask=inside, other=0.0))
-        memory = keep * tl.load(memory_ptr + element, mask=inside, other=0.0) + write * candidate
+        output = tl.sigmoid(tl.load(base + K * size, mask=mask, other=0.0))
+        candidate = _tanh(tl.load(base + (K + 1) * size, mask=mask, other=0.0))
+        memory = keep * tl.load(memory_ptr + element, mask=mask, other=0.0) + write * candidate
         state = output * _tanh(memory)
         if SCALE:
-            state *= tl.load(scale_ptr + element, mask=inside, other=0.0)
-        tl.store(new_memory_ptr + element, memory, mask=inside)
-        tl.store(state_ptr + element, state, mask=inside)
+            state *= tl.load(scale_ptr + element, mask=mask, other=0.0)
+        tl.store(new_memory_ptr + element, memory, mask=mask)
+        tl.store(state_ptr + element, state, mask=mask)
 
     @triton.jit(do_not_specialize=["count"])  # type: ignore[untyped-decorator, unused-ignore]
     def _backward_kernel(  # type: ignore[no-untyped-def]
-        of_hidden_ptr, of_memory_ptr, of_memories_ptr, of_gates_ptr,
+        grad_hidden_ptr, grad_memory_ptr, grad_memories_ptr, grad_gates_ptr,
         slopes_ptr, output_slopes_ptr, to_memory_ptr, keep_ptr, count, size,
         K: tl.constexpr, MEMORIES: tl.constexpr, GATES: tl.constexpr, BLOCK: tl.constexpr,
     ):  # fmt: skip
         """Turn the slopes of a step into the gradient of its pre-activations, and that of c_t into that of c_(t-1)."""
         element = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-        inside = element < count
+        mask = element < count
         row, unit = element // size, element % size
-        of_hidden = tl.load(of_hidden_ptr + element, mask=inside, other=0.0)
-        of_memory = tl.load(of_memory_ptr + element, mask=inside, other=0.0)
-        of_memory += of_hidden * tl.load(to_memory_ptr + element, mask=inside, other=0.0)
+        grad_hidden = tl.load(grad_hidden_ptr + element, mask=mask, other=0.0)
+        grad_memory = tl.load(grad_memory_ptr + element, mask=mask, other=0.0)
+        grad_memory += grad_hidden * tl.load(to_memory_ptr + element, mask=mask, other=0.0)
         if MEMORIES:
-            of_memory += tl.load(of_memories_ptr + element, mask=inside, other=0.0)
+            grad_memory += tl.load(grad_memories_ptr + element, mask=mask, other=0.0)
         slopes = slopes_ptr + row * ((K + 2) * size) + unit
         for block in tl.static_range(K):
-            gradient = tl.load(slopes + block * size, mask=inside, other=0.0) * of_memory
+            gradient = tl.load(slopes + block * size, mask=mask, other=0.0) * grad_memory
             if GATES:
-                gradient += tl.load(of_gates_ptr + row * (K * size) + unit + block * size, mask=inside, other=0.0)
-            tl.store(slopes + block * size, gradient, mask=inside)
+                gradient += tl.load(grad_gates_ptr + row * (K * size) + unit + block * size, mask=mask, other=0.0)
+            tl.store(slopes + block * size, gradient, mask=mask)
         # The block of o acts on h_t alone, the others on c_t.
-        of_output = tl.load(output_slopes_ptr + element, mask=inside, other=0.0) * of_hidden
-        tl.store(slopes + K * size, of_output, mask=inside)
-        of_candidate = tl.load(slopes + (K + 1) * size, mask=inside, other=0.0) * of_memory
-        tl.store(slopes + (K + 1) * size, of_candidate, mask=inside)
-        of_memory *= tl.load(keep_ptr + element, mask=inside, other=0.0)
-        tl.store(of_memory_ptr + element, of_memory, mask=inside)
+        grad_output = tl.load(output_slopes_ptr + element, mask=mask, other=0.0) * grad_hidden
+        tl.store(slopes + K * size, grad_output, mask=mask)
+        grad_candidate = tl.load(slopes + (K + 1) * size, mask=mask, other=0.0) * grad_memory
+        tl.store(slopes + (K + 1) * size, grad_candidate, mask=mask)
+        grad_memory *= tl.load(keep_ptr + element, mask=mask, other=0.0)
+        tl.store(grad_memory_ptr + element, grad_memory, mask=mask)
 
 
-def available(x: torch.Tensor, gating: Gating, noise: torch.Tensor | None) -> bool:
+def can_run(x: torch.Tensor, gating: Gating, noise: torch.Tensor | None) -> bool:
     """Return whether the kernels can run a cell on x.
 
     They need Triton, float32 and a CUDA device; under Triton's interpreter (TRITON_INTERPRET=1 before triton is
@@ -188,12 +188,12 @@ def available(x: torch.Tensor, gating: Gating, noise: torch.Tensor | None) -> bo
     return x.is_cuda and torch.version.hip is None  # ROCm calls its devices cuda too
 
 
-def new_seed() -> int:
+def draw_seed() -> int:
     """Return a seed for the draws of a sequence, of torch's generator of the CPU: asking a device would wait for it."""
     return int(torch.randint(2**31 - 1, ()))
 
 
-def forward_steps(
+def make_forward_step(
     blocks: torch.Tensor,
     states: torch.Tensor,
     memories: torch.Tensor,
@@ -202,38 +202,38 @@ def forward_steps(
     scale: torch.Tensor | None,
     draws: torch.Tensor | None,
 ) -> Callable[[int], None]:
-    """Return what makes h and c of a step; see `ops_beta_lstm_plain.forward_steps`."""
+    """Return what makes h and c of a step; see `ops_beta_lstm_plain.make_forward_step`."""
     every, every_state, every_memory = blocks.unbind(0), states.unbind(0), memories.unbind(0)
-    seed = new_seed() if gating.draw_gammas else 0
+    seed = draw_seed() if gating.draw_gammas else 0
 
-    def advance(step: int) -> None:
+    def run_forward_step(step: int) -> None:
         at_step = (None if given is None else given[step] for given in (noise, scale, draws))
         before, after = every_memory[step : step + 2]
         # Each step has a seed of its own, so that its counters may begin anew.
         forward_step(every[step], before, after, every_state[step + 1], gating, seed + step, *at_step)
 
-    return advance
+    return run_forward_step
 
 
-def backward_steps(
+def make_backward_step(
     blocks: torch.Tensor,
     memories: torch.Tensor,
     gating: Gating,
     noise: torch.Tensor | None,
     scale: torch.Tensor | None,
-    of_memories: torch.Tensor | None,
-    of_gates: torch.Tensor | None,
+    grad_memories: torch.Tensor | None,
+    grad_gates: torch.Tensor | None,
     slopes: torch.Tensor,
 ) -> Callable[[int, torch.Tensor, torch.Tensor], None]:
-    """Return what makes the gradients of a step; see `ops_beta_lstm_plain.backward_steps`."""
-    of_output, to_memory, keep = write_slopes(slopes, blocks, memories, noise, scale, gating)
-    every = tuple(zip(*(x.unbind(0) for x in (slopes, of_output, to_memory, keep)), strict=True))
+    """Return what makes the gradients of a step; see `ops_beta_lstm_plain.make_backward_step`."""
+    grad_output, to_memory, keep = write_derivatives(slopes, blocks, memories, noise, scale, gating)
+    every = tuple(zip(*(x.unbind(0) for x in (slopes, grad_output, to_memory, keep)), strict=True))
 
-    def retreat(step: int, of_hidden: torch.Tensor, of_memory: torch.Tensor) -> None:
-        also = (None if given is None else given[step] for given in (of_memories, of_gates))
-        backward_step(of_hidden, of_memory, *every[step], *also)
+    def run_backward_step(step: int, grad_hidden: torch.Tensor, grad_memory: torch.Tensor) -> None:
+        also = (None if given is None else given[step] for given in (grad_memories, grad_gates))
+        backward_step(grad_hidden, grad_memory, *every[step], *also)
 
-    return retreat
+    return run_backward_step
 
 
 def forward_step(
@@ -260,45 +260,45 @@ def forward_step(
     """
     cell, count, size = CELLS[gating.cell], memory.numel(), memory.size(-1)
     like_lstm = {"noisin": 1.0, "g2": SIGMOID_TEMPERATURE}
-    _launch(
-        _forward_kernel, count, blocks, _or(noise, blocks), _or(scale, blocks), memory, new_memory, state,
-        _or(draws, blocks), seed, gating.eps, count, size,
+    _launch_kernel(
+        _forward_kernel, count, blocks, _or_unread(noise, blocks), _or_unread(scale, blocks), memory, new_memory,
+        state, _or_unread(draws, blocks), seed, gating.eps, count, size,
         CELL="lstm" if gating.cell in like_lstm else gating.cell, K=cell.blocks, DRAW=gating.draw_gammas,
         KEEP=draws is not None, SCALE=scale is not None, TEMPERATURE=like_lstm.get(gating.cell, 1.0), CLOSE=CLOSEST,
     )  # fmt: skip
 
 
 def backward_step(
-    of_hidden: torch.Tensor,
-    of_memory: torch.Tensor,
+    grad_hidden: torch.Tensor,
+    grad_memory: torch.Tensor,
     slopes: torch.Tensor,
     output_slopes: torch.Tensor,
     to_memory: torch.Tensor,
     keep: torch.Tensor,
-    of_memories: torch.Tensor | None = None,
-    of_gates: torch.Tensor | None = None,
+    grad_memories: torch.Tensor | None = None,
+    grad_gates: torch.Tensor | None = None,
 ) -> None:
-    """Turn `slopes` (B, K + 2, H) into the gradient of the pre-activations, `of_memory` into that of c_(t-1).
+    """Turn `slopes` (B, K + 2, H) into the gradient of the pre-activations, `grad_memory` into that of c_(t-1).
 
     Args:
-        of_hidden, of_memory: (B, H) gradients of h_t, and of c_t through c_(t+1).
+        grad_hidden, grad_memory: (B, H) gradients of h_t, and of c_t through c_(t+1).
         output_slopes, to_memory, keep: (B, H) derivatives of h_t by the pre-activation of o and by c_t, and of c_t by
             c_(t-1).
-        of_memories: (B, H) gradient of c_t from outside the recurrence, or None.
-        of_gates: (B, K, H) gradient of the gates' pre-activations from outside the recurrence, or None.
+        grad_memories: (B, H) gradient of c_t from outside the recurrence, or None.
+        grad_gates: (B, K, H) gradient of the gates' pre-activations from outside the recurrence, or None.
     """
-    count, size = of_hidden.numel(), of_hidden.size(-1)
-    _launch(
-        _backward_kernel, count, of_hidden, of_memory, _or(of_memories, of_memory), _or(of_gates, slopes), slopes,
-        output_slopes, to_memory, keep, count, size,
-        K=slopes.size(-2) - 2, MEMORIES=of_memories is not None, GATES=of_gates is not None,
+    count, size = grad_hidden.numel(), grad_hidden.size(-1)
+    _launch_kernel(
+        _backward_kernel, count, grad_hidden, grad_memory, _or_unread(grad_memories, grad_memory),
+        _or_unread(grad_gates, slopes), slopes, output_slopes, to_memory, keep, count, size,
+        K=slopes.size(-2) - 2, MEMORIES=grad_memories is not None, GATES=grad_gates is not None,
     )  # fmt: skip
 
 
-def _or(given: torch.Tensor | None, unread: torch.Tensor) -> torch.Tensor:
+def _or_unread(tensor: torch.Tensor | None, unread: torch.Tensor) -> torch.Tensor:
     """Return a tensor for an argument that the kernel does not read."""
-    return unread if given is None else given.contiguous()
+    return unread if tensor is None else tensor.contiguous()
 
 
-def _launch(kernel: Any, count: int, *arguments: Any, **constants: Any) -> None:
+def _launch_kernel(kernel: Any, count: int, *arguments: Any, **constants: Any) -> None:
     kernel[(triton.cdiv(count, BLOCK),)](*arguments, **constants, BLOCK=BLOCK)

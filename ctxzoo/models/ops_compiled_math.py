@@ -22,12 +22,12 @@ OPTIONS: dict[str, Any] = {"fastmath": {"contract", "arcp", "nsz"}, "error_model
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def part(function: Function) -> Function:
+def compile_inline(function: Function) -> Function:
     """Compile a function into those that call it."""
     return cast(Function, numba.njit(forceinline=True, **OPTIONS)(function))
 
 
-def whole(function: Callable[..., Any]) -> Any:
+def compile_standalone(function: Callable[..., Any]) -> Any:
     """Compile a function that runs outside the interpreter's lock, and keep its code where a folder can be written."""
     try:
         return numba.njit(nogil=True, cache=True, **OPTIONS)(function)
@@ -39,18 +39,18 @@ f32, i32, u32, u64, empty = np.float32, np.int32, np.uint32, np.uint64, np.empty
 ZERO, HALF, ONE, TWO = f32(0), f32(0.5), f32(1), f32(2)
 
 
-def _as_bits(context: Any, value: Any) -> Any:
+def _float_to_bits(context: Any, value: Any) -> Any:
     """Return the bits of a float32 as an int32."""
     return types.int32(types.float32), lambda _, builder, __, given: builder.bitcast(given[0], ir.IntType(32))
 
 
-def _as_number(context: Any, value: Any) -> Any:
+def _bits_to_float(context: Any, value: Any) -> Any:
     """Return the float32 with the bits of an int32."""
     return types.float32(types.int32), lambda _, builder, __, given: builder.bitcast(given[0], ir.FloatType())
 
 
-as_bits: Any = intrinsic(_as_bits)
-as_number: Any = intrinsic(_as_number)
+as_bits: Any = intrinsic(_float_to_bits)
+as_number: Any = intrinsic(_bits_to_float)
 
 # e^x = 2^n e^r with |r| <= ln 2 / 2, of which e^r is a polynomial.
 HIGHEST, LOWEST = f32(88.0), f32(-87.0)
@@ -60,8 +60,8 @@ LN2_HIGH, LN2_LOW = f32(0.693359375), f32(math.log(2) - 0.693359375)
 E2, E3, E4, E5, E6 = (f32(1 / math.factorial(power)) for power in range(2, 7))
 
 
-@part
-def exponential(x: Any) -> Any:
+@compile_inline
+def exp(x: Any) -> Any:
     x = HIGHEST if x > HIGHEST else x
     x = LOWEST if x < LOWEST else x
     # The rounder leaves no room for a fraction: n = round(x / ln 2) stands in the lowest bits of `rounded`.
@@ -80,14 +80,14 @@ ROOT_HALF = i32(0x3F3504F3)
 A1, A2, A3, A4, A5, A6, A7 = (f32(2 / (2 * power + 1)) for power in range(1, 8))
 
 
-@part
+@compile_inline
 def two_artanh(s: Any) -> Any:
     z = s * s
     return ((((((A7 * z + A6) * z + A5) * z + A4) * z + A3) * z + A2) * z + A1) * z * s + TWO * s
 
 
-@part
-def logarithm(x: Any) -> Any:
+@compile_inline
+def log(x: Any) -> Any:
     """Return ln x of a normal number above 0; of other x something."""
     bits = as_bits(x)
     # Counted from the bits of 1 / sqrt 2, the exponent is that which leaves m between it and sqrt 2.
@@ -98,31 +98,31 @@ def logarithm(x: Any) -> Any:
     return e * LN2_HIGH + (e * LN2_LOW + two_artanh((m - ONE) / (m + ONE)))
 
 
-@part
+@compile_inline
 def sigmoid(x: Any) -> Any:
-    return ONE / (ONE + exponential(-x))
+    return ONE / (ONE + exp(-x))
 
 
-@part
-def tangent(x: Any) -> Any:
-    return ONE - TWO / (exponential(TWO * x) + ONE)
+@compile_inline
+def tanh(x: Any) -> Any:
+    return ONE - TWO / (exp(TWO * x) + ONE)
 
 
-@part
+@compile_inline
 def softplus(x: Any) -> Any:
-    y = exponential(-abs(x))  # ln(1 + y) is 2 artanh(y / (2 + y))
+    y = exp(-abs(x))  # ln(1 + y) is 2 artanh(y / (2 + y))
     return (ZERO if x < ZERO else x) + two_artanh(y / (TWO + y))
 
 
-def in_any_order(function: Function) -> Function:
-    """Compile as `part`, but with sums in any order, which only functions without `exponential` may have."""
-    # In another order a compiler may cancel the rounder of `exponential`, and with it the rounding.
+def compile_with_reordered_sums(function: Function) -> Function:
+    """Compile as `compile_inline`, but with sums in any order, which only functions without `exp` may have."""
+    # In another order a compiler may cancel the rounder of `exp`, and with it the rounding.
     options = {**OPTIONS, "fastmath": {*OPTIONS["fastmath"], "reassoc"}}
     return cast(Function, numba.njit(forceinline=True, **options)(function))
 
 
-@in_any_order
-def total(numbers: Any) -> Any:
+@compile_with_reordered_sums
+def sum_vector(numbers: Any) -> Any:
     """Return the sum of a vector."""
     result = ZERO
     for place in range(len(numbers)):

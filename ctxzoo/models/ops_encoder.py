@@ -11,12 +11,12 @@ from .ops_execution import dropout
 CLOSEST = 1e-6  # least absolute value of a number whose power is taken
 
 
-def at_least_single(x: torch.Tensor) -> torch.Tensor:
+def to_float32_or_wider(x: torch.Tensor) -> torch.Tensor:
     """Return x in float32, or as it is where it is wider."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
-def visible_keys(
+def make_visibility_mask(
     mask: torch.Tensor | None, queries: int, keys: int, causal: bool, device: torch.device
 ) -> torch.Tensor:
     """Return which keys each query sees, boolean, broadcastable to (B, h, queries, keys).
@@ -32,7 +32,7 @@ def visible_keys(
     return visible
 
 
-def check_norm(p_norm: float) -> None:
+def check_p_norm(p_norm: float) -> None:
     """Check the p of a norm.
 
     Raises:
@@ -42,13 +42,13 @@ def check_norm(p_norm: float) -> None:
         raise ValueError(f"p_norm must be above 0 and finite, got {p_norm}")
 
 
-def check_importance(p_norm: float) -> None:
+def check_importance_p_norm(p_norm: float) -> None:
     """Check the p of an importance, and warn below 1.
 
     Raises:
-        ValueError: see `check_norm`.
+        ValueError: see `check_p_norm`.
     """
-    check_norm(p_norm)
+    check_p_norm(p_norm)
     if p_norm < 1:
         warnings.warn(
             f"p_norm={p_norm}: below 1 the importance of a key grows by powers of its width; one key may take all",
@@ -71,7 +71,7 @@ def squared_norm(x: torch.Tensor, p_norm: float) -> torch.Tensor:
     Raises:
         ValueError: p_norm of 0, below, or infinite.
     """
-    check_norm(p_norm)
+    check_p_norm(p_norm)
     if p_norm == 2:
         norm: torch.Tensor = torch.linalg.vector_norm(x, dim=-1)  # reads x once
         return norm.square()
@@ -97,7 +97,7 @@ def rbf_log_kernel(query: torch.Tensor, key: torch.Tensor, scale: float) -> torc
     return squares.clamp(min=0.0) / (-2 * scale)
 
 
-def attend(
+def softmax_attention(
     energy: torch.Tensor, value: torch.Tensor, visible: torch.Tensor, rate: float = 0.0, training: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the outputs and the weights of a softmax over the keys that each query sees.
@@ -152,56 +152,61 @@ def fused_attention(
     if mask is None and (not causal or query.size(2) == key.size(2)):
         output = F.scaled_dot_product_attention(query, key, values, is_causal=causal, scale=1 / root)
     else:
-        seen = visible_keys(mask, query.size(2), key.size(2), causal, query.device)
+        seen = make_visibility_mask(mask, query.size(2), key.size(2), causal, query.device)
         some = seen.any(dim=-1, keepdim=True)
         # A row that sees nothing would be NaN, in some kernels only.
         output = F.scaled_dot_product_attention(query, key, values, attn_mask=seen | ~some, scale=1 / root) * some
     return output[..., :size].to(value.dtype)
 
 
-def step_positions(mask: torch.Tensor, read: torch.Tensor | None) -> torch.Tensor:
+def count_step_positions(mask: torch.Tensor, num_read: torch.Tensor | None) -> torch.Tensor:
     """Return the position of each step among the real steps of its sequence, (B, n) int64, counted from 0.
 
     Args:
         mask: Boolean (B, n), True at real steps.
-        read: (B,) numbers of real steps that were read before; None: none.
+        num_read: (B,) numbers of real steps that were read before; None: none.
     """
     positions = (mask.long().cumsum(dim=1) - 1).clamp(min=0)
-    return positions if read is None else positions + read.unsqueeze(1)
+    return positions if num_read is None else positions + num_read.unsqueeze(1)
 
 
-def places_to_keep(kept: int | torch.Tensor, number: int, device: torch.device) -> torch.Tensor:
-    """Return the places (K,) int64 of the steps to keep among `number`: the last so many, or any that are given.
+def positions_to_keep(steps_to_keep: int | torch.Tensor, num_steps: int, device: torch.device) -> torch.Tensor:
+    """Return the places (K,) int64 of the steps to keep among `num_steps`: the last so many, or any that are given.
 
     Raises:
         ValueError: more than there are, fewer than one, or places that are no (K,) of whole numbers below it.
     """
-    if isinstance(kept, torch.Tensor):
-        if kept.dim() != 1 or kept.is_floating_point() or kept.dtype == torch.bool:
-            raise ValueError(f"steps to keep are {tuple(kept.shape)} of {kept.dtype}: expected places (K,) of int64")
-        if not torch.compiler.is_compiling() and kept.numel():
-            first, last = int(kept.min()), int(kept.max())
-            if first < 0 or last >= number:
-                raise ValueError(f"steps to keep are places {first} to {last}: expected 0 to {number - 1}")
-        return kept.to(device=device, dtype=torch.int64)
-    if not 1 <= kept <= number:
-        raise ValueError(f"steps to keep are the last {kept} of {number}: expected 1 to {number}, or 0 for all")
-    return torch.arange(number - kept, number, device=device)
+    if isinstance(steps_to_keep, torch.Tensor):
+        if steps_to_keep.dim() != 1 or steps_to_keep.is_floating_point() or steps_to_keep.dtype == torch.bool:
+            raise ValueError(
+                f"steps to keep are {tuple(steps_to_keep.shape)} of {steps_to_keep.dtype}: "
+                "expected places (K,) of int64"
+            )
+        if not torch.compiler.is_compiling() and steps_to_keep.numel():
+            first, last = int(steps_to_keep.min()), int(steps_to_keep.max())
+            if first < 0 or last >= num_steps:
+                raise ValueError(f"steps to keep are places {first} to {last}: expected 0 to {num_steps - 1}")
+        return steps_to_keep.to(device=device, dtype=torch.int64)
+    if not 1 <= steps_to_keep <= num_steps:
+        raise ValueError(
+            f"steps to keep are the last {steps_to_keep} of {num_steps}: expected 1 to {num_steps}, or 0 for all"
+        )
+    return torch.arange(num_steps - steps_to_keep, num_steps, device=device)
 
 
-def sinusoids_at(positions: torch.Tensor, width: int, dtype: torch.dtype) -> torch.Tensor:
+def sinusoids_at_positions(positions: torch.Tensor, width: int, dtype: torch.dtype) -> torch.Tensor:
     """Return the sinusoids (B, n, width) of positions (B, n), as `sinusoidal_positions` has them; `width` is even."""
-    angles = _angles(positions, width)
+    angles = _position_angles(positions, width)
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).to(dtype)  # sines and cosines by turns
 
 
 def rotary_factors(positions: torch.Tensor, head_size: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return cosines and sines (B, 1, n, d / 2) by which `rotate` turns pairs of numbers, in float64."""
-    angles = _angles(positions, head_size).unsqueeze(1)
+    """Return cosines and sines (B, 1, n, d / 2) by which `apply_rotary_factors` turns pairs of numbers, in float64."""
+    angles = _position_angles(positions, head_size).unsqueeze(1)
     return angles.cos(), angles.sin()
 
 
-def rotate(x: torch.Tensor, factors: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+def apply_rotary_factors(x: torch.Tensor, factors: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
     """Turn each pair (x_2i, x_2i+1) by the angle pos / 10000^(2i/d), so that q.k depends on distances alone.
 
     Args:
@@ -218,7 +223,7 @@ def rotate(x: torch.Tensor, factors: tuple[torch.Tensor, torch.Tensor]) -> torch
     return turned.flatten(-2).to(x.dtype)
 
 
-def _angles(positions: torch.Tensor, width: int) -> torch.Tensor:
+def _position_angles(positions: torch.Tensor, width: int) -> torch.Tensor:
     """Return pos / 10000^(2i/width), (B, n, width / 2), in float64: float32 loses the fine end at large positions."""
     exponents = torch.arange(0, width, 2, dtype=torch.float64, device=positions.device) / width
     return positions.double().unsqueeze(-1) * 10000.0**-exponents

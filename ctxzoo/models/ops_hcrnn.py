@@ -14,8 +14,8 @@ and r is, by the version of the model,
     3:  sigmoid([e; h] W_r + b_r) * d,  the drift gate d = sigmoid((e * c') D + b_d)
 
 The topics are those of all that a prediction has read, at each of its steps, so that two prefixes of a session share no
-state. `prefix_steps` runs all of them side by side: what the items add is computed once for a session, and a prefix
-that has ended is not carried on. `whole_steps` runs each session once.
+state. `run_session_prefixes` runs all of them side by side: what the items add is computed once for a session, and a
+prefix that has ended is not carried on. `run_whole_sessions` runs each session once.
 """
 
 from collections.abc import Iterable
@@ -81,7 +81,7 @@ class PrefixSteps(NamedTuple):
 
     Attributes:
         hidden, context: (N, B, ...) temporary contexts h and local contexts c of each step; at each step, the longest
-            prefix first (`prefix_rows`).
+            prefix first (`index_prefix_steps`).
         last_hidden, last_context: (T, B, ...) contexts at the end of each prefix, the shortest prefix first.
     """
 
@@ -91,14 +91,14 @@ class PrefixSteps(NamedTuple):
     last_context: torch.Tensor
 
 
-def prefix_rows(length: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+def index_prefix_steps(length: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
     """Return (N,) the prefix of each row of `PrefixSteps`, and its step, both from 0 to T - 1."""
     # At each step the rows are the prefixes that go on, from T - 1 down to that which ends there.
     step, last = torch.triu_indices(length, length, device=device)
     return length - 1 + step - last, step
 
 
-def whole_steps(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights) -> Step:
+def run_whole_sessions(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights) -> Step:
     """Run each session once.
 
     Args:
@@ -113,15 +113,15 @@ def whole_steps(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights) 
     hidden = items.new_zeros(items.size(1), weights.candidate.size(0))  # (B, H)
     context = items.new_zeros(items.shape[1:])  # (B, E)
     if is_exporting():
-        return _scanned(items, given, theta, weights, hidden, context)
+        return _run_scan(items, given, theta, weights, hidden, context)
     steps = []
     for item, added in zip(items.unbind(0), given.unbind(0), strict=True):
-        steps.append(_step(item, added, hidden, context, theta, weights))
+        steps.append(_run_step(item, added, hidden, context, theta, weights))
         hidden, context = steps[-1][:2]
     return Step(*(torch.stack(each) for each in zip(*steps, strict=True)))
 
 
-def prefix_steps(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights) -> PrefixSteps:
+def run_session_prefixes(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights) -> PrefixSteps:
     """Run every prefix of each session, from the first item alone to all T.
 
     Args:
@@ -135,7 +135,7 @@ def prefix_steps(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights)
     context = items.new_zeros(items.shape)
     steps, ends = [], []
     for item, added in zip(items.unbind(0), given.unbind(0), strict=True):
-        found = _step(item, added, hidden, context, going, weights)
+        found = _run_step(item, added, hidden, context, going, weights)
         steps.append((found.hidden, found.context))
         # The last of those going ends here: its state is a result and is not carried on.
         sizes = [len(going) - 1, 1]
@@ -146,9 +146,9 @@ def prefix_steps(items: torch.Tensor, theta: torch.Tensor, weights: CellWeights)
     return PrefixSteps(*(torch.cat(column) for column in columns))
 
 
-def _step(
+def _run_step(
     item: torch.Tensor,
-    added: torch.Tensor,
+    item_terms: torch.Tensor,
     hidden: torch.Tensor,
     context: torch.Tensor,
     theta: torch.Tensor,
@@ -156,7 +156,7 @@ def _step(
 ) -> Step:
     """Return what a step gives, from h and c before it, item (B, E) and what it adds (B, E + 3H)."""
     size, width = hidden.size(-1), context.size(-1)
-    item_write, item_update, item_reset, item_candidate = torch.split(added, [width, size, size, size], dim=-1)
+    item_write, item_update, item_reset, item_candidate = torch.split(item_terms, [width, size, size, size], dim=-1)
     hidden_write, hidden_update, hidden_reset, hidden_topics = torch.split(
         hidden @ weights.of_hidden, [width, size, size, size], dim=-1
     )
@@ -178,9 +178,9 @@ def _step(
     return Step(torch.lerp(hidden, candidate, update), after, drift, topics)
 
 
-def _scanned(
+def _run_scan(
     items: torch.Tensor,
-    given: torch.Tensor,
+    item_terms: torch.Tensor,
     theta: torch.Tensor,
     weights: CellWeights,
     hidden: torch.Tensor,
@@ -193,11 +193,11 @@ def _scanned(
     def step(
         state: tuple[torch.Tensor, torch.Tensor], at_step: tuple[torch.Tensor, torch.Tensor]
     ) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, ...]]:
-        found = _step(*at_step, *state, theta, weights)
+        found = _run_step(*at_step, *state, theta, weights)
         # What a scan carries and what it collects must not be one tensor.
         return (found.hidden, found.context), tuple(each.clone() for each in found)
 
-    return Step(*scan(step, (hidden, context), (items, given))[1])
+    return Step(*scan(step, (hidden, context), (items, item_terms))[1])
 
 
 def topic_scores(
@@ -241,39 +241,41 @@ class _TopicScores(torch.autograd.Function):
         ctx.save_for_backward(*given)
         ctx.gradients = None
         if trained and len(theta) * projected.numel() >= COMPILED_FROM:
-            loops = _compiled_loops(theta)
+            loops = _load_compiled_loops(theta)
             if loops is not None:
                 compiled_scores, ctx.gradients = loops
                 found: torch.Tensor = compiled_scores(*(x.contiguous() for x in given))
                 return found
         scores = torch.empty_like(theta)
-        for rows in _pieces(len(theta), projected.numel()):
-            torch.matmul(_gates(theta[rows], projected, hidden[rows]), vector, out=scores[rows])
+        for rows in _split_rows(len(theta), projected.numel()):
+            torch.matmul(_topic_gates(theta[rows], projected, hidden[rows]), vector, out=scores[rows])
         return scores
 
     @staticmethod
     @without_second_derivative("the HCRNN's topic scores")
-    def backward(ctx: Any, of_scores: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    def backward(ctx: Any, grad_scores: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         theta, projected, hidden, vector = ctx.saved_tensors
         if ctx.gradients is not None:
-            found: tuple[torch.Tensor, ...] = ctx.gradients(*(x.contiguous() for x in (*ctx.saved_tensors, of_scores)))
+            found: tuple[torch.Tensor, ...] = ctx.gradients(
+                *(x.contiguous() for x in (*ctx.saved_tensors, grad_scores))
+            )
             return *found, None
-        of_theta, of_hidden = torch.empty_like(theta), torch.empty_like(hidden)
-        of_projected, of_vector = torch.zeros_like(projected), torch.zeros_like(vector)
+        grad_theta, grad_hidden = torch.empty_like(theta), torch.empty_like(hidden)
+        grad_projected, grad_vector = torch.zeros_like(projected), torch.zeros_like(vector)
         weighted = (projected * vector).unsqueeze(2)  # (K, H, 1)
-        for rows in _pieces(len(theta), projected.numel()):
-            gates, upstream = _gates(theta[rows], projected, hidden[rows]), of_scores[rows]
-            of_vector += upstream.flatten() @ gates.flatten(0, 1)
+        for rows in _split_rows(len(theta), projected.numel()):
+            gates, upstream = _topic_gates(theta[rows], projected, hidden[rows]), grad_scores[rows]
+            grad_vector += upstream.flatten() @ gates.flatten(0, 1)
             # Of the pre-activations theta_k P_k + q, without the factor v that all of them have.
             slopes = torch.addcmul(gates, gates, gates, value=-1).mul_(upstream.unsqueeze(2))  # (n, K, H)
             by_topic = slopes.transpose(0, 1)  # (K, n, H)
-            of_hidden[rows] = slopes.sum(dim=1)
-            of_theta[rows] = torch.bmm(by_topic, weighted).squeeze(2).t()  # (n, K)
-            of_projected += torch.bmm(theta[rows].t().unsqueeze(1), by_topic).squeeze(1)  # (K, H)
-        return of_theta, of_projected.mul_(vector), of_hidden.mul_(vector), of_vector, None
+            grad_hidden[rows] = slopes.sum(dim=1)
+            grad_theta[rows] = torch.bmm(by_topic, weighted).squeeze(2).t()  # (n, K)
+            grad_projected += torch.bmm(theta[rows].t().unsqueeze(1), by_topic).squeeze(1)  # (K, H)
+        return grad_theta, grad_projected.mul_(vector), grad_hidden.mul_(vector), grad_vector, None
 
 
-def _compiled_loops(like: torch.Tensor) -> tuple[Any, Any] | None:
+def _load_compiled_loops(like: torch.Tensor) -> tuple[Any, Any] | None:
     """Return what makes scores and gradients of tensors like this one by compiled loops, where they can be run."""
     if type(like) is not torch.Tensor or like.device.type != "cpu" or like.dtype != torch.float32:
         return None
@@ -284,18 +286,20 @@ def _compiled_loops(like: torch.Tensor) -> tuple[Any, Any] | None:
     return compiled_scores, compiled_gradients
 
 
-def _gates(theta: torch.Tensor, projected: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
+def _topic_gates(theta: torch.Tensor, projected: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
     """Return (n, K, H) sigmoid(theta_k P_k + q)."""
     return torch.addcmul(hidden.unsqueeze(1), theta.unsqueeze(2), projected).sigmoid_()
 
 
-def _pieces(rows: int, numbers: int) -> Iterable[slice]:
+def _split_rows(rows: int, numbers: int) -> Iterable[slice]:
     """Cut rows into pieces of about `PIECE` numbers, where a row has `numbers`."""
     size = max(1, PIECE // numbers)
     return (slice(start, start + size) for start in range(0, rows, size))
 
 
-def distinct_sums(vectors: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor, every_position: bool) -> torch.Tensor:
+def sum_distinct_items(
+    vectors: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor, every_position: bool
+) -> torch.Tensor:
     """Return the sum of the vectors of the distinct items that each prediction of a session sees.
 
     Args:
@@ -313,7 +317,7 @@ def distinct_sums(vectors: torch.Tensor, ids: torch.Tensor, mask: torch.Tensor, 
     return first.cumsum(dim=1) if every_position else first.sum(dim=1, keepdim=True)
 
 
-def normal_divergence(mean: torch.Tensor, deviation: torch.Tensor) -> torch.Tensor:
+def normal_kl_divergence(mean: torch.Tensor, deviation: torch.Tensor) -> torch.Tensor:
     """Return KL(N(mean, deviation^2) || N(0, 1)) in nats, the sum over the last dimension, in float32 or wider."""
     wide = torch.promote_types(mean.dtype, torch.float32)
     mean, variance = mean.to(wide), deviation.to(wide).square()

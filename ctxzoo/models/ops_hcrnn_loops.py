@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from .ops_compiled_math import ONE, empty, f32, sigmoid, total, whole
+from .ops_compiled_math import ONE, compile_standalone, empty, f32, sigmoid, sum_vector
 
 
-@whole
-def forward(theta: Any, projected: Any, hidden: Any, vector: Any, scores: Any) -> None:
+@compile_standalone
+def fill_scores(theta: Any, projected: Any, hidden: Any, vector: Any, scores: Any) -> None:
     """Write v . sigmoid(theta_k P_k + q); arrays as the tensors of `topic_scores`."""
     (rows, topics), size = theta.shape, hidden.shape[1]
     # Terms are stored, and `total` adds them: it alone may change the order of a sum, and so add several at once.
@@ -22,20 +22,20 @@ def forward(theta: Any, projected: Any, hidden: Any, vector: Any, scores: Any) -
             share = theta[row, topic]
             for unit in range(size):
                 terms[unit] = vector[unit] * sigmoid(share * projected[topic, unit] + hidden[row, unit])
-            scores[row, topic] = total(terms)
+            scores[row, topic] = sum_vector(terms)
 
 
-@whole
-def backward(
+@compile_standalone
+def add_gradients(
     theta: Any,
     projected: Any,
     hidden: Any,
     vector: Any,
-    of_scores: Any,
-    of_theta: Any,
-    of_projected: Any,
-    of_hidden: Any,
-    of_vector: Any,
+    grad_scores: Any,
+    grad_theta: Any,
+    grad_projected: Any,
+    grad_hidden: Any,
+    grad_vector: Any,
 ) -> None:
     """Write the gradients of all four; those that are sums over rows are to be 0 before."""
     (rows, topics), size = theta.shape, hidden.shape[1]
@@ -43,16 +43,16 @@ def backward(
     for row in range(rows):
         of_row[:] = 0
         for topic in range(topics):
-            share, upstream = theta[row, topic], of_scores[row, topic]
+            share, upstream = theta[row, topic], grad_scores[row, topic]
             for unit in range(size):
                 gate = sigmoid(share * projected[topic, unit] + hidden[row, unit])
                 slope = upstream * vector[unit] * gate * (ONE - gate)  # of theta_k P_k + q
-                of_vector[unit] += upstream * gate
+                grad_vector[unit] += upstream * gate
                 of_row[unit] += slope
-                of_projected[topic, unit] += share * slope
+                grad_projected[topic, unit] += share * slope
                 terms[unit] = slope * projected[topic, unit]
-            of_theta[row, topic] = total(terms)
-        of_hidden[row] = of_row
+            grad_theta[row, topic] = sum_vector(terms)
+        grad_hidden[row] = of_row
 
 
 def compiled_scores(
@@ -61,7 +61,7 @@ def compiled_scores(
     """Return (n, K) scores, of contiguous float32 tensors; see `ops_hcrnn.topic_scores`."""
     scores = torch.empty_like(theta)
     # Arrays share the memory of the tensors: the loop writes `scores`.
-    forward(*(x.numpy() for x in (theta, projected, hidden, vector, scores)))
+    fill_scores(*(x.numpy() for x in (theta, projected, hidden, vector, scores)))
     return scores
 
 
@@ -70,10 +70,10 @@ def compiled_gradients(
     projected: torch.Tensor,
     hidden: torch.Tensor,
     vector: torch.Tensor,
-    of_scores: torch.Tensor,
+    grad_scores: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return the gradients of the four, of those of the scores."""
     # Sums over rows begin at 0; the other two are written once for each row.
     found = torch.empty_like(theta), torch.zeros_like(projected), torch.empty_like(hidden), torch.zeros_like(vector)
-    backward(*(x.numpy() for x in (theta, projected, hidden, vector, of_scores, *found)))
+    add_gradients(*(x.numpy() for x in (theta, projected, hidden, vector, grad_scores, *found)))
     return found

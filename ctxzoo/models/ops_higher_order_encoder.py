@@ -4,7 +4,7 @@ With queries q, keys k and second keys c of d numbers, values v and second value
 
     s_ijl = <q_i, k_j, c_l> / sqrt(d),  A = softmax over all pairs (j, l),  out_i = sum_jl A_ijl (v_j * u_l)
 
-`pair_attention` forms the pairs; with a `modulated_query` the mean over l is taken first, at the cost of pairwise
+`pair_attention` forms the pairs; with a `modulate_query` the mean over l is taken first, at the cost of pairwise
 attention; `factorised_attention` replaces exp by features that are not negative, so that the double sum is a product of
 two sums (the identity of factorisation machines, Rendle 2010); `anova_scores` are of higher order in the numbers of a
 head.
@@ -17,7 +17,7 @@ from typing import Literal
 import torch
 from torch.nn import functional as F
 
-from .ops_encoder import visible_keys
+from .ops_encoder import make_visibility_mask
 from .ops_execution import call_recomputed, dropout
 
 PairScore = Literal["trilinear", "volume"]
@@ -87,7 +87,7 @@ def pair_attention(
         out (B, h, T, dv), 0 for a query without a pair, and the weights (B, h, T, L, L) before dropout.
     """
     length = key.size(2)
-    seen = visible_keys(mask, query.size(2), length, causal, query.device).squeeze(1)  # (B or 1, T or 1, L)
+    seen = make_visibility_mask(mask, query.size(2), length, causal, query.device).squeeze(1)  # (B or 1, T or 1, L)
     pairs = seen.unsqueeze(-1) & seen.unsqueeze(-2)  # (B or 1, T or 1, L, L)
     if distinct:
         pairs = pairs & ~torch.eye(length, dtype=torch.bool, device=query.device)
@@ -129,15 +129,20 @@ def windowed_pair_attention(
         mask = torch.ones(key.size(0), length, dtype=torch.bool, device=key.device)
     first, second = window
     # The padding before the first key is False, so that no pair reaches it.
-    seen = _windows(mask[:, None, :, None], first).squeeze(-1), _windows(mask[:, None, :, None], second).squeeze(-1)
+    seen = (
+        _gather_windows(mask[:, None, :, None], first).squeeze(-1),
+        _gather_windows(mask[:, None, :, None], second).squeeze(-1),
+    )
     pairs = seen[0].unsqueeze(-1) & seen[1].unsqueeze(-2)  # (B, 1, L, w1, w2)
     if distinct:
         # Distances to the query, counted down to 0.
         near = torch.arange(first - 1, -1, -1, device=key.device).unsqueeze(1)
         pairs = pairs & (near != torch.arange(second - 1, -1, -1, device=key.device))
-    scores = pair_scores(query, _windows(key, first), _windows(second_key, second), score)  # (B, h, L, w1, w2)
+    scores = pair_scores(
+        query, _gather_windows(key, first), _gather_windows(second_key, second), score
+    )  # (B, h, L, w1, w2)
     weights = dropout(_pair_softmax(scores, pairs), rate, training)
-    return _pair_products(weights, _windows(value, first), _windows(second_value, second))
+    return _pair_products(weights, _gather_windows(value, first), _gather_windows(second_value, second))
 
 
 def _pair_softmax(scores: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
@@ -154,7 +159,7 @@ def _pair_products(weights: torch.Tensor, value: torch.Tensor, second_value: tor
     return products
 
 
-def _windows(x: torch.Tensor, width: int) -> torch.Tensor:
+def _gather_windows(x: torch.Tensor, width: int) -> torch.Tensor:
     """Return the last `width` positions up to each, (B, h, L, width, .) of (B, h, L, .); 0 before the first."""
     padded = F.pad(x, (0, 0, width - 1, 0))  # (B, h, L + width - 1, .)
     # `unfold` puts the positions of a window last, behind the numbers of a key; it copies nothing.
@@ -164,7 +169,7 @@ def _windows(x: torch.Tensor, width: int) -> torch.Tensor:
 # --- One context for each query ---
 
 
-def context_weights(
+def context_attention_weights(
     query: torch.Tensor, summary_key: torch.Tensor, mask: torch.Tensor | None, causal: bool
 ) -> torch.Tensor:
     """Return g (B, h, T, L), a softmax of q.a / sqrt(d) by which a query gathers its context m_i = sum_l g_il c_l.
@@ -176,13 +181,13 @@ def context_weights(
         mask: Boolean (B, L), True at real keys.
         causal: Whether keys after the query are left out.
     """
-    seen = visible_keys(mask, query.size(2), summary_key.size(2), causal, query.device)
+    seen = make_visibility_mask(mask, query.size(2), summary_key.size(2), causal, query.device)
     energy = query @ summary_key.mT / math.sqrt(query.size(-1))  # (B, h, T, L)
     weights = energy.masked_fill(~seen, torch.finfo(energy.dtype).min).softmax(dim=-1)
     return weights.masked_fill(~seen, 0.0)
 
 
-def modulated_query(query: torch.Tensor, modulation: torch.Tensor, strength: torch.Tensor) -> torch.Tensor:
+def modulate_query(query: torch.Tensor, modulation: torch.Tensor, strength: torch.Tensor) -> torch.Tensor:
     """Return q + lambda_h q * m, with which the score of a key is q.k + lambda_h sum_l g_il <q_i, k_j, c_l>.
 
     Args:
@@ -252,13 +257,16 @@ def factorised_attention(
     real = query.new_ones(query.size(0), length) if mask is None else mask.to(query.dtype)
     # For each sum the features (B, h, L, M), 0 at padding, and (v, 1), whose column of ones makes denominators.
     pairs = [
-        (_product(keys, chosen) * real[:, None, :, None], _with_one(_product(values, chosen)))
-        for chosen in _subsets(order - 1, distinct)
+        (
+            _multiply_selected(keys, chosen) * real[:, None, :, None],
+            _append_ones_column(_multiply_selected(values, chosen)),
+        )
+        for chosen in _list_factor_subsets(order - 1, distinct)
     ]
     if not causal:
         sums = torch.stack([key.mT @ value for key, value in pairs], dim=2)  # (B, h, number of sums, M, dv + 1)
-        products, total = _tuple_sums(sums, real.sum(dim=1)[:, None, None, None], order, distinct)
-        out = _ratio(query @ products, query @ total, eps)
+        products, total = _tuple_means(sums, real.sum(dim=1)[:, None, None, None], order, distinct)
+        out = _divide_by_last_column(query @ products, query @ total, eps)
         enough = real.sum(dim=1) >= (order - 1 if distinct else 1)
         return out * enough[:, None, None, None], None
     # Keys before that of the first query are seen by all queries: sums begin with theirs.
@@ -277,17 +285,17 @@ def factorised_attention(
         here = slice(begin, begin + size)
         arguments = query[:, :, here], stacked_keys[..., here, :], stacked_values[..., here, :], sums, counts[:, here]
         if torch.compiler.is_compiling():
-            part, sums = _causal_chunk(*arguments, order, distinct, eps)
+            part, sums = _attend_causal_chunk(*arguments, order, distinct, eps)
         else:
             # So the prefix sums of one chunk only exist at a time in the backward pass too.
-            part, sums = call_recomputed(_causal_chunk, *arguments, order, distinct, eps)
+            part, sums = call_recomputed(_attend_causal_chunk, *arguments, order, distinct, eps)
         parts.append(part)
     enough = counts >= (order - 1 if distinct else 1)
     out = torch.cat(parts, dim=2) * enough[:, None, :, None]
     return out, (sums, counts[:, -1:]) if with_state else None
 
 
-def _causal_chunk(
+def _attend_causal_chunk(
     query: torch.Tensor,
     keys: torch.Tensor,
     values: torch.Tensor,
@@ -306,18 +314,18 @@ def _causal_chunk(
     """
     outer = keys.unsqueeze(-1) * values.unsqueeze(-2)  # (B, h, sums, C, M, dv + 1)
     prefixes = sums.unsqueeze(3) + outer.cumsum(dim=3)  # (B, h, number of sums, C, M, dv + 1)
-    products, total = _tuple_sums(prefixes, counts[:, None, :, None, None], order, distinct)
+    products, total = _tuple_means(prefixes, counts[:, None, :, None, None], order, distinct)
     row = query.unsqueeze(-2)  # (B, h, C, 1, M)
-    return _ratio((row @ products).squeeze(-2), (row @ total).squeeze(-2), eps), prefixes[:, :, :, -1]
+    return _divide_by_last_column((row @ products).squeeze(-2), (row @ total).squeeze(-2), eps), prefixes[:, :, :, -1]
 
 
-def _tuple_sums(
+def _tuple_means(
     sums: torch.Tensor, count: torch.Tensor, order: int, distinct: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the means over tuples and, of their last column, the mean over all tuples, distinct or not.
 
     Args:
-        sums: (B, h, number of sums, ..., M, dv + 1) sums over keys, in the order of `_subsets`.
+        sums: (B, h, number of sums, ..., M, dv + 1) sums over keys, in the order of `_list_factor_subsets`.
         count: Number of keys, broadcastable to (B, h, ..., M, dv + 1).
     """
     number = count.clamp(min=1)
@@ -334,13 +342,13 @@ def _tuple_sums(
     return every - (ab * c + ac * b + bc * a) / number + 2 * abc / number.square(), every[..., -1:]
 
 
-def _ratio(both: torch.Tensor, total: torch.Tensor, eps: float) -> torch.Tensor:
-    """Return numerators over denominators, the last column of `both`, which are at least eps of `total`."""
+def _divide_by_last_column(sums: torch.Tensor, total: torch.Tensor, eps: float) -> torch.Tensor:
+    """Return numerators over denominators, the last column of `sums`, which are at least eps of `total`."""
     floor = (eps * total).clamp(min=torch.finfo(total.dtype).tiny)
-    return both[..., :-1] / torch.maximum(both[..., -1:], floor)
+    return sums[..., :-1] / torch.maximum(sums[..., -1:], floor)
 
 
-def _subsets(width: int, distinct: bool) -> list[tuple[int, ...]]:
+def _list_factor_subsets(width: int, distinct: bool) -> list[tuple[int, ...]]:
     """Return the factors of each sum: one by one, then with `distinct` two, and three together."""
     single: list[tuple[int, ...]] = [(index,) for index in range(width)]
     if not distinct or width == 1:
@@ -348,14 +356,14 @@ def _subsets(width: int, distinct: bool) -> list[tuple[int, ...]]:
     return [*single, (0, 1)] if width == 2 else [*single, (0, 1), (0, 2), (1, 2), (0, 1, 2)]
 
 
-def _product(tensors: Sequence[torch.Tensor], chosen: tuple[int, ...]) -> torch.Tensor:
-    product = tensors[chosen[0]]
-    for index in chosen[1:]:
+def _multiply_selected(tensors: Sequence[torch.Tensor], indices: tuple[int, ...]) -> torch.Tensor:
+    product = tensors[indices[0]]
+    for index in indices[1:]:
         product = product * tensors[index]
     return product
 
 
-def _with_one(value: torch.Tensor) -> torch.Tensor:
+def _append_ones_column(value: torch.Tensor) -> torch.Tensor:
     return torch.cat((value, torch.ones_like(value[..., :1])), dim=-1)
 
 

@@ -7,20 +7,20 @@ from typing import Any
 import torch
 
 
-def as_integers(name: str, given: torch.Tensor) -> torch.Tensor:
-    """Return `given` as int64, the only integers that every operation of torch takes.
+def to_int64(name: str, tensor: torch.Tensor) -> torch.Tensor:
+    """Return `tensor` as int64, the only integers that every operation of torch takes.
 
     Raises:
         ValueError: booleans or numbers that may be fractions; `name` is what the message calls them.
     """
-    if given.dtype == torch.int64:
-        return given
-    if given.dtype == torch.bool or given.is_floating_point() or given.is_complex():
-        raise ValueError(f"{name} must be integers, got {given.dtype} of shape {tuple(given.shape)}")
-    return given.long()
+    if tensor.dtype == torch.int64:
+        return tensor
+    if tensor.dtype == torch.bool or tensor.is_floating_point() or tensor.is_complex():
+        raise ValueError(f"{name} must be integers, got {tensor.dtype} of shape {tuple(tensor.shape)}")
+    return tensor.long()
 
 
-def word_ids(input_ids: torch.Tensor, rows: int) -> torch.Tensor:
+def check_word_ids(input_ids: torch.Tensor, rows: int) -> torch.Tensor:
     """Return `input_ids` as int64, checked: integers (B, n), with B above 0, that lie within a table of `rows` rows.
 
     Ranges are only read on the CPU: on a device it would wait for the queue.
@@ -28,7 +28,7 @@ def word_ids(input_ids: torch.Tensor, rows: int) -> torch.Tensor:
     Raises:
         ValueError: another shape or type, an empty batch, or an id outside the table.
     """
-    input_ids = as_integers("input_ids", input_ids)
+    input_ids = to_int64("input_ids", input_ids)
     if input_ids.dim() != 2:
         raise ValueError(f"input_ids must have the shape (batch, words), got {tuple(input_ids.shape)}")
     refuse_empty_batch("input_ids", input_ids)
@@ -40,13 +40,13 @@ def word_ids(input_ids: torch.Tensor, rows: int) -> torch.Tensor:
     return input_ids
 
 
-def refuse_empty_batch(name: str, given: torch.Tensor) -> None:
+def refuse_empty_batch(name: str, tensor: torch.Tensor) -> None:
     """Raise ValueError for a batch without rows; `name` is what the message calls it."""
-    if not torch.compiler.is_compiling() and given.size(0) == 0:
-        raise ValueError(f"{name} of shape {tuple(given.shape)} is an empty batch: it holds no document")
+    if not torch.compiler.is_compiling() and tensor.size(0) == 0:
+        raise ValueError(f"{name} of shape {tuple(tensor.shape)} is an empty batch: it holds no document")
 
 
-def word_mask(words: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
+def make_word_mask(words: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
     """Return the mask of words (B, n, ...) as booleans (B, n); if it is None, all are True.
 
     Raises:
@@ -59,10 +59,10 @@ def word_mask(words: torch.Tensor, attention_mask: torch.Tensor | None) -> torch
         raise ValueError(
             f"attention_mask of shape {tuple(attention_mask.shape)} does not fit words of shape {tuple(shape)}"
         )
-    return boolean_mask(attention_mask)
+    return to_boolean_mask(attention_mask)
 
 
-def boolean_mask(mask: torch.Tensor, name: str = "attention_mask") -> torch.Tensor:
+def to_boolean_mask(mask: torch.Tensor, name: str = "attention_mask") -> torch.Tensor:
     """Return a mask of zeros and ones as booleans.
 
     Raises:
@@ -76,7 +76,7 @@ def boolean_mask(mask: torch.Tensor, name: str = "attention_mask") -> torch.Tens
     return mask.bool()
 
 
-def refuse_gaps(mask: torch.Tensor) -> None:
+def check_mask_without_gaps(mask: torch.Tensor) -> None:
     """Check that the words of a boolean mask (B, n) come first, as a recurrent layer needs them.
 
     Raises:
@@ -94,16 +94,16 @@ def refuse_gaps(mask: torch.Tensor) -> None:
         )
 
 
-def rows_of_names(given: Sequence[Any], names: Sequence[str], thing: str) -> list[int]:
+def look_up_rows(queries: Sequence[Any], names: Sequence[str], kind: str) -> list[int]:
     """Return where in a list of names each thing stands.
 
     A number is a name as the data wrote it: 10, an integer of numpy or torch of that value, and "10" are all the thing
     called "10", never the tenth.
 
     Args:
-        given: Names as text or whole numbers, one or more.
+        queries: Names as text or whole numbers, one or more.
         names: All names that are known, each once.
-        thing: Noun for a named thing, such as "item", for messages.
+        kind: Noun for a named thing, such as "item", for messages.
 
     Returns:
         Positions from 0, one for each name.
@@ -111,34 +111,34 @@ def rows_of_names(given: Sequence[Any], names: Sequence[str], thing: str) -> lis
     Raises:
         ValueError: nothing given, a name that there is not, or what is no name.
     """
-    if isinstance(given, str) or not len(given):
-        raise ValueError(f"expected a list of one {thing} or more, got {given!r}")
+    if isinstance(queries, str) or not len(queries):
+        raise ValueError(f"expected a list of one {kind} or more, got {queries!r}")
     rows = {name: row for row, name in enumerate(names)}
     found = []
-    for one in given:
-        row = rows.get(name_text(one, thing))
+    for one in queries:
+        row = rows.get(format_name(one, kind))
         if row is None:
             such = repr(names[0]) if len(names) == 1 else f"{names[0]!r} or {names[-1]!r}"
             raise ValueError(
-                f"the model does not know the {thing} {str(one)!r}: expected one of its {len(names):,} names, such as "
+                f"the model does not know the {kind} {str(one)!r}: expected one of its {len(names):,} names, such as "
                 f"{such}"
             )
         found.append(row)
     return found
 
 
-def name_text(one: Any, thing: str) -> str:
-    """Return the name that a text or a whole number is; `thing` is what messages call what has the name.
+def format_name(value: Any, kind: str) -> str:
+    """Return the name that a text or a whole number is; `kind` is what messages call what has the name.
 
     Raises:
         ValueError: anything else.
     """
-    if isinstance(one, str):
-        return str(one)
+    if isinstance(value, str):
+        return str(value)
     try:
         # `operator.index` takes True for 1.
-        if isinstance(one, bool):
+        if isinstance(value, bool):
             raise TypeError
-        return str(operator.index(one))
+        return str(operator.index(value))
     except TypeError:
-        raise ValueError(f"{one!r} is no name of the {thing}: expected text or a whole number") from None
+        raise ValueError(f"{value!r} is no name of the {kind}: expected text or a whole number") from None

@@ -19,7 +19,7 @@ DEVICE_PAIRS = 2**26
 KEPT_PAIRS = 2**24  # of so many, or fewer, the backward pass finds the products as the forward pass left them
 
 
-def map_in_type(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
+def apply_linear_in_input_dtype(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
     """Return what a linear layer makes of x, in the type of x, whatever that of its weights.
 
     The layer is called, so that one in its place (an adapter of LoRA, a quantised map, one with hooks) has its say;
@@ -50,13 +50,13 @@ def frequency_features(x: torch.Tensor, first: torch.Tensor, second: torch.Tenso
     Returns:
         (B, h, n, 2 M).
     """
-    cosines, sines = _waves(x, first)
-    more_cosines, more_sines = _waves(x, second)
+    cosines, sines = _cosines_and_sines(x, first)
+    more_cosines, more_sines = _cosines_and_sines(x, second)
     cosines, sines = (cosines + more_cosines) / 2, (sines + more_sines) / 2
     return torch.cat([cosines, sines], dim=-1) / math.sqrt(first.size(-2))
 
 
-def _waves(x: torch.Tensor, frequencies: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _cosines_and_sines(x: torch.Tensor, frequencies: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return cosines and sines of 2 pi w'x, (B, h, n, M) each."""
     if frequencies.dim() == 5:
         phases = (frequencies @ x.unsqueeze(-1)).squeeze(-1)  # (B, h, n, M)
@@ -71,7 +71,7 @@ def log_squared_product(query_features: torch.Tensor, key_features: torch.Tensor
     return ((query_features @ key_features.transpose(-1, -2)).square() + FLOOR).log()
 
 
-def odd_network(z: torch.Tensor, maps: Iterable[nn.Module]) -> torch.Tensor:
+def apply_odd_network(z: torch.Tensor, maps: Iterable[nn.Module]) -> torch.Tensor:
     """Return sign(z) W6 lrelu(W5 lrelu(W4 |z|)), the network that makes frequencies of noise: odd in z.
 
     Args:
@@ -84,8 +84,8 @@ def odd_network(z: torch.Tensor, maps: Iterable[nn.Module]) -> torch.Tensor:
     *inner, last = maps
     size = z.abs()
     for layer in inner:
-        size = F.leaky_relu(map_in_type(layer, size), SLOPE)
-    return z.sign() * map_in_type(last, size)
+        size = F.leaky_relu(apply_linear_in_input_dtype(layer, size), SLOPE)
+    return z.sign() * apply_linear_in_input_dtype(last, size)
 
 
 def copula_factor(directions: torch.Tensor, strength: torch.Tensor) -> torch.Tensor:
@@ -106,7 +106,7 @@ def copula_factor(directions: torch.Tensor, strength: torch.Tensor) -> torch.Ten
     return F.normalize(factor, dim=-1)
 
 
-def join_heads(factor: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
+def correlate_noise_of_heads(factor: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
     """Return noise of each head that is a sum of that of all heads, Lhat e, with one vector over heads for each (d, k).
 
     Args:
@@ -120,7 +120,7 @@ def join_heads(factor: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
     return torch.einsum("bndhg,bgkd->bhnkd", factor, noise.squeeze(2).expand(factor.size(0), -1, -1, -1))
 
 
-def frequency_divergence(
+def frequency_kl_divergence(
     mean: torch.Tensor, log_deviation: torch.Tensor, prior_scale: float, factor: torch.Tensor | None
 ) -> torch.Tensor:
     """Return KL(N(mu, S R S) || N(0, s0^2 I)) in nats, S = diag(std), the sum over heads and dimensions.
@@ -210,7 +210,7 @@ class _SquaredProductSums(torch.autograd.Function):
         kept = None
         if differentiated and groups * number * keys.size(1) <= KEPT_PAIRS:
             kept = queries.new_empty(groups, number, keys.size(1))
-        for group, rows in _parts(queries, keys):
+        for group, rows in _split_into_blocks(queries, keys):
             products = torch.bmm(queries[group, rows], keys[group].mT, out=None if kept is None else kept[group, rows])
             squares = products.square_() if kept is None else products.square()
             sums[group, :, rows] = values[group] @ squares.mT
@@ -223,7 +223,7 @@ class _SquaredProductSums(torch.autograd.Function):
         queries, keys, values, kept = ctx.saved_tensors
         (of_sums,) = gradients
         of_queries, of_keys, of_values = torch.empty_like(queries), torch.zeros_like(keys), torch.zeros_like(values)
-        for group, rows in _parts(queries, keys):
+        for group, rows in _split_into_blocks(queries, keys):
             # Of many pairs computed again, as cheap as to read it from memory.
             products = queries[group, rows] @ keys[group].mT if kept is None else kept[group, rows]
             # d r^2 = 2 r dr; the factor 2 comes last, on smaller tensors.
@@ -236,7 +236,7 @@ class _SquaredProductSums(torch.autograd.Function):
         return of_queries.mul_(2), of_keys.mul_(2), of_values, None
 
 
-def _parts(queries: torch.Tensor, keys: torch.Tensor) -> list[tuple[slice, slice]]:
+def _split_into_blocks(queries: torch.Tensor, keys: torch.Tensor) -> list[tuple[slice, slice]]:
     """Return which groups and which queries of them are read at a time."""
     limit = CPU_PAIRS if queries.device.type == "cpu" else DEVICE_PAIRS
     groups, number = queries.shape[:2]
@@ -250,7 +250,7 @@ def _parts(queries: torch.Tensor, keys: torch.Tensor) -> list[tuple[slice, slice
     ]
 
 
-def squared_error(
+def masked_squared_error(
     predicted: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the mean squared error over the targets that there are.

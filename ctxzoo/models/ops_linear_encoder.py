@@ -130,7 +130,7 @@ def feature_map(x: torch.Tensor, kind: str, projection: torch.Tensor | None, rel
 
 def feature_values(features: Features) -> torch.Tensor:
     """Return phi itself, (..., L, F), which may overflow where nothing is taken away from the exponents."""
-    return _times(features.factor, features.exponent, features.offset)
+    return _multiply_by_exp(features.factor, features.exponent, features.offset)
 
 
 def log_importance(key: torch.Tensor, p: float) -> torch.Tensor:
@@ -178,8 +178,8 @@ def linear_attention(
         ValueError: a mask that is not (B, L), a state without causal, more causal queries than keys, a state with
             another number of queries than keys, or a chunk size below 1.
     """
-    num_queries, num_keys = _length(query), _length(key)
-    _check(key.offset.size(0), num_queries, num_keys, mask, causal)
+    num_queries, num_keys = _num_positions(query), _num_positions(key)
+    _check_sizes(key.offset.size(0), num_queries, num_keys, mask, causal)
     if chunk_size < 1:
         raise ValueError(f"chunk_size is {chunk_size}, expected at least 1")
     if (state is not None or with_state) and not causal:
@@ -191,19 +191,19 @@ def linear_attention(
     features = _query_features(query, eps)
     next_state = None
     if not causal:
-        sums = key_sums(key, value, mask).sums  # (B, h, F, dv + 1)
+        sums = sum_keys(key, value, mask).sums  # (B, h, F, dv + 1)
         both = features @ sums  # (B, h, T, dv + 1)
         # n summed over features: eps times it is what `eps` adds to a denominator.
         guard = sums[..., -1].sum(dim=-1, keepdim=True) if with_clamped else None
     else:
-        both, next_state, guard = _causal(
+        both, next_state, guard = _sum_causally_in_chunks(
             features, key, value, mask, num_keys - num_queries, chunk_size, state, with_clamped
         )
     clamped = _clamped_fraction(both[..., -1], guard, mask, causal, num_queries, eps, query.signed, state)
-    return _quotient(both, eps, query.signed), next_state if with_state else None, clamped
+    return _divide_by_last_column(both, eps, query.signed), next_state if with_state else None, clamped
 
 
-def key_sums(
+def sum_keys(
     key: Features,
     value: torch.Tensor,
     mask: torch.Tensor | None = None,
@@ -211,23 +211,23 @@ def key_sums(
     state: LinearState | None = None,
 ) -> LinearState:
     """Return S and n of keys and of those in `state`; arguments as in `linear_attention`."""
-    levels = _levels(key, mask)
+    levels = _largest_log_features(key, mask)
     level = levels.amax(dim=-1)  # (B, h)
     if state is not None:
         level = torch.maximum(level, state.level)
-    sums = _key_features(key, level.unsqueeze(-1).expand_as(levels), mask).mT @ _weighed(value)
+    sums = _key_features(key, level.unsqueeze(-1).expand_as(levels), mask).mT @ _append_ones_column(value)
     if state is not None:
         # Sums at a lower level are brought to the new one.
         sums = torch.addcmul(sums, state.sums, (state.level - level).exp()[..., None, None])
     return LinearState(sums, level)
 
 
-def read_sums(query: Features, state: LinearState, eps: float = 1e-6) -> torch.Tensor:
+def attend_to_key_sums(query: Features, state: LinearState, eps: float = 1e-6) -> torch.Tensor:
     """Return out (B, h, T, dv) of queries that see all keys in `state`; see `linear_attention`."""
-    return _quotient(_query_features(query, eps) @ state.sums, eps, query.signed)
+    return _divide_by_last_column(_query_features(query, eps) @ state.sums, eps, query.signed)
 
 
-def explicit_weights(
+def linear_attention_weights(
     query: Features,
     key: Features,
     mask: torch.Tensor | None = None,
@@ -236,15 +236,15 @@ def explicit_weights(
     eps: float = 1e-6,
 ) -> torch.Tensor:
     """Return the weights (B, h, T, L) that `linear_attention` never forms; arguments as there."""
-    num_queries, num_keys = _length(query), _length(key)
-    _check(key.offset.size(0), num_queries, num_keys, mask, causal)
+    num_queries, num_keys = _num_positions(query), _num_positions(key)
+    _check_sizes(key.offset.size(0), num_queries, num_keys, mask, causal)
     features = _query_features(query, eps)
-    levels = _levels(key, mask)
+    levels = _largest_log_features(key, mask)
     if causal:
         levels = levels.cummax(dim=-1).values
         keys = _key_features(key, levels, mask)
         of_query = levels[..., num_keys - num_queries :]
-        weights = (features @ keys.mT) * _decay(of_query, levels, num_keys - num_queries)
+        weights = (features @ keys.mT) * _causal_decay(of_query, levels, num_keys - num_queries)
     else:
         level = levels.amax(dim=-1, keepdim=True) if num_keys else levels
         weights = features @ _key_features(key, level.expand_as(levels), mask).mT
@@ -254,7 +254,7 @@ def explicit_weights(
     return weights / total.clamp(min=eps)
 
 
-def _causal(
+def _sum_causally_in_chunks(
     features: torch.Tensor,
     key: Features,
     value: torch.Tensor,
@@ -265,8 +265,8 @@ def _causal(
     with_guard: bool,
 ) -> tuple[torch.Tensor, LinearState, torch.Tensor | None]:
     """Return the sums that each query sees, (B, h, T, dv + 1), the state, and n summed over features, (B, h, T)."""
-    weighed = _weighed(value)
-    running = _levels(key, mask).cummax(dim=-1).values  # (B, h, L)
+    weighed = _append_ones_column(value)
+    running = _largest_log_features(key, mask).cummax(dim=-1).values  # (B, h, L)
     if state is not None:
         running = torch.maximum(running, state.level.unsqueeze(-1))
     keys = _key_features(key, running, mask)  # (B, h, L, F), each key at the level of its own position
@@ -294,11 +294,11 @@ def _causal(
     ends = running[..., -1]  # the level after each chunk, (B, h, N)
     if state is None:
         state = LinearState(torch.zeros_like(keys[..., 0, 0, :, None] * weighed[..., 0, :1, :]), running[..., 0, 0])
-    decay = _decay(running, running, 0)  # (B, h, N, C, C), lower triangular
+    decay = _causal_decay(running, running, 0)  # (B, h, N, C, C), lower triangular
     own = ((features @ keys.mT) * decay) @ weighed  # (B, h, N, C, dv + 1)
     # The sums of each chunk at the level of its end, (B, h, N, F, dv + 1).
     of_chunk = keys.mT @ (weighed * (running - ends.unsqueeze(-1)).exp().unsqueeze(-1))
-    carried, last = _carry(state, of_chunk, ends)
+    carried, last = _cumulate_chunk_sums(state, of_chunk, ends)
     starts = torch.cat((state.level.unsqueeze(-1), ends[..., :-1]), dim=-1)
     # From the level at which a chunk starts to that of each of its queries, (B, h, N, C).
     fall = (starts.unsqueeze(-1) - running).exp()
@@ -311,44 +311,46 @@ def _causal(
     return both.flatten(-3, -2)[..., :length, :], LinearState(last, ends[..., -1]), guard
 
 
-def _weighed(value: torch.Tensor) -> torch.Tensor:
+def _append_ones_column(value: torch.Tensor) -> torch.Tensor:
     """Return (v, 1), whose weighted sums are those above and below."""
     return torch.cat((value, torch.ones_like(value[..., :1])), dim=-1)
 
 
-def _quotient(both: torch.Tensor, eps: float, signed: bool) -> torch.Tensor:
-    total = both[..., -1:]
+def _divide_by_last_column(sums: torch.Tensor, eps: float, signed: bool) -> torch.Tensor:
+    total = sums[..., -1:]
     if not signed:
-        return both[..., :-1] * total.clamp(min=eps).reciprocal()
+        return sums[..., :-1] * total.clamp(min=eps).reciprocal()
     total = torch.where(total.abs() < eps, torch.where(total < 0, -eps, eps), total)
-    return both[..., :-1] * total.reciprocal()
+    return sums[..., :-1] * total.reciprocal()
 
 
-def _carry(state: LinearState, of_chunk: torch.Tensor, ends: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _cumulate_chunk_sums(
+    state: LinearState, chunk_sums: torch.Tensor, ends: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the sums before each of N chunks, (B, h, N, F, dv + 1), and those after the last one."""
     if torch.compiler.is_compiling():
         # A loop would fix N. This is quadratic in N, with a small factor.
         levels = torch.cat((state.level.unsqueeze(-1), ends), dim=-1)
-        terms = torch.cat((state.sums.unsqueeze(2), of_chunk), dim=2)
+        terms = torch.cat((state.sums.unsqueeze(2), chunk_sums), dim=2)
         # Row i is the state and the first i chunks, at the level after them.
-        after = (_decay(levels, levels, 0) @ terms.flatten(-2)).view_as(terms)
+        after = (_causal_decay(levels, levels, 0) @ terms.flatten(-2)).view_as(terms)
         return after[..., :-1, :, :], after[..., -1, :, :]
     sums, level, before = state.sums, state.level, []
-    for one, end in zip(of_chunk.unbind(2), ends.unbind(-1), strict=True):
+    for one, end in zip(chunk_sums.unbind(2), ends.unbind(-1), strict=True):
         before.append(sums)
         sums = torch.addcmul(one, sums, (level - end).exp()[..., None, None])
         level = end
     return torch.stack(before, dim=2), sums
 
 
-def _decay(of_query: torch.Tensor, of_key: torch.Tensor, num_before: int) -> torch.Tensor:
+def _causal_decay(query_levels: torch.Tensor, key_levels: torch.Tensor, num_before: int) -> torch.Tensor:
     """Return exp(r_j - r_i) for keys j that query i sees, else 0: (..., T, L) from levels (..., T) and (..., L)."""
-    hidden = of_key.new_full((of_query.size(-1), of_key.size(-1)), -torch.inf).triu(num_before + 1)
+    hidden = key_levels.new_full((query_levels.size(-1), key_levels.size(-1)), -torch.inf).triu(num_before + 1)
     # Levels never fall, so that differences to the keys that count are not above 0.
-    return (of_key.unsqueeze(-2) - of_query.unsqueeze(-1)).add_(hidden).exp_()
+    return (key_levels.unsqueeze(-2) - query_levels.unsqueeze(-1)).add_(hidden).exp_()
 
 
-def _levels(key: Features, mask: torch.Tensor | None) -> torch.Tensor:
+def _largest_log_features(key: Features, mask: torch.Tensor | None) -> torch.Tensor:
     """Return the largest log-feature of each key, (B, h, L), next to the lowest number at padding; without gradient."""
     levels = key.offset.detach().squeeze(-1)
     if key.exponent is not None:
@@ -365,9 +367,9 @@ def _query_features(query: Features, eps: float) -> torch.Tensor:
     if exponent is not None:
         # With its gradient: what eps adds is relative to the largest.
         largest = exponent.amax(dim=-1, keepdim=True)
-        features = _times(query.factor, exponent, -largest)
+        features = _multiply_by_exp(query.factor, exponent, -largest)
     else:
-        features = _times(query.factor, None, None)
+        features = _multiply_by_exp(query.factor, None, None)
     if query.signed:
         return features
     if exponent is None or features.requires_grad or torch.compiler.is_compiling():
@@ -381,10 +383,12 @@ def _key_features(key: Features, levels: torch.Tensor, mask: torch.Tensor | None
     if mask is not None:
         # exp gives 0, and no gradient; at padding the offset may be anything.
         offset = offset.masked_fill(~mask[:, None, :, None], -torch.inf)
-    return _times(key.factor, key.exponent, offset)
+    return _multiply_by_exp(key.factor, key.exponent, offset)
 
 
-def _times(factor: torch.Tensor | None, exponent: torch.Tensor | None, offset: torch.Tensor | None) -> torch.Tensor:
+def _multiply_by_exp(
+    factor: torch.Tensor | None, exponent: torch.Tensor | None, offset: torch.Tensor | None
+) -> torch.Tensor:
     """Return factor exp(exponent + offset), with what is there."""
     parts = [part for part in (exponent, offset) if part is not None]
     if not parts:
@@ -416,7 +420,7 @@ def _clamped_fraction(
     return (low & some).sum().to(total.dtype) / some.sum().clamp(min=1)
 
 
-def _check(batch: int, num_queries: int, num_keys: int, mask: torch.Tensor | None, causal: bool) -> None:
+def _check_sizes(batch: int, num_queries: int, num_keys: int, mask: torch.Tensor | None, causal: bool) -> None:
     if mask is not None and mask.shape != (batch, num_keys):
         raise ValueError(
             f"a mask of shape {tuple(mask.shape)} for {num_keys} keys: attention in linear time takes masks "
@@ -426,5 +430,5 @@ def _check(batch: int, num_queries: int, num_keys: int, mask: torch.Tensor | Non
         raise ValueError(f"{num_queries} causal queries of {num_keys} keys; expected at least as many keys as queries")
 
 
-def _length(features: Features) -> int:
+def _num_positions(features: Features) -> int:
     return features.offset.size(-2)

@@ -2,12 +2,12 @@
 
 `reverse_within_length` turns right-padded sequences round, for the second direction.
 
-`gru_steps` runs several GRUs side by side on the CPU, faster in training than torch's
+`run_gru_steps` runs several GRUs side by side on the CPU, faster in training than torch's
 (benchmarks/document_attention.py): torch.gru notes for every step a dozen operations for the backward pass, here the
 whole recurrence is one operation. All that a step's gradient needs beside the gradient itself is computed for all steps
 at once, and the gradient of the weights is one product.
 
-`recurrent_scan` is one direction as a scan over time, for `torch.export`: `torch.lstm` unrolls when it is exported,
+`run_recurrent_scan` is one direction as a scan over time, for `torch.export`: `torch.lstm` unrolls when it is exported,
 which fixes the number of steps; a scan stays a loop, so that the exported program runs at any length and batch size. It
 is slower than `torch.lstm` and is meant for export alone, and for values: with torch 2.11 the gradients of a scan are
 wrong.
@@ -58,7 +58,7 @@ class _Rearrange(torch.autograd.Function):
         return _Rearrange.apply(gradient.contiguous(), index), None  # type: ignore[no-untyped-call]
 
 
-def gru_steps(inputs: torch.Tensor, weight_hh: torch.Tensor, bias_hh: torch.Tensor) -> torch.Tensor:
+def run_gru_steps(inputs: torch.Tensor, weight_hh: torch.Tensor, bias_hh: torch.Tensor) -> torch.Tensor:
     """Return the states of G GRUs that start from zero, with gates in the order of `nn.GRU`: reset, update, new.
 
     With r = sigmoid(i_r + W_r h + b_r), z = sigmoid(i_z + W_z h + b_z), n = tanh(i_n + r * (W_n h + b_n)),
@@ -138,7 +138,7 @@ class _GruSteps(torch.autograd.Function):
         return of_inputs, of_weight, flat.sum(dim=1), None
 
 
-def recurrent_scan(x: torch.Tensor, weights: Sequence[torch.Tensor], cell: Literal["lstm", "gru"]) -> torch.Tensor:
+def run_recurrent_scan(x: torch.Tensor, weights: Sequence[torch.Tensor], cell: Literal["lstm", "gru"]) -> torch.Tensor:
     """Compute what `torch.lstm` / `torch.gru` give for one layer, left to right, from a zero state.
 
     Args:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import torch
 
 from .ops_execution import without_second_derivative
-from .ops_second_order_triton import available, product_precision, second_order_backward, second_order_forward
+from .ops_second_order_triton import can_run, product_precision, second_order_backward, second_order_forward
 
 Implementation = Literal["auto", "plain", "closed_form", "recompute", "triton"]
 
@@ -52,7 +52,7 @@ def second_order_attention(
         ValueError: an implementation that does not exist, or cannot run on this input.
     """
     if implementation == "auto":
-        implementation = _choose(x, projected)
+        implementation = _choose_implementation(x, projected)
     if implementation == "plain":
         weights = second_order_weights(projected, gate, weight, mask)
         return (weights.to(x.dtype) * x).sum(dim=-2)
@@ -60,7 +60,7 @@ def second_order_attention(
         raise ValueError(f"implementation {implementation!r} is none of auto, plain, closed_form, recompute, triton")
     if x.dim() != 3:
         raise ValueError(f"implementation {implementation!r} takes x of shape (B, n, m), got {tuple(x.shape)}")
-    if implementation == "triton" and not available(x):
+    if implementation == "triton" and not can_run(x):
         raise ValueError(f"implementation 'triton' needs the package triton and a CUDA tensor, got one on {x.device}")
     out: torch.Tensor
     if implementation == "triton":
@@ -85,12 +85,12 @@ def second_order_weights(
     return weights * mask.any(dim=-1)[..., None, None]
 
 
-def _choose(x: torch.Tensor, projected: torch.Tensor) -> Implementation:
+def _choose_implementation(x: torch.Tensor, projected: torch.Tensor) -> Implementation:
     # The compiler fuses the plain form itself; the kernels need a token.
     if torch.compiler.is_compiling() or x.dim() != 3 or x.size(1) == 0:
         return "plain"
     keeping_takes_gigabytes = torch.is_grad_enabled() and x.numel() > _RECOMPUTE_ABOVE
-    if available(x):
+    if can_run(x):
         # In float32 the kernels' backward pass, which computes the logits twice more, takes longer than keeping the
         # weights: benchmarks/results/second_order_attention-cuda.csv.
         slow = torch.is_grad_enabled() and product_precision(projected.dtype) == "ieee"
@@ -115,7 +115,7 @@ class _ClosedFormAttention(torch.autograd.Function):
         keep_weights: bool,
     ) -> torch.Tensor:
         with torch.autocast(x.device.type, enabled=False):
-            weights = second_order_weights(*_common(projected, gate, weight), mask)
+            weights = second_order_weights(*_to_common_dtype(projected, gate, weight), mask)
             out = (weights * x).sum(dim=1)  # (B, m)
         ctx.save_for_backward(x, projected, gate, weight, mask, out, weights if keep_weights else None)
         return out.to(x.dtype)
@@ -125,7 +125,7 @@ class _ClosedFormAttention(torch.autograd.Function):
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         x, projected, gate, weight, mask, out, weights = ctx.saved_tensors
         with torch.autocast(x.device.type, enabled=False):
-            keys, query, factor = _common(projected, gate, weight)
+            keys, query, factor = _to_common_dtype(projected, gate, weight)
             length = max(1, x.size(1))
             at_a_time = length if weights is not None else _WORDS
             if weights is None:
@@ -176,7 +176,7 @@ _attend_in_closed_form: Any = _ClosedFormAttention.apply
 _attend_fused: Any = _FusedAttention.apply
 
 
-def _common(
+def _to_common_dtype(
     projected: torch.Tensor, gate: torch.Tensor, weight: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return all three in the dtype of the projection, which under autocast is the lower one."""

@@ -19,7 +19,7 @@ to one. Sums are in float32; the type of p decides how the products are computed
 
 Every sum has a fixed order (no atomics), so results repeat bit for bit on the same kind of device.
 
-Triton is optional: without it this file imports, `available` is False and the two functions raise.
+Triton is optional: without it this file imports, `can_run` is False and the two functions raise.
 """
 
 import contextlib
@@ -57,7 +57,7 @@ if triton is not None:
         return (weight * q[None, :]).to(ROUND).to(DOT)
 
     @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-    def _tile(  # type: ignore[no-untyped-def]
+    def _load_tile(  # type: ignore[no-untyped-def]
         base_ptr, rows, columns, row_stride, column_stride, num_rows, num_columns
     ):
         """Return base[rows, columns]; zero where a row or column is out of range."""
@@ -114,14 +114,14 @@ if triton is not None:
             )
             real = tl.load(mask_ptr + start + tokens, mask=tokens < left, other=0) != 0
             if NUM_U == 1:
-                p_tile = _tile(p_block, tokens, ranks, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
+                p_tile = _load_tile(p_block, tokens, ranks, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
                 logits = tl.dot(operand, tl.trans(p_tile), input_precision=PRECISION)
             else:
                 logits = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
                 for part in range(NUM_U):
                     some = part * BLOCK_U + ranks
                     operand = _weight_times_q(weight_ptr, q_ptr, features, some, M, U, ROUND, DOT)
-                    p_tile = _tile(p_block, tokens, some, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
+                    p_tile = _load_tile(p_block, tokens, some, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
                     logits = tl.dot(operand, tl.trans(p_tile), logits, input_precision=PRECISION)
             logits = tl.where(real[None, :], logits, float("-inf"))
             new_top = tl.maximum(top, tl.max(logits, axis=1))
@@ -203,11 +203,11 @@ if triton is not None:
 
         dp = tl.zeros((BLOCK_N, BLOCK_U), tl.float32)
         if NUM_U == 1:
-            p_tile = _tile(p_ptr, tokens, ranks, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
+            p_tile = _load_tile(p_ptr, tokens, ranks, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
         for first in range(0, M, BLOCK_M):
             features = first + tl.arange(0, BLOCK_M)
             inside = features < M
-            x_tile = _tile(x_ptr, tokens, features, x_stride_n * X_ALIGN, x_stride_m, left, M).to(tl.float32)
+            x_tile = _load_tile(x_ptr, tokens, features, x_stride_n * X_ALIGN, x_stride_m, left, M).to(tl.float32)
             own = _weight_times_q(weight_ptr, q_ptr, features, own_ranks, M, U, ROUND, DOT)
             if NUM_U == 1:
                 logits = tl.dot(p_tile, tl.trans(own), input_precision=PRECISION)
@@ -216,7 +216,7 @@ if triton is not None:
                 for part in range(NUM_U):
                     some = part * BLOCK_U + ranks
                     operand = _weight_times_q(weight_ptr, q_ptr, features, some, M, U, ROUND, DOT)
-                    p_tile = _tile(p_ptr, tokens, some, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
+                    p_tile = _load_tile(p_ptr, tokens, some, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
                     logits = tl.dot(p_tile, tl.trans(operand), logits, input_precision=PRECISION)
             grad = tl.load(grad_ptr + row * M + features, mask=inside, other=0.0).to(tl.float32)
             out = tl.load(out_ptr + row * M + features, mask=inside, other=0.0).to(tl.float32)
@@ -294,7 +294,7 @@ if triton is not None:
                     other=0.0,
                 )
                 real = tl.load(mask_ptr + row * n + start + tokens, mask=tokens < left, other=0) != 0
-                own = _tile(p_block, tokens, own_ranks, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
+                own = _load_tile(p_block, tokens, own_ranks, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
                 if NUM_U == 1:
                     logits = tl.dot(operand, tl.trans(own), input_precision=PRECISION)
                 else:
@@ -302,7 +302,7 @@ if triton is not None:
                     for part in range(NUM_U):
                         some = part * BLOCK_U + ranks
                         operand = _weight_times_q(weight_ptr, q_row, features, some, M, U, ROUND, DOT)
-                        p_tile = _tile(p_block, tokens, some, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
+                        p_tile = _load_tile(p_block, tokens, some, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
                         logits = tl.dot(operand, tl.trans(p_tile), logits, input_precision=PRECISION)
                 attention = tl.exp(tl.where(real[None, :], logits - lse[:, None], float("-inf")))
                 dlogits = attention * grad[:, None] * (x_tile.to(tl.float32) - out[:, None])
@@ -335,7 +335,7 @@ def _is_interpreted() -> bool:
     return not isinstance(_forward_kernel, triton.runtime.JITFunction)
 
 
-def available(x: torch.Tensor) -> bool:
+def can_run(x: torch.Tensor) -> bool:
     """Return whether the kernels can run on x, of any shape.
 
     They need Triton, a supported dtype and a CUDA device of compute capability 8.0 or more. Under Triton's interpreter
@@ -373,14 +373,14 @@ def second_order_forward(
         TypeError: float64, or a mask that is not boolean.
         ValueError: shapes or devices that do not fit, or an empty dimension.
     """
-    _check(x, p, q, weight, mask)
+    _check_inputs(x, p, q, weight, mask)
     batch, n, m = x.shape
     u = p.size(2)
     tiles = _forward_tiles(n, m, u, p.dtype)
     # A long document in a small batch has fewer (row, block of features) pairs than the device has processors: then
     # its tokens are divided among programs, and a second kernel combines what they found.
     per_split = batch * _ceil_div(m, tiles.m)
-    num_splits = min(_ceil_div(_programs_wanted(x), per_split), max(n // _MIN_TOKENS_PER_SPLIT, 1))
+    num_splits = min(_ceil_div(_target_num_programs(x), per_split), max(n // _MIN_TOKENS_PER_SPLIT, 1))
     tokens_per_split = _ceil_div(_ceil_div(n, num_splits), tiles.n) * tiles.n
     num_splits = _ceil_div(n, tokens_per_split)
 
@@ -388,11 +388,11 @@ def second_order_forward(
     lse = torch.empty_like(out)
     # (maximum, sum, weighted sum) of every split; a stand-in where there is only one.
     partial = torch.empty(3, num_splits, batch, m, dtype=torch.float32, device=x.device) if num_splits > 1 else out
-    with _on(x):
+    with _device_context(x):
         _forward_kernel[(num_splits * per_split,)](
             x, p, q.contiguous(), weight.contiguous(), mask.contiguous().view(torch.uint8), out, lse, partial,
-            *_strides(x), *_strides(p), batch, n, num_splits, tokens_per_split,
-            SPLIT=num_splits > 1, **_launch(tiles, x, p),
+            *_kernel_strides(x), *_kernel_strides(p), batch, n, num_splits, tokens_per_split,
+            SPLIT=num_splits > 1, **_kernel_arguments(tiles, x, p),
         )  # fmt: skip
         if num_splits > 1:
             block = 128
@@ -429,9 +429,9 @@ def second_order_backward(
     Raises:
         RuntimeError, TypeError, ValueError: see `second_order_forward`.
     """
-    _check(x, p, q, weight, mask)
+    _check_inputs(x, p, q, weight, mask)
     for name, tensor in {"grad": grad, "out": out, "lse": lse}.items():
-        _check_one(name, tensor, (x.size(0), x.size(2)), x.device)
+        _check_tensor(name, tensor, (x.size(0), x.size(2)), x.device)
     batch, n, m = x.shape
     u = p.size(2)
     inputs = (
@@ -439,19 +439,19 @@ def second_order_backward(
         out.contiguous(), lse.float().contiguous(),
     )  # fmt: skip
 
-    tiles = _token_gradient_tiles(batch, n, m, u, p.dtype, _programs_wanted(x))
+    tiles = _token_gradient_tiles(batch, n, m, u, p.dtype, _target_num_programs(x))
     dx = torch.empty(x.shape, dtype=x.dtype, device=x.device)
     dp = torch.empty(p.shape, dtype=p.dtype, device=p.device)
-    with _on(x):
+    with _device_context(x):
         _token_gradients_kernel[(batch * _ceil_div(n, tiles.n), _ceil_div(u, tiles.u))](
-            *inputs, dx, dp, *_strides(x), *_strides(p), n, **_launch(tiles, x, p)
+            *inputs, dx, dp, *_kernel_strides(x), *_kernel_strides(p), n, **_kernel_arguments(tiles, x, p)
         )
 
     # Each program adds up a group of rows, or with few rows a range of tokens of one, and owns one part of dW. There
     # are as many programs as fill the device, so that the parts take a bounded space whatever B and n are.
     tiles = _weight_gradient_tiles(n, m, u, p.dtype)
     feature_blocks, rank_blocks = _ceil_div(m, tiles.m), _ceil_div(u, tiles.u)
-    wanted = _ceil_div(_programs_wanted(x), feature_blocks * rank_blocks)
+    wanted = _ceil_div(_target_num_programs(x), feature_blocks * rank_blocks)
     rows_per_group = _ceil_div(batch, wanted)
     num_groups = _ceil_div(batch, rows_per_group)
     num_splits = min(max(wanted // num_groups, 1), max(n // _MIN_TOKENS_PER_SPLIT, 1))
@@ -459,31 +459,31 @@ def second_order_backward(
     num_splits = _ceil_div(n, tokens_per_split)
     dweight = torch.empty(num_groups * num_splits, m, u, dtype=torch.float32, device=x.device)
     dq = torch.empty(batch, num_splits * feature_blocks, u, dtype=torch.float32, device=x.device)
-    with _on(x):
+    with _device_context(x):
         _weight_gradients_kernel[(num_groups * num_splits * feature_blocks, rank_blocks)](
-            *inputs, dweight, dq, *_strides(x), *_strides(p),
-            batch, n, rows_per_group, num_splits, tokens_per_split, **_launch(tiles, x, p),
+            *inputs, dweight, dq, *_kernel_strides(x), *_kernel_strides(p),
+            batch, n, rows_per_group, num_splits, tokens_per_split, **_kernel_arguments(tiles, x, p),
         )  # fmt: skip
     return dx, dp, dq.sum(1).to(q.dtype), dweight.sum(0).to(weight.dtype)
 
 
-def _check(x: torch.Tensor, p: torch.Tensor, q: torch.Tensor, weight: torch.Tensor, mask: torch.Tensor) -> None:
+def _check_inputs(x: torch.Tensor, p: torch.Tensor, q: torch.Tensor, weight: torch.Tensor, mask: torch.Tensor) -> None:
     if x.dim() != 3 or p.dim() != 3:
         raise ValueError(f"x and p must be (B, n, m) and (B, n, u), got {tuple(x.shape)} and {tuple(p.shape)}")
     batch, n, m = x.shape
     u = p.size(2)
     if 0 in (batch, n, m, u):
         raise ValueError(f"no dimension may be empty, got x {tuple(x.shape)} and p {tuple(p.shape)}")
-    _check_one("x", x, (batch, n, m), x.device)
-    _check_one("p", p, (batch, n, u), x.device)
-    _check_one("q", q, (batch, u), x.device)
-    _check_one("weight", weight, (m, u), x.device)
-    _check_one("mask", mask, (batch, n), x.device)
-    if not available(x):
+    _check_tensor("x", x, (batch, n, m), x.device)
+    _check_tensor("p", p, (batch, n, u), x.device)
+    _check_tensor("q", q, (batch, u), x.device)
+    _check_tensor("weight", weight, (m, u), x.device)
+    _check_tensor("mask", mask, (batch, n), x.device)
+    if not can_run(x):
         raise RuntimeError(f"the kernels need Triton and a CUDA device of compute capability 8.0, got {x.device}")
 
 
-def _check_one(name: str, tensor: torch.Tensor, shape: tuple[int, ...], device: torch.device) -> None:
+def _check_tensor(name: str, tensor: torch.Tensor, shape: tuple[int, ...], device: torch.device) -> None:
     dtypes = (torch.bool,) if name == "mask" else _DTYPES
     if tensor.dtype not in dtypes:
         raise TypeError(f"{name} must be {' or '.join(map(str, dtypes))}, got {tensor.dtype}")
@@ -497,7 +497,7 @@ def _ceil_div(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def _block(size: int, largest: int) -> int:
+def _block_size(size: int, largest: int) -> int:
     """Return the power of two that holds `size`, between 16, the least that a tensor core takes, and `largest`."""
     return min(max(16, 1 << (size - 1).bit_length()), largest)
 
@@ -516,42 +516,42 @@ def product_precision(dtype: torch.dtype) -> str:
 
 def _forward_tiles(n: int, m: int, u: int, dtype: torch.dtype) -> _Tiles:
     # The more features a program has, the fewer programs read the same p.
-    precision, block_u = product_precision(dtype), _block(u, 128)
+    precision, block_u = product_precision(dtype), _block_size(u, 128)
     if precision == "bf16":
         block_n, block_m = 64, 128
     elif precision == "tf32":
         block_n, block_m = 64 if block_u <= 64 else 32, 64
     else:
         block_n, block_m = 32, 32
-    return _Tiles(_block(n, block_n), _block(m, block_m), block_u, num_warps=8, num_stages=2)
+    return _Tiles(_block_size(n, block_n), _block_size(m, block_m), block_u, num_warps=8, num_stages=2)
 
 
 def _token_gradient_tiles(batch: int, n: int, m: int, u: int, dtype: torch.dtype, wanted: int) -> _Tiles:
     # Every program reads all of W: the more tokens it has the better, as long as every processor has a program.
-    precision, block_u = product_precision(dtype), _block(u, 128)
+    precision, block_u = product_precision(dtype), _block_size(u, 128)
     if precision == "ieee":
-        return _Tiles(_block(n, 32), _block(m, 32), block_u, num_warps=8, num_stages=2)
+        return _Tiles(_block_size(n, 32), _block_size(m, 32), block_u, num_warps=8, num_stages=2)
     largest = 128 if precision == "bf16" else 64 if block_u <= 64 else 32
-    block_n = _block(n, largest)
+    block_n = _block_size(n, largest)
     while block_n > 16 and batch * _ceil_div(n, block_n) < wanted // _PROGRAMS_PER_PROCESSOR:
         block_n //= 2
     num_warps = 8 if block_n == 128 or (precision == "tf32" and block_n == 64) else 4
-    return _Tiles(block_n, _block(m, 64), block_u, num_warps, num_stages=2)
+    return _Tiles(block_n, _block_size(m, 64), block_u, num_warps, num_stages=2)
 
 
 def _weight_gradient_tiles(n: int, m: int, u: int, dtype: torch.dtype) -> _Tiles:
     # Two sums of (features, ranks) stay in registers.
-    precision, block_u = product_precision(dtype), _block(u, 128)
+    precision, block_u = product_precision(dtype), _block_size(u, 128)
     if precision == "bf16":
         block_n, block_m = 64, 128 if block_u <= 64 else 64
     elif precision == "tf32":
         block_n, block_m = 32, 64
     else:
         block_n, block_m = 32, 32
-    return _Tiles(_block(n, block_n), _block(m, block_m), block_u, num_warps=8, num_stages=2)
+    return _Tiles(_block_size(n, block_n), _block_size(m, block_m), block_u, num_warps=8, num_stages=2)
 
 
-def _launch(tiles: _Tiles, x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
+def _kernel_arguments(tiles: _Tiles, x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
     """Return the keyword arguments that all kernels but the combining one take.
 
     m and u are compile-time constants: they belong to the model, and with them the compiler knows which of them leave
@@ -566,8 +566,8 @@ def _launch(tiles: _Tiles, x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
         "NUM_U": _ceil_div(u, tiles.u),
         "M": x.size(2),
         "U": u,
-        "X_ALIGN": _alignment(x),
-        "P_ALIGN": _alignment(p),
+        "X_ALIGN": _stride_alignment(x),
+        "P_ALIGN": _stride_alignment(p),
         "ROUND": tl.bfloat16 if low else tl.float32,
         # The interpreter multiplies the bits of bfloat16 operands as if they were integers; widened after rounding,
         # they give what a tensor core gives.
@@ -578,23 +578,23 @@ def _launch(tiles: _Tiles, x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
     }
 
 
-def _alignment(tensor: torch.Tensor) -> int:
+def _stride_alignment(tensor: torch.Tensor) -> int:
     """Return the divisor, at most 8, that the strides of rows and tokens share: 8 numbers of 2 bytes make a word."""
     return math.gcd(tensor.stride(0), tensor.stride(1), 8)
 
 
-def _strides(tensor: torch.Tensor) -> tuple[int, int, int]:
+def _kernel_strides(tensor: torch.Tensor) -> tuple[int, int, int]:
     """Return the strides for the kernels, which multiply the first two by the alignment again and so know of it."""
-    alignment = _alignment(tensor)
+    alignment = _stride_alignment(tensor)
     return tensor.stride(0) // alignment, tensor.stride(1) // alignment, tensor.stride(2)
 
 
-def _programs_wanted(x: torch.Tensor) -> int:
+def _target_num_programs(x: torch.Tensor) -> int:
     if not x.is_cuda:
         return _INTERPRETED_PROCESSORS
     return _PROGRAMS_PER_PROCESSOR * torch.cuda.get_device_properties(x.device).multi_processor_count
 
 
-def _on(x: torch.Tensor) -> contextlib.AbstractContextManager[Any]:
+def _device_context(x: torch.Tensor) -> contextlib.AbstractContextManager[Any]:
     """Make the device of x current, because Triton launches on the current device."""
     return torch.cuda.device(x.device) if x.is_cuda else contextlib.nullcontext()

@@ -3,11 +3,11 @@
 import torch
 from torch.nn import functional as F
 
-from .ops_inputs import as_integers, word_mask
+from .ops_inputs import make_word_mask, to_int64
 from .ops_words import IGNORED
 
 
-def read_session(
+def left_align_session(
     input_ids: torch.Tensor | None, attention_mask: torch.Tensor | None, num_items: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Check the items of sessions and move them to the left, over whatever padding there is between or before them.
@@ -19,7 +19,7 @@ def read_session(
 
     Returns:
         Ids (B, T) int64, 0 at padding; mask (B, T), True at items, which come first; and the position (B, T) of each
-        step in the input, see `put_back`.
+        step in the input, see `restore_positions`.
 
     Raises:
         ValueError: no ids, another shape or type, an empty batch, an id outside the items (ranges are read on the CPU
@@ -27,7 +27,7 @@ def read_session(
     """
     if input_ids is None:
         raise ValueError("pass input_ids, (batch, steps) the items of each session")
-    ids = as_integers("input_ids", input_ids)
+    ids = to_int64("input_ids", input_ids)
     if ids.dim() != 2:
         raise ValueError(f"input_ids must have the shape (batch, steps), got {tuple(ids.shape)}")
     if not torch.compiler.is_compiling():
@@ -37,21 +37,21 @@ def read_session(
             low, high = (int(value) for value in ids.aminmax())
             if low < 0 or high > num_items:
                 raise ValueError(f"item id {low if low < 0 else high} is none of the items 1..{num_items}")
-    mask = word_mask(ids, attention_mask) & (ids > 0)
+    mask = make_word_mask(ids, attention_mask) & (ids > 0)
     # Items are sorted before padding, and a stable sort keeps their order.
     positions = torch.argsort((~mask).long(), dim=1, stable=True)
     mask = mask.gather(1, positions)
     return ids.gather(1, positions) * mask, mask, positions
 
 
-def put_back(steps: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """Return steps (B, T, ...) where the items of `read_session` stood in the input, from the positions it gave."""
+def restore_positions(steps: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """Return steps (B, T, ...) in the places of the input, from the positions that `left_align_session` gave."""
     index = positions.view(*positions.shape, *[1] * (steps.dim() - 2)).expand_as(steps)
     # What `gather` took from these positions goes back to them.
     return torch.zeros_like(steps).scatter(1, index, steps)
 
 
-def visible_steps(mask: torch.Tensor, every_position: bool) -> torch.Tensor:
+def make_step_visibility(mask: torch.Tensor, every_position: bool) -> torch.Tensor:
     """Return which steps each prediction of a session sees.
 
     Args:
@@ -68,20 +68,20 @@ def visible_steps(mask: torch.Tensor, every_position: bool) -> torch.Tensor:
     return mask.unsqueeze(1) & (step <= step.unsqueeze(1))  # (B, T, T): step j <= i
 
 
-def last_steps(steps: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+def select_last_steps(steps: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Return (B, 1, d) the last real step of each session, of steps (B, T, d); 0 for a session without items."""
     index = (mask.sum(dim=1) - 1).clamp(min=0).view(-1, 1, 1).expand(-1, 1, steps.size(2))  # (B, 1, d)
     return steps.gather(1, index) * mask[:, :1].unsqueeze(2)  # items come first, so that the first step tells
 
 
-def next_items(
+def check_next_item_labels(
     labels: torch.Tensor, attention_mask: torch.Tensor | None, input_ids: torch.Tensor, num_items: int
 ) -> torch.Tensor:
     """Check the items that came, and return them with `IGNORED` where nothing is predicted.
 
     Args:
         labels: (B,) the item after each session; or (B, T) the item after each step, `IGNORED` where none counts.
-        attention_mask, input_ids: Mask and ids, as in `read_session`; labels after padding never count.
+        attention_mask, input_ids: Mask and ids, as in `left_align_session`; labels after padding never count.
         num_items: Number of items.
 
     Returns:
@@ -90,14 +90,14 @@ def next_items(
     Raises:
         ValueError: another shape or type, or no item (read on the CPU only).
     """
-    labels = as_integers("labels", labels)
+    labels = to_int64("labels", labels)
     if labels.shape not in (input_ids.shape, input_ids.shape[:1]):
         raise ValueError(
             f"labels of shape {tuple(labels.shape)}: expected {tuple(input_ids.shape[:1])}, the item after each "
             f"session, or {tuple(input_ids.shape)}, the item after each step"
         )
     if labels.dim() == 2:
-        real = word_mask(input_ids, attention_mask) & (input_ids > 0)
+        real = make_word_mask(input_ids, attention_mask) & (input_ids > 0)
         labels = labels.masked_fill(~real, IGNORED)
     if not (torch.compiler.is_compiling() or labels.is_cuda):
         # `IGNORED` is a label of steps alone: after a whole session there is an item.
@@ -112,7 +112,7 @@ def next_item_loss(logits: torch.Tensor, labels: torch.Tensor, divergence: torch
 
     Args:
         logits: (B, N) or (B, T, N) scores of N items.
-        labels: (B,) or (B, T) ids of the next items, as `next_items` returns them.
+        labels: (B,) or (B, T) ids of the next items, as `check_next_item_labels` returns them.
         divergence: Divergence of each prediction, in the shape of `labels`, that is added to the loss; None: none.
     """
     counts = labels != IGNORED

@@ -38,7 +38,7 @@ class LocalParameters(NamedTuple):
     weights: torch.Tensor
 
 
-def reduced_angles(tau: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
+def reduce_angles(tau: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
     """Return tau * frequencies less whole turns, in [-pi, pi]; the product and its reduction are float64.
 
     Args:
@@ -50,7 +50,7 @@ def reduced_angles(tau: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor
     angles = tau.double() * frequencies.double()
     # Whole turns are a constant to the gradient, and the sine of the rest is the same.
     turns = (angles / (2 * math.pi)).round().detach()
-    return (angles - turns * (2 * math.pi)).to(_wide(frequencies))
+    return (angles - turns * (2 * math.pi)).to(_float32_or_wider(frequencies))
 
 
 def bochner_features(
@@ -69,8 +69,8 @@ def bochner_features(
     Returns:
         (B, L, D).
     """
-    sines = reduced_angles(tau[..., None], sine_frequencies).sin()  # (B, L, D/2)
-    cosines = reduced_angles(tau[..., None], cosine_frequencies).cos()
+    sines = reduce_angles(tau[..., None], sine_frequencies).sin()  # (B, L, D/2)
+    cosines = reduce_angles(tau[..., None], cosine_frequencies).cos()
     return math.sqrt(2 / beta.size(0)) * torch.cat([sines, cosines], dim=-1) * beta
 
 
@@ -91,7 +91,9 @@ def mercer_features(
     harmonics = weights.size(1) // 2
     multiples = torch.arange(1, harmonics + 1, dtype=torch.float64, device=tau.device)
     # (B, L, 1, J) and (D, 1) make (B, L, D, J).
-    angles = reduced_angles(tau[..., None, None] * multiples, 1 / periods[:, None].double()).to(_wide(periods))
+    angles = reduce_angles(tau[..., None, None] * multiples, 1 / periods[:, None].double()).to(
+        _float32_or_wider(periods)
+    )
     waves = torch.cat([angles.sin(), angles.cos()], dim=-1)  # (B, L, D, 2J)
     return bias + (waves * weights).sum(dim=-1)
 
@@ -107,8 +109,8 @@ def time2vec_features(tau: torch.Tensor, frequencies: torch.Tensor, phases: torc
         (B, L, D).
     """
     # The product is taken in float64, as tau may be large.
-    linear = (tau[..., None] * frequencies[:1].double()).to(_wide(frequencies)) + phases[:1]
-    sines = (reduced_angles(tau[..., None], frequencies[1:]) + phases[1:]).sin()
+    linear = (tau[..., None] * frequencies[:1].double()).to(_float32_or_wider(frequencies)) + phases[:1]
+    sines = (reduce_angles(tau[..., None], frequencies[1:]) + phases[1:]).sin()
     return torch.cat([linear, sines], dim=-1)
 
 
@@ -137,9 +139,9 @@ def lste_features(tau: torch.Tensor, parameters: LocalParameters) -> torch.Tenso
     Returns:
         (B, L, 2 A M).
     """
-    kind = _wide(parameters.frequencies)
+    kind = _float32_or_wider(parameters.frequencies)
     envelopes = log_envelopes(tau, parameters).exp().to(kind)  # (B, L, A)
-    angles = reduced_angles(tau[..., None, None], parameters.frequencies)  # (B, L, A, M)
+    angles = reduce_angles(tau[..., None, None], parameters.frequencies)  # (B, L, A, M)
     waves = torch.stack([angles.cos(), angles.sin()], dim=-1)  # (B, L, A, M, 2)
     # The root of w, since a kernel is a product of two features.
     return (envelopes[..., None, None] * parameters.weights.to(kind).sqrt().unsqueeze(-1) * waves).flatten(-3)
@@ -162,7 +164,7 @@ def lste_kernel(
     Returns:
         (B, Q, K).
     """
-    kind = _wide(parameters.frequencies)
+    kind = _float32_or_wider(parameters.frequencies)
     # One exp of the sum of both logarithms, (B, Q, K, A).
     powers = (log_envelopes(tau, parameters) + log_envelopes(sigma, parameters)).exp().to(kind)
     return (powers * _spectral_sum(tau - sigma, parameters, exact)).sum(dim=-1)
@@ -184,7 +186,7 @@ def lste_factors(
     """
     middle, gap = ((tau + sigma) / 2).double().unsqueeze(-1), (tau - sigma).double().unsqueeze(-1)
     alpha, gamma, centre = (value.double() for value in parameters[:3])
-    kind = _wide(parameters.frequencies)
+    kind = _float32_or_wider(parameters.frequencies)
     # (t - c)^2 + (s - c)^2 = 2 (u - c)^2 + d^2 / 2, so the envelopes are a factor of u times one of d.
     power = (2 * gamma * middle - alpha * (middle - centre) ** 2).exp().to(kind)
     return power, (-alpha * gap**2 / 4).exp().to(kind) * _spectral_sum(tau - sigma, parameters, exact=True)
@@ -194,9 +196,9 @@ def _spectral_sum(gap: torch.Tensor, parameters: LocalParameters, exact: bool) -
     """Return (..., A) the sum over m of w_am cos(omega_am gap)."""
     frequencies = parameters.frequencies
     if exact:
-        angles = reduced_angles(gap[..., None, None], frequencies)
+        angles = reduce_angles(gap[..., None, None], frequencies)
     else:
-        kind = _wide(frequencies)
+        kind = _float32_or_wider(frequencies)
         angles = gap.to(kind)[..., None, None] * frequencies.to(kind)
     return (angles.cos() * parameters.weights.to(angles.dtype)).sum(dim=-1)
 
@@ -229,7 +231,7 @@ def time_scores(kernel: torch.Tensor, theta: torch.Tensor, combine: str) -> torc
     return theta[:, None, None] * kernel.unsqueeze(1)
 
 
-def _wide(numbers: torch.Tensor) -> torch.dtype:
+def _float32_or_wider(numbers: torch.Tensor) -> torch.dtype:
     return torch.float32 if numbers.dtype in (torch.float16, torch.bfloat16) else numbers.dtype
 
 
@@ -258,11 +260,11 @@ def check_timestamps(timestamps: torch.Tensor, mask: torch.Tensor, *, ordered: b
         )
     times = timestamps.double().masked_fill(~mask, 0.0)
     if not (torch.compiler.is_compiling() or times.is_cuda):
-        _refuse_times(times, mask, ordered)
+        _check_finite_and_ordered(times, mask, ordered)
     return times
 
 
-def _refuse_times(times: torch.Tensor, mask: torch.Tensor, ordered: bool) -> None:
+def _check_finite_and_ordered(times: torch.Tensor, mask: torch.Tensor, ordered: bool) -> None:
     odd = (~torch.isfinite(times)).nonzero()
     if len(odd):
         row, position = odd[0].tolist()
@@ -299,7 +301,7 @@ def reference_times(times: torch.Tensor, mask: torch.Tensor, reference: str) -> 
     return torch.where(found.isfinite(), found, 0.0)  # infinite in a row without events
 
 
-def scaled_times(elapsed: torch.Tensor, unit: float, transform: str) -> torch.Tensor:
+def scale_times(elapsed: torch.Tensor, unit: float, transform: str) -> torch.Tensor:
     """Return elapsed times in a unit, float64, compressed where asked: sign(tau) log(1 + |tau|).
 
     Args:
@@ -320,7 +322,7 @@ def relative_times(
         times, mask: Times and mask of events, as `check_timestamps` returns and takes them.
         unit: Unit of the result, above 0, in the unit of the times.
         reference: Event from which times are measured, "first" or "last", as in `reference_times`.
-        transform: Transform of the times, "none" or "log", as in `scaled_times`.
+        transform: Transform of the times, "none" or "log", as in `scale_times`.
     """
-    tau = scaled_times(times - reference_times(times, mask, reference), unit, transform)
+    tau = scale_times(times - reference_times(times, mask, reference), unit, transform)
     return tau.masked_fill(~mask, 0.0)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import torch
 from torch.nn import functional as F
 
-from .ops_inputs import as_integers
+from .ops_inputs import to_int64
 
 NEW_BILL = -1
 # Descriptions of roll calls may tell how they ended ("SENATE AGREED TO …", "having not voted in the affirmative").
@@ -21,12 +21,12 @@ _WORD = re.compile(r"[a-z]+")
 _BRACKET = re.compile(r"[()]")
 
 
-def words_of(text: str) -> list[str]:
+def split_into_words(text: str) -> list[str]:
     """Return the words of a text in their order: runs of the letters a to z, in small letters."""
     return _WORD.findall(text.lower())
 
 
-def without_outcomes(text: str) -> str:
+def remove_outcomes(text: str) -> str:
     """Return a text without the parts in round brackets in which one of `OUTCOME_WORDS` stands.
 
     "(THREE-FIFTHS … DULY CHOSEN AND SWORN NOT HAVING VOTED IN THE AFFIRMATIVE, SENATE REJECTED …)" goes as a whole: the
@@ -40,13 +40,13 @@ def without_outcomes(text: str) -> str:
             depth += 1
         elif depth:
             depth -= 1
-            if depth == 0 and not OUTCOME_WORDS.isdisjoint(words_of(text[start : found.end()])):
+            if depth == 0 and not OUTCOME_WORDS.isdisjoint(split_into_words(text[start : found.end()])):
                 kept.append(text[end:start])
                 end = found.end()
     return "".join((*kept, text[end:]))
 
 
-def read_bills(
+def check_bills(
     bag_of_words: torch.Tensor | None, bill_ids: torch.Tensor | None, vocab_size: int, num_bills: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Check the bills of a batch.
@@ -76,7 +76,7 @@ def read_bills(
     if bill_ids is None:
         ids = torch.full((bag_of_words.size(0),), NEW_BILL, device=bag_of_words.device)
     else:
-        ids = as_integers("bill_ids", bill_ids)
+        ids = to_int64("bill_ids", bill_ids)
     if ids.dim() != 1 or ids.size(0) != bag_of_words.size(0):
         raise ValueError(
             f"bill_ids must have the shape ({bag_of_words.size(0)},), one for each row, got {tuple(ids.shape)}"
@@ -95,30 +95,30 @@ def read_bills(
     return bag_of_words, ids
 
 
-def refuse_new_bills(bill_ids: torch.Tensor | None, ids: torch.Tensor, knows: str) -> None:
+def refuse_new_bills(bill_ids: torch.Tensor | None, ids: torch.Tensor, known_bills: str) -> None:
     """Refuse bills that are new.
 
-    Where values are not read, see `unanswered`.
+    Where values are not read, see `mask_new_bill_logits`.
 
     Args:
         bill_ids: (B,) ids as the caller passed them; None: all are new.
-        ids: (B,) ids as `read_bills` returned them.
-        knows: Part of the model that exists for training bills only, and what to do, for the error message.
+        ids: (B,) ids as `check_bills` returned them.
+        known_bills: Part of the model that exists for training bills only, and what to do, for the error message.
 
     Raises:
         ValueError: there is one.
     """
     read = not (torch.compiler.is_compiling() or ids.is_cuda)
     if bill_ids is None or (read and bool((ids < 0).any())):
-        raise ValueError(f"bill id -1: {knows}")
+        raise ValueError(f"bill id -1: {known_bills}")
 
 
-def unanswered(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+def mask_new_bill_logits(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
     """Return logits (B, U) that are NaN for new bills: id -1 would otherwise be answered as the last one."""
     return logits.masked_fill((ids < 0).unsqueeze(1), torch.nan)
 
 
-def read_votes(name: str, votes: torch.Tensor | None, rows: int, num_legislators: int) -> torch.Tensor | None:
+def check_votes(name: str, votes: torch.Tensor | None, rows: int, num_legislators: int) -> torch.Tensor | None:
     """Check votes (B, U): 1 for yea, 0 for nay, NaN where none is known.
 
     Args:
@@ -145,7 +145,7 @@ def read_votes(name: str, votes: torch.Tensor | None, rows: int, num_legislators
     return votes
 
 
-def signed_votes(votes: torch.Tensor) -> torch.Tensor:
+def votes_to_signs(votes: torch.Tensor) -> torch.Tensor:
     """Return +1 for yea, -1 for nay and 0 for unknown, from 1, 0 and NaN."""
     return torch.nan_to_num(2 * votes - 1, nan=0.0)
 
@@ -157,24 +157,24 @@ def vote_log_likelihood(logits: torch.Tensor, labels: torch.Tensor) -> torch.Ten
         logits: Logits of a yea, a tensor of any shape.
         labels: Votes, a tensor of the same shape: 1 yea, 0 nay, NaN unknown.
     """
-    signs = signed_votes(labels)
+    signs = votes_to_signs(labels)
     # ln p is logsigmoid(x) for yea and logsigmoid(-x) for nay; a sign of 0 takes the unknown away.
-    return F.logsigmoid(signs * wide(logits)) * signs.abs()
+    return F.logsigmoid(signs * to_float32_or_wider(logits)) * signs.abs()
 
 
 def sum_of_squares(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
     """Return the sum of the squares of all entries of tensors, in float32 or wider; 0 of none (quantised layers)."""
     # A product of a vector with itself passes over the numbers once.
-    flat = [wide(each).reshape(-1) for each in tensors]
+    flat = [to_float32_or_wider(each).reshape(-1) for each in tensors]
     return torch.stack([torch.dot(each, each) for each in flat]).sum() if flat else torch.zeros(())
 
 
-def wide(x: torch.Tensor) -> torch.Tensor:
+def to_float32_or_wider(x: torch.Tensor) -> torch.Tensor:
     """Return x in float32 or wider: sums of squares of counts overflow half precision."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
-def together(voted: torch.Tensor) -> torch.Tensor:
+def find_common_voters(voted: torch.Tensor) -> torch.Tensor:
     """Return (U, U) whether two legislators both voted on some bill, from (D, U) booleans; False with themselves."""
     counts = voted.float()
     # Entry (u, v) of the product counts the bills on which both voted.

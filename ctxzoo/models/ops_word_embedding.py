@@ -47,7 +47,7 @@ def attention_weights(logits: torch.Tensor, present: torch.Tensor) -> torch.Tens
     return masked_softmax(logits, present, dim=-1) * present
 
 
-def even_weights(present: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+def uniform_weights(present: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """Return 1 / |J| for each word that is there, |J| being their number; present is boolean, (..., 2b)."""
     return present.to(dtype) / present.sum(dim=-1, keepdim=True).clamp(min=1)
 
@@ -57,7 +57,7 @@ def weighted_context(weights: torch.Tensor, words: torch.Tensor) -> torch.Tensor
     return (weights.to(words.dtype).unsqueeze(-2) @ words).squeeze(-2)  # (..., 1, 2b) @ (..., 2b, d)
 
 
-def with_word2vec_gradient(context: torch.Tensor, words: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
+def mean_with_word2vec_gradient(context: torch.Tensor, words: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
     """Return the mean of the words, whose gradient goes whole to each word, as in word2vec, wang2vec and gensim.
 
     The exact gradient for each of |J| words is 1 / |J| of the context's; these programs leave the division out in the
@@ -75,7 +75,7 @@ def with_word2vec_gradient(context: torch.Tensor, words: torch.Tensor, present: 
     return context.detach() + (total - total.detach())  # the difference is 0 and has the gradient of the sum
 
 
-def table_rows(table: torch.Tensor, *indices: torch.Tensor, sparse: bool = False) -> torch.Tensor:
+def gather_table_rows(table: torch.Tensor, *indices: torch.Tensor, sparse: bool = False) -> torch.Tensor:
     """Return `table[indices]`; with `sparse` the gradient of `table` is a sparse COO tensor.
 
     torch's own look-up has sparse gradients for rows of a matrix alone; here a row may be given by several indices.
@@ -111,18 +111,18 @@ class _SparseRows(torch.autograd.Function):
         return gradient, *[None] * len(indices)
 
 
-def negative_sampling_loss(states: torch.Tensor, rows: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
+def negative_sampling_loss(states: torch.Tensor, rows: torch.Tensor, is_kept: torch.Tensor) -> torch.Tensor:
     """Return -log sigma(O[t].c) - sum over the kept noise words of log sigma(-O[n].c), in nats.
 
     Args:
         states: (..., M, F) contexts c, M of them with the same rows.
         rows: (..., 1 + S, F) output vectors: O[t] of the centre, then O[n] of the S noise words.
-        kept: Boolean (..., S), False at noise words that do not count.
+        is_kept: Boolean (..., S), False at noise words that do not count.
 
     Returns:
         (..., M), in float32 at least, also under mixed precision.
     """
     scores = states @ rows.transpose(-1, -2)  # (..., M, 1 + S)
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
-    noise = F.logsigmoid(-scores[..., 1:]) * kept.unsqueeze(-2)
+    noise = F.logsigmoid(-scores[..., 1:]) * is_kept.unsqueeze(-2)
     return -F.logsigmoid(scores[..., 0]) - noise.sum(dim=-1)

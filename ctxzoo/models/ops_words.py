@@ -5,7 +5,7 @@ import math
 import torch
 from torch.nn import functional as F
 
-from .ops_inputs import as_integers
+from .ops_inputs import to_int64
 
 IGNORED = -100  # label of a word that does not count, as everywhere in transformers
 
@@ -96,7 +96,7 @@ def classification_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Ten
             wait for the queue).
     """
     batch, classes = logits.shape
-    labels = as_integers("labels", labels)
+    labels = to_int64("labels", labels)
     if labels.shape != (batch,):
         raise ValueError(f"labels must have shape ({batch},), one for each document, got {tuple(labels.shape)}")
     if not (torch.compiler.is_compiling() or labels.is_cuda) and (labels.min() < 0 or labels.max() >= classes):
@@ -119,7 +119,7 @@ def token_classification_loss(
             for the queue).
     """
     classes = logits.size(2)
-    labels = as_integers("labels", labels)
+    labels = to_int64("labels", labels)
     if labels.shape != logits.shape[:2]:
         raise ValueError(
             f"labels must have shape {tuple(logits.shape[:2])}, one for each word, got {tuple(labels.shape)}"

@@ -30,7 +30,7 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
     the context as given. `score` is the probability of the span, or, for the empty answer (start = end = 0), of "no
     answer". `no_answer_score` is p_na / (p_na + p_best span), the same for all answers of a question; 0 for SQuAD 1.1.
 
-    Long contexts are read in overlapping windows, put together by `merge_windows`.
+    Long contexts are read in overlapping windows, put together by `merge_window_scores`.
 
     Parameters, given when the pipeline is built or called:
         top_k: 1 gives one answer; more give a list, best first, without two answers of the same span.
@@ -59,13 +59,13 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
 
     def __call__(self, inputs: Any = None, *, question: Any = None, context: Any = None, **kwargs: Any) -> Any:
         if inputs is None:
-            inputs = _examples(question, context)
+            inputs = _make_examples(question, context)
         elif question is not None or context is not None:
             raise TypeError("give either examples or question=... and context=..., not both")
         elif isinstance(inputs, str):
             raise TypeError(f"the string {inputs[:60]!r} alone is no example; give question=... and context=...")
         elif isinstance(inputs, Mapping):
-            inputs = _examples(inputs.get("question"), inputs.get("context"))
+            inputs = _make_examples(inputs.get("question"), inputs.get("context"))
         elif isinstance(inputs, Iterable) and not isinstance(inputs, (Dataset, types.GeneratorType)):
             inputs = list(inputs)
         if inputs == []:
@@ -84,12 +84,12 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         sizes = {"top_k": top_k, "max_answer_len": max_answer_len, "max_seq_len": max_seq_len}
         for name, value in {**sizes, "max_question_len": max_question_len}.items():
-            _check_size(name, value, least=1)
-        _check_size("doc_stride", doc_stride, least=0)
+            _check_minimum(name, value, minimum=1)
+        _check_minimum("doc_stride", doc_stride, minimum=0)
         check_probability("no_answer_threshold", no_answer_threshold)
         if handle_impossible_answer not in (None, True, False):
             raise TypeError(f"handle_impossible_answer must be True or False, got {handle_impossible_answer!r}")
-        if handle_impossible_answer and not self._refusable:
+        if handle_impossible_answer and not self._can_refuse:
             raise ValueError("handle_impossible_answer=True needs a model with squad_version='2.0'; this one has '1.1'")
         preprocess = {"max_seq_len": max_seq_len, "doc_stride": doc_stride, "max_question_len": max_question_len}
         postprocess = {
@@ -98,10 +98,10 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
             "no_answer_threshold": no_answer_threshold,
             "max_answer_len": max_answer_len,
         }
-        return _given(preprocess), {}, _given(postprocess)
+        return _drop_none(preprocess), {}, _drop_none(postprocess)
 
     @property
-    def _refusable(self) -> bool:
+    def _can_refuse(self) -> bool:
         return getattr(self.model.config, "squad_version", "2.0") == "2.0"
 
     def preprocess(
@@ -173,7 +173,7 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
         """Return the answers of one example from the outputs of its windows: one, or with `top_k` above 1 a list."""
         config = self.model.config
         if handle_impossible_answer is None:
-            handle_impossible_answer = self._refusable
+            handle_impossible_answer = self._can_refuse
         if no_answer_threshold is None:
             no_answer_threshold = getattr(config, "no_answer_threshold", None)
         if no_answer_threshold is None:
@@ -191,14 +191,14 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
             size = 1 + len(window.offsets)  # the rest is padding
             start, end = output["start"][0, :size], output["end"][0, :size]
             windows.append(WindowScores(start, end, output["no_answer"][0], output["log_mass"][0], window.first_word))
-        scores, no_answer = merge_windows(windows, min(max_answer_len, len(offsets)), self._refusable)
+        scores, no_answer = merge_window_scores(windows, min(max_answer_len, len(offsets)), self._can_refuse)
 
         # The sort is stable and spans are in the order of the text: of equal scores the first span wins, then the
         # shortest.
         ranked = scores.flatten().sort(descending=True, stable=True)
         best = ranked.values[:1]
         refusal = 0.0
-        if self._refusable:
+        if self._can_refuse:
             # Only the log-probabilities are read; positions of the spans are not.
             refusal = no_answer_score(AnswerSpans(best, best, best, no_answer.unsqueeze(0))).item()
         answers = []
@@ -207,9 +207,9 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
                 break
             first, more = divmod(index, scores.size(1))  # first word, and how many more
             begin, stop = offsets[first][0], offsets[first + more][1]
-            answers.append(_answer(score, begin, stop, context, refusal))
+            answers.append(_format_answer(score, begin, stop, context, refusal))
         if handle_impossible_answer:
-            empty = _answer(no_answer.item(), 0, 0, context, refusal)
+            empty = _format_answer(no_answer.item(), 0, 0, context, refusal)
             index = 0
             if refusal <= no_answer_threshold:
                 # Not chosen, it stands behind the best span even where its score is higher.
@@ -236,8 +236,8 @@ class WindowScores(NamedTuple):
     first_word: int
 
 
-def merge_windows(
-    windows: Sequence[WindowScores], max_length: int, refusable: bool
+def merge_window_scores(
+    windows: Sequence[WindowScores], max_length: int, can_refuse: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the scores of a context from those of its windows, in float64; a single window keeps its own.
 
@@ -250,14 +250,14 @@ def merge_windows(
     Args:
         windows: Scores of the windows, in the order of the text.
         max_length: Longest span in words.
-        refusable: Whether the model may answer "no answer".
+        can_refuse: Whether the model may answer "no answer".
 
     Returns:
         (words, max_length) log-probability of the span of k + 1 words from word i at [i, k], -inf where there is none;
         and the log-probability of "no answer".
     """
     no_answer = torch.stack([window.no_answer for window in windows]).double()  # (windows,)
-    if refusable:
+    if can_refuse:
         bounded = no_answer.clamp(LOWEST_LOG, HIGHEST_LOG)
         log_answer = torch.log(-torch.expm1(bounded))  # log(1 - p_na), exact where p_na is close to 1
         # (1 - p_na) odds_w / sum(odds) * p_w(span) / (1 - p_na,w), where odds_w / (1 - p_na,w) is 1 / p_na,w.
@@ -287,7 +287,7 @@ class _Window:
     offsets: list[tuple[int, int]]
 
 
-def _examples(question: Any, context: Any) -> Any:
+def _make_examples(question: Any, context: Any) -> Any:
     """Return one example, or a list of them where question or context is a list."""
     if isinstance(question, (list, tuple)) or isinstance(context, (list, tuple)):
         if isinstance(question, str):
@@ -314,14 +314,14 @@ def _check_example(example: Any, name: str) -> str:
     return text
 
 
-def _check_size(name: str, value: Any, least: int) -> None:
-    """Refuse what is neither None nor a whole number of at least `least`."""
+def _check_minimum(name: str, value: Any, minimum: int) -> None:
+    """Refuse what is neither None nor a whole number of at least `minimum`."""
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be a whole number, got {value!r}")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value}")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, got {value}")
 
 
 def check_probability(name: str, value: Any) -> None:
@@ -334,10 +334,10 @@ def check_probability(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be in [0, 1], got {value}")
 
 
-def _given(parameters: dict[str, Any]) -> dict[str, Any]:
+def _drop_none(parameters: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if value is not None}
 
 
-def _answer(log_score: float, start: int, end: int, context: str, refusal: float) -> Answer:
+def _format_answer(log_score: float, start: int, end: int, context: str, refusal: float) -> Answer:
     score = torch.tensor(log_score, dtype=torch.float64).exp().item()
     return {"score": score, "start": start, "end": end, "answer": context[start:end], "no_answer_score": refusal}

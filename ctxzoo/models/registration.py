@@ -1,4 +1,4 @@
-"""`register`: one call per architecture makes it known to the Auto classes, to `ctxzoo list` and to the test suite."""
+"""`register_architecture` makes an architecture known to the Auto classes, to `ctxzoo list` and to the test suite."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -63,7 +63,7 @@ class _Architectures(Mapping[str, Architecture]):
 ARCHITECTURES = _Architectures()
 
 
-def register(
+def register_architecture(
     config_class: type[ZooConfig],
     *,
     load: "Callable[[], dict[str, type[ZooPreTrainedModel]]]",
@@ -101,11 +101,11 @@ def register(
     if tokenizer is not None:
         AutoTokenizer.register(config_class, fast_tokenizer_class=tokenizer, exist_ok=True)
         tokenizer.register_for_auto_class("AutoTokenizer")
-    ARCHITECTURES.loaders[name] = lambda: _load(name, config_class, load(), tokenizer, load_pipelines())
+    ARCHITECTURES.loaders[name] = lambda: _load_architecture(name, config_class, load(), tokenizer, load_pipelines())
     config_class.before_first_use = staticmethod(lambda: ARCHITECTURES[name])
 
 
-def register_old(model_type: str, current_fields: Callable[[Mapping[str, Any]], dict[str, Any]]) -> None:
+def register_old_model_type(model_type: str, current_fields: Callable[[Mapping[str, Any]], dict[str, Any]]) -> None:
     """Have the Auto classes read configurations of a model type of an earlier version.
 
     Args:
@@ -113,23 +113,23 @@ def register_old(model_type: str, current_fields: Callable[[Mapping[str, Any]], 
         current_fields: Function that returns the fields of such a file under their present names.
     """
 
-    def current(fields: Mapping[str, Any]) -> dict[str, Any]:
+    def convert_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
         return current_fields({**fields, "model_type": model_type})
 
     class OldConfig(PreTrainedConfig):
         def __new__(cls, **fields: Any) -> Any:
-            return AutoConfig.for_model(**current(fields))
+            return AutoConfig.for_model(**convert_fields(fields))
 
         @classmethod
         def from_dict(cls, config_dict: dict[str, Any], **options: Any) -> Any:
-            found = current(config_dict)
+            found = convert_fields(config_dict)
             return CONFIG_MAPPING[found["model_type"]].from_dict(found, **options)
 
     OldConfig.model_type = model_type
     AutoConfig.register(model_type, OldConfig, exist_ok=True)
 
 
-def _load(
+def _load_architecture(
     name: str,
     config_class: type[ZooConfig],
     model_classes: "dict[str, type[ZooPreTrainedModel]]",
@@ -141,7 +141,7 @@ def _load(
     for pipeline in pipelines.values():
         if pipeline.auto_model not in model_classes:
             raise ValueError(f"{pipeline.__name__} runs {pipeline.auto_model}; register that head of {name} as well")
-    auto_map = {"AutoConfig": reference(config_class)}
+    auto_map = {"AutoConfig": class_reference(config_class)}
     for auto_name, model_class in model_classes.items():
         auto_class = getattr(transformers, auto_name, None)
         if auto_class is not None:
@@ -154,7 +154,7 @@ def _load(
                 f"{auto_name!r} is neither an Auto class of transformers nor the name of its model, "
                 f"{model_class.__name__}"
             )
-        auto_map[auto_name] = reference(model_class)
+        auto_map[auto_name] = class_reference(model_class)
     for model_class in model_classes.values():
         model_class.zoo_auto_map = auto_map
     for task, pipeline in pipelines.items():
@@ -163,6 +163,6 @@ def _load(
     return Architecture(name, config_class, dict(model_classes), tokenizer, dict(pipelines))
 
 
-def reference(cls: type[Any]) -> str:
+def class_reference(cls: type[Any]) -> str:
     """Return `module.Class` without the package, as an auto_map names a class of the checkpoint folder."""
     return f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}"

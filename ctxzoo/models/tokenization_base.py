@@ -47,16 +47,17 @@ class UnpaddedBatch:
 class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
     """The base of the tokenizers, which pad on the right and raise an error for every option that they do not have.
 
-    A subclass defines `_unsupported`, the options that it refuses beside those refused for all, and `_encode`.
+    A subclass defines `_list_unsupported_options`, the options that it refuses beside those refused for all, and
+    `_encode_texts`.
     """
 
-    def _unsupported(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
+    def _list_unsupported_options(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
         """Return the names of refused options, and whether they were requested."""
-        raise NotImplementedError(f"{type(self).__name__} must define _unsupported(text_pair, options)")
+        raise NotImplementedError(f"{type(self).__name__} must define _list_unsupported_options(text_pair, options)")
 
-    def _encode(self, text: Any, text_pair: Any, options: EncodingOptions) -> UnpaddedBatch:
+    def _encode_texts(self, text: Any, text_pair: Any, options: EncodingOptions) -> UnpaddedBatch:
         """Encode texts without padding them."""
-        raise NotImplementedError(f"{type(self).__name__} must define _encode(text, text_pair, options)")
+        raise NotImplementedError(f"{type(self).__name__} must define _encode_texts(text, text_pair, options)")
 
     def _encode_plus(
         self,
@@ -85,7 +86,7 @@ class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
 
         Raises:
             TypeError: an unknown option, or something that is not text.
-            ValueError: an option that this tokenizer does not have, or see the class's `_encode`.
+            ValueError: an option that this tokenizer does not have, or see the class's `_encode_texts`.
         """
         options = EncodingOptions(
             add_special_tokens=add_special_tokens,
@@ -100,9 +101,9 @@ class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
             return_special_tokens_mask=return_special_tokens_mask,
             return_offsets_mapping=return_offsets_mapping,
         )
-        self._refuse(
+        self._refuse_options(
             {
-                **self._unsupported(text_pair, options),
+                **self._list_unsupported_options(text_pair, options),
                 "return_token_type_ids": return_token_type_ids,
                 "return_length": return_length,
                 f"truncation_side={self.truncation_side!r}": self.truncation_side != "right",
@@ -110,7 +111,7 @@ class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
         )
         if kwargs:
             raise TypeError(f"{type(self).__name__} has no option {', '.join(map(repr, kwargs))}")
-        encoded = self._encode(text, text_pair, options)
+        encoded = self._encode_texts(text, text_pair, options)
 
         output = BatchEncoding(encoded.columns)
         if padding_strategy != PaddingStrategy.DO_NOT_PAD:
@@ -134,8 +135,8 @@ class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
             data = {name: value[0] for name, value in data.items()}
         return BatchEncoding(data, list(encoded.encodings) or None).convert_to_tensors(return_tensors)
 
-    def _backend_encodings(self, texts: Sequence[Any], what: str, is_split_into_words: bool = False) -> list[Any]:
-        """Return the backend's encoding of each text; `what` names a text in an error.
+    def _backend_encodings(self, texts: Sequence[Any], name: str, is_split_into_words: bool = False) -> list[Any]:
+        """Return the backend's encoding of each text; `name` names a text in an error.
 
         Raises:
             ValueError: half of a surrogate pair, which the backend cannot read.
@@ -149,19 +150,19 @@ class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
                 written = " ".join(text) if is_split_into_words else text
                 if any("\ud800" <= character <= "\udfff" for character in written):
                     raise ValueError(
-                        f"{what} {number} holds half of a surrogate pair, which is no character: {written[:60]!r}; "
+                        f"{name} {number} holds half of a surrogate pair, which is no character: {written[:60]!r}; "
                         "decode it with errors='replace'"
                     ) from None
             raise
         return encodings
 
-    def _refuse(self, requested: dict[str, Any]) -> None:
+    def _refuse_options(self, requested: dict[str, Any]) -> None:
         """Raise ValueError with the names of the options that were requested but do not exist."""
         names = ", ".join(name for name, value in requested.items() if value)
         if names:
             raise ValueError(f"{type(self).__name__} does not offer {names}; see its documentation")
 
-    def _refuse_left(self, padding_side: str | None) -> None:
+    def _refuse_left_padding(self, padding_side: str | None) -> None:
         """Raise ValueError for padding on another side than the right."""
         side = padding_side or self.padding_side
         if side != "right":

@@ -128,7 +128,7 @@ class WordTokenizer(ZooTokenizer):
     @property
     def num_ids(self) -> int:
         """The number of rows of the table that a model needs: padding, words, buckets."""
-        return len(self) + self._all_buckets
+        return len(self) + self._num_buckets
 
     @property
     def word_limit(self) -> int | None:
@@ -137,18 +137,18 @@ class WordTokenizer(ZooTokenizer):
         return self.model_max_length if self.model_max_length <= LARGE_INTEGER else None
 
     @property
-    def _all_buckets(self) -> int:
+    def _num_buckets(self) -> int:
         return self.ngram_buckets + self.char_ngram_buckets
 
     def tokenize(
         self, text: str, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
     ) -> list[str]:
         """Return the words of a text that are in the vocabulary, as they are there."""
-        self._refuse({"a pair of texts": pair is not None})
-        encoding = self._cut([text], is_split_into_words=False)[0]
+        self._refuse_options({"a pair of texts": pair is not None})
+        encoding = self._pre_tokenize([text], is_split_into_words=False)[0]
         return [word for word, index in zip(encoding.tokens, encoding.ids, strict=True) if index]
 
-    def words_of_ids(self, text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    def map_ids_to_words(self, text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Say which words each id of a text stands for, as a model reads it: cut at `word_limit`.
 
         Returns:
@@ -156,12 +156,12 @@ class WordTokenizer(ZooTokenizer):
             (which are cut at the last known one that is read); and for each id of
             `tokenizer(text, truncation=True)` the first of these words, counted from 0, and the one after the last.
         """
-        encoding = self._cut([text], is_split_into_words=False)[0]
+        encoding = self._pre_tokenize([text], is_split_into_words=False)[0]
         known = [position for position, index in enumerate(encoding.ids) if index]  # id 0: removed words
         kept = known[: self.word_limit]
-        if not self._all_buckets:
-            return _at(kept, encoding.offsets), [(word, word + 1) for word in range(len(kept))]
-        words = cut_words(self._tokenizer, text)
+        if not self._num_buckets:
+            return _select_items(kept, encoding.offsets), [(word, word + 1) for word in range(len(kept))]
+        words = pre_tokenize(self._tokenizer, text)
         # Where something was cut off, at least one word was kept: a limit is 1 or more.
         words = words if len(kept) == len(known) else words[: kept[-1] + 1]
         # The order is that of `_ngram_ids`.
@@ -173,13 +173,13 @@ class WordTokenizer(ZooTokenizer):
                 spans += [(number, number + 1) for _ in character_ngrams(word, *self.char_ngrams)]
         return encoding.offsets[: len(words)], spans
 
-    def _unsupported(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
+    def _list_unsupported_options(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
         return {
             "a pair of texts (a classifier reads one)": text_pair is not None,
             'truncation="only_second"': options.truncation_strategy == TruncationStrategy.ONLY_SECOND,
         }
 
-    def _encode(self, text: Any, text_pair: Any, options: EncodingOptions) -> UnpaddedBatch:
+    def _encode_texts(self, text: Any, text_pair: Any, options: EncodingOptions) -> UnpaddedBatch:
         """Encode texts without padding them.
 
         Raises:
@@ -192,13 +192,13 @@ class WordTokenizer(ZooTokenizer):
         if limit is not None and limit < 1:
             raise ValueError(f"max_length={limit} leaves no word; expected at least 1")
 
-        texts, batched = _texts(text, split)
+        texts, batched = _to_text_list(text, split)
         columns: dict[str, list[Any]] = {"input_ids": []}
         if options.return_offsets_mapping:
             columns["offset_mapping"] = []
         if options.return_overflowing_tokens:
             columns |= {"overflowing_tokens": [], "num_truncated_tokens": []}
-        encodings = self._cut(texts, split)
+        encodings = self._pre_tokenize(texts, split)
         for one, encoding in zip(texts, encodings, strict=True):
             ids = encoding.ids
             if self.keeps_unknown:  # the text "[PAD]" counts as unknown too
@@ -206,18 +206,18 @@ class WordTokenizer(ZooTokenizer):
             known = [position for position, index in enumerate(ids) if index]
             kept = known[:limit]
             ngrams: list[int] = []
-            if self._all_buckets:
+            if self._num_buckets:
                 parts = one if split else [one]
-                words = [word for part in parts for word in cut_words(self._tokenizer, part)]
+                words = [word for part in parts for word in pre_tokenize(self._tokenizer, part)]
                 # Words that were removed count in n-grams, those behind the last kept one do not.
                 ngrams = self._ngram_ids(words if len(kept) == len(known) else words[: kept[-1] + 1])
-            columns["input_ids"].append([*_at(kept, ids), *ngrams])
+            columns["input_ids"].append([*_select_items(kept, ids), *ngrams])
             if options.return_offsets_mapping:
-                columns["offset_mapping"].append([*_at(kept, encoding.offsets), *[NO_OFFSETS] * len(ngrams)])
+                columns["offset_mapping"].append([*_select_items(kept, encoding.offsets), *[NO_OFFSETS] * len(ngrams)])
             if options.return_overflowing_tokens:
                 cut_off = len(known) - len(kept)
                 columns["overflowing_tokens"].append(
-                    _at(known[max(0, len(kept) - options.stride) :] if cut_off else [], ids)
+                    _select_items(known[max(0, len(kept) - options.stride) :] if cut_off else [], ids)
                 )
                 columns["num_truncated_tokens"].append(cut_off)
         if options.return_attention_mask is not False:
@@ -226,7 +226,7 @@ class WordTokenizer(ZooTokenizer):
             columns["special_tokens_mask"] = [[0] * len(row) for row in columns["input_ids"]]
         padded_to_limit = options.padding_strategy == PaddingStrategy.MAX_LENGTH
         longest = max(map(len, columns["input_ids"]))
-        if self._all_buckets and padded_to_limit and longest > (max_length or 0):
+        if self._num_buckets and padded_to_limit and longest > (max_length or 0):
             raise ValueError(
                 f"padding='max_length' with max_length={max_length}: with its n-grams a text has {longest} ids; "
                 "use padding=True"
@@ -244,7 +244,7 @@ class WordTokenizer(ZooTokenizer):
         return_attention_mask: bool | None = None,
     ) -> Any:
         """Pad one text as transformers does, and its offsets, which transformers leaves as they are."""
-        self._refuse_left(padding_side)
+        self._refuse_left_padding(padding_side)
         padded = super()._pad(
             encoded_inputs, max_length, padding_strategy, pad_to_multiple_of, "right", return_attention_mask
         )
@@ -253,7 +253,7 @@ class WordTokenizer(ZooTokenizer):
             padded["offset_mapping"] = [*offsets, *[NO_OFFSETS] * (len(padded["input_ids"]) - len(offsets))]
         return padded
 
-    def _cut(self, texts: Sequence[Any], is_split_into_words: bool) -> list[Any]:
+    def _pre_tokenize(self, texts: Sequence[Any], is_split_into_words: bool) -> list[Any]:
         """Return the backend's encodings, in which removed words are still there, with id 0."""
         # Otherwise "[PAD]" inside a word of the text would be cut out of it, as "[MASK]" should be.
         self._tokenizer.encode_special_tokens = self.mask_token is None
@@ -339,11 +339,11 @@ def build_word_tokenizer(
             f"keep_unknown with ngram_buckets={ngram_buckets}, char_ngram_buckets={char_ngram_buckets}: where unknown "
             "words are kept every id is one word's; set the buckets to 0"
         )
-    backend = word_cutter(lower_case, cutter, fold_digits)
+    backend = build_pre_tokenizer(lower_case, cutter, fold_digits)
     special = (PAD_TOKEN, *([UNK_TOKEN] if keep_unknown else []), *([MASK_TOKEN] if mask_token else []))
     vocabulary = {token: index for index, token in enumerate(special)}
     for word in words:
-        cut = cut_words(backend, word)
+        cut = pre_tokenize(backend, word)
         if cut != [word]:
             raise ValueError(
                 f"no text can give the word {word!r}: with lower_case={lower_case}, fold_digits={fold_digits} and the "
@@ -371,7 +371,7 @@ def build_word_tokenizer(
     )
 
 
-def word_cutter(lower_case: bool, cutter: Cutter = "whitespace", fold_digits: bool = False) -> Tokenizer:
+def build_pre_tokenizer(lower_case: bool, cutter: Cutter = "whitespace", fold_digits: bool = False) -> Tokenizer:
     """Return a backend without words that cuts text as `WordTokenizer` does; a trainer can count words with it.
 
     Raises:
@@ -407,7 +407,7 @@ def english_pre_tokenizer() -> pre_tokenizers.PreTokenizer:
     )
 
 
-def cut_words(backend: Tokenizer, text: str) -> list[str]:
+def pre_tokenize(backend: Tokenizer, text: str) -> list[str]:
     """Return all words of a text, known or not, as the backend normalises them."""
     if backend.normalizer is not None:
         text = backend.normalizer.normalize_str(text)
@@ -445,11 +445,11 @@ def _check_ngrams(buckets: int, order: int, char_ngrams: tuple[int, int] | None,
         raise ValueError(f"ngram_buckets={buckets} would stay empty; set ngram_order above 1 or char_ngrams")
 
 
-def _at(positions: list[int], items: list[Any]) -> list[Any]:
+def _select_items(positions: list[int], items: list[Any]) -> list[Any]:
     return [items[position] for position in positions]
 
 
-def _texts(value: Any, is_split_into_words: bool) -> tuple[list[Any], bool]:
+def _to_text_list(value: Any, is_split_into_words: bool) -> tuple[list[Any], bool]:
     """Return the texts, and whether they came as a batch."""
 
     def is_text(entry: Any) -> bool:

@@ -30,7 +30,7 @@ WORD_PATTERN = (
 )
 
 
-def word_pre_tokenizer() -> pre_tokenizers.PreTokenizer:
+def build_word_pre_tokenizer() -> pre_tokenizers.PreTokenizer:
     """Return the pre-tokenizer that cuts text into words by `WORD_PATTERN`; offsets point into the text as given."""
     return pre_tokenizers.Sequence(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(WORD_PATTERN), behavior="isolated")]
@@ -100,7 +100,7 @@ class WordCharTokenizer(ZooTokenizer):
         """Whether pairs come with word features."""
         return bool(self.init_kwargs.get("word_features", False))
 
-    def word_id(self, word: str) -> int:
+    def look_up_word_id(self, word: str) -> int:
         """Return the row of the word table for a word as written; 1 if none of its forms is known."""
         if word in ("``", "''"):
             word = '"'
@@ -123,7 +123,7 @@ class WordCharTokenizer(ZooTokenizer):
     ) -> list[str]:
         """Return the words of a text, and those of `pair` after them, as written."""
         texts = [text] if pair is None else [text, pair]
-        return list(chain.from_iterable(cut.words for cut in self._cut(texts, "text")))
+        return list(chain.from_iterable(cut.words for cut in self._split_into_words(texts, "text")))
 
     def pad(
         self,
@@ -148,16 +148,16 @@ class WordCharTokenizer(ZooTokenizer):
         Raises:
             ValueError: another side than right, or no input_ids.
         """
-        self._refuse_left(padding_side)
+        self._refuse_left_padding(padding_side)
         # Lengths are rounded up to a multiple below, for each of the two texts by itself.
         strategy, _, max_length, _ = self._get_padding_truncation_strategies(
             padding=padding, max_length=max_length, pad_to_multiple_of=None, verbose=verbose
         )
         if isinstance(encoded_inputs, Mapping):
-            columns = {name: _plain(value) for name, value in encoded_inputs.items()}
+            columns = {name: _to_lists(value) for name, value in encoded_inputs.items()}
         else:
             names = list(encoded_inputs[0]) if encoded_inputs else []
-            columns = {name: [_plain(example[name]) for example in encoded_inputs] for name in names}
+            columns = {name: [_to_lists(example[name]) for example in encoded_inputs] for name in names}
         if "input_ids" not in columns:
             raise ValueError(f"pad needs input_ids, got only {sorted(columns)}")
         single = bool(columns["input_ids"]) and not isinstance(columns["input_ids"][0], (list, tuple))
@@ -192,7 +192,7 @@ class WordCharTokenizer(ZooTokenizer):
             if prefix + name in columns:
                 columns[prefix + name] = [[*row, *[filler] * (length - len(row))] for row in columns[prefix + name]]
 
-    def _unsupported(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
+    def _list_unsupported_options(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
         pair, truncation = text_pair is not None, options.truncation_strategy
         return {
             "is_split_into_words": options.is_split_into_words,
@@ -202,7 +202,7 @@ class WordCharTokenizer(ZooTokenizer):
             'truncation="only_second" without a pair': not pair and truncation == TruncationStrategy.ONLY_SECOND,
         }
 
-    def _encode(self, text: Any, text_pair: Any, options: EncodingOptions) -> UnpaddedBatch:
+    def _encode_texts(self, text: Any, text_pair: Any, options: EncodingOptions) -> UnpaddedBatch:
         """Encode texts, or questions with their contexts, without padding them.
 
         Raises:
@@ -210,16 +210,16 @@ class WordCharTokenizer(ZooTokenizer):
             ValueError: a question or context without words, padding on the left, a `max_length` without room for a
                 word, or a `stride` that does not fit it.
         """
-        self._refuse_left(options.padding_side)
+        self._refuse_left_padding(options.padding_side)
         pair, max_length, stride = text_pair is not None, options.max_length, options.stride
         batched = not isinstance(text, str)
         given = {"question": text, "context": text_pair} if pair else {"text": text}
-        cut = [self._cut(_texts(value, name, batched), name) for name, value in given.items()]
+        cut = [self._split_into_words(_check_texts(value, name, batched), name) for name, value in given.items()]
         if pair:
             if len(cut[0]) != len(cut[1]):
                 raise ValueError(f"{len(cut[0])} questions do not match {len(cut[1])} contexts")
             for name, texts in zip(given, cut, strict=True):
-                _refuse_empty(name, texts)
+                _refuse_empty_texts(name, texts)
 
         capacity = None
         if options.truncation_strategy != TruncationStrategy.DO_NOT_TRUNCATE and max_length is not None:
@@ -235,9 +235,9 @@ class WordCharTokenizer(ZooTokenizer):
         rows: list[dict[str, Any]] = []
         samples: list[int] = []
         for sample, main in enumerate(cut[-1]):
-            for begin, end in _windows(len(main.words), capacity, overlap):
+            for begin, end in _window_bounds(len(main.words), capacity, overlap):
                 window = _Words(main.words[begin:end], main.offsets[begin:end])
-                rows.append(self._row(window, cut[0][sample] if pair else None, options.return_offsets_mapping))
+                rows.append(self._make_row(window, cut[0][sample] if pair else None, options.return_offsets_mapping))
                 samples.append(sample)
 
         columns: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}
@@ -247,19 +247,19 @@ class WordCharTokenizer(ZooTokenizer):
             columns["overflow_to_sample_mapping"] = samples
         return UnpaddedBatch(columns, single=not batched and not options.return_overflowing_tokens)
 
-    def _row(self, main: _Words, question: _Words | None, with_offsets: bool) -> dict[str, Any]:
+    def _make_row(self, main: _Words, question: _Words | None, with_offsets: bool) -> dict[str, Any]:
         """Return the entries of one example: the context (or the only text), and the question if there is one."""
-        row = self._inputs(main.words, None if question is None else question.words, "")
+        row = self._make_inputs(main.words, None if question is None else question.words, "")
         if with_offsets:
             row["offset_mapping"] = main.offsets if question is None else [(0, 0), *main.offsets]
         if question is not None:
             # Features of the question compare it with this window, not with the whole context.
-            row |= self._inputs(question.words, main.words, QUESTION)
+            row |= self._make_inputs(question.words, main.words, QUESTION)
         return row
 
-    def _inputs(self, words: list[str], other: list[str] | None, prefix: str) -> dict[str, Any]:
+    def _make_inputs(self, words: list[str], other: list[str] | None, prefix: str) -> dict[str, Any]:
         """Return the entries of one text; in a pair (`other` given) with the extra token in front."""
-        entries = [self._entry(word) for word in words]
+        entries = [self._look_up_word(word) for word in words]
         ids = [index for index, _ in entries]
         characters = [list(word) for _, word in entries]
         if other is not None:
@@ -269,21 +269,21 @@ class WordCharTokenizer(ZooTokenizer):
         if self.char_vocab is not None:
             inputs[f"{prefix}char_ids"] = characters
         if self.word_features and other is not None:
-            inputs[f"{prefix}word_features"] = [[0.0] * NUM_WORD_FEATURES, *word_features(words, other)]
+            inputs[f"{prefix}word_features"] = [[0.0] * NUM_WORD_FEATURES, *compute_word_features(words, other)]
         return inputs
 
-    def _entry(self, word: str) -> tuple[int, tuple[int, ...]]:
+    def _look_up_word(self, word: str) -> tuple[int, tuple[int, ...]]:
         """Return the id and the padded character ids of a word; texts repeat their words, so these are kept."""
         if self._cache is None or len(self._cache) > CACHED_WORDS:
             self._cache = {}
         entry = self._cache.get(word)
         if entry is None:
             characters = self.character_ids(word)
-            entry = self.word_id(word), characters + (0,) * (self.max_word_length - len(characters))
+            entry = self.look_up_word_id(word), characters + (0,) * (self.max_word_length - len(characters))
             self._cache[word] = entry
         return entry
 
-    def _cut(self, texts: list[str], name: str) -> list[_Words]:
+    def _split_into_words(self, texts: list[str], name: str) -> list[_Words]:
         # Otherwise "[UNK]" in a text would be taken for the token itself.
         self._tokenizer.encode_special_tokens = True
         encodings = self._backend_encodings(texts, name)
@@ -296,7 +296,7 @@ class WordCharTokenizer(ZooTokenizer):
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
         known = self._tokenizer.get_vocab()
         for token in (str(token) for token in new_tokens if str(token) not in known):
-            words = [word for word, _ in word_pre_tokenizer().pre_tokenize_str(token)]
+            words = [word for word, _ in build_word_pre_tokenizer().pre_tokenize_str(token)]
             if words != [token]:
                 raise ValueError(f"cannot add {token!r}: a text gives no such word, it is cut into {words}; add words")
         # New words change the ids of others: of their forms in other letters, too.
@@ -305,7 +305,7 @@ class WordCharTokenizer(ZooTokenizer):
         return added
 
     def _convert_token_to_id_with_added_voc(self, token: str) -> int:
-        return self.word_id(token)
+        return self.look_up_word_id(token)
 
 
 def build_word_char_tokenizer(
@@ -333,7 +333,7 @@ def build_word_char_tokenizer(
     """
     if max_word_length < 1:
         raise ValueError(f"max_word_length must be at least 1, got {max_word_length}")
-    vocabulary = _numbered([PAD_TOKEN, UNK_TOKEN], words, "word")
+    vocabulary = _number_names([PAD_TOKEN, UNK_TOKEN], words, "word")
     char_vocab = None
     if characters is not None:
         for character in characters:
@@ -341,10 +341,10 @@ def build_word_char_tokenizer(
                 raise ValueError(f"characters must be single characters, got {character!r}")
         # The ids of padding and unknown have names that are never looked up: an empty string and two characters.
         char_vocab = {
-            name: index for name, index in _numbered(["", "??"], characters, "character").items() if index > 1
+            name: index for name, index in _number_names(["", "??"], characters, "character").items() if index > 1
         }
     backend = Tokenizer(WordLevel(vocabulary, unk_token=UNK_TOKEN))
-    backend.pre_tokenizer = word_pre_tokenizer()
+    backend.pre_tokenizer = build_word_pre_tokenizer()
     names = ["input_ids", "attention_mask"]
     names += ["char_ids"] * (char_vocab is not None) + ["word_features"] * word_features
     return WordCharTokenizer(
@@ -362,16 +362,16 @@ def build_word_char_tokenizer(
     )
 
 
-def _numbered(first: list[str], names: Sequence[str], what: str) -> dict[str, int]:
+def _number_names(special_names: list[str], names: Sequence[str], kind: str) -> dict[str, int]:
     numbers: dict[str, int] = {}
-    for name in chain(first, names):
+    for name in chain(special_names, names):
         if name in numbers:
-            raise ValueError(f"{what} {name!r} occurs twice (ids {numbers[name]} and {len(numbers)}); keep one")
+            raise ValueError(f"{kind} {name!r} occurs twice (ids {numbers[name]} and {len(numbers)}); keep one")
         numbers[name] = len(numbers)
     return numbers
 
 
-def _texts(value: Any, name: str, batched: bool) -> list[str]:
+def _check_texts(value: Any, name: str, batched: bool) -> list[str]:
     if isinstance(value, str) and not batched:
         return [value]
     if not batched or not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value):
@@ -387,13 +387,13 @@ def _texts(value: Any, name: str, batched: bool) -> list[str]:
     return list(value)
 
 
-def _refuse_empty(name: str, texts: list[_Words]) -> None:
+def _refuse_empty_texts(name: str, texts: list[_Words]) -> None:
     for number, text in enumerate(texts):
         if not text.words:
             raise ValueError(f"{name} {number} of the batch holds no words; leave this example out")
 
 
-def _windows(words: int, capacity: int | None, stride: int | None) -> list[tuple[int, int]]:
+def _window_bounds(words: int, capacity: int | None, stride: int | None) -> list[tuple[int, int]]:
     """Return the first word of each window and the one after its last; without `stride`, of the first window only."""
     if capacity is None or words <= capacity:
         return [(0, words)]
@@ -408,7 +408,7 @@ def _round_up(length: int, multiple: int | None) -> int:
     return length if not multiple else -(-length // multiple) * multiple  # -(-a // b) rounds up
 
 
-def _plain(value: Any) -> Any:
+def _to_lists(value: Any) -> Any:
     """Return tensors and arrays, also those inside a list, as lists of numbers."""
     if hasattr(value, "tolist"):
         return value.tolist()
@@ -417,28 +417,30 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def word_features(words: Sequence[str], other_words: Sequence[str]) -> list[list[float]]:
+def compute_word_features(words: Sequence[str], other_words: Sequence[str]) -> list[list[float]]:
     """Return `NUM_WORD_FEATURES` numbers for each word of a text.
 
-    They are, in this order: 1 where some word of the other text is the same as written, lower-cased, by `stem`, else 0;
-    how often the lower-cased word stands in its own text, over the words of that text; the one-hot `word_shape`.
+    They are, in this order: 1 where some word of the other text is the same as written, lower-cased, by `stem_word`,
+        else 0;
+    how often the lower-cased word stands in its own text, over the words of that text; the one-hot
+    `classify_word_shape`.
     """
     lower = [word.lower() for word in words]
     counts = Counter(lower)
     other = set(other_words)
     other_lower = {word.lower() for word in other}
-    other_stems = {stem(word) for word in other}
+    other_stems = {stem_word(word) for word in other}
     rows = []
     for word, low in zip(words, lower, strict=True):
         shape = [0.0] * NUM_WORD_SHAPES
-        shape[word_shape(word)] = 1.0
-        matches = (word in other, low in other_lower, stem(word) in other_stems)
+        shape[classify_word_shape(word)] = 1.0
+        matches = (word in other, low in other_lower, stem_word(word) in other_stems)
         rows.append([*map(float, matches), counts[low] / len(words), *shape])  # 3 + 1 + 8 numbers
     return rows
 
 
 @lru_cache(maxsize=1 << 17)
-def word_shape(word: str) -> int:
+def classify_word_shape(word: str) -> int:
     """Return what a word looks like, as one of `NUM_WORD_SHAPES` numbers, the first that holds of:
 
     4 digits only, 5 digits and others, 0 lower case, 1 first character upper case and no other, 2 all upper case,
@@ -459,7 +461,7 @@ def word_shape(word: str) -> int:
 
 
 @lru_cache(maxsize=1 << 17)
-def stem(word: str) -> str:
+def stem_word(word: str) -> str:
     """Return the lower-cased word without common English endings: a rough key under which forms of one word meet.
 
     In words of letters only, and as long as three letters stay, these go in this order: the plural (-ies to -y, -es

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxzoo.data.files import write_atomically
-from ctxzoo.models.old_names import current_result
+from ctxzoo.models.old_names import convert_result
 
 VECTORS_CONTENT = "vectors_fingerprint"  # the setting that identifies given word vectors by their content
 TRIALS = "trials"  # folder within one of results: runs by which settings were chosen, which only tables of choices show
@@ -178,7 +178,7 @@ def read_result(path: str | Path) -> RunResult:
         _check_result_content(content)
     except (ValueError, TypeError) as error:
         raise type(error)(f"{path}: {error}") from error
-    return RunResult(**current_result(content))
+    return RunResult(**convert_result(content))
 
 
 def read_result_of_settings(

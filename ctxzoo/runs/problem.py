@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ctxzoo.data.notices import print_once
-from ctxzoo.models.old_names import current_architecture
+from ctxzoo.models.old_names import convert_architecture_name
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs
 from ctxzoo.runs.spaces import Between, Space, rates_around
@@ -313,7 +313,7 @@ def saved_names(checkpoint: str) -> list[str]:
     from ctxzoo.hub.saved_model import read_saved_model
 
     config: Any = read_saved_model(checkpoint).config
-    names: list[str] = config.names()
+    names: list[str] = config.get_row_names()
     return names
 
 
@@ -340,7 +340,7 @@ def choose_names(problem: Any, title: str, architecture: str | None, variant: st
     known = problem.architectures()
     name, named = problem.default[0], variant
     if architecture is not None:
-        name, named = current_architecture(architecture, variant, known.__contains__)
+        name, named = convert_architecture_name(architecture, variant, known.__contains__)
         if name != architecture:
             now = " ".join((name, *([] if named is None else ["--variant", named])))
             print_once(f"--architecture {architecture} is --architecture {now} now")

@@ -27,7 +27,7 @@ from lightning.pytorch.utilities.rank_zero import rank_zero_info
 
 from ctxzoo.data.files import atomic_file, temporary_file_pattern
 from ctxzoo.data.notices import format_error_on_one_line
-from ctxzoo.models.old_names import current_settings
+from ctxzoo.models.old_names import convert_settings
 from ctxzoo.training.interrupted import TrainingInterrupted, TrainingPruned
 
 # What torch, pickle and mmap raise of a damaged checkpoint, some with nothing but a number.
@@ -251,7 +251,7 @@ class SameSettings(lightning.Callback):
         self.load_state_dict(kept)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        theirs = current_settings(state_dict["settings"])
+        theirs = convert_settings(state_dict["settings"])
         other = [
             f"{name}={theirs.get(name)!r}, not {self.settings.get(name)!r}"
             for name in sorted(theirs.keys() | self.settings.keys())

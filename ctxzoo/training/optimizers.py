@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 import torch
 from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau
 
-from ctxzoo.models.old_names import current_settings
+from ctxzoo.models.old_names import convert_settings
 from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Args, number_field
 
 OptimizerName = Literal["adadelta", "adam", "adamw", "sgd"]
@@ -78,7 +78,7 @@ class OptimizerArgs(Args):
             ValueError: see the class.
         """
         known = [one.name for one in fields(self)]
-        named = current_settings(changes)
+        named = convert_settings(changes)
         unknown = [name for name in named if name not in known]
         if unknown:
             raise TypeError(f"unexpected argument {unknown[0]!r}; of the optimizer there are {', '.join(known)}")

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch.nn import functional as F
 
-from ctxzoo.models.ops_inputs import name_text
+from ctxzoo.models.ops_inputs import format_name
 from ctxzoo.word_vectors.formats import read_glove_text, read_word2vec_binary, read_word2vec_text
 from ctxzoo.word_vectors.rows import RowSelection, list_spellings
 from ctxzoo.word_vectors.safetensors_files import find_vector_checkpoint, read_safetensors
@@ -83,7 +83,7 @@ class WordVectors:
         Raises:
             ValueError: what is neither text nor a whole number.
         """
-        for variant in list_spellings(name_text(word, "word"), self.fold_digits):
+        for variant in list_spellings(format_name(word, "word"), self.fold_digits):
             row = self.index.get(variant)
             if row is not None:
                 return row

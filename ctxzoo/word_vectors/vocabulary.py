@@ -112,7 +112,7 @@ def set_word_features(model: Any, features: torch.Tensor) -> None:
     rows, width = table.weight.shape
     if features.dim() != 2 or features.size(0) != rows or features.size(1) > width:
         raise ValueError(f"features of shape {tuple(features.shape)} do not fit the word table {(rows, width)}")
-    if getattr(table, "follows_from_config", False):
+    if getattr(table, "is_derived_from_config", False):
         raise ValueError(
             "the word table follows from the config's embedding_seed and is not saved; train it "
             "(or set `freeze_embeddings` to false)"

@@ -111,7 +111,7 @@ def test_reader_of_squad_1_1_says_that_it_always_answers() -> None:
 
 def test_several_seeds_give_mean_and_deviation() -> None:
     runs = [tiny_result(), *(tiny_result(seed=s, metrics={"test/f1": f}) for s, f in ((2, 46.5), (3, 48.5)))]
-    card = reader_card(runs[0], tiny_config(), example=EXAMPLE, around=Surroundings(other_runs=runs[1:]))
+    card = reader_card(runs[0], tiny_config(), example=EXAMPLE, surroundings=Surroundings(other_runs=runs[1:]))
     results = sections(card)["Results"]
     assert "| F1 | 44.50 | 43.00 | 46.50 ± 2.00 |" in results
     assert "Seeds: 1, 2, 3." in results
@@ -126,7 +126,7 @@ def test_simple_models_mistakes_and_other_folders_stand_beside_a_published_run()
         failure={"inputs": {"question": "Who | why?"}, "answer": "answer", "given": {"answer": "Oda"}, "right": "Ida"},
         see_also=["[other](../other/README.md): smaller"],
     )
-    card = reader_card(tiny_result(), tiny_config(), example=EXAMPLE, around=around)
+    card = reader_card(tiny_result(), tiny_config(), example=EXAMPLE, surroundings=around)
     found = sections(card)
     assert "# A reader of notes\n" in card
     assert "| F1 | 44.50 | 43.00 | 21.00 ± 1.41 | – |" in found["Results"]
@@ -145,7 +145,7 @@ def test_simple_models_mistakes_and_other_folders_stand_beside_a_published_run()
 )
 def test_runs_of_another_kind_are_refused(other: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        reader_card(tiny_result(), tiny_config(), example=EXAMPLE, around=Surroundings(other_runs=[other]))  # type: ignore[list-item]
+        reader_card(tiny_result(), tiny_config(), example=EXAMPLE, surroundings=Surroundings(other_runs=[other]))  # type: ignore[list-item]
 
 
 def test_official_data_stands_beside_the_paper() -> None:

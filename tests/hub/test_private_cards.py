@@ -51,7 +51,7 @@ def regression() -> Any:
         **{"feature_names": ["age", "dose"], "target_name": "pressure"},
     )
     model = KernelEncoderForRegression(config).eval()
-    model.scaling.take([50.0, 2.5, 0.0], [1.0, 1.0, 1.0])
+    model.scaling.set_offsets_and_scales([50.0, 2.5, 0.0], [1.0, 1.0, 1.0])
     return model
 
 

@@ -13,13 +13,13 @@ from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.models.layers_beta_lstm import BetaLSTM
 from ctxzoo.models.modeling_beta_lstm import BetaLstmForCausalLM, BetaLstmForTokenClassification
 from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating
-from ctxzoo.models.ops_beta_lstm_steps import recurrent_steps
+from ctxzoo.models.ops_beta_lstm_steps import run_recurrent_steps
 from ctxzoo.models.ops_words import token_classification_loss
 from tests.models.test_ops_beta_lstm_gates import CORRELATIONS
 
 EPS = 1e-3
 MANY = 100_000
-GAMMAS = [name for name, cell in CELLS.items() if cell.gammas]
+GAMMAS = [name for name, cell in CELLS.items() if cell.has_gamma_gates]
 DRAWING = [name for name in CELLS if name not in ("lstm", "coupled")]
 every_cell = pytest.mark.parametrize("cell", CELLS)
 
@@ -39,7 +39,7 @@ def blocks_of(alpha: Any, candidate: float, dtype: torch.dtype = torch.float32) 
 def memory_of(blocks: torch.Tensor, before: float, cell: str, drawn: bool) -> torch.Tensor:
     state = blocks.new_zeros(MANY, 1)
     weights = blocks.new_zeros(blocks.size(2), 1)
-    return recurrent_steps(blocks, weights, state, state + before, Gating(cell, EPS, drawn))[1]
+    return run_recurrent_steps(blocks, weights, state, state + before, Gating(cell, EPS, drawn))[1]
 
 
 @pytest.mark.parametrize(("cell", "alpha", "first_mean", "second_mean", "correlation"), CORRELATIONS)
@@ -117,7 +117,7 @@ def test_autocast_ends_where_the_recurrence_begins(cell: str, training: bool) ->
     with torch.autocast("cpu", dtype=torch.bfloat16):
         torch.manual_seed(1)
         encoding = rnn.encode(x)
-        if CELLS[cell].gammas:
+        if CELLS[cell].has_gamma_gates:
             assert encoding.divergence().dtype == torch.float32
     torch.testing.assert_close(encoding.state[1], expected, rtol=1e-6, atol=1e-7)
 
@@ -130,7 +130,7 @@ def test_half_weights_are_computed_with_in_single(cell: str, dtype: torch.dtype)
     assert found.gates[0].dtype == torch.float32
     torch.testing.assert_close(found.gates[0], expected.gates[0], rtol=1e-6, atol=1e-6)
     assert torch.equal(found.outputs[0], expected.outputs[0].to(dtype))
-    if CELLS[cell].gammas:
+    if CELLS[cell].has_gamma_gates:
         torch.testing.assert_close(found.divergence(), expected.divergence(), rtol=1e-5, atol=1e-6)
 
 
@@ -224,7 +224,7 @@ def test_every_step_and_row_draws_its_own_noise() -> None:
 def test_drawn_gates_in_evaluation_bring_no_dropout() -> None:
     rnn = layer("lstm", 2, dropout=0.5, weight_dropout=0.5, gate_sampling="sample").eval()
     x = torch.randn(3, 4, 4)
-    with rnn.sampling("mean"):
+    with rnn.gate_sampling_mode("mean"):
         expected = rnn(x)[0]
     assert torch.equal(rnn(x)[0], expected)
 

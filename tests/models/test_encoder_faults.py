@@ -61,41 +61,45 @@ def _p_th_power_for_the_square(patch: Patch) -> None:
 
 
 def _mean_over_the_whole_text(patch: Patch) -> None:
-    right = kernels.running_means
+    right = kernels.running_mean_query_and_key
 
     def wrong(query: Any, key: Any, mask: Any, sums: Any, count: Any) -> Any:
         means, *rest = right(query, key, mask, sums, count)
         return (means[:, :, -1:].expand_as(means), *rest)
 
-    patch.setattr(kernels, "running_means", wrong)
+    patch.setattr(kernels, "running_mean_query_and_key", wrong)
 
 
 def _no_mask_of_later_keys(patch: Patch) -> None:
-    right = kernels.visible_keys
+    right = kernels.make_visibility_mask
     patch.setattr(
-        kernels, "visible_keys", lambda mask, queries, keys, causal, device: right(mask, queries, keys, False, device)
+        kernels,
+        "make_visibility_mask",
+        lambda mask, queries, keys, causal, device: right(mask, queries, keys, False, device),
     )
 
 
 def _means_that_forget(patch: Patch) -> None:
-    right = kernels.running_means
-    patch.setattr(kernels, "running_means", lambda query, key, mask, sums, count: right(query, key, mask, None, None))
+    right = kernels.running_mean_query_and_key
+    patch.setattr(
+        kernels, "running_mean_query_and_key", lambda query, key, mask, sums, count: right(query, key, mask, None, None)
+    )
 
 
 def _a_mean_over_padding(patch: Patch) -> None:
-    right = kernels.masked_means
+    right = kernels.mean_query_and_key
     patch.setattr(
-        kernels, "masked_means", lambda query, key, *masks: right(query, key, None, torch.ones_like(masks[1]))
+        kernels, "mean_query_and_key", lambda query, key, *masks: right(query, key, None, torch.ones_like(masks[1]))
     )
 
 
 def _frequencies_too_wide(patch: Patch) -> None:
-    patch.setattr(tests, "start_variance", lambda scale: 2 * kernels.start_variance(scale))
+    patch.setattr(tests, "initial_frequency_variance", lambda scale: 2 * kernels.initial_frequency_variance(scale))
 
 
 def _an_even_network(patch: Patch) -> None:
-    right = tests.odd_network
-    patch.setattr(tests, "odd_network", lambda z, maps: right(z.abs(), maps))
+    right = tests.apply_odd_network
+    patch.setattr(tests, "apply_odd_network", lambda z, maps: right(z.abs(), maps))
 
 
 def _rows_of_any_length(patch: Patch) -> None:
@@ -104,17 +108,21 @@ def _rows_of_any_length(patch: Patch) -> None:
 
 
 def _heads_that_are_not_joined(patch: Patch) -> None:
-    patch.setattr(kernels, "join_heads", lambda factor, noise: noise.expand(len(factor), *noise.shape[1:]))
+    patch.setattr(
+        kernels, "correlate_noise_of_heads", lambda factor, noise: noise.expand(len(factor), *noise.shape[1:])
+    )
 
 
 def _a_divergence_without_the_copula(patch: Patch) -> None:
-    right = kernels.frequency_divergence
-    patch.setattr(kernels, "frequency_divergence", lambda *arguments: right(*arguments[:3], None))
+    right = kernels.frequency_kl_divergence
+    patch.setattr(kernels, "frequency_kl_divergence", lambda *arguments: right(*arguments[:3], None))
 
 
 def _padding_in_a_causal_summary(patch: Patch) -> None:
-    right = kernels.running_means
-    patch.setattr(kernels, "running_means", lambda q, k, mask, *past: right(q, k, torch.ones_like(mask), *past))
+    right = kernels.running_mean_query_and_key
+    patch.setattr(
+        kernels, "running_mean_query_and_key", lambda q, k, mask, *past: right(q, k, torch.ones_like(mask), *past)
+    )
 
 
 def _a_divergence_of_all_positions(patch: Patch) -> None:
@@ -134,16 +142,16 @@ def _a_uniform_row_where_nothing_is_seen(patch: Patch) -> None:
         weights = energy.masked_fill(~visible, torch.finfo(energy.dtype).min).softmax(dim=-1)
         return weights.to(value.dtype) @ value, weights
 
-    patch.setattr(kernels, "attend", wrong)
+    patch.setattr(kernels, "softmax_attention", wrong)
 
 
 def _a_mask_before_the_magnitudes(patch: Patch) -> None:
-    right = ops.attend
+    right = ops.softmax_attention
 
     def wrong(energy: Any, value: Any, visible: Any, rate: float = 0.0, training: bool = False) -> Any:
         return right(energy.masked_fill(~visible, -11.5) + 0.0, value, torch.ones_like(visible), rate, training)
 
-    patch.setattr(kernels, "attend", wrong)
+    patch.setattr(kernels, "softmax_attention", wrong)
 
 
 # Attention in linear time
@@ -159,27 +167,27 @@ def _half_the_length_in_features(patch: Patch) -> None:
 
 
 def _one_largest_feature_for_all_keys(patch: Patch) -> None:
-    right = linear._levels
+    right = linear._largest_log_features
 
     def wrong(key: Any, mask: Any) -> Any:
         levels = right(key, mask)
         return levels.amax(dim=-1, keepdim=True).expand_as(levels)
 
-    patch.setattr(linear, "_levels", wrong)
+    patch.setattr(linear, "_largest_log_features", wrong)
 
 
 def _a_chunk_sees_all_of_itself(patch: Patch) -> None:
-    right = linear._decay
-    patch.setattr(linear, "_decay", lambda of_query, of_key, before: right(of_query, of_key, of_key.size(-1)))
+    right = linear._causal_decay
+    patch.setattr(linear, "_causal_decay", lambda of_query, of_key, before: right(of_query, of_key, of_key.size(-1)))
 
 
 def _sums_of_earlier_steps_are_lost(patch: Patch) -> None:
-    right = linear._carry
+    right = linear._cumulate_chunk_sums
 
     def wrong(state: Any, of_chunk: Any, ends: Any) -> Any:
         return right(state._replace(sums=torch.zeros_like(state.sums)), of_chunk, ends)
 
-    patch.setattr(linear, "_carry", wrong)
+    patch.setattr(linear, "_cumulate_chunk_sums", wrong)
 
 
 # Attention to pairs
@@ -190,14 +198,16 @@ def _a_softmax_for_each_first_key(patch: Patch) -> None:
 
 
 def _a_query_that_is_next_to_itself(patch: Patch) -> None:
-    right = triples.modulated_query
-    patch.setattr(triples_tests, "modulated_query", lambda query, *rest: right(query * (1 + 1e-6), *rest))
+    right = triples.modulate_query
+    patch.setattr(triples_tests, "modulate_query", lambda query, *rest: right(query * (1 + 1e-6), *rest))
 
 
 def _later_keys_join_pairs(patch: Patch) -> None:
-    right = triples.visible_keys
+    right = triples.make_visibility_mask
     patch.setattr(
-        triples, "visible_keys", lambda mask, queries, keys, causal, device: right(mask, queries, keys, False, device)
+        triples,
+        "make_visibility_mask",
+        lambda mask, queries, keys, causal, device: right(mask, queries, keys, False, device),
     )
 
 

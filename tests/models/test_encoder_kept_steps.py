@@ -37,7 +37,7 @@ class OneNumber(TextEncoderStepsPreTrainedModel):
         self.readout = nn.Linear(config.hidden_size, 1)
         self.post_init()
 
-    def scores(self, steps: torch.Tensor) -> torch.Tensor:
+    def compute_logits(self, steps: torch.Tensor) -> torch.Tensor:
         numbers: torch.Tensor = self.readout(steps)
         return numbers
 
@@ -176,5 +176,5 @@ def test_next_events_scores_the_last_step_alone() -> None:
     inputs = {"input_ids": torch.tensor([history]), "timestamps": torch.tensor([times], dtype=torch.float64)}
     probabilities = model(**inputs).logits[0, -1].softmax(dim=0).detach()
     for name, probability in model.next_events(history, times, k=3):
-        event = next(number for number in range(1, 9) if config.name_of(number) == name)
+        event = next(number for number in range(1, 9) if config.get_row_name(number) == name)
         assert probability == pytest.approx(float(probabilities[event]), rel=1e-5)

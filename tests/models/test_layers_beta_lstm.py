@@ -169,7 +169,7 @@ def test_property_10_padding_changes_nothing(cell: str, bidirectional: bool) -> 
         assert not encoding.outputs[-1][row, length:].any()
         for found, expected in zip(encoding.state, alone.state, strict=True):
             torch.testing.assert_close(found[:, row], expected[:, 0])
-        if CELLS[cell].gammas:
+        if CELLS[cell].has_gamma_gates:
             torch.testing.assert_close(encoding.divergence()[row, :length], alone.divergence()[0])
             assert not encoding.divergence()[row, length:].any()
 
@@ -197,19 +197,19 @@ def test_property_8_draws_differ_and_repeat_with_their_seed(cell: str) -> None:
     assert torch.equal(first, again)
     ours.eval()
     assert torch.equal(ours(x)[0], ours(x)[0])
-    with ours.sampling("sample", torch.Generator().manual_seed(4)):
+    with ours.gate_sampling_mode("sample", torch.Generator().manual_seed(4)):
         drawn = ours(x)[0]
-    with ours.sampling("sample", torch.Generator().manual_seed(4)):
+    with ours.gate_sampling_mode("sample", torch.Generator().manual_seed(4)):
         assert torch.equal(ours(x)[0], drawn)
     assert not torch.allclose(drawn, ours(x)[0])
     ours.train()
-    with ours.sampling("mean"):
+    with ours.gate_sampling_mode("mean"):
         torch.testing.assert_close(ours(x)[0], copy.deepcopy(ours).eval()(x)[0])
 
 
 def test_a_generator_leaves_torchs_own_alone() -> None:
     ours, before = layer().eval(), torch.get_rng_state()
-    with ours.sampling("sample", torch.Generator().manual_seed(4)):
+    with ours.gate_sampling_mode("sample", torch.Generator().manual_seed(4)):
         ours(example())
     ours.encode(example()).statistics(samples=3)
     assert torch.equal(torch.get_rng_state(), before)

@@ -16,7 +16,7 @@ from ctxzoo.models.layers_bidaf import (
     TrilinearSimilarity,
     WordEmbedding,
     WordPositionEmbedding,
-    product_bound,
+    trilinear_init_bound,
 )
 from tests.references.bidaf import reference_attention_flow
 from tests.references.position import reference_sinusoidal_positions
@@ -286,7 +286,7 @@ def test_the_product_starts_as_that_of_the_starter(width: int) -> None:
     torch.manual_seed(0)
     expected = torch.nn.init.xavier_uniform_(torch.empty(1, 1, width, dtype=torch.float64))
     torch.manual_seed(0)
-    bound = product_bound(width)
+    bound = trilinear_init_bound(width)
     ours = torch.empty(1, 1, width, dtype=torch.float64).uniform_(-bound, bound)
     torch.testing.assert_close(ours, expected, rtol=1e-14, atol=0)
 
@@ -294,7 +294,7 @@ def test_the_product_starts_as_that_of_the_starter(width: int) -> None:
 def test_initial_values_are_xavier_uniform_with_zero_bias() -> None:
     torch.manual_seed(0)
     module = TrilinearSimilarity(400)
-    bounds = ((6 / 401) ** 0.5, (6 / 401) ** 0.5, product_bound(400))
+    bounds = ((6 / 401) ** 0.5, (6 / 401) ** 0.5, trilinear_init_bound(400))
     for weight, bound in zip(
         (module.context_weight, module.question_weight, module.product_weight), bounds, strict=True
     ):
@@ -342,12 +342,12 @@ def test_without_queries_it_is_the_mean_of_the_values() -> None:
 
 def test_padding_has_weight_zero() -> None:
     module, x, mask = case()
-    weights = module.weights(x, mask)
+    weights = module.attention_weights(x, mask)
     assert (weights.transpose(1, 2)[~mask] == 0).all()
     torch.testing.assert_close(weights.sum(2), torch.ones(3, 6, dtype=torch.float64))
     torch.testing.assert_close(module(x, mask), weights @ module.value(x), rtol=0, atol=1e-13)
     x[~mask] = 1e4
-    assert torch.equal(module.weights(x, mask)[mask], weights[mask])
+    assert torch.equal(module.attention_weights(x, mask)[mask], weights[mask])
 
 
 @pytest.mark.parametrize("residual", [False, True])

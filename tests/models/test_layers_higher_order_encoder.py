@@ -245,9 +245,9 @@ def test_autocast_leaves_scores_in_single(options: dict[str, Any], monkeypatch: 
     heads = [3 * heads[0], 3 * heads[1], heads[2]]
     layer = layer_of(options, qk_norm=False)
     with torch.autocast("cpu", dtype=torch.bfloat16):  # of it are the linear maps of second keys and values alone
-        seconds = layer._seconds(hidden)
+        seconds = layer._project_further_keys(hidden)
         mixed = [layer(*heads, hidden_states=hidden, output_attentions=asked)[0] for asked in (False, True)]
-    monkeypatch.setattr(layer, "_seconds", lambda _: seconds)
+    monkeypatch.setattr(layer, "_project_further_keys", lambda _: seconds)
     for asked, found in zip((False, True), mixed, strict=True):
         exact, _ = layer(*heads, hidden_states=hidden, output_attentions=asked)
         torch.testing.assert_close(found, exact, rtol=1e-5, atol=1e-5)

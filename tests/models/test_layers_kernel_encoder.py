@@ -19,18 +19,18 @@ from ctxzoo.models.layers_kernel_encoder import (
     RbfKernel,
     SpectralDensity,
     build_kernel_attention,
-    running_means,
-    start_variance,
+    initial_frequency_variance,
+    running_mean_query_and_key,
 )
 from ctxzoo.models.modeling_kernel_encoder import KernelEncoderModel
-from ctxzoo.models.ops_encoder import attend, rbf_log_kernel, squared_norm, visible_keys
+from ctxzoo.models.ops_encoder import make_visibility_mask, rbf_log_kernel, softmax_attention, squared_norm
 from ctxzoo.models.ops_kernel_encoder import (
+    apply_odd_network,
     copula_factor,
-    frequency_divergence,
+    correlate_noise_of_heads,
     frequency_features,
-    join_heads,
+    frequency_kl_divergence,
     log_squared_product,
-    odd_network,
 )
 from tests.references.encoder import reference_attend, reference_kernel_attention
 from tests.references.kernel_encoder import reference_log_kernel
@@ -59,7 +59,7 @@ def some_mask() -> torch.Tensor:
 def density(**options: Any) -> SpectralDensity:
     """A density of three heads, in float64, whose means and correlations are not those of its start."""
     torch.manual_seed(5)
-    network = SpectralDensity(3, 4, 8, start_variance=start_variance(2.0), **options)
+    network = SpectralDensity(3, 4, 8, start_variance=initial_frequency_variance(2.0), **options)
     with torch.no_grad():
         for layer in network.modules():
             if isinstance(layer, torch.nn.Linear):
@@ -198,7 +198,7 @@ def test_property_4_many_frequencies_give_the_rbf_kernel() -> None:
     for number, repeats in ((400, 200), (40_000, 20), (1_000_000, 1)):
         squares = []
         for _ in range(repeats):
-            first = torch.randn(1, number, 16, generator=generator) * math.sqrt(start_variance(scale))
+            first = torch.randn(1, number, 16, generator=generator) * math.sqrt(initial_frequency_variance(scale))
             product = frequency_features(query, first, first) @ frequency_features(key, first, first).transpose(-1, -2)
             squares.append((float(product.square()) - expected) ** 2)
         errors.append(math.sqrt(sum(squares) / repeats))
@@ -208,22 +208,22 @@ def test_property_4_many_frequencies_give_the_rbf_kernel() -> None:
 
 def test_property_5_magnitudes_of_queries_cancel() -> None:
     energy, value = drawn(2, 3, 5, 6), drawn(2, 3, 6, 4, seed=1)
-    visible = visible_keys(some_mask(), 5, 6, False, energy.device)
-    plain = attend(energy, value, visible)[0]
-    torch.testing.assert_close(attend(energy + drawn(2, 3, 5, 1, seed=2), value, visible)[0], plain)
+    visible = make_visibility_mask(some_mask(), 5, 6, False, energy.device)
+    plain = softmax_attention(energy, value, visible)[0]
+    torch.testing.assert_close(softmax_attention(energy + drawn(2, 3, 5, 1, seed=2), value, visible)[0], plain)
     query, key = drawn(2, 3, 6, 4, seed=4), drawn(2, 3, 6, 4, seed=5)
     attention = KernelAttention(RbfKernel(2.0), 2.0, 1.8)
-    both = rbf_log_kernel(query, key, 2.0) + attention.magnitude(key).unsqueeze(-2)
-    both = both + attention.magnitude(query).unsqueeze(-1)
+    both = rbf_log_kernel(query, key, 2.0) + attention.log_importance(key).unsqueeze(-2)
+    both = both + attention.log_importance(query).unsqueeze(-1)
     everywhere = torch.ones(1, 1, 1, 6, dtype=torch.bool)
-    torch.testing.assert_close(attention(query, key, value)[0], attend(both, value, everywhere)[0])
+    torch.testing.assert_close(attention(query, key, value)[0], softmax_attention(both, value, everywhere)[0])
 
 
 def test_property_6_the_network_of_frequencies_is_odd() -> None:
     maps = [torch.nn.Linear(4, 4).double() for _ in range(3)]
     z = drawn(5, 4, seed=20)
-    torch.testing.assert_close(odd_network(-z, maps), -odd_network(z, maps))
-    assert not odd_network(torch.zeros(4).double(), maps).any()
+    torch.testing.assert_close(apply_odd_network(-z, maps), -apply_odd_network(z, maps))
+    assert not apply_odd_network(torch.zeros(4).double(), maps).any()
 
 
 def test_property_6_halves_have_opposite_means_and_mirrored_noise_a_symmetric_set() -> None:
@@ -288,7 +288,7 @@ def test_property_7_the_copula_is_a_correlation_and_keeps_the_marginals() -> Non
     assert extreme.diagonal(dim1=-2, dim2=-1).min() > 3**-0.5 - 1e-9
     assert torch.linalg.eigvalsh(extreme @ extreme.transpose(-1, -2)).min() > 0.05
     noise = drawn(1, 3, 1, 100_000, 4, seed=7)
-    draws = join_heads(factor, noise)[0, :, 0]  # (h, K, d)
+    draws = correlate_noise_of_heads(factor, noise)[0, :, 0]  # (h, K, d)
     for dimension in range(4):
         sample = torch.corrcoef(draws[:, :, dimension])
         torch.testing.assert_close(sample, correlation[0, 0, dimension], rtol=0, atol=0.02)
@@ -353,8 +353,8 @@ def test_property_7_draws_in_training_have_the_correlation_and_the_marginals() -
 def test_property_8_the_divergence_is_that_of_normal_distributions() -> None:
     mean, log_deviation = 0.3 * drawn(2, 3, 1, 4), 0.2 * drawn(2, 3, 1, 4, seed=1) - 2
     factor = copula_factor(drawn(2, 3, 1, 4, seed=2).tanh(), torch.ones(4).double())
-    found = frequency_divergence(mean, log_deviation, 0.1, factor)
-    independent = frequency_divergence(mean, log_deviation, 0.1, None)
+    found = frequency_kl_divergence(mean, log_deviation, 0.1, factor)
+    independent = frequency_kl_divergence(mean, log_deviation, 0.1, None)
     assert (found >= independent).all()
     for row in range(2):
         expected = 0.0
@@ -370,19 +370,19 @@ def test_property_8_the_divergence_is_that_of_normal_distributions() -> None:
 def test_property_8_the_divergence_is_zero_at_the_prior_alone() -> None:
     prior = torch.full((1, 3, 1, 4), math.log(0.1), dtype=torch.float64)
     nothing = torch.zeros(1, 3, 1, 4, dtype=torch.float64)
-    assert float(frequency_divergence(nothing, prior, 0.1, None)) == pytest.approx(0, abs=1e-12)
+    assert float(frequency_kl_divergence(nothing, prior, 0.1, None)) == pytest.approx(0, abs=1e-12)
     factor = copula_factor(drawn(1, 3, 1, 4).tanh(), torch.ones(4).double())
-    assert float(frequency_divergence(nothing, prior, 0.1, factor)) > 0.01
-    assert float(frequency_divergence(nothing + 0.05, prior, 0.1, None)) > 0.01
+    assert float(frequency_kl_divergence(nothing, prior, 0.1, factor)) > 0.01
+    assert float(frequency_kl_divergence(nothing + 0.05, prior, 0.1, None)) > 0.01
     for shift in (-0.5, 0.5):
-        assert float(frequency_divergence(nothing, prior + shift, 0.1, None)) > 0.01
+        assert float(frequency_kl_divergence(nothing, prior + shift, 0.1, None)) > 0.01
     independent = torch.eye(3, dtype=torch.float64).expand(1, 1, 4, 3, 3)
-    assert float(frequency_divergence(nothing, prior, 0.1, independent)) == pytest.approx(0, abs=1e-12)
+    assert float(frequency_kl_divergence(nothing, prior, 0.1, independent)) == pytest.approx(0, abs=1e-12)
     for seed in range(100):
         size = 10.0 ** -(seed % 6)
         factor = copula_factor((size * drawn(1, 3, 1, 4, seed=seed)).tanh(), torch.ones(4).double())
         mean, log_deviation = (size * drawn(1, 3, 1, 4, seed=1000 * other + seed) for other in (1, 2))
-        assert float(frequency_divergence(mean, prior + log_deviation, 0.1, factor)) >= -1e-12
+        assert float(frequency_kl_divergence(mean, prior + log_deviation, 0.1, factor)) >= -1e-12
 
 
 @pytest.mark.parametrize("copula", [False, True])
@@ -391,18 +391,20 @@ def test_property_8_training_starts_at_the_prior_with_frequencies_as_wide_as_int
     squares = []
     for start in range(20):
         torch.manual_seed(start)
-        network = SpectralDensity(2, 16, 64, start_variance=start_variance(4.0), copula=copula, noise_seed=start)
+        network = SpectralDensity(
+            2, 16, 64, start_variance=initial_frequency_variance(4.0), copula=copula, noise_seed=start
+        )
         frequencies = network.train()(10 * drawn(3, 2, 1, 32, seed=start).float())
         assert (frequencies.divergence == 0).all()
         squares.append(torch.stack([frequencies.first, frequencies.second]).square().mean(dim=(1, 2, 3, 4, 5)))
     means = torch.stack(squares).mean(dim=0)
-    torch.testing.assert_close(means, torch.full((2,), start_variance(4.0)), rtol=0.1, atol=0)
+    torch.testing.assert_close(means, torch.full((2,), initial_frequency_variance(4.0)), rtol=0.1, atol=0)
 
 
 @pytest.mark.parametrize("copula", [False, True])
 def test_every_weight_of_the_density_is_trained_though_some_start_at_nothing(copula: bool) -> None:
     torch.manual_seed(0)
-    network = SpectralDensity(2, 4, 8, start_variance=start_variance(2.0), copula=copula).double().train()
+    network = SpectralDensity(2, 4, 8, start_variance=initial_frequency_variance(2.0), copula=copula).double().train()
     query, key = drawn(1, 2, 5, 4), drawn(1, 2, 5, 4, seed=1)
     optimizer = torch.optim.Adam(network.parameters(), 0.01)
     for _ in range(2):  # a step to leave the start
@@ -540,7 +542,7 @@ def test_property_10_a_causal_summary_reads_no_padding(name: str) -> None:
     real = mask[:, None, :, None].expand_as(output)
     assert torch.equal(found[real], output[real])
     assert torch.equal(again.divergence, aux.divergence)
-    summary = running_means(given[0], given[1], mask, None, None)[0]
+    summary = running_mean_query_and_key(given[0], given[1], mask, None, None)[0]
     nats = attention.kernel(summary).divergence
     expected = torch.stack([row[places].mean() for row, places in zip(nats, mask, strict=True)])
     torch.testing.assert_close(aux.divergence, expected)
@@ -568,7 +570,7 @@ def test_the_scale_is_the_root_of_the_head() -> None:
     attention = attention_of("rbf")
     assert attention.scale == attention.kernel.scale == 2.0
     learned = attention_of("direct", num_features=4000)
-    assert float(learned.kernel.first.detach().var()) == pytest.approx(start_variance(2.0), rel=0.05)
+    assert float(learned.kernel.first.detach().var()) == pytest.approx(initial_frequency_variance(2.0), rel=0.05)
 
 
 def test_frequencies_that_are_parameters_start_near_dot_products() -> None:
@@ -586,7 +588,7 @@ def test_frequencies_that_are_parameters_start_near_dot_products() -> None:
 def test_attention_equals_its_reference(p_norm: float) -> None:
     query, key, value = (drawn(2, 3, 6, 4, seed=seed) for seed in range(3))
     mask = some_mask()
-    visible = visible_keys(mask, 6, 6, True, query.device)
+    visible = make_visibility_mask(mask, 6, 6, True, query.device)
     attention = KernelAttention(RbfKernel(2.0), 2.0, p_norm)
     similarity = torch.zeros(2, 3, 6, 6, dtype=torch.float64)
     for i in range(6):
@@ -780,7 +782,7 @@ def test_case_deviations_are_bounded() -> None:
         assert float(network(drawn(1, 3, 1, 8)).divergence.detach()) == pytest.approx(nats, rel=1e-9)
     follows = torch.tensor([[1.0, 0.0], [1.0, 0.0]], dtype=torch.float64).expand(1, 1, 2, 2, 2)
     nothing = torch.zeros(1, 2, 1, 2, dtype=torch.float64)
-    found = float(frequency_divergence(nothing, nothing + math.log(0.1), 0.1, follows))
+    found = float(frequency_kl_divergence(nothing, nothing + math.log(0.1), 0.1, follows))
     assert found == pytest.approx(-2 * math.log(1e-6), rel=1e-9)
 
 
@@ -826,9 +828,9 @@ def test_dropped_weights_are_those_of_the_softmax(name: str) -> None:
 
 def test_weights_that_are_seen_by_no_query_are_none() -> None:
     energy, value = drawn(2, 3, 5, 6), drawn(2, 3, 6, 4, seed=1)
-    visible = visible_keys(some_mask(), 5, 6, True, energy.device)
-    torch.testing.assert_close(attend(energy, value, visible)[0], reference_attend(energy, value, visible))
-    assert not attend(energy, value, visible)[0][1].any()
+    visible = make_visibility_mask(some_mask(), 5, 6, True, energy.device)
+    torch.testing.assert_close(softmax_attention(energy, value, visible)[0], reference_attend(energy, value, visible))
+    assert not softmax_attention(energy, value, visible)[0][1].any()
 
 
 @pytest.mark.parametrize("name", ANY)

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from benchmarks.packing import compute_packed_states_of_mask
-from ctxzoo.models.layers_recurrent import MaskedBiRNN, _in_one_piece
+from ctxzoo.models.layers_recurrent import MaskedBiRNN, _make_contiguous
 from tests.references.bidaf import gru, lstm
 
 Cell = Literal["lstm", "gru"]
@@ -114,7 +114,7 @@ def test_weights_in_one_piece_are_those_of_the_module_and_give_it_its_gradients(
     weights = [torch.randn(6, 4), torch.randn(6, 2), torch.randn(6)]
     for weight in weights:
         weight.requires_grad_()
-    parts = _in_one_piece(weights)
+    parts = _make_contiguous(weights)
     for place, (part, weight) in enumerate(zip(parts, weights, strict=True)):
         assert torch.equal(part, weight)
         before = sum(one.numel() for one in weights[:place])

@@ -98,7 +98,7 @@ def test_property_7_a_shift_of_a_row_and_a_common_scale_change_nothing(name: str
 def test_property_6_after_training_too_tied_frequencies_see_the_gap_alone(tied: bool) -> None:
     encoding = stirred(BochnerTime(16, tied=tied))
     times = torch.tensor([[0.0, 0.4, 1.7, 3.1]], dtype=torch.float64)
-    first, later = (encoding.features(times + shift) for shift in (0.0, 5.0))
+    first, later = (encoding.encode_times(times + shift) for shift in (0.0, 5.0))
     change = float((first @ first.mT - later @ later.mT).detach().abs().max())
     assert change < 1e-6 if tied else change > 0.05
 
@@ -219,10 +219,10 @@ def test_every_parameter_has_a_finite_gradient(name: str) -> None:
 def test_sampled_frequencies_are_drawn_in_training_and_fixed_in_evaluation() -> None:
     encoding = SampledBochnerTime(64, span=20.0)
     tau = torch.linspace(0, 9, 5, dtype=torch.float64).unsqueeze(0)
-    assert not torch.equal(encoding.features(tau), encoding.features(tau))
+    assert not torch.equal(encoding.encode_times(tau), encoding.encode_times(tau))
     encoding.eval()
-    assert torch.equal(encoding.features(tau), encoding.features(tau))
-    assert torch.allclose((encoding.features(tau) ** 2).sum(dim=-1), torch.ones(1, 5), atol=1e-5)
+    assert torch.equal(encoding.encode_times(tau), encoding.encode_times(tau))
+    assert torch.allclose((encoding.encode_times(tau) ** 2).sum(dim=-1), torch.ones(1, 5), atol=1e-5)
 
 
 def test_the_start_of_lste() -> None:
@@ -247,14 +247,14 @@ def test_features_of_millions_of_units_are_those_in_double(encoding: TimeEncodin
     wide = copy.deepcopy(encoding).double()
     with torch.no_grad():  # the same float32 frequencies and periods
         if isinstance(encoding, Time2VecTime):
-            expected = wide.features(ELAPSED)
+            expected = wide.encode_times(ELAPSED)
         elif isinstance(encoding, MercerTime):
             periods = (10.0**encoding.exponents).double()
             expected = mercer_features(ELAPSED, periods, wide.weights, wide.bias)
         else:
             frequencies = (10.0**-encoding.sine_exponents).double()
             expected = bochner_features(ELAPSED, frequencies, frequencies, wide.beta.repeat(2))
-        found = encoding.features(ELAPSED)
+        found = encoding.encode_times(ELAPSED)
     assert found.dtype == torch.float32
     assert (found - expected).abs().max() < 1e-5
 
@@ -291,7 +291,7 @@ def test_half_precision_weights_give_the_features_of_these_weights(name: str) ->
     single.load_state_dict(half.state_dict())
     tau = torch.linspace(0, 20, 40, dtype=torch.float64).unsqueeze(0)
     with torch.no_grad():
-        found, expected = half.features(tau), single.features(tau)
+        found, expected = half.encode_times(tau), single.encode_times(tau)
     assert found.dtype == torch.float32
     assert (found - expected).abs().max() < 1e-3
 
@@ -299,14 +299,14 @@ def test_half_precision_weights_give_the_features_of_these_weights(name: str) ->
 def test_alpha_is_bounded_and_so_is_theta() -> None:
     encoding = LocallyStationaryTime(2, 3, span=20.0)
     weight = TimeWeight(2, "kernel")
-    assert torch.allclose(weight.theta(), torch.ones(2), atol=1e-6)
+    assert torch.allclose(weight.head_weights(), torch.ones(2), atol=1e-6)
     with torch.no_grad():
         encoding.alpha.fill_(1e4)
         encoding.gamma.fill_(1e4)
         weight.weight.fill_(1e4)
     assert encoding.local_parameters().alpha.tolist() == [10.0, 10.0]
     assert encoding.local_parameters().gamma.tolist() == [0.25, 0.25]
-    assert weight.theta().tolist() == [20.0, 20.0]
+    assert weight.head_weights().tolist() == [20.0, 20.0]
 
 
 @pytest.mark.parametrize(
@@ -324,8 +324,8 @@ def test_a_causal_encoder_measures_no_times_by_later_events(name: str, options: 
 def test_kernel_factors_are_those_of_the_whole_history() -> None:
     vectors, times, mask = batch()
     position = layer("lste_behaviour", causal=True).position
-    kernel, power, gaps = position.kernel_factors(vectors, times, mask)
+    kernel, power, gaps = position.compute_kernel_factors(vectors, times, mask)
     assert power.shape == gaps.shape == (2, L, L, 2)
     assert torch.allclose((power * gaps).sum(dim=-1)[0], kernel[0], atol=1e-5)
     with pytest.raises(ValueError, match="a BochnerTime has no factors K1 and K2"):
-        layer("bochner").position.kernel_factors(vectors, times, mask)
+        layer("bochner").position.compute_kernel_factors(vectors, times, mask)

@@ -33,7 +33,7 @@ def build(name: str, **fields: Any) -> Any:
     head, config, own = HEADS[name]
     model = head(config(**SIZES, **own, **{**WIDE, **fields})).double()
     generator = torch.Generator().manual_seed(1)
-    model.start_wide(
+    model.init_wide_part(
         torch.rand(30, dtype=torch.float64, generator=generator),
         torch.randn(30, 3, dtype=torch.float64, generator=generator),
         torch.randn(3, dtype=torch.float64, generator=generator),
@@ -105,10 +105,10 @@ def test_a_started_wide_part_is_not_trained() -> None:
 def test_starts_that_do_not_fit_are_refused() -> None:
     model = build("text_baseline")
     with pytest.raises(ValueError, match=r"weight of shape \(30, 2\); expected \(30, 3\)"):
-        model.start_wide(torch.zeros(30), torch.zeros(30, 2), torch.zeros(3))
+        model.init_wide_part(torch.zeros(30), torch.zeros(30, 2), torch.zeros(3))
     plain = TextBaselineForSequenceClassification(TextBaselineConfig(**SIZES))
     with pytest.raises(ValueError, match="needs wide_buckets above 0"):
-        plain.start_wide(torch.zeros(30), torch.zeros(30, 3), torch.zeros(3))
+        plain.init_wide_part(torch.zeros(30), torch.zeros(30, 3), torch.zeros(3))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from ctxzoo.models.layers_wide import occurrences, tfidf
+from ctxzoo.models.layers_wide import count_occurrences, tfidf
 
 
 def batch(rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -24,7 +24,7 @@ def dense(values: torch.Tensor, ids: torch.Tensor, size: int) -> torch.Tensor:
 
 def test_occurrences_are_counted_by_row() -> None:
     ids = torch.tensor([[5, 2, 5, 5, 0], [2, 2, 7, 1, 9]])
-    assert occurrences(ids).tolist() == [[3, 1, 3, 3, 1], [2, 2, 1, 1, 1]]
+    assert count_occurrences(ids).tolist() == [[3, 1, 3, 3, 1], [2, 2, 1, 1, 1]]
 
 
 def test_entries_are_those_of_scikit_learn() -> None:

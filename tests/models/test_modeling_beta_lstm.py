@@ -144,7 +144,7 @@ def test_sampled_probabilities_are_a_mean_over_draws(cell: str) -> None:
     found = model.sampled_probabilities(3, torch.Generator().manual_seed(2), **batch)
     generator, draws = torch.Generator().manual_seed(2), []
     for _ in range(3):
-        with model.encoder.rnn.sampling("sample", generator):
+        with model.encoder.rnn.gate_sampling_mode("sample", generator):
             draws.append(model(**batch).logits.sigmoid())
     torch.testing.assert_close(found, torch.stack(draws).mean(dim=0))
     assert not torch.allclose(draws[0], draws[1])

@@ -461,7 +461,7 @@ def test_order_is_learnt_with_positions_and_not_without() -> None:
 def test_a_linear_start_reads_the_mean_of_the_words_and_goes_on_from_there(changes: dict[str, Any]) -> None:
     model = classifier_of(config(freeze_embeddings=False, num_labels=3, **changes))
     weights = torch.randn(3, 2, dtype=torch.float64)
-    model.start_linear(weights)
+    model.init_from_linear_classifier(weights)
     table = model.get_input_embeddings().weight
     means = torch.stack([table[text, :2].mean(dim=0) for text in TEXTS])
     close(model(**batch_of()).logits, means @ weights.T)
@@ -473,4 +473,4 @@ def test_a_linear_start_reads_the_mean_of_the_words_and_goes_on_from_there(chang
 @pytest.mark.parametrize("shape", [(2,), (3, 2), (2, 10)])
 def test_a_linear_start_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=r"expected \(2, F\) with F at most 9"):
-        classifier_of(config()).start_linear(torch.zeros(shape))
+        classifier_of(config()).init_from_linear_classifier(torch.zeros(shape))

@@ -13,8 +13,8 @@ from torch.nn import functional as F
 from ctxzoo.models.configuration_hcrnn import HcrnnConfig
 from ctxzoo.models.layers_hcrnn import LEAST_DRIFT
 from ctxzoo.models.modeling_hcrnn import HcrnnForNextItem
-from ctxzoo.models.ops_hcrnn import _step, normal_divergence, topic_scores
-from ctxzoo.models.ops_session import put_back, read_session
+from ctxzoo.models.ops_hcrnn import _run_step, normal_kl_divergence, topic_scores
+from ctxzoo.models.ops_session import left_align_session, restore_positions
 from tests.references.hcrnn import read
 from tests.support.session_prefixes import check_every_position
 
@@ -106,7 +106,7 @@ def test_a_version_without_drift_weights_is_the_one_without_drift() -> None:
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_agreement_of_item_and_context_opens_the_drift_gate(version: int) -> None:
-    weights = model_of(version=version).hcrnn.cell.weights()
+    weights = model_of(version=version).hcrnn.cell.collect_weights()
     generator = torch.Generator().manual_seed(1)
     item, context = (torch.randn(100, 5, generator=generator, dtype=torch.float64) for _ in range(2))
     hidden = torch.randn(100, 4, generator=generator, dtype=torch.float64)
@@ -115,7 +115,7 @@ def test_agreement_of_item_and_context_opens_the_drift_gate(version: int) -> Non
     def gate(items: torch.Tensor) -> torch.Tensor:
         added = torch.zeros(100, 5 + 3 * 4, dtype=torch.float64)  # what the item adds elsewhere stays the same
         added[:, :5] = -1e4  # nothing is written: the local context stays
-        step = _step(items, added, hidden, context, theta, weights)
+        step = _run_step(items, added, hidden, context, theta, weights)
         assert torch.equal(step.context, context)
         return step.drift
 
@@ -337,10 +337,10 @@ def test_a_repeated_item_counts_once_for_the_topics() -> None:
 def test_divergence_is_that_of_normal_distributions() -> None:
     mean, deviation = torch.randn(6, 3, dtype=torch.float64), torch.rand(6, 3, dtype=torch.float64) + 0.2
     expected = kl_divergence(Normal(mean, deviation), Normal(0.0, 1.0)).sum(dim=1)
-    torch.testing.assert_close(normal_divergence(mean, deviation), expected, rtol=1e-6, atol=1e-7)
-    zero = normal_divergence(torch.zeros(1, 3, dtype=torch.float64), torch.ones(1, 3, dtype=torch.float64))
+    torch.testing.assert_close(normal_kl_divergence(mean, deviation), expected, rtol=1e-6, atol=1e-7)
+    zero = normal_kl_divergence(torch.zeros(1, 3, dtype=torch.float64), torch.ones(1, 3, dtype=torch.float64))
     assert zero.abs().item() < 3e-8
-    narrow = normal_divergence(torch.zeros(1, 3).half(), torch.full((1, 3), 1e-4).half())
+    narrow = normal_kl_divergence(torch.zeros(1, 3).half(), torch.full((1, 3), 1e-4).half())
     assert narrow.dtype == torch.float32
     assert narrow.item() == pytest.approx(25.0911, rel=1e-4)
 
@@ -457,11 +457,11 @@ def test_topic_scores_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_steps_go_back_to_where_they_stood() -> None:
     ids = torch.tensor([[0, 4, 0, 5], [1, 2, 3, 0]])
-    moved, mask, positions = read_session(ids, None, 9)
+    moved, mask, positions = left_align_session(ids, None, 9)
     assert moved.tolist() == [[4, 5, 0, 0], [1, 2, 3, 0]]
     assert mask.tolist() == [[True, True, False, False], [True, True, True, False]]
-    assert torch.equal(put_back(moved, positions), ids)
-    assert torch.equal(put_back(moved.unsqueeze(2).expand(2, 4, 3), positions)[..., 1], ids)
+    assert torch.equal(restore_positions(moved, positions), ids)
+    assert torch.equal(restore_positions(moved.unsqueeze(2).expand(2, 4, 3), positions)[..., 1], ids)
 
 
 def test_recommendations_are_the_likeliest_items() -> None:

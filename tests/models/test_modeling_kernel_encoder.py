@@ -15,7 +15,7 @@ from ctxzoo.models.modeling_kernel_encoder import (
     KernelEncoderForSequenceClassification,
     KernelEncoderModel,
 )
-from ctxzoo.models.ops_encoder import rotary_factors, rotate
+from ctxzoo.models.ops_encoder import apply_rotary_factors, rotary_factors
 from tests.references.encoder import reference_rotate
 
 SIZES: dict[str, Any] = {"vocab_size": 30, "word_dim": 8, "hidden_size": 8, "num_heads": 2, "num_layers": 2}
@@ -58,10 +58,10 @@ def test_rotary_positions_turn_pairs_and_leave_distances_alone() -> None:
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(2, 3, 5, 6, generator=generator, dtype=torch.float64)
     places = torch.tensor([[0, 1, 2, 3, 4], [7, 8, 9, 40, 41]])
-    turned = rotate(x, rotary_factors(places, 6))
+    turned = apply_rotary_factors(x, rotary_factors(places, 6))
     torch.testing.assert_close(turned, reference_rotate(x, places), rtol=1e-12, atol=1e-12)
     torch.testing.assert_close(turned.norm(dim=-1), x.norm(dim=-1))
-    shifted = rotate(x, rotary_factors(places + 11, 6))
+    shifted = apply_rotary_factors(x, rotary_factors(places + 11, 6))
     torch.testing.assert_close(turned @ turned.transpose(-1, -2), shifted @ shifted.transpose(-1, -2))
 
 
@@ -199,7 +199,7 @@ def test_half_precision_is_near_single_precision(attention: str, dtype: torch.dt
 def test_a_regression_reads_scaled_rows_and_answers_in_the_unit_of_the_target() -> None:
     model = started(KernelEncoderForRegression(KernelEncoderConfig(input_size=2, hidden_size=8, num_heads=2)))
     rows = torch.tensor([[1.0, 30.0], [4.0, -2.0], [0.5, 7.0]], dtype=torch.float64)
-    model.scaling.take([1.5, 10.0, 100.0], [0.5, 20.0, 3.0])
+    model.scaling.set_offsets_and_scales([1.5, 10.0, 100.0], [0.5, 20.0, 3.0])
     scaled = (rows - torch.tensor([1.5, 10.0])) / torch.tensor([0.5, 20.0])
     expected = 3 * model(inputs_embeds=scaled.unsqueeze(0)).logits[0].float() + 100
     torch.testing.assert_close(model.predict(rows), expected)
@@ -207,18 +207,18 @@ def test_a_regression_reads_scaled_rows_and_answers_in_the_unit_of_the_target() 
 
 def test_scaling_keeps_its_digits_in_half_precision_and_in_a_file(tmp_path: Path) -> None:
     model = KernelEncoderForRegression(KernelEncoderConfig(input_size=1, hidden_size=8, num_heads=2))
-    model.scaling.take([1_330_000_000.25, 1 / 3], [1e-7, 1 / 7])
+    model.scaling.set_offsets_and_scales([1_330_000_000.25, 1 / 3], [1e-7, 1 / 7])
     model.to(torch.bfloat16).save_pretrained(tmp_path)
     again = KernelEncoderForRegression.from_pretrained(tmp_path)
-    assert again.scaling.values.tolist() == [[1_330_000_000.25, 1 / 3], [1e-7, 1 / 7]]
+    assert again.scaling.offsets_and_scales.tolist() == [[1_330_000_000.25, 1 / 3], [1e-7, 1 / 7]]
 
 
 def test_scaling_that_cannot_be_is_refused() -> None:
     model = KernelEncoderForRegression(KernelEncoderConfig(input_size=2, hidden_size=8, num_heads=2))
     with pytest.raises(ValueError, match="2 offsets and scales; expected 3, the target's last"):
-        model.scaling.take([0.0, 0.0], [1.0, 1.0])
+        model.scaling.set_offsets_and_scales([0.0, 0.0], [1.0, 1.0])
     with pytest.raises(ValueError, match=r"scales of rows must be above 0, got 0\.0"):
-        model.scaling.take([0.0, 0.0, 0.0], [1.0, 1.0, 0.0])
+        model.scaling.set_offsets_and_scales([0.0, 0.0, 0.0], [1.0, 1.0, 0.0])
 
 
 def test_the_divergence_is_there_without_labels_for_losses_of_a_caller() -> None:

@@ -129,7 +129,7 @@ def test_logits_of_a_word_have_length_one_or_are_all_zero() -> None:
     layer = attention_of(5)
     words = torch.randn(2, 3, 6, dtype=torch.float64)
     words[1, 2] = 0.0
-    lengths = layer.logits(words, torch.randn(2, 6, dtype=torch.float64)).norm(dim=1)
+    lengths = layer.compute_logits(words, torch.randn(2, 6, dtype=torch.float64)).norm(dim=1)
     close(lengths.detach(), torch.tensor([[1.0, 1.0, 1.0], [1.0, 1.0, 0.0]], dtype=torch.float64))
 
 
@@ -152,7 +152,7 @@ def test_one_head_is_never_trained_unless_l2_is_off() -> None:
 def test_rank_one_heads_are_bilinear_forms() -> None:
     layer = attention_of(3, l2=False)
     words, context = torch.randn(2, 4, 6, dtype=torch.float64), torch.randn(6, dtype=torch.float64)
-    logits = layer.logits(words, context)
+    logits = layer.compute_logits(words, context)
     for head in range(3):
         matrix = torch.outer(layer.context_factors[:, head], layer.word_factors[:, head])  # W_i
         close(torch.atanh(logits[:, head]).detach(), (words @ (context @ matrix)).detach())
@@ -225,7 +225,7 @@ def test_mean_and_maximum_stand_behind_the_heads() -> None:
         states = output.last_hidden_state[row, : len(text)]
         close(output.pooler_output[row, 24:30], states.mean(dim=0))
         close(output.pooler_output[row, 30:], states.amax(dim=0))
-    assert model.config.document_size == 36
+    assert model.config.document_vector_size == 36
 
 
 def test_ngrams_count_in_the_mean_alone() -> None:
@@ -253,14 +253,14 @@ def test_a_linear_start(classifier_size: int) -> None:
     config = LamaConfig(**{**SIZES, "classifier_size": classifier_size}, linear_mean=True, num_labels=3)
     model = LamaForSequenceClassification(config).double().eval()
     weights = torch.randn(3, 2, dtype=torch.float64)
-    model.start_linear(weights)
+    model.init_from_linear_classifier(weights)
     logits = model(*batch_of(TEXTS)).logits.detach()
     for row, text in enumerate(TEXTS):
         close(logits[row], weights @ model.lama.embeddings.words.weight[text, :2].mean(dim=0).detach())
     with pytest.raises(ValueError, match=r"weights of shape \(3, 7\): expected \(3, F\) with F at most 6"):
-        model.start_linear(torch.zeros(3, 7))
+        model.init_from_linear_classifier(torch.zeros(3, 7))
     with pytest.raises(ValueError, match="a linear start needs linear_mean=True"):
-        LamaForSequenceClassification(LamaConfig(**SIZES)).start_linear(weights)
+        LamaForSequenceClassification(LamaConfig(**SIZES)).init_from_linear_classifier(weights)
 
 
 def test_a_document_without_words_is_scored_by_the_biases_alone() -> None:

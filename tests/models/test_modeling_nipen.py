@@ -11,8 +11,8 @@ import torch
 from torch.distributions import Normal, kl_divergence
 
 from ctxzoo.models.configuration_nipen import NipenConfig
-from ctxzoo.models.layers_nipen import authors_log_likelihood, normal_divergence
-from ctxzoo.models.layers_vote import corrupted
+from ctxzoo.models.layers_nipen import log_likelihood_of_authors_code, normal_kl_divergence
+from ctxzoo.models.layers_vote import mask_randomly
 from ctxzoo.models.modeling_nipen import LOSS_TERMS, NipenForVotePrediction
 
 NAN = float("nan")
@@ -170,9 +170,9 @@ def test_property_6_the_divergence_of_topics() -> None:
     mean, log_deviation = torch.randn(5, 3, dtype=torch.float64), torch.randn(5, 3, dtype=torch.float64)
     normal = Normal(mean, log_deviation.exp())
     expected = kl_divergence(normal, Normal(torch.zeros_like(mean), torch.ones_like(mean))).sum(-1)
-    torch.testing.assert_close(normal_divergence(mean, log_deviation), expected)
-    assert normal_divergence(torch.zeros(1, 3), torch.zeros(1, 3)).item() == 0
-    assert (normal_divergence(mean, log_deviation) > 0).all()
+    torch.testing.assert_close(normal_kl_divergence(mean, log_deviation), expected)
+    assert normal_kl_divergence(torch.zeros(1, 3), torch.zeros(1, 3)).item() == 0
+    assert (normal_kl_divergence(mean, log_deviation) > 0).all()
 
 
 def test_property_7_topics_are_tied_to_the_text() -> None:
@@ -229,7 +229,7 @@ def test_property_8_points_that_made_the_votes_are_found_again() -> None:
 def test_property_9_saved_and_loaded_logits_are_equal(tmp_path: Path) -> None:
     model, batch = model_of(), batch_of()
     voted = torch.rand(6, 4) < 0.5
-    model.set_observed(torch.where(voted, 1.0, NAN))
+    model.set_observed_votes(torch.where(voted, 1.0, NAN))
     model.save_pretrained(tmp_path)
     loaded = NipenForVotePrediction.from_pretrained(tmp_path)
     assert torch.equal(loaded(**batch).logits, model(**batch).logits)
@@ -294,7 +294,7 @@ def test_case_ids_and_masks_that_cannot_be() -> None:
         with pytest.raises(ValueError, match="the trust mask holds another number than 0 and 1"):
             model.trust.set_mask(torch.full((4, 4), odd).fill_diagonal_(0))
     with pytest.raises(ValueError, match=r"expected votes of the shape \(6, 4\)"):
-        model.set_observed(torch.ones(4, 6))
+        model.set_observed_votes(torch.ones(4, 6))
 
 
 def test_case_where_values_are_not_read_a_new_bill_has_no_answer() -> None:
@@ -327,7 +327,7 @@ def test_case_sure_votes_have_finite_likelihoods() -> None:
     assert loss.loss_terms[LOSS_TERMS.index("votes")].item() == pytest.approx(
         5 * 200, rel=0.2
     )  # content and network beside it
-    sure = authors_log_likelihood(torch.tensor([100.0, -100, 100, -100]), torch.tensor([1.0, 1, 0, 0]))
+    sure = log_likelihood_of_authors_code(torch.tensor([100.0, -100, 100, -100]), torch.tensor([1.0, 1, 0, 0]))
     assert sure.tolist() == pytest.approx([0, -100, -200, 100])
 
 
@@ -356,7 +356,7 @@ def test_case_trust_starts_small_enough() -> None:
     assert big.trust.weight.std() <= 400**-0.5
     assert big.trust.mask.dtype == torch.bool
     low: Any = NipenForVotePrediction(NipenConfig(**{**SIZES, "num_legislators": 400}, trust_lambda=0.1, trust_rank=3))
-    assert low.trust.trust().std() <= 400**-0.5
+    assert low.trust.trust_matrix().std() <= 400**-0.5
 
 
 @pytest.mark.parametrize(("bias_lambda", "held"), [(None, True), (0, False)])
@@ -451,7 +451,7 @@ def test_the_term_of_the_text_holds_the_divergence(reduction: str) -> None:
     model, batch = model_of(reduction=reduction, text_lambda=2), batch_of()
     text = batch["bag_of_words"].log1p()
     read = model.encoder(text)
-    nats = normal_divergence(read.mean, read.log_deviation)
+    nats = normal_kl_divergence(read.mean, read.log_deviation)
     errors = (read.reconstruction - text).square().sum()
     votes = (~batch["labels"].isnan()).sum()
     expected = (errors + nats.sum()) / votes if reduction == "mean" else errors + nats.mean()
@@ -472,7 +472,7 @@ def test_in_training_texts_are_corrupted_and_made_again(encoder: str) -> None:
     assert ((dirty == 0) | (dirty == clean)).all()
     assert not torch.equal(dirty, clean)
     if encoder == "vae":
-        nats = normal_divergence(output.mean, output.log_deviation).mean()
+        nats = normal_kl_divergence(output.mean, output.log_deviation).mean()
         torch.testing.assert_close(found, (output.reconstruction - dirty).square().sum() + nats)
     else:
         torch.testing.assert_close(found, (output[2] - clean).square().sum())
@@ -481,10 +481,10 @@ def test_in_training_texts_are_corrupted_and_made_again(encoder: str) -> None:
 def test_corruption_leaves_a_part_of_the_numbers_as_they_are() -> None:
     torch.manual_seed(0)
     ones = torch.ones(1000, 1000)
-    found = corrupted(ones, 0.3, True)
+    found = mask_randomly(ones, 0.3, True)
     assert set(found.unique().tolist()) == {0.0, 1.0}
     assert float((found == 0).double().mean()) == pytest.approx(0.3, abs=0.005)
-    assert corrupted(ones, 0.3, False) is ones
+    assert mask_randomly(ones, 0.3, False) is ones
 
 
 def test_topics_are_drawn_with_their_deviation_each_for_itself() -> None:

@@ -103,8 +103,8 @@ def test_property_8_behaviour_at_its_start_is_the_model_without_it_bit_for_bit(r
     missing, unexpected = with_it.load_state_dict(without.state_dict(), strict=False)
     assert not unexpected
     assert all("behaviour" in name for name in missing)
-    torch.nn.init.zeros_(with_it.encoder.time.local.behaviour.heads.weight)
-    torch.nn.init.zeros_(with_it.encoder.time.local.behaviour.heads.bias)
+    torch.nn.init.zeros_(with_it.encoder.time.local_encoding.behaviour.heads.weight)
+    torch.nn.init.zeros_(with_it.encoder.time.local_encoding.behaviour.heads.bias)
     ids, times = batch()
     assert torch.equal(with_it(ids, timestamps=times).logits, without(ids, timestamps=times).logits)
 

@@ -97,7 +97,7 @@ def test_cdae(training: bool) -> None:
 def test_trust_svd() -> None:
     model, batch = model_of("trust_svd", ridge=0.5, trust_ridge=0.3), batch_of()
     voted = torch.tensor([[1, 1, 0, 0], [0, 1, 1, 0], *[[0, 0, 0, 0]] * 3, [0, 0, 0, 1]]).bool()
-    model.set_observed(torch.where(voted, 1.0, NAN))
+    model.set_observed_votes(torch.where(voted, 1.0, NAN))
     parts = model.votes
     assert parts.mask.tolist() == [
         [False, True, False, False],
@@ -201,7 +201,7 @@ def test_ideal_points_start_from_the_principal_components_of_the_votes() -> None
     votes = (torch.rand(6, 4, generator=drawn) < 0.5).float()
     votes[torch.rand(6, 4, generator=drawn) < 0.2] = NAN
     model = model_of("ideal_point", factors=2)
-    model.set_observed(votes)
+    model.set_observed_votes(votes)
     array = 2 * votes.double().numpy() - 1
     centred = np.nan_to_num(array - np.nanmean(array, axis=1, keepdims=True))
     expected = np.linalg.svd(centred)[2][:2]
@@ -213,7 +213,7 @@ def test_ideal_points_start_from_the_principal_components_of_the_votes() -> None
 def test_more_factors_than_legislators_and_bills_without_votes_start_too() -> None:
     model = model_of("ideal_point", factors=5)
     before = model.votes.legislators.weight.detach().clone()
-    model.set_observed(torch.full((6, 4), NAN))
+    model.set_observed_votes(torch.full((6, 4), NAN))
     after = model.votes.legislators.weight
     assert after.isfinite().all()
     assert torch.equal(after[:, 4], before[:, 4])

@@ -54,7 +54,7 @@ def batch_of(sentences: Any = SENTENCES) -> tuple[torch.Tensor, torch.Tensor]:
 def draw(model: WordEmbeddingForMaskedLM, own_noise: bool = False) -> dict[str, torch.Tensor]:
     """Windows of `SENTENCES` with three noise words each, some of which are left out."""
     ids, mask = batch_of()
-    contexts, present = model.word_embedding.windows(ids, mask)
+    contexts, present = model.word_embedding.collect_windows(ids, mask)
     places = (ids >= 2) & present.any(dim=-1)
     generator = torch.Generator().manual_seed(1)
     centres = ids[places]

@@ -17,7 +17,7 @@ from ctxzoo.hub.saved_model import load_saved_model, read_saved_model
 from ctxzoo.models import ARCHITECTURES, old_names
 from ctxzoo.models.modeling_kernel_encoder import KernelEncoderForRegression
 from ctxzoo.models.modeling_time_encoder import TimeEncoderForNextEvent
-from ctxzoo.models.old_names import ENCODER, ENCODER_FIELDS, KEPT, current_fields, current_result
+from ctxzoo.models.old_names import ENCODER, ENCODER_FIELDS, KEPT, convert_config_fields, convert_result
 from ctxzoo.results.result import RunResult, read_result_of_settings
 from tests.support.committed_results import committed_results
 from tests.support.recipe_here import ask
@@ -86,7 +86,7 @@ def test_a_config_of_the_context_encoder_is_one_of_four(
 )
 def test_a_value_that_is_gone_is_named(fields: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
-        current_fields(old(**fields))
+        convert_config_fields(old(**fields))
     (tmp_path / "config.json").write_text(json.dumps(old(**fields)))
     with pytest.raises(CheckpointFolderError, match=message):
         read_saved_model(str(tmp_path))
@@ -122,7 +122,7 @@ def test_a_checkpoint_of_events_opens_under_its_old_names(
 def test_a_regression_whose_config_holds_its_scaling_predicts_as_before(tmp_path: Path) -> None:
     config = ARCHITECTURES["kernel_encoder"].config_class(input_size=2, hidden_size=8, num_heads=2, num_layers=1)
     model = KernelEncoderForRegression(config).eval()
-    model.scaling.take([1.5, 10.0, 100.0], [0.5, 20.0, 3.0])
+    model.scaling.set_offsets_and_scales([1.5, 10.0, 100.0], [0.5, 20.0, 3.0])
     rows = torch.tensor([[1.0, 30.0], [4.0, -2.0]])
     expected = model.predict(rows)
     weights = {name: value for name, value in model.state_dict().items() if name != "scaling.bits"}
@@ -146,7 +146,7 @@ def test_every_committed_config_and_result_is_read_in_names_of_today() -> None:
     assert len(configs) > 5
     for file in configs:
         content = json.loads(file.read_text())
-        assert current_fields(content) == content, file
+        assert convert_config_fields(content) == content, file
     for one in committed_results():
         assert one.architecture in {*ARCHITECTURES, "scikit_learn"} or one.architecture != ENCODER
         if one.architecture in KEPT:
@@ -155,9 +155,9 @@ def test_every_committed_config_and_result_is_read_in_names_of_today() -> None:
 
 def test_a_result_of_today_is_read_as_it_is() -> None:
     content = {"architecture": "lama", "variant": "dot", "settings": {"attention": "esa", "embedding_bound": 0.1}}
-    assert current_result(content) == content
+    assert convert_result(content) == content
     of_esa = {"architecture": ENCODER, "variant": "esa", "settings": {"attention": "esa", "word_dim": 8}}
-    assert current_result(of_esa) == {**of_esa, "architecture": "linear_encoder", "settings": {"word_dim": 8}}
+    assert convert_result(of_esa) == {**of_esa, "architecture": "linear_encoder", "settings": {"word_dim": 8}}
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -10,17 +10,17 @@ import torch
 from ctxzoo.models.configuration_beta_lstm import GAMMAS
 from ctxzoo.models.ops_beta_lstm_gates import (
     CELLS,
-    distribution_parameters,
+    compute_gates,
     draw_gammas,
-    gamma_divergence,
+    draw_gumbel_noise,
+    draw_log_uniform,
+    draw_noisin_scale,
+    estimate_gate_correlation,
+    gamma_kl_divergence,
     gamma_ratios,
-    gate_correlation,
-    gate_pair,
-    gumbel_noise,
     kumaraswamy_means,
-    kumaraswamy_pair,
-    log_uniform,
-    noisin_scale,
+    shapes_from_preactivations,
+    transform_to_kumaraswamy,
 )
 
 EPS = 1e-3
@@ -67,11 +67,11 @@ def drawn(cell: str, alpha: tuple[float, ...], number: int = DRAWS) -> tuple[tor
 
 
 def test_the_cells_have_the_gammas_that_the_configuration_says() -> None:
-    assert {name: cell.blocks for name, cell in CELLS.items() if cell.gammas} == dict(GAMMAS)
+    assert {name: cell.blocks for name, cell in CELLS.items() if cell.has_gamma_gates} == dict(GAMMAS)
 
 
 def test_property_1_means_of_the_worked_example() -> None:
-    i, f = ordered("bibeta5", gate_pair("bibeta5", blocks_of((2, 1, 0.5, 1.5, 0.7)), EPS))
+    i, f = ordered("bibeta5", compute_gates("bibeta5", blocks_of((2, 1, 0.5, 1.5, 0.7)), EPS))
     assert i.item() == pytest.approx(0.5319148936, abs=1e-10)
     assert f.item() == pytest.approx(0.6756756757, abs=1e-10)
 
@@ -79,8 +79,8 @@ def test_property_1_means_of_the_worked_example() -> None:
 @pytest.mark.parametrize("cell", BETA_CELLS)
 def test_property_1_at_zero_both_gates_are_one_half(cell: str) -> None:
     zero = torch.zeros(1, CELLS[cell].blocks, 3, dtype=torch.float64)
-    assert distribution_parameters(zero, EPS)[0, 0, 0].item() == pytest.approx(0.6941471806, abs=1e-10)
-    torch.testing.assert_close(gate_pair(cell, zero, EPS), torch.full((1, 2, 3), 0.5, dtype=torch.float64))
+    assert shapes_from_preactivations(zero, EPS)[0, 0, 0].item() == pytest.approx(0.6941471806, abs=1e-10)
+    torch.testing.assert_close(compute_gates(cell, zero, EPS), torch.full((1, 2, 3), 0.5, dtype=torch.float64))
 
 
 @pytest.mark.parametrize(("cell", "alpha", "mean_i", "mean_f", "correlation"), CORRELATIONS)
@@ -97,7 +97,7 @@ def test_property_2_means_and_correlations_of_draws(
 def test_property_2_the_sign_of_the_correlation_for_any_shapes(cell: str, sign: int) -> None:
     generator, number = torch.Generator().manual_seed(11), 5_000
     alpha = torch.empty(1, CELLS[cell].blocks, 60).uniform_(math.log(0.1), math.log(10), generator=generator).exp()
-    found = gate_correlation(cell, alpha, EPS, number, generator)
+    found = estimate_gate_correlation(cell, alpha, EPS, number, generator)
     if sign:
         assert found.min() > 0
     else:
@@ -106,14 +106,14 @@ def test_property_2_the_sign_of_the_correlation_for_any_shapes(cell: str, sign: 
 
 def test_correlation_estimate_agrees_with_the_measured_one() -> None:
     alpha = torch.tensor([[1, 1, 0.05, 0.05, 2], [0.05, 0.05, 2, 2, 0.05]]).unsqueeze(-1).expand(2, 5, 400)
-    found = gate_correlation("bibeta5", alpha, EPS, 300, torch.Generator().manual_seed(1))
+    found = estimate_gate_correlation("bibeta5", alpha, EPS, 300, torch.Generator().manual_seed(1))
     assert found.shape == (2, 400)
     assert found.mean(dim=1).tolist() == pytest.approx([0.312, -0.961], abs=0.02)
 
 
 def test_correlation_of_gates_that_do_not_vary_is_zero() -> None:
     alpha = torch.full((1, 5, 2), 1e9)
-    assert gate_correlation("bibeta5", alpha, EPS, 1).tolist() == [[0.0, 0.0]]
+    assert estimate_gate_correlation("bibeta5", alpha, EPS, 1).tolist() == [[0.0, 0.0]]
 
 
 def test_property_3_three_gammas_are_a_limit_of_five() -> None:
@@ -151,19 +151,19 @@ def test_property_4_swapping_the_gammas_swaps_the_gates() -> None:
 )
 def test_property_5_divergence(alpha: float, prior: float, expected: float) -> None:
     pair = torch.tensor([alpha, prior], dtype=torch.float64)
-    assert gamma_divergence(pair[0], pair[1]).item() == pytest.approx(expected, abs=1e-8)
+    assert gamma_kl_divergence(pair[0], pair[1]).item() == pytest.approx(expected, abs=1e-8)
 
 
 def test_divergence_of_large_shapes_is_off_by_thousandths_in_single() -> None:
     alpha, prior = torch.tensor(1e4), torch.tensor(0.5)
-    exact = gamma_divergence(alpha.double(), prior.double())
-    error = abs(float(gamma_divergence(alpha, prior).double() - exact))
+    exact = gamma_kl_divergence(alpha.double(), prior.double())
+    error = abs(float(gamma_kl_divergence(alpha, prior).double() - exact))
     assert error < 0.02  # a difference of terms of the size of alpha ln alpha, 92,000
 
 
 def test_property_5_divergence_is_never_negative() -> None:
     shapes = torch.logspace(-3, 3, 60, dtype=torch.float64)
-    assert gamma_divergence(shapes.unsqueeze(0), shapes.unsqueeze(1)).min() >= -1e-9
+    assert gamma_kl_divergence(shapes.unsqueeze(0), shapes.unsqueeze(1)).min() >= -1e-9
 
 
 @pytest.mark.parametrize(("alpha", "measured"), [(0.001, 0.989), (0.01, 0.995), (0.1, 0.997), (1, 0.998), (50, 1.000)])
@@ -191,23 +191,23 @@ def test_property_8_gates_lie_strictly_inside() -> None:
     generator = torch.Generator().manual_seed(4)
     for cell in BETA_CELLS:
         blocks = 30 * torch.randn(2000, CELLS[cell].blocks, 2, generator=generator)
-        draws = draw_gammas(distribution_parameters(blocks, EPS), generator)
-        for pair in (gate_pair(cell, blocks, EPS, draws), gate_pair(cell, blocks, EPS)):
+        draws = draw_gammas(shapes_from_preactivations(blocks, EPS), generator)
+        for pair in (compute_gates(cell, blocks, EPS, draws), compute_gates(cell, blocks, EPS)):
             assert 0 < pair.min() <= pair.max() < 1, cell
     blocks = 30 * torch.randn(2000, 4, 2, generator=generator)
-    for noise in (None, log_uniform((2000, 2, 2), blocks, generator)):
-        pair = gate_pair("kumaraswamy", blocks, EPS, noise)
+    for noise in (None, draw_log_uniform((2000, 2, 2), blocks, generator)):
+        pair = compute_gates("kumaraswamy", blocks, EPS, noise)
         assert 0 < pair.min() <= pair.max() < 1
 
 
 def test_property_11_a_saturated_gate_stays_below_one() -> None:
     blocks = torch.zeros(1000, 5, 1)
     blocks[:, 0], blocks[:, 3:] = 50, -50
-    draws = draw_gammas(distribution_parameters(blocks, EPS), torch.Generator().manual_seed(6))
-    i, _ = ordered("bibeta5", gate_pair("bibeta5", blocks, EPS, draws))
+    draws = draw_gammas(shapes_from_preactivations(blocks, EPS), torch.Generator().manual_seed(6))
+    i, _ = ordered("bibeta5", compute_gates("bibeta5", blocks, EPS, draws))
     assert i.max() < 1
     assert (i > 0.998).float().mean() > 0.99  # a draw of U4 or U5 is rarely far from 0
-    mean, _ = ordered("bibeta5", gate_pair("bibeta5", blocks[:1], EPS))
+    mean, _ = ordered("bibeta5", compute_gates("bibeta5", blocks[:1], EPS))
     assert 0.998 < mean.item() < 1
 
 
@@ -224,15 +224,15 @@ def test_ratios_of_tiny_draws_are_numbers(alpha: float, part: float) -> None:
 
 def test_the_constant_on_draws_is_not_on_means() -> None:
     alpha = torch.tensor([0.002, 0.004, 0.001, 0.003, 0.005], dtype=torch.float64)
-    i, _ = ordered("bibeta5", gate_pair("bibeta5", blocks_of(tuple(alpha.tolist())), EPS))
+    i, _ = ordered("bibeta5", compute_gates("bibeta5", blocks_of(tuple(alpha.tolist())), EPS))
     assert i.item() == pytest.approx(3 / 11, abs=1e-9)
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.7, 0.7), (2.0, 5.0), (8.0, 0.5), (0.2, 3.0)])
 def test_kumaraswamy_draws_have_their_mean_and_distribution(a: float, b: float) -> None:
     shapes = torch.tensor([a, b, b, a], dtype=torch.float64).view(1, 4, 1).expand(DRAWS, 4, 1)
-    noise = log_uniform((DRAWS, 2, 1), shapes, torch.Generator().manual_seed(3))
-    i, f = kumaraswamy_pair(shapes, noise).unbind(1)
+    noise = draw_log_uniform((DRAWS, 2, 1), shapes, torch.Generator().manual_seed(3))
+    i, f = transform_to_kumaraswamy(shapes, noise).unbind(1)
     means = kumaraswamy_means(shapes[:1])
     error = 5 * 0.5 / math.sqrt(DRAWS)
     assert i.mean().item() == pytest.approx(means[0, 0].item(), abs=error)
@@ -245,15 +245,15 @@ def test_kumaraswamy_draws_have_their_mean_and_distribution(a: float, b: float) 
 def test_kumaraswamy_gradients_equal_differences() -> None:
     generator = torch.Generator().manual_seed(2)
     shapes = torch.rand(40, 4, 3, generator=generator, dtype=torch.float64) * 3 + 0.2
-    noise = log_uniform((40, 2, 3), shapes, generator)
+    noise = draw_log_uniform((40, 2, 3), shapes, generator)
     shapes.requires_grad_()
-    assert torch.autograd.gradcheck(lambda x: kumaraswamy_pair(x, noise), shapes)
+    assert torch.autograd.gradcheck(lambda x: transform_to_kumaraswamy(x, noise), shapes)
     assert torch.autograd.gradcheck(kumaraswamy_means, shapes)
 
 
 def test_gumbel_noise_hits_a_fifth_of_the_gates() -> None:
     like = torch.zeros((), dtype=torch.float64)
-    noise = gumbel_noise((50, 40, 2, 30), like, torch.Generator().manual_seed(1))
+    noise = draw_gumbel_noise((50, 40, 2, 30), like, torch.Generator().manual_seed(1))
     noisy = noise[noise != 0]
     assert (noise != 0).double().mean().item() == pytest.approx(0.2, abs=0.005)
     # Uniform draws through log(u + e) - log(1 + e - u) stay within log(1 + 1/e) of 0; half lie within log(3).
@@ -263,6 +263,6 @@ def test_gumbel_noise_hits_a_fifth_of_the_gates() -> None:
 
 
 def test_noisin_keeps_the_mean_of_states() -> None:
-    scale = noisin_scale((100, 20, 50), torch.zeros(()), torch.Generator().manual_seed(1))
+    scale = draw_noisin_scale((100, 20, 50), torch.zeros(()), torch.Generator().manual_seed(1))
     assert sorted(scale.unique().tolist()) == pytest.approx([0.0, 1 / 0.41])
     assert scale.mean().item() == pytest.approx(1.0, abs=0.02)

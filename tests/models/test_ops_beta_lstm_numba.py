@@ -18,7 +18,7 @@ from ctxzoo.models import ops_beta_lstm_plain as plain
 from ctxzoo.models import ops_beta_lstm_steps as steps
 from ctxzoo.models.layers_beta_lstm import BetaLSTM
 from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating
-from ctxzoo.models.ops_beta_lstm_steps import recurrent_steps
+from ctxzoo.models.ops_beta_lstm_steps import run_recurrent_steps
 from tests.support.beta_lstm_layers import Case, RepeatedDraws
 
 numba = pytest.importorskip("numba")
@@ -27,7 +27,7 @@ compiled = pytest.importorskip("ctxzoo.models.ops_beta_lstm_numba")
 loops = pytest.importorskip("ctxzoo.models.ops_beta_lstm_loops")
 
 EPS = 1e-3
-GAMMAS = [name for name, cell in CELLS.items() if cell.gammas]
+GAMMAS = [name for name, cell in CELLS.items() if cell.has_gamma_gates]
 LENGTH, BATCH, SIZE = 6, 3, 37  # no multiple of what a processor does at once
 
 every_cell = pytest.mark.parametrize("cell", CELLS)
@@ -44,10 +44,10 @@ def always(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         made: Callable[[int], None] = forward_steps(*arguments)
         return made
 
-    forward_steps = compiled.forward_steps
+    forward_steps = compiled.make_forward_step
     monkeypatch.setattr(steps, "COMPILED_FROM", 0)
     monkeypatch.setattr(steps, "COMPILED_ALONE_FROM", 0)
-    monkeypatch.setattr(compiled, "forward_steps", noticing)
+    monkeypatch.setattr(compiled, "make_forward_step", noticing)
     return taken
 
 
@@ -78,11 +78,11 @@ def test_drawn_gates_and_their_gradients_are_those_of_plain_steps_with_the_same_
     states, memories = torch.zeros(LENGTH + 1, BATCH, SIZE), torch.zeros(LENGTH + 1, BATCH, SIZE)
     memories[0] = case.inputs[3]
     draws = torch.empty(LENGTH, BATCH, number, SIZE)
-    advance = compiled.forward_steps(blocks, states, memories, gating, None, None, draws)
+    advance = compiled.make_forward_step(blocks, states, memories, gating, None, None, draws)
     expected_states, expected_memories = states.clone(), memories.clone()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(plain, "draw_gammas", RepeatedDraws(draws))
-        advance_plainly = plain.forward_steps(blocks, expected_states, expected_memories, gating, None, None, None)
+        advance_plainly = plain.make_forward_step(blocks, expected_states, expected_memories, gating, None, None, None)
         for step in range(LENGTH):
             advance(step)
             advance_plainly(step)
@@ -92,7 +92,7 @@ def test_drawn_gates_and_their_gradients_are_those_of_plain_steps_with_the_same_
     for way in (compiled, plain):
         slopes = torch.empty_like(blocks)
         gradients = [gradient.float() for gradient in case.gradients]
-        retreat = way.backward_steps(blocks, memories, gating, draws, None, *gradients[1:], slopes)
+        retreat = way.make_backward_step(blocks, memories, gating, draws, None, *gradients[1:], slopes)
         of_memory = case.inputs[2].float()
         for step in range(LENGTH - 1, -1, -1):
             retreat(step, gradients[0][step], of_memory)
@@ -108,7 +108,7 @@ def drawn(shapes: torch.Tensor, seed: int, length: int = 1, batch: int = 1) -> t
     states, memories = (torch.zeros(length + 1, batch, shapes.size(1)) for _ in range(2))
     draws = torch.empty(length, batch, 5, shapes.size(1))
     torch.manual_seed(seed)
-    advance = compiled.forward_steps(blocks, states, memories, Gating("bibeta5", EPS, True), None, None, draws)
+    advance = compiled.make_forward_step(blocks, states, memories, Gating("bibeta5", EPS, True), None, None, draws)
     for step in range(length):
         advance(step)
     return draws
@@ -154,7 +154,7 @@ def test_a_generator_of_a_callers_own_has_the_draws_of_torch(always: list[int]) 
 def test_extreme_pre_activations_stay_finite(cell: str, always: list[int]) -> None:
     case = Case(cell, LENGTH, BATCH, SIZE)
     case.inputs[0] = 40 * case.inputs[0]
-    values = case.run(Gating(cell, EPS, draw_gammas=CELLS[cell].gammas), torch.float32)
+    values = case.run(Gating(cell, EPS, draw_gammas=CELLS[cell].has_gamma_gates), torch.float32)
     assert always
     assert all(bool(tensor.isfinite().all()) for tensor in values)
 
@@ -164,7 +164,7 @@ def test_what_is_not_finite_shows_in_its_unit_and_ends(bad: float, always: list[
     x = torch.zeros(1, 1, 7, 20)
     x[0, 0, 0, 1] = bad
     weights, state = torch.zeros(140, 20), torch.ones(1, 20)
-    _, memory, _ = recurrent_steps(
+    _, memory, _ = run_recurrent_steps(
         x.requires_grad_(), weights, torch.zeros_like(state), state, Gating("bibeta5", EPS, True)
     )
     assert always
@@ -182,7 +182,7 @@ def test_outside_the_table_the_derivatives_are_torchs(
 
     def noticing(*arguments: Any) -> Any:
         called.append(1)
-        return plain.backward_steps(*arguments)
+        return plain.make_backward_step(*arguments)
 
     monkeypatch.setattr(compiled, "plain_backward_steps", noticing)
     case = Case("bibeta5", LENGTH, BATCH, SIZE)
@@ -196,13 +196,13 @@ def test_outside_the_table_the_derivatives_are_torchs(
 
 def slopes_of(alphas: torch.Tensor, draws: torch.Tensor) -> torch.Tensor:
     """The derivatives of draws by their shapes, (N,), as the compiled steps read them in their table."""
-    table, columns = compiled.slope_table()
+    table, columns = compiled.gamma_derivative_table()
     found, *room = torch.empty(4, len(alphas))
     corners = torch.empty(len(alphas), dtype=torch.int32)
 
     @numba.njit(**math.OPTIONS)
     def read(alphas: Any, draws: Any, found: Any, table: Any, corners: Any, across: Any, down: Any, logs: Any) -> None:
-        loops.gamma_slopes(alphas, draws, found, table, columns, corners, across, down, logs)
+        loops.gamma_derivatives(alphas, draws, found, table, columns, corners, across, down, logs)
 
     read(*(x.numpy() for x in (alphas, draws, found, table, corners, *room)))
     return found
@@ -236,7 +236,7 @@ def test_the_gradient_of_draws_is_that_of_the_mean_memory(always: list[int]) -> 
         one = torch.tensor([u, 0.2, -0.4, 0.5, 0.1, 0.0, 0.8]).view(1, 1, 7, 1)
         x = one.repeat(1, number, 1, 1).requires_grad_()
         torch.manual_seed(seed)
-        memory = recurrent_steps(x, torch.zeros(7, 1), state, state, Gating("bibeta5", EPS, True))[1]
+        memory = run_recurrent_steps(x, torch.zeros(7, 1), state, state, Gating("bibeta5", EPS, True))[1]
         (gradient,) = torch.autograd.grad(memory.sum(), x)
         return memory.detach().double().flatten(), gradient[0, :, 0, 0].double()
 
@@ -264,7 +264,7 @@ def test_small_layers_and_predictions_do_without(monkeypatch: pytest.MonkeyPatch
 def test_tensors_without_numbers_are_for_plain_steps(always: list[int]) -> None:
     with FakeTensorMode():
         inputs, state = torch.zeros(5, 2, 6, 3, requires_grad=True), torch.zeros(2, 3)
-        states = recurrent_steps(inputs, torch.zeros(18, 3), state, state, Gating("beta", EPS))[0]
+        states = run_recurrent_steps(inputs, torch.zeros(18, 3), state, state, Gating("beta", EPS))[0]
     assert isinstance(states, FakeTensor)
     assert states.shape == (5, 2, 3)
     assert not always
@@ -298,18 +298,16 @@ def test_functions_are_as_exact_as_floats() -> None:
     draws = np.random.default_rng(0)
     x = draws.uniform(-80, 80, 100_000).astype(np.float32)
     wide = x.astype(np.float64)
-    np.testing.assert_allclose(applied(loops.exponential, x), np.exp(wide), rtol=5e-7)
+    np.testing.assert_allclose(applied(loops.exp, x), np.exp(wide), rtol=5e-7)
     np.testing.assert_allclose(applied(loops.softplus, x), np.logaddexp(0, wide), rtol=1e-6)
     np.testing.assert_allclose(applied(loops.sigmoid, x), 1 / (1 + np.exp(-wide)), rtol=1e-6)
-    np.testing.assert_allclose(applied(loops.tangent, x), np.tanh(wide), atol=2e-7)
+    np.testing.assert_allclose(applied(loops.tanh, x), np.tanh(wide), atol=2e-7)
     positive = np.exp(wide).astype(np.float32)
-    np.testing.assert_allclose(applied(loops.logarithm, positive), np.log(positive.astype(float)), rtol=3e-7, atol=1e-7)
+    np.testing.assert_allclose(applied(loops.log, positive), np.log(positive.astype(float)), rtol=3e-7, atol=1e-7)
     near = draws.uniform(0.9, 1.1, 10_000).astype(np.float32)
-    np.testing.assert_allclose(applied(loops.logarithm, near), np.log(near.astype(float)), rtol=3e-7)
+    np.testing.assert_allclose(applied(loops.log, near), np.log(near.astype(float)), rtol=3e-7)
     turns = draws.uniform(0, 1, 10_000).astype(np.float32)
-    np.testing.assert_allclose(
-        applied(loops.cosine_of_turns, turns), np.cos(2 * np.pi * turns.astype(float)), atol=3e-7
-    )
+    np.testing.assert_allclose(applied(loops.cosine_of_2pi, turns), np.cos(2 * np.pi * turns.astype(float)), atol=3e-7)
 
 
 def test_random_bits_are_those_of_philox() -> None:
@@ -317,7 +315,7 @@ def test_random_bits_are_those_of_philox() -> None:
 
     @numba.njit
     def bits(element: int, attempt: int, step: int, first: int, second: int) -> Any:
-        return loops.random_bits(
+        return loops.draw_random_bits(
             np.uint32(element), np.uint32(attempt), np.uint32(step), np.uint32(first), np.uint32(second)
         )
 

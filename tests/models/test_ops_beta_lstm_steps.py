@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating, log_uniform, noisin_scale
-from ctxzoo.models.ops_beta_lstm_steps import recurrent_steps
-from ctxzoo.models.ops_beta_lstm_traced import Steps, scanned_steps, unrolled_steps
+from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating, draw_log_uniform, draw_noisin_scale
+from ctxzoo.models.ops_beta_lstm_steps import run_recurrent_steps
+from ctxzoo.models.ops_beta_lstm_traced import Steps, run_scan, run_unrolled_steps
 from tests.references.beta_lstm import reference_layer
 
 STEPS, BATCH, WIDTH, SIZE = 5, 3, 4, 6
@@ -44,16 +44,16 @@ def example(cell: str) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor],
 
 @every_cell
 @pytest.mark.parametrize("drawn", [False, True], ids=["means", "draws"])
-@pytest.mark.parametrize("how", [recurrent_steps, unrolled_steps], ids=["fused", "unrolled"])
+@pytest.mark.parametrize("how", [run_recurrent_steps, run_unrolled_steps], ids=["fused", "unrolled"])
 def test_values_and_gradients_are_those_of_the_equations(cell: str, drawn: bool, how: Callable[..., Steps]) -> None:
     x, state, weights = example(cell)
     weight_ih, weight_hh, bias = weights
     noise = scale = None
     if drawn and cell == "kumaraswamy":
-        noise = log_uniform((STEPS, BATCH, 2, SIZE), x.detach(), torch.Generator().manual_seed(2))
+        noise = draw_log_uniform((STEPS, BATCH, 2, SIZE), x.detach(), torch.Generator().manual_seed(2))
     if drawn and cell == "noisin":
-        scale = noisin_scale((STEPS, BATCH, SIZE), x.detach(), torch.Generator().manual_seed(2))
-    gammas = drawn and CELLS[cell].gammas
+        scale = draw_noisin_scale((STEPS, BATCH, SIZE), x.detach(), torch.Generator().manual_seed(2))
+    gammas = drawn and CELLS[cell].has_gamma_gates
     torch.manual_seed(3)
     states, memories, gates = how(
         inputs_of(x, weight_ih, bias), weight_hh, *state, Gating(cell, EPS, gammas), noise, scale
@@ -75,7 +75,7 @@ def test_gradients_through_the_preactivations_of_the_gates(cell: str) -> None:
     x, state, (weight_ih, weight_hh, bias) = example(cell)
     inputs = (x, *state, weight_ih, weight_hh, bias)
     found = []
-    for how in (recurrent_steps, unrolled_steps):
+    for how in (run_recurrent_steps, run_unrolled_steps):
         gates = how(inputs_of(x, weight_ih, bias), weight_hh, *state, Gating(cell, EPS), None, None)[2]
         found.append(torch.autograd.grad(gates.sigmoid().square().sum(), inputs))
     torch.testing.assert_close(found[0], found[1])
@@ -86,7 +86,7 @@ def test_a_scan_gives_the_same_steps(cell: str) -> None:
     x, state, (weight_ih, weight_hh, bias) = example(cell)
     with torch.no_grad():
         arguments = (inputs_of(x, weight_ih, bias), weight_hh, *state, Gating(cell, EPS), None, None)
-        torch.testing.assert_close(scanned_steps(*arguments), recurrent_steps(*arguments))
+        torch.testing.assert_close(run_scan(*arguments), run_recurrent_steps(*arguments))
 
 
 def test_property_1_one_step_of_the_worked_example() -> None:
@@ -94,7 +94,7 @@ def test_property_1_one_step_of_the_worked_example() -> None:
     blocks = torch.cat([torch.log(torch.expm1(alpha - EPS)), torch.tensor([0.1, 0.3], dtype=torch.float64)])
     nothing = torch.zeros(7, 1, dtype=torch.float64)
     memory = torch.tensor([[0.4]], dtype=torch.float64)
-    states, memories, _ = recurrent_steps(
+    states, memories, _ = run_recurrent_steps(
         blocks.view(1, 1, 7, 1), nothing, torch.zeros_like(memory), memory, Gating("bibeta5", EPS)
     )
     assert memories.item() == pytest.approx(0.4252237875, abs=1e-9)
@@ -108,8 +108,8 @@ def test_property_7_drawn_memories_have_the_mean_of_one_step(cell: str) -> None:
     nothing = torch.zeros(one.size(2), 1, dtype=torch.float64)
     memory = torch.full((number, 1), 0.8, dtype=torch.float64)
     arguments = (one.expand(1, number, -1, 1), nothing, torch.zeros_like(memory), memory)
-    drawn = recurrent_steps(*arguments, Gating(cell, EPS, True, generator))[1]
-    mean = recurrent_steps(*arguments, Gating(cell, EPS))[1]
+    drawn = run_recurrent_steps(*arguments, Gating(cell, EPS, True, generator))[1]
+    mean = run_recurrent_steps(*arguments, Gating(cell, EPS))[1]
     error = drawn.std().item() / math.sqrt(number)
     # The constant on draws moves the mean gate a little; at these shapes by less than this.
     assert abs(drawn.mean().item() - mean[0, 0].item()) < 4 * error + 5e-4
@@ -118,7 +118,7 @@ def test_property_7_drawn_memories_have_the_mean_of_one_step(cell: str) -> None:
 
 def test_no_steps_leave_nothing_and_pass_no_gradient() -> None:
     state = torch.zeros(BATCH, SIZE, requires_grad=True)
-    states, memories, gates = recurrent_steps(
+    states, memories, gates = run_recurrent_steps(
         torch.zeros(0, BATCH, 7, SIZE), torch.zeros(7 * SIZE, SIZE), state, state, Gating("bibeta5", EPS)
     )
     assert states.shape == memories.shape == (0, BATCH, SIZE)

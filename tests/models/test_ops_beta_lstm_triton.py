@@ -22,8 +22,8 @@ from ctxzoo.models import ops_beta_lstm_plain as plain
 from ctxzoo.models import ops_beta_lstm_steps as steps
 from ctxzoo.models import ops_beta_lstm_triton as ops
 from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating
-from ctxzoo.models.ops_beta_lstm_steps import recurrent_steps
-from ctxzoo.models.ops_beta_lstm_triton import available, forward_step
+from ctxzoo.models.ops_beta_lstm_steps import run_recurrent_steps
+from ctxzoo.models.ops_beta_lstm_triton import can_run, forward_step
 from tests.models.test_ops_beta_lstm_gates import CORRELATIONS
 from tests.support.beta_lstm_layers import Case, RepeatedDraws
 
@@ -46,7 +46,7 @@ ON_DEVICE = [
 ]
 on_device = pytest.mark.parametrize("device", ON_DEVICE)
 EPS = 1e-3
-GAMMAS = [name for name, cell in CELLS.items() if cell.gammas]
+GAMMAS = [name for name, cell in CELLS.items() if cell.has_gamma_gates]
 
 
 def case_of(cell: str, length: int, batch: int, size: int, device: str) -> Case:
@@ -82,9 +82,9 @@ def test_under_the_interpreter() -> None:
 @pytest.mark.parametrize(("length", "batch", "size"), [(1, 1, 1), (5, 3, 50)])
 def test_cells_without_gamma_draws_equal_the_plain_steps(cell, length, batch, size, device, monkeypatch) -> None:
     case, gating = case_of(cell, length, batch, size, device), Gating(cell, EPS)
-    assert available(case.inputs[0], gating, case.noise)
+    assert can_run(case.inputs[0], gating, case.noise)
     fused = case.run(gating)
-    monkeypatch.setattr(steps, "available", lambda *_: False)
+    monkeypatch.setattr(steps, "can_run", lambda *_: False)
     equal(fused, case.run(gating))
 
 
@@ -101,7 +101,7 @@ def test_with_the_same_draws_they_equal_the_plain_steps(cell, device, monkeypatc
     monkeypatch.setattr(ops, "forward_step", noticing)
     fused = case.run(gating)
     assert len(written) == 5
-    monkeypatch.setattr(steps, "available", lambda *_: False)
+    monkeypatch.setattr(steps, "can_run", lambda *_: False)
     monkeypatch.setattr(plain, "draw_gammas", RepeatedDraws(written))
     equal(fused, case.run(gating))
 
@@ -151,7 +151,7 @@ def test_extreme_pre_activations_stay_finite(device) -> None:
     for cell in CELLS:
         case = case_of(cell, 3, 2, 10, device)
         case.inputs[0] = 40 * case.inputs[0]
-        values = case.run(Gating(cell, EPS, draw_gammas=CELLS[cell].gammas))
+        values = case.run(Gating(cell, EPS, draw_gammas=CELLS[cell].has_gamma_gates))
         assert all(bool(tensor.isfinite().all()) for tensor in values), cell
 
 
@@ -161,7 +161,7 @@ def test_what_is_not_finite_shows_in_its_unit_and_ends(bad, device) -> None:
     x = torch.zeros(1, 1, 7, 2, device=device)
     x[0, 0, 0, 1] = bad
     weights, state = torch.zeros(14, 2, device=device), torch.ones(1, 2, device=device)
-    _, memory, _ = recurrent_steps(x, weights, torch.zeros_like(state), state, Gating("bibeta5", EPS, True))
+    _, memory, _ = run_recurrent_steps(x, weights, torch.zeros_like(state), state, Gating("bibeta5", EPS, True))
     assert memory[0, 0, 1].isnan()
     assert memory[0, 0, 0].isfinite()
 
@@ -189,7 +189,7 @@ def test_draws_of_one_unit_belong_together(row, device) -> None:
 def test_steps_draw_anew(device) -> None:
     blocks = torch.zeros(3, 4, 7, 100, device=device, requires_grad=True)
     weights, state = torch.zeros(700, 100, device=device), torch.zeros(4, 100, device=device)
-    _, memory, _ = recurrent_steps(blocks, weights, state, state + 1, Gating("bibeta5", EPS, True))
+    _, memory, _ = run_recurrent_steps(blocks, weights, state, state + 1, Gating("bibeta5", EPS, True))
     kept = torch.stack([memory[0], memory[1] / memory[0], memory[2] / memory[1]]).flatten(1).detach().cpu()
     assert (torch.corrcoef(kept) - torch.eye(3)).abs().max() < 0.2
 
@@ -197,16 +197,16 @@ def test_steps_draw_anew(device) -> None:
 @on_device
 def test_where_they_are_available(device) -> None:
     x = torch.zeros(2, 3, device=device)
-    assert available(x, Gating("bibeta5", EPS), None)
-    assert not available(x.double(), Gating("bibeta5", EPS), None)
-    assert not available(x, Gating("kumaraswamy", EPS), None)
-    assert not available(x, Gating("bibeta5", EPS, True, torch.Generator()), None)
-    assert not available(x[:0], Gating("lstm", EPS), None)
+    assert can_run(x, Gating("bibeta5", EPS), None)
+    assert not can_run(x.double(), Gating("bibeta5", EPS), None)
+    assert not can_run(x, Gating("kumaraswamy", EPS), None)
+    assert not can_run(x, Gating("bibeta5", EPS, True, torch.Generator()), None)
+    assert not can_run(x[:0], Gating("lstm", EPS), None)
 
 
 @pytest.mark.skipif(INTERPRETED, reason="there the CPU is available")
 def test_cpu_is_not_available() -> None:
-    assert not available(torch.zeros(2, 3), Gating("lstm", EPS), None)
+    assert not can_run(torch.zeros(2, 3), Gating("lstm", EPS), None)
 
 
 def test_without_triton(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +216,7 @@ def test_without_triton(monkeypatch: pytest.MonkeyPatch) -> None:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert not module.available(torch.zeros(2, 3), Gating("lstm", EPS), None)
+    assert not module.can_run(torch.zeros(2, 3), Gating("lstm", EPS), None)
 
 
 def test_checkpoints_do_not_ask_for_triton() -> None:

@@ -15,9 +15,9 @@ from ctxzoo.models.ops_higher_order_encoder import (
     FactorisedState,
     anova_kernels,
     anova_scores,
-    context_weights,
+    context_attention_weights,
     factorised_attention,
-    modulated_query,
+    modulate_query,
     pair_attention,
     pair_scores,
     windowed_pair_attention,
@@ -215,7 +215,7 @@ def test_07_contextual_attention_of_strength_zero_is_softmax_attention_bit_for_b
     query, key, value, second, _ = tensors(dtype=dtype)
     mask = padding() if padded else None
     modulation = fused_attention(query, second, second, mask, False)
-    modulated = modulated_query(query, modulation, torch.zeros(HEADS, dtype=dtype))
+    modulated = modulate_query(query, modulation, torch.zeros(HEADS, dtype=dtype))
     assert torch.equal(
         fused_attention(modulated, key, value, mask, False), fused_attention(query, key, value, mask, False)
     )
@@ -227,7 +227,7 @@ def test_07_a_single_context_token_gives_its_third_order_scores() -> None:
     weights = torch.zeros(BATCH, HEADS, LENGTH, LENGTH, dtype=torch.float64)
     weights[..., single] = 1
     strength = torch.tensor([0.7, -1.3], dtype=torch.float64)
-    modulated = modulated_query(query, weights @ second, strength)
+    modulated = modulate_query(query, weights @ second, strength)
     third = torch.einsum("bhid,bhjd,bhd->bhij", query, key, second[:, :, single])
     expected = query @ key.mT + strength[:, None, None] * third
     close(modulated @ key.mT, expected)
@@ -240,14 +240,14 @@ def test_07_contextual_attention_equals_the_third_order_scores_averaged_over_the
     query, key, value, second, _ = tensors()
     mask = padding()
     strength = torch.tensor([0.7, -1.3], dtype=torch.float64)
-    weights = context_weights(query, key, mask, causal)
+    weights = context_attention_weights(query, key, mask, causal)
     modulation = fused_attention(query, key, second, mask, causal)
     close(modulation, weights @ second)
     visible = mask[:, None, None, :]
     if causal:
         visible = visible & torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()
     expected = reference_contextual_attention(query, key, value, second, weights, strength, visible)
-    close(fused_attention(modulated_query(query, modulation, strength), key, value, mask, causal), expected)
+    close(fused_attention(modulate_query(query, modulation, strength), key, value, mask, causal), expected)
 
 
 def test_08_volumes_of_unit_vectors() -> None:
@@ -288,7 +288,7 @@ def outputs(
         hidden = torch.ones_like(energy, dtype=torch.bool).triu(1) if causal else torch.zeros((), dtype=torch.bool)
         return energy.masked_fill(hidden, -torch.inf).softmax(-1) @ value
     modulation = fused_attention(query, second, second, mask, causal)
-    return fused_attention(modulated_query(query, modulation, strength), key, value, mask, causal)
+    return fused_attention(modulate_query(query, modulation, strength), key, value, mask, causal)
 
 
 @pytest.mark.parametrize("kind", [*SCORES, "windowed", "factorised", "factorised distinct", "anova", "contextual"])

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ctxzoo.models import ops_kernel_encoder as pairwise
-from ctxzoo.models.ops_encoder import fused_attention, visible_keys
+from ctxzoo.models.ops_encoder import fused_attention, make_visibility_mask
 from ctxzoo.models.ops_kernel_encoder import log_squared_product, squared_product_attention
 from tests.references.encoder import reference_attend
 from tests.support.result_shapes import ResultShapes
@@ -31,7 +31,7 @@ def four(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch
 @pytest.mark.parametrize("mask", [None, MASK])
 def test_dot_products_equal_the_reference(mask: torch.Tensor | None, biased: bool, causal: bool) -> None:
     query, key, bias, value = four()
-    visible = visible_keys(mask, 4, 5, causal, CPU)
+    visible = make_visibility_mask(mask, 4, 5, causal, CPU)
     energy = query @ key.transpose(-1, -2) / 6**0.5 + (bias.unsqueeze(-2) if biased else 0.0)
     found = fused_attention(query, key, value, mask, causal, key_bias=bias if biased else None)
     torch.testing.assert_close(found, reference_attend(energy, value, visible), rtol=1e-10, atol=1e-12)
@@ -57,7 +57,7 @@ def test_squared_products_equal_the_reference(
     monkeypatch.setattr(pairwise, "CPU_PAIRS", pairs)
     monkeypatch.setattr(pairwise, "KEPT_PAIRS", 2 * 3 * 4 * 5 if kept else 2 * 3 * 4 * 5 - 1)
     query, key, importance, value = (x.requires_grad_() for x in four())
-    visible = visible_keys(mask, 4, 5, False, CPU)
+    visible = make_visibility_mask(mask, 4, 5, False, CPU)
     energy = log_squared_product(query, key) + importance.unsqueeze(-2)
     found = squared_product_attention(query, key, importance, value, mask)
     expected = reference_attend(energy, value, visible)

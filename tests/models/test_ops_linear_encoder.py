@@ -15,10 +15,10 @@ from ctxzoo.models.ops_linear_encoder import (
     LinearState,
     default_num_features,
     draw_projection,
-    explicit_weights,
     feature_map,
     feature_values,
     linear_attention,
+    linear_attention_weights,
     log_importance,
 )
 from tests.references.linear_encoder import reference_linear_attention
@@ -84,7 +84,7 @@ def test_01_sums_over_keys_equal_the_matrix_of_weights(kind: str, padded: bool, 
     expected = reference_linear_attention(*pair, value, mask, causal)
     found = linear_attention(*pair, value, mask, causal, chunk_size=4)[0]
     torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
-    torch.testing.assert_close(explicit_weights(*pair, mask, causal) @ value, expected, rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(linear_attention_weights(*pair, mask, causal) @ value, expected, rtol=1e-10, atol=1e-10)
     single = features(query.float(), key.float(), kind)
     found = linear_attention(*single, value.float(), mask, causal, chunk_size=4)[0]
     torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-5)
@@ -181,7 +181,7 @@ def test_04_weights_are_positive_and_sum_to_one_so_outputs_lie_among_the_values(
     mask = padding()
     mask[1] = True
     pair = features(query, key, kind)
-    weights = explicit_weights(*pair, mask, causal)
+    weights = linear_attention_weights(*pair, mask, causal)
     assert (weights >= 0).all()
     assert (weights[0, :, :, -3:] == 0).all()
     torch.testing.assert_close(weights.sum(-1), torch.ones_like(weights[..., 0]), rtol=1e-9, atol=1e-9)
@@ -340,7 +340,7 @@ def test_11_the_importance_weighs_keys_of_one_length_by_their_profile(p: float) 
     flat, peaked = torch.full((SIZE,), 0.5, dtype=torch.float64), torch.tensor([1.0, 0, 0, 0], dtype=torch.float64)
     key = torch.stack((flat, peaked)).expand(1, HEADS, 2, SIZE)
     query = torch.randn(1, HEADS, 1, SIZE, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    weights, plain = (explicit_weights(*features(query, key, "favor", p=each), eps=0) for each in (p, None))
+    weights, plain = (linear_attention_weights(*features(query, key, "favor", p=each), eps=0) for each in (p, None))
     ratio = (weights[..., 0] / weights[..., 1]) / (plain[..., 0] / plain[..., 1])
     norms = [float(k.pow(p).sum() ** (2 / p)) for k in (flat, peaked)]
     expected = math.exp((norms[0] - norms[1]) / (2 * math.sqrt(SIZE)))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ctxzoo.models.ops_inputs import refuse_gaps
+from ctxzoo.models.ops_inputs import check_mask_without_gaps
 from ctxzoo.models.ops_words import mask_logits, masked_max, masked_mean, masked_softmax
 from tests.references.masking import reference_masked_softmax, reference_pooling
 
@@ -73,14 +73,14 @@ def test_gradients() -> None:
 
 
 def test_words_after_padding_are_refused_by_their_place() -> None:
-    refuse_gaps(torch.tensor([[1, 1, 1], [1, 0, 0], [0, 0, 0]], dtype=torch.bool))
-    refuse_gaps(torch.zeros(2, 0, dtype=torch.bool))
+    check_mask_without_gaps(torch.tensor([[1, 1, 1], [1, 0, 0], [0, 0, 0]], dtype=torch.bool))
+    check_mask_without_gaps(torch.zeros(2, 0, dtype=torch.bool))
     for row, place in (([1, 0, 1, 0], 2), ([0, 1, 1, 1], 1)):
         mask = torch.tensor([[1, 1, 1, 0], row], dtype=torch.bool)
         with pytest.raises(
             ValueError, match=f"a word at row 1, position {place}, after padding; .* padded on the right"
         ):
-            refuse_gaps(mask)
+            check_mask_without_gaps(mask)
 
 
 MASK = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 0, 0]], dtype=torch.bool)

@@ -6,7 +6,7 @@ from packaging.version import Version
 from torch import nn
 
 from ctxzoo.models.layers_recurrent import MaskedBiRNN
-from ctxzoo.models.ops_recurrent import gru_steps, recurrent_scan, reverse_within_length
+from ctxzoo.models.ops_recurrent import reverse_within_length, run_gru_steps, run_recurrent_scan
 from tests.references.recurrent import reference_gru_steps, reference_reverse_within_length
 
 LENGTHS = torch.tensor([5, 3, 1, 0])
@@ -46,7 +46,7 @@ def case(length: int, dtype: torch.dtype = torch.float64) -> tuple[torch.Tensor,
 def test_equals_the_reference_in_values_and_gradients(length: int) -> None:
     arguments = case(length)
     weight = torch.randn(2, length, 3, 4, dtype=torch.float64)
-    found, expected = gru_steps(*arguments), reference_gru_steps(*arguments)
+    found, expected = run_gru_steps(*arguments), reference_gru_steps(*arguments)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-14)
     gradients = [torch.autograd.grad((out * weight).sum(), arguments) for out in (found, expected)]
     for one, other in zip(*gradients, strict=True):
@@ -54,12 +54,12 @@ def test_equals_the_reference_in_values_and_gradients(length: int) -> None:
 
 
 def test_gradcheck() -> None:
-    assert torch.autograd.gradcheck(gru_steps, case(3))
+    assert torch.autograd.gradcheck(run_gru_steps, case(3))
 
 
 def test_strides_of_the_gradient_do_not_matter() -> None:
     arguments = case(4)
-    out = gru_steps(*arguments)
+    out = run_gru_steps(*arguments)
     weight = torch.randn(4, 2, 3, 4, dtype=torch.float64).transpose(0, 1)
     strided = torch.autograd.grad(out, arguments, weight, retain_graph=True)
     for one, other in zip(strided, torch.autograd.grad(out, arguments, weight.contiguous()), strict=True):
@@ -69,16 +69,16 @@ def test_strides_of_the_gradient_do_not_matter() -> None:
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_narrow_types_are_computed_in_float32(dtype: torch.dtype) -> None:
     inputs, weight, bias = case(6, dtype)
-    found = gru_steps(inputs, weight, bias)
+    found = run_gru_steps(inputs, weight, bias)
     assert found.dtype == dtype
-    assert torch.equal(found, gru_steps(inputs.float(), weight.float(), bias.float()).to(dtype))
+    assert torch.equal(found, run_gru_steps(inputs.float(), weight.float(), bias.float()).to(dtype))
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert torch.equal(gru_steps(inputs, weight, bias), found)
+        assert torch.equal(run_gru_steps(inputs, weight, bias), found)
 
 
 def test_no_steps_give_no_states() -> None:
     inputs, weight, bias = case(1)
-    out = gru_steps(inputs[:, :0], weight, bias)
+    out = run_gru_steps(inputs[:, :0], weight, bias)
     assert out.shape == (2, 0, 3, 4)
     assert all((gradient == 0).all() for gradient in torch.autograd.grad(out.sum(), (weight, bias)))
 
@@ -86,11 +86,11 @@ def test_no_steps_give_no_states() -> None:
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
 def test_without_gradients_the_states_are_the_same(mode: type[torch.no_grad]) -> None:
     arguments = case(5)
-    with_gradients = gru_steps(*arguments).detach()
+    with_gradients = run_gru_steps(*arguments).detach()
     with mode():
-        torch.testing.assert_close(gru_steps(*arguments), with_gradients, rtol=0, atol=1e-14)
+        torch.testing.assert_close(run_gru_steps(*arguments), with_gradients, rtol=0, atol=1e-14)
     detached = (value.detach() for value in arguments)
-    torch.testing.assert_close(gru_steps(*detached), with_gradients, rtol=0, atol=1e-14)
+    torch.testing.assert_close(run_gru_steps(*detached), with_gradients, rtol=0, atol=1e-14)
 
 
 CELLS = {"lstm": nn.LSTM, "gru": nn.GRU}
@@ -117,7 +117,7 @@ def test_same_values_and_gradients_as_the_library(cell: str, batch: int, steps: 
     layer, weights = _reference(cell)
     x = torch.randn(batch, steps, 5, dtype=torch.float64, requires_grad=True)
     probe = torch.randn(batch, steps, 4, dtype=torch.float64)
-    expected, found = layer(x)[0], recurrent_scan(x, weights, cell)
+    expected, found = layer(x)[0], run_recurrent_scan(x, weights, cell)
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
     if Version(torch.__version__) < Version("2.13"):
         return  # torch 2.11's scan has wrong gradients

@@ -22,7 +22,7 @@ from transformers.dynamic_module_utils import get_imports
 
 from ctxzoo.models import ops_second_order_triton as ops
 from ctxzoo.models.ops_second_order_attention import second_order_attention
-from ctxzoo.models.ops_second_order_triton import available, second_order_backward, second_order_forward
+from ctxzoo.models.ops_second_order_triton import can_run, second_order_backward, second_order_forward
 
 HAS_TRITON = importlib.util.find_spec("triton") is not None
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -224,15 +224,15 @@ def test_the_op_runs_them_and_their_gradients(dtype: torch.dtype) -> None:
 
 @interpreted
 def test_available_under_the_interpreter() -> None:
-    assert available(torch.zeros(1))
-    assert not available(torch.zeros(1, dtype=torch.float64))
-    assert not available(torch.zeros(1, device="meta"))
+    assert can_run(torch.zeros(1))
+    assert not can_run(torch.zeros(1, dtype=torch.float64))
+    assert not can_run(torch.zeros(1, device="meta"))
 
 
 @pytest.mark.skipif(INTERPRETED, reason="there the CPU is available")
 def test_cpu_is_not_available() -> None:
     case = Case(2, 7, 5, 3)
-    assert not available(case.inputs[0])
+    assert not can_run(case.inputs[0])
     with pytest.raises(RuntimeError, match="Triton"):
         case.fused()
 
@@ -246,7 +246,7 @@ def test_without_triton(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ops_without_triton", module)
     spec.loader.exec_module(module)
     case = Case(2, 7, 5, 3)
-    assert not module.available(case.inputs[0])
+    assert not module.can_run(case.inputs[0])
     with pytest.raises(RuntimeError, match="Triton"):
         module.second_order_forward(*case.inputs, case.mask)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from ctxzoo.models.ops_encoder import sinusoids_at
+from ctxzoo.models.ops_encoder import sinusoids_at_positions
 from ctxzoo.models.ops_time_encoder import (
     LocalParameters,
     bochner_features,
@@ -16,7 +16,7 @@ from ctxzoo.models.ops_time_encoder import (
     lste_features,
     lste_kernel,
     mercer_features,
-    reduced_angles,
+    reduce_angles,
     running_mean,
     time2vec_features,
     time_scores,
@@ -183,7 +183,7 @@ def test_features_of_the_literature() -> None:
     found = time2vec_features(tau, frequencies, phases)[0]
     assert torch.allclose(found[:, 0], 0.1 * TIMES + 0.3)
     assert torch.allclose(found[:, 2], torch.sin(3.0 * TIMES - 1.0))
-    positions = sinusoids_at(torch.arange(4).unsqueeze(0), 6, torch.float64)[0]
+    positions = sinusoids_at_positions(torch.arange(4).unsqueeze(0), 6, torch.float64)[0]
     assert positions[3, 2].item() == pytest.approx(math.sin(3 / 10000 ** (2 / 6)))
     assert positions[3, 5].item() == pytest.approx(math.cos(3 / 10000 ** (4 / 6)))
 
@@ -191,7 +191,7 @@ def test_features_of_the_literature() -> None:
 def test_large_arguments_keep_their_phase_in_float32() -> None:
     tau = torch.tensor([3_000_000.5, 1.5e7], dtype=torch.float64)
     frequency = torch.tensor([6.0], dtype=torch.float32)
-    found = reduced_angles(tau, frequency)
+    found = reduce_angles(tau, frequency)
     assert found.dtype == torch.float32
     assert torch.allclose(found.cos().double(), torch.cos(6.0 * tau), atol=1e-6)
     in_float32 = torch.cos(frequency * tau.float())

@@ -7,12 +7,12 @@ import torch
 
 from ctxzoo.models.ops_word_embedding import (
     attention_weights,
-    even_weights,
+    gather_table_rows,
+    mean_with_word2vec_gradient,
     negative_sampling_loss,
-    table_rows,
+    uniform_weights,
     weighted_context,
     window_offsets,
-    with_word2vec_gradient,
     word_windows,
 )
 from tests.references.word_embedding import reference_context, reference_negative_sampling_loss, reference_word_windows
@@ -63,7 +63,7 @@ def test_context_equals_loops() -> None:
 
 
 def test_logits_of_0_give_even_weights() -> None:
-    weights = even_weights(PRESENT, torch.float64)
+    weights = uniform_weights(PRESENT, torch.float64)
     torch.testing.assert_close(weights, attention_weights(torch.zeros(4, 4, dtype=torch.float64), PRESENT))
     assert weights[1].tolist() == [0.0, 0.5, 0.5, 0.0]
 
@@ -75,8 +75,8 @@ def test_logits_may_be_large() -> None:
 
 def test_gradient_of_word2vec_is_whole_for_every_word() -> None:
     words = drawn(4, 4, 5).requires_grad_()
-    mean = weighted_context(even_weights(PRESENT, torch.float64), words)
-    context = with_word2vec_gradient(mean, words, PRESENT)
+    mean = weighted_context(uniform_weights(PRESENT, torch.float64), words)
+    context = mean_with_word2vec_gradient(mean, words, PRESENT)
     assert torch.equal(context, mean)
     upstream = drawn(4, 5)
     context.backward(upstream)
@@ -97,7 +97,7 @@ def test_sparse_gradient_equals_the_dense_one(lookup: str) -> None:
     shape, indices = LOOKUPS[lookup]
     tables = [torch.arange(float(torch.Size(shape).numel())).view(shape).requires_grad_() for _ in range(2)]
     for table, sparse in zip(tables, (False, True), strict=True):
-        found = table_rows(table, *indices, sparse=sparse)
+        found = gather_table_rows(table, *indices, sparse=sparse)
         assert torch.equal(found, table.detach()[indices])
         (found**2).sum().backward()
     dense, sparse_gradient = (table.grad for table in tables)
@@ -118,7 +118,7 @@ def test_optimizers_take_the_same_step(lookup: str, optimizer: type[torch.optim.
         step = optimizer([table], lr=0.5)  # type: ignore[call-arg]
         for _ in range(2):
             step.zero_grad()
-            table_rows(table, *indices, sparse=sparse).square().sum().backward()
+            gather_table_rows(table, *indices, sparse=sparse).square().sum().backward()
             step.step()
         ends.append(table.detach())
     torch.testing.assert_close(*ends)

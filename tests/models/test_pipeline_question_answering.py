@@ -9,11 +9,11 @@ import pytest
 import torch
 from transformers import AutoModel, pipeline
 
-from ctxzoo.models import ARCHITECTURES, register
+from ctxzoo.models import ARCHITECTURES, register_architecture
 from ctxzoo.models.configuration_bidaf import BidafConfig
 from ctxzoo.models.modeling_bidaf import BidafForQuestionAnswering, BidafModel, ExtractiveQuestionAnsweringOutput
 from ctxzoo.models.ops_answer import decode_answers, no_answer_score
-from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline, WindowScores, merge_windows
+from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline, WindowScores, merge_window_scores
 from ctxzoo.models.tokenization_word_char import WordCharTokenizer, build_word_char_tokenizer
 from tests.support.doors import offline
 from tests.support.warm_python import run_warm
@@ -297,7 +297,7 @@ def window(start: list[float], end: list[float], no_answer: float, mass: float =
 def test_merging_one_or_equal_windows_changes_nothing() -> None:
     only = window([0.1, 0.3], [0.2, 0.4], no_answer=0.25)
     for windows in ([only], [only, only], [only] * 5):
-        scores, no_answer = merge_windows(windows, 2, refusable=True)
+        scores, no_answer = merge_window_scores(windows, 2, can_refuse=True)
         assert no_answer.exp().item() == pytest.approx(0.25)
         expected = torch.tensor([[0.1 * 0.2, 0.1 * 0.4], [0.3 * 0.4, 0]], dtype=torch.float64)
         torch.testing.assert_close(scores.exp(), expected, rtol=1e-6, atol=0)
@@ -305,12 +305,12 @@ def test_merging_one_or_equal_windows_changes_nothing() -> None:
 
 def test_merging_by_hand() -> None:
     first, second = window([0.6], [1.0], no_answer=0.4), window([0.1], [1.0], no_answer=0.9, first=1)
-    scores, no_answer = merge_windows([first, second], 1, refusable=True)
+    scores, no_answer = merge_window_scores([first, second], 1, can_refuse=True)
     odds = [0.6 / 0.4, 0.1 / 0.9]
     assert no_answer.exp().item() == pytest.approx(0.4)
     assert scores.exp().flatten().tolist() == pytest.approx([0.6 * value / sum(odds) for value in odds])
     first, second = window([0.6], [1.0], 0.4, mass=math.log(3)), window([0.1], [1.0], 0.9, mass=0.0, first=1)
-    scores, _ = merge_windows([first, second], 1, refusable=False)
+    scores, _ = merge_window_scores([first, second], 1, can_refuse=False)
     assert scores.exp().flatten().tolist() == pytest.approx([0.6 * 0.75, 0.1 * 0.25])
 
 
@@ -319,7 +319,7 @@ def test_merging_survives_certainty(log_probability: float) -> None:
     certain = window([0.5, 0.5], [0.5, 0.5], 0.5)._replace(no_answer=torch.tensor(log_probability))
     other = window([0.5, 0.5], [0.5, 0.5], 0.5, first=2)
     for windows in ([certain], [certain, certain], [certain, other]):
-        scores, _ = merge_windows(windows, 1, refusable=True)
+        scores, _ = merge_window_scores(windows, 1, can_refuse=True)
         assert not scores.isnan().any()
         assert scores.exp().sum() <= 1 + 1e-9
 
@@ -386,7 +386,7 @@ def test_pipeline_needs_its_head() -> None:
     class HeadlessConfig(BidafConfig):
         model_type = "ctxzoo_headless"
 
-    register(
+    register_architecture(
         HeadlessConfig,
         load=lambda: {"AutoModel": BidafModel},
         load_pipelines=lambda: {"question-answering": QuestionAnsweringPipeline},

@@ -13,11 +13,11 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from ctxzoo.models.tokenization_word import (
     Cutter,
     WordTokenizer,
+    build_pre_tokenizer,
     build_word_tokenizer,
     character_ngrams,
-    cut_words,
+    pre_tokenize,
     stable_hash,
-    word_cutter,
 )
 from tests.support.doors import offline
 from tests.support.warm_python import run_warm
@@ -227,17 +227,17 @@ ENGLISH = {
 
 @pytest.mark.parametrize(("text", "words"), ENGLISH.items())
 def test_english_is_cut_into_words_and_signs(text: str, words: str) -> None:
-    assert cut_words(word_cutter(lower_case=False, cutter="english"), text) == words.split()
-    assert cut_words(word_cutter(lower_case=True, cutter="english"), text) == words.lower().split()
+    assert pre_tokenize(build_pre_tokenizer(lower_case=False, cutter="english"), text) == words.split()
+    assert pre_tokenize(build_pre_tokenizer(lower_case=True, cutter="english"), text) == words.lower().split()
 
 
 @pytest.mark.parametrize("lower_case", [True, False])
 def test_every_english_word_can_be_in_a_vocabulary(lower_case: bool) -> None:
-    backend = word_cutter(lower_case, "english")
-    words = sorted({word for text in (*ENGLISH, *ODD_TEXTS) for word in cut_words(backend, text)})
+    backend = build_pre_tokenizer(lower_case, "english")
+    words = sorted({word for text in (*ENGLISH, *ODD_TEXTS) for word in pre_tokenize(backend, text)})
     tokenizer = build_word_tokenizer(words, lower_case=lower_case, cutter="english")
     for text in (*ENGLISH, *ODD_TEXTS):
-        assert tokenizer.tokenize(text) == cut_words(backend, text)
+        assert tokenizer.tokenize(text) == pre_tokenize(backend, text)
     with pytest.raises(ValueError, match=r"don't.*: with .* the cutter 'english' it is cut into \['do', \"n't\"\]"):
         build_word_tokenizer(["don't"], lower_case=lower_case, cutter="english")
 
@@ -544,7 +544,7 @@ def test_every_id_is_of_the_words_that_it_was_made_of(cutter: Cutter, limit: int
     own = {} if limit is None else {"model_max_length": limit}
     tokenizer = build_word_tokenizer(["the", "lamp", "solid"], cutter=cutter, **ngrams, **own)
     text = "  The LAMP, wobly [PAD]\tisn't SOLID ünd"
-    offsets, spans = tokenizer.words_of_ids(text)
+    offsets, spans = tokenizer.map_ids_to_words(text)
     words = [text[begin:end].lower() for begin, end in offsets]
     ids = tokenizer(text, truncation=limit is not None)["input_ids"]
     assert len(spans) == len(ids)
@@ -561,9 +561,9 @@ def test_every_id_is_of_the_words_that_it_was_made_of(cutter: Cutter, limit: int
             made = {stable_hash(ngram) % 20 for ngram in character_ngrams(words[first], 2, 4)}
             assert index - len(tokenizer) - 50 in made
             assert end == first + 1
-    assert tokenizer.words_of_ids("") == ([], [])
+    assert tokenizer.map_ids_to_words("") == ([], [])
 
 
 def test_without_ngrams_ids_are_of_the_known_words_alone() -> None:
     tokenizer = build_word_tokenizer(["the", "lamp"], model_max_length=2)
-    assert tokenizer.words_of_ids("The big lamp the") == ([(0, 3), (8, 12)], [(0, 1), (1, 2)])
+    assert tokenizer.map_ids_to_words("The big lamp the") == ([(0, 3), (8, 12)], [(0, 1), (1, 2)])

@@ -14,10 +14,10 @@ from ctxzoo.models.tokenization_word_char import (
     NUM_WORD_SHAPES,
     WordCharTokenizer,
     build_word_char_tokenizer,
-    stem,
-    word_features,
-    word_pre_tokenizer,
-    word_shape,
+    build_word_pre_tokenizer,
+    classify_word_shape,
+    compute_word_features,
+    stem_word,
 )
 from tests.support.doors import offline
 from tests.support.warm_python import run_warm
@@ -52,17 +52,17 @@ def plain() -> WordCharTokenizer:
 
 def reference_text(tokenizer: WordCharTokenizer, text: str, other: str) -> dict[str, Any]:
     """One text of a pair, from the pre-tokenizer alone."""
-    cut = word_pre_tokenizer().pre_tokenize_str(text)
+    cut = build_word_pre_tokenizer().pre_tokenize_str(text)
     words = [word for word, _ in cut]
     characters = {character: number for number, character in enumerate(CHARACTERS, start=2)}
     ids = [[characters.get(character, 1) for character in word[:6]] for word in words]
     return {
-        "input_ids": [1, *map(tokenizer.word_id, words)],
+        "input_ids": [1, *map(tokenizer.look_up_word_id, words)],
         "attention_mask": [1] * (len(words) + 1),
         "char_ids": [[1] * 6, *(row + [0] * (6 - len(row)) for row in ids)],
         "word_features": [
             [0.0] * NUM_WORD_FEATURES,
-            *word_features(words, [word for word, _ in word_pre_tokenizer().pre_tokenize_str(other)]),
+            *compute_word_features(words, [word for word, _ in build_word_pre_tokenizer().pre_tokenize_str(other)]),
         ],
         "offset_mapping": [(0, 0), *(offset for _, offset in cut)],
     }
@@ -107,14 +107,14 @@ def test_offsets_cut_the_words_out_of_the_text(tokenizer: WordCharTokenizer, tex
     ],
 )
 def test_look_up(tokenizer: WordCharTokenizer, word: str, index: int) -> None:
-    assert tokenizer.word_id(word) == index
+    assert tokenizer.look_up_word_id(word) == index
     assert tokenizer.convert_tokens_to_ids(word) == index
 
 
 def test_form_as_written_comes_first() -> None:
     tokenizer = build_word_char_tokenizer(["may", "May", "MAY", "IT", "It"], characters=None)
-    assert [tokenizer.word_id(word) for word in ("may", "May", "MAY", "mAy")] == [2, 3, 4, 2]
-    assert [tokenizer.word_id(word) for word in ("it", "It", "IT")] == [6, 6, 5]
+    assert [tokenizer.look_up_word_id(word) for word in ("may", "May", "MAY", "mAy")] == [2, 3, 4, 2]
+    assert [tokenizer.look_up_word_id(word) for word in ("it", "It", "IT")] == [6, 6, 5]
 
 
 def test_words_can_be_added_that_a_text_can_give() -> None:
@@ -447,7 +447,7 @@ def test_auto_tokenizer_with_and_without_the_package(tmp_path: Path) -> None:
     ],
 )
 def test_forms_of_a_word_share_a_stem(forms: str) -> None:
-    assert len({stem(form) for form in forms.split()}) == 1
+    assert len({stem_word(form) for form in forms.split()}) == 1
 
 
 @pytest.mark.parametrize(
@@ -465,12 +465,12 @@ def test_forms_of_a_word_share_a_stem(forms: str) -> None:
 )
 def test_short_words_and_other_words_stay_apart(different: str) -> None:
     words = different.split()
-    assert len({stem(word) for word in words}) == len(words)
+    assert len({stem_word(word) for word in words}) == len(words)
 
 
 @pytest.mark.parametrize("word", ["1990s", "n't", "'s", "U.S.", "``", "", "\x00", "e\u0301s"])
 def test_words_with_other_signs_are_only_lower_cased(word: str) -> None:
-    assert stem(word) == word.lower()
+    assert stem_word(word) == word.lower()
 
 
 @pytest.mark.parametrize(
@@ -487,13 +487,13 @@ def test_words_with_other_signs_are_only_lower_cased(word: str) -> None:
     ],
 )
 def test_shapes(shape: int, words: list[str]) -> None:
-    assert [word_shape(word) for word in words] == [shape] * len(words)
+    assert [classify_word_shape(word) for word in words] == [shape] * len(words)
 
 
 def test_features_of_a_sentence() -> None:
     context = ["The", "cities", "the", "city", "Paris", "1990"]
     question = ["the", "City", "paris", "?"]
-    rows = word_features(context, question)
+    rows = compute_word_features(context, question)
     as_is, lower, stems, frequency = zip(*(row[:4] for row in rows), strict=True)
     assert as_is == (0, 0, 1, 0, 0, 0)
     assert lower == (1, 0, 1, 1, 1, 0)
@@ -504,12 +504,12 @@ def test_features_of_a_sentence() -> None:
 
 
 def test_both_directions_and_empty_text() -> None:
-    assert [row[0] for row in word_features(["a", "b"], ["b", "c", "b"])] == [0, 1]
-    assert [row[0] for row in word_features(["b", "c", "b"], ["a", "b"])] == [1, 0, 1]
-    assert word_features([], ["a"]) == []
-    assert [row[:3] for row in word_features(["a"], [])] == [[0, 0, 0]]
+    assert [row[0] for row in compute_word_features(["a", "b"], ["b", "c", "b"])] == [0, 1]
+    assert [row[0] for row in compute_word_features(["b", "c", "b"], ["a", "b"])] == [1, 0, 1]
+    assert compute_word_features([], ["a"]) == []
+    assert [row[:3] for row in compute_word_features(["a"], [])] == [[0, 0, 0]]
 
 
 def test_width_is_the_config_s_default() -> None:
-    assert {len(row) for row in word_features(["a", "."], ["b"])} == {NUM_WORD_FEATURES}
+    assert {len(row) for row in compute_word_features(["a", "."], ["b"])} == {NUM_WORD_FEATURES}
     assert NUM_WORD_FEATURES == 4 + NUM_WORD_SHAPES == WORD_FEATURES

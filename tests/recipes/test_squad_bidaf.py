@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.models.configuration_bidaf import EXTENSIONS, BidafConfig
-from ctxzoo.models.layers_bidaf import product_bound
+from ctxzoo.models.layers_bidaf import trilinear_init_bound
 from ctxzoo.results.result import RESULTS_DIR, RunResult, read_result, read_results
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.tasks.question_answering import bidaf_start
@@ -123,7 +123,7 @@ def test_results_say_how_batches_were_made_and_where_the_similarity_began(finish
     (result,) = read_results(folder / RESULTS_DIR)
     assert result.split == "test"
     assert result.settings["pool_batches"] == 50
-    assert result.settings["product_start"] == pytest.approx(product_bound(16), rel=1e-4)
+    assert result.settings["product_start"] == pytest.approx(trilinear_init_bound(16), rel=1e-4)
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import torch
 
 
 def reference_attend(energy: torch.Tensor, value: torch.Tensor, visible: torch.Tensor) -> torch.Tensor:
-    """Compute the outputs of `attend` in float64, query by query, with exponentials of the visible keys alone."""
+    """Compute the outputs of `softmax_attention` in float64, query by query, over the visible keys alone."""
     visible = visible.expand_as(energy)
     output = torch.zeros(*energy.shape[:3], value.size(-1), dtype=torch.float64)
     for place in torch.cartesian_prod(*(torch.arange(size) for size in energy.shape[:3])).tolist():
@@ -47,7 +47,7 @@ def reference_kernel_attention(
 
 
 def reference_rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """Compute what `rotate` gives in float64 with complex numbers: pairs times e^(i angle)."""
+    """Compute what `apply_rotary_factors` gives in float64 with complex numbers: pairs times e^(i angle)."""
     width = x.size(-1)
     pairs = torch.view_as_complex(x.double().reshape(*x.shape[:-1], width // 2, 2))
     angles = torch.tensor(

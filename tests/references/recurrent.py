@@ -12,7 +12,7 @@ def reference_reverse_within_length(x: torch.Tensor, lengths: torch.Tensor) -> t
 
 
 def reference_gru_steps(inputs: torch.Tensor, weight_hh: torch.Tensor, bias_hh: torch.Tensor) -> torch.Tensor:
-    """Compute what `gru_steps` gives, (G, n, B, h), in float64, one GRU and one step after the other."""
+    """Compute what `run_gru_steps` gives, (G, n, B, h), in float64, one GRU and one step after the other."""
     inputs, weight_hh, bias_hh = (value.double() for value in (inputs, weight_hh, bias_hh))
     outputs = []
     for given, weight, bias in zip(inputs, weight_hh, bias_hh, strict=True):

@@ -53,7 +53,7 @@ def test_registry_holds_every_model_class_of_the_package() -> None:
         and not any(each.__module__.startswith("ctxzoo.models.") for each in cls.__subclasses__())
     }
     assert registered
-    assert {cls.__name__ for cls in defined - registered} == set(), "add it to a register(...) call"
+    assert {cls.__name__ for cls in defined - registered} == set(), "add it to a register_architecture(...) call"
 
 
 def test_references_of_tests_travel_with_no_checkpoint() -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import torch
 
-from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating, log_uniform, noisin_scale
-from ctxzoo.models.ops_beta_lstm_steps import recurrent_steps
+from ctxzoo.models.ops_beta_lstm_gates import CELLS, Gating, draw_log_uniform, draw_noisin_scale
+from ctxzoo.models.ops_beta_lstm_steps import run_recurrent_steps
 
 
 class Case:
@@ -38,16 +38,16 @@ class Case:
         self.scale: torch.Tensor | None = None
         like = torch.empty(0)
         if cell == "kumaraswamy":
-            self.noise = log_uniform((length, batch, 2, size), like, generator).to(device, dtype)
+            self.noise = draw_log_uniform((length, batch, 2, size), like, generator).to(device, dtype)
         if cell == "noisin":
-            self.scale = noisin_scale((length, batch, size), like, generator).to(device, dtype)
+            self.scale = draw_noisin_scale((length, batch, size), like, generator).to(device, dtype)
 
     def run(self, gating: Gating, dtype: torch.dtype | None = None) -> list[torch.Tensor]:
         """Return h, c, pre-activations, and the gradients of all inputs, computed in a type; default: its own."""
         kind = dtype or self.inputs[0].dtype
         inputs = [tensor.to(kind, copy=True).requires_grad_() for tensor in self.inputs]
         noise, scale = (None if tensor is None else tensor.to(kind) for tensor in (self.noise, self.scale))
-        outputs = recurrent_steps(*inputs, gating, noise, scale)
+        outputs = run_recurrent_steps(*inputs, gating, noise, scale)
         gradients = torch.autograd.grad(outputs, inputs, [gradient.to(kind) for gradient in self.gradients])
         return [*(tensor.detach() for tensor in outputs), *gradients]
 
@@ -60,7 +60,7 @@ class RepeatedDraws:
     """
 
     def __init__(self, draws: Iterable[torch.Tensor]) -> None:
-        self.draws = iter(draws)
+        self.samples_gates = iter(draws)
 
     def __call__(self, alpha: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
-        return next(self.draws)
+        return next(self.samples_gates)

@@ -15,7 +15,7 @@ import torch
 
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.models.tokenization_word import word_cutter
+from ctxzoo.models.tokenization_word import build_pre_tokenizer
 from ctxzoo.tasks.word_embeddings import hogwild_trainer
 from ctxzoo.tasks.word_embeddings.corpus import Corpus, load_corpus
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
@@ -33,7 +33,7 @@ def corpus_of(folder: Path, lines: Iterable[str] | None = None, min_count: int =
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "text.txt"
     path.write_text("\n".join(sample_corpus(0, 300) if lines is None else lines), encoding="utf-8")
-    return load_corpus(CorpusSource(str(path)), word_cutter(True), min_count=min_count, cache=folder / "cache")
+    return load_corpus(CorpusSource(str(path)), build_pre_tokenizer(True), min_count=min_count, cache=folder / "cache")
 
 
 def model_of(corpus: Corpus, **config: Any) -> WordEmbeddingForMaskedLM:

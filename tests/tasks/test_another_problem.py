@@ -16,7 +16,7 @@ from ctxzoo.cli.main import main
 from ctxzoo.hub.card_facts import ARCHITECTURE_FACTS
 from ctxzoo.hub.folder_checks import CheckpointFolderError, check_checkpoint_folder
 from ctxzoo.models import ARCHITECTURES
-from ctxzoo.models.registration import register
+from ctxzoo.models.registration import register_architecture
 from ctxzoo.results.result import RunResult, read_result
 from ctxzoo.runs.many import run_all
 from ctxzoo.runs.run import execute
@@ -229,11 +229,11 @@ def test_heads_are_found_by_their_problem() -> None:
 
 
 def test_a_head_is_registered_under_an_auto_class_or_its_own_name() -> None:
-    register(ToyConfig, load=lambda: {"AutoModelForRatings": TOY.model_classes["AutoModel"]})
+    register_architecture(ToyConfig, load=lambda: {"AutoModelForRatings": TOY.model_classes["AutoModel"]})
     try:
         with pytest.raises(ValueError, match="'AutoModelForRatings' is neither an Auto class of transformers nor"):
             ARCHITECTURES["toy"]
-        register(ToyConfig, load=dict)
+        register_architecture(ToyConfig, load=dict)
         with pytest.raises(ValueError, match="ToyConfig: register a model of it"):
             ARCHITECTURES["toy"]
     finally:

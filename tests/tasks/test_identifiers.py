@@ -71,11 +71,11 @@ WORDS = WordVectors.from_tensor(NAMES, torch.eye(len(NAMES)) + torch.arange(13).
 TAKES_MANY: dict[str, Callable[[Any], Any]] = {
     "recommend": lambda names: recommend(sessions(), names),
     "model.recommend": lambda names: sessions().recommend(names, 3, only_new=True),
-    "model.ids_of": lambda names: sessions().ids_of(names),
+    "model.encode_history": lambda names: sessions().encode_history(names),
     "drift_gates": lambda names: drift_gates(sessions(), names).tolist(),
     "next_events": lambda names: next_events(events(), names, TIMES),
     "model.next_events": lambda names: events().next_events(names, TIMES, 4),
-    "event model.ids_of": lambda names: events().ids_of(names),
+    "event model.encode_history": lambda names: events().encode_history(names),
     "time_kernel": lambda names: [one.tolist() for one in time_kernel(events(), names, TIMES)],
     "SessionDataModule": lambda names: SessionDataModule("sample", item_names=names).names,
     "most_similar": lambda names: WORDS.most_similar(names, top=4),
@@ -123,10 +123,10 @@ def test_pictures_are_of_names(door: str, tmp_path: Path) -> None:
 
 def test_names_stand_in_their_rows() -> None:
     for model in (sessions(), events()):
-        assert model.ids_of(HISTORY) == ROWS
+        assert model.encode_history(HISTORY) == ROWS
         for unknown in (4, 0, 13, "010", -1):
             with pytest.raises(ValueError, match=f"does not know the (item|event) '{unknown}'"):
-                model.ids_of([10, unknown])
+                model.encode_history([10, unknown])
     with pytest.raises(ValueError, match="does not know the bill '0'"):
         votes().predict_votes("", 0)
 
@@ -134,7 +134,7 @@ def test_names_stand_in_their_rows() -> None:
 def test_without_names_things_are_called_by_their_ids() -> None:
     config = SessionBaselineConfig(num_items=4, embedding_size=3, hidden_size=3)
     model = SessionBaselineForNextItem(config)
-    assert model.ids_of([4, "1"]) == [4, 1]
+    assert model.encode_history([4, "1"]) == [4, 1]
     assert {name for name, _ in model.recommend([4])} == {"1", "2", "3", "4"}
     with pytest.raises(ValueError, match=r"does not know the item '5': .* such as '1' or '4'"):
         model.recommend([5])

@@ -24,7 +24,7 @@ from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.data.text_encoding import encode_texts, find_frequent_words
-from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
+from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_pre_tokenizer, build_word_tokenizer
 from ctxzoo.tasks.language_modelling.reader import END_MARK, TEXT, LineSplits, group_equal_lines, read_lines
 
 UNKNOWN_WORD = "<unk>"  # what texts whose rare words were replaced hold in their place
@@ -62,7 +62,7 @@ class LineVocabulary:
         Raises:
             ValueError: no word is frequent enough; see also `build_word_tokenizer`.
         """
-        words = find_frequent_words(word_cutter(self.lower_case, self.cutter), lines, self.min_word_count)
+        words = find_frequent_words(build_pre_tokenizer(self.lower_case, self.cutter), lines, self.min_word_count)
         if not words:
             raise ValueError(
                 f"no word occurs {self.min_word_count} times in the {len(lines)} training lines; lower min_word_count"

@@ -152,7 +152,7 @@ def set_gates_to_half(model: PreTrainedModel) -> PreTrainedModel:
     """
     config: Any = model.config
     cell = CELLS[config.cell]
-    if not cell.gammas:
+    if not cell.has_gamma_gates:
         raise ValueError(f"cell {config.cell!r} has no Gamma variables; expected one of the Beta cells")
     even = copy.deepcopy(model)
     encoder: Any = even.base_model
@@ -239,7 +239,7 @@ class GatesRun(Run):
             for number, layer in enumerate(layers, start=1):
                 values = layer.metrics().items()
                 metrics |= {f"{split}/layer{number}/{prefix}{name}": value for name, value in values}
-        if CELLS[after.config.cell].gammas:
+        if CELLS[after.config.cell].has_gamma_gates:
             for model, prefix in ((after, ""), (set_gates_to_half(after), "even_gates/")):
                 task = load_task(PolyphonicMusicTask, model)
                 scores = score_splits(task, data, (split,), precision="32-true", accelerator="cpu", progress=False)

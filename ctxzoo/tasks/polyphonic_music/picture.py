@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
-from ctxzoo.models.ops_beta_lstm_gates import CELLS, draw_gammas, gate_pair
+from ctxzoo.models.ops_beta_lstm_gates import CELLS, compute_gates, draw_gammas
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.results.figures import new_figure, save_figure
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, LOWEST_PITCH, Roll
@@ -157,8 +157,8 @@ def gate_draws(
         ValueError: a cell without Gamma variables; no such layer or unit.
     """
     config: Any = model.config
-    if not CELLS[config.cell].gammas:
-        known = ", ".join(name for name, cell in CELLS.items() if cell.gammas)
+    if not CELLS[config.cell].has_gamma_gates:
+        known = ", ".join(name for name, cell in CELLS.items() if cell.has_gamma_gates)
         raise ValueError(f"cell {config.cell!r} draws no Gamma variables; expected one of {known}")
     for name, number, count in (("layer", layer, config.num_layers), ("unit", unit, config.hidden_size)):
         if not 0 <= number < count:
@@ -167,7 +167,7 @@ def gate_draws(
     with in_evaluation_mode(model):
         found = model(inputs_embeds=steps, output_gate_statistics=True).gate_statistics[layer]
     alpha = found.shapes[0, :, :, unit : unit + 1].repeat(samples, 1, 1)
-    pair = gate_pair(config.cell, alpha, config.gate_eps, draw_gammas(alpha, generator))
+    pair = compute_gates(config.cell, alpha, config.gate_eps, draw_gammas(alpha, generator))
     draws: NDArray[np.float32] = pair.squeeze(-1).numpy()
     return draws
 

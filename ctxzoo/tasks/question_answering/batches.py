@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch.utils.data import Dataset
 
-from ctxzoo.models.tokenization_word_char import NUM_WORD_SHAPES, WordCharTokenizer, stem, word_shape
+from ctxzoo.models.tokenization_word_char import NUM_WORD_SHAPES, WordCharTokenizer, classify_word_shape, stem_word
 from ctxzoo.tasks.question_answering.preparation import PreparedSplit, PreparedTexts
 
 
@@ -76,7 +76,7 @@ class TypeTables:
 def build_type_tables(types: Sequence[str], tokenizer: WordCharTokenizer) -> TypeTables:
     """Return the tables of these types for a tokenizer's vocabulary, characters and features."""
     extra_word = tokenizer.unk_token_id
-    word_ids = [*(tokenizer.word_id(word) for word in types), extra_word, tokenizer.pad_token_id]
+    word_ids = [*(tokenizer.look_up_word_id(word) for word in types), extra_word, tokenizer.pad_token_id]
     char_ids = None
     if tokenizer.char_vocab is not None:
         length = tokenizer.max_word_length
@@ -90,11 +90,14 @@ def build_type_tables(types: Sequence[str], tokenizer: WordCharTokenizer) -> Typ
         number: dict[str, int] = {}
         lower = [word.lower() for word in types]
         forms = np.array(
-            [(number.setdefault(low, len(number)), number.setdefault(f"\0{stem(low)}", len(number))) for low in lower]
+            [
+                (number.setdefault(low, len(number)), number.setdefault(f"\0{stem_word(low)}", len(number)))
+                for low in lower
+            ]
             + [(-1, -1), (-2, -2)],
             np.int64,
         )
-        shapes = np.array([*(word_shape(word) for word in types), -1, -1], np.int64)
+        shapes = np.array([*(classify_word_shape(word) for word in types), -1, -1], np.int64)
     return TypeTables(np.array(word_ids, np.int64), char_ids, forms, shapes)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ctxzoo.models.tokenization_word_char import word_pre_tokenizer
+from ctxzoo.models.tokenization_word_char import build_word_pre_tokenizer
 
 PARAGRAPH_WORDS = range(40, 301)
 SENTENCE_WORDS = range(8, 31)
@@ -27,7 +27,7 @@ NAME_WEIGHT = 3  # how often a name or number is drawn, beside another phrase as
 SHINGLE = 8  # words in a row that two texts share only if one is from the other
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”)]?\s+(?=[\"“(]?[A-Z0-9])")
-_PRE_TOKENIZER = word_pre_tokenizer()
+_PRE_TOKENIZER = build_word_pre_tokenizer()
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 
 

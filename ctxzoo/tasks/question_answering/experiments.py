@@ -88,7 +88,7 @@ class ReaderModel(ModelArgs):
     def __post_init__(self) -> None:
         super().__post_init__()
         for extension in self.extensions:
-            BidafConfig.check_former(extension, True)
+            BidafConfig.check_old_field(extension, True)
             if extension not in EXTENSIONS:
                 raise ValueError(f"extensions={extension!r}: expected one of {', '.join(EXTENSIONS)}")
 

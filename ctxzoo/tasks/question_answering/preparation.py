@@ -21,7 +21,7 @@ from tokenizers.trainers import WordLevelTrainer
 
 from ctxzoo.data.files import build_cached_folder, default_cache_folder, hash_strings
 from ctxzoo.data.text_encoding import TEXTS_AT_ONCE
-from ctxzoo.models.tokenization_word_char import WORD_PATTERN, word_pre_tokenizer
+from ctxzoo.models.tokenization_word_char import WORD_PATTERN, build_word_pre_tokenizer
 
 PREPARATION_VERSION = "1"
 NO_ANSWER = -1
@@ -110,7 +110,7 @@ def _write_preparation(splits: Mapping[str, datasets.Dataset], folder: Path) -> 
     columns = {name: _collect_columns(rows) for name, rows in splits.items()}
     trainer = WordLevelTrainer(vocab_size=2**31 - 1, min_frequency=0, special_tokens=[], show_progress=False)
     tokenizer = Tokenizer(WordLevel())
-    tokenizer.pre_tokenizer = word_pre_tokenizer()
+    tokenizer.pre_tokenizer = build_word_pre_tokenizer()
     texts = (text for name in sorted(columns) for text in (*columns[name].contexts, *columns[name].questions))
     tokenizer.train_from_iterator(texts, trainer)
     vocabulary: dict[str, int] = tokenizer.get_vocab()

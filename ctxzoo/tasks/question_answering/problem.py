@@ -119,7 +119,7 @@ class QuestionAnswering(Problem, TaskCommands):
             OSError: there is no such checkpoint, file of word vectors or data.
             ValueError: what is asked for contradicts the checkpoint, or the data does not suit.
         """
-        from ctxzoo.models.layers_bidaf import product_bound
+        from ctxzoo.models.layers_bidaf import trilinear_init_bound
 
         begun: BidafCheckpoint | None = None
         if experiment.values()["vectors_name"] is None:  # nothing was found out yet
@@ -138,7 +138,9 @@ class QuestionAnswering(Problem, TaskCommands):
                 f"{version}; say --squad_version, or choose other data"
             )
         # Results tell six digits.
-        bound = float(f"{product_bound(2 * model.hidden_size):.6g}") if experiment.start.init_from is None else None
+        bound = (
+            float(f"{trilinear_init_bound(2 * model.hidden_size):.6g}") if experiment.start.init_from is None else None
+        )
         return experiment.changed(squad_version=version, product_start=bound)
 
     def _read_checkpoint(self, experiment: Experiment) -> BidafCheckpoint:

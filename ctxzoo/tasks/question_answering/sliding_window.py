@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from ctxzoo.metrics.squad_text import compute_exact_match_and_f1
-from ctxzoo.models.tokenization_word_char import word_pre_tokenizer
+from ctxzoo.models.tokenization_word_char import build_word_pre_tokenizer
 from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.tasks.question_answering.data import SquadDataModule
 
 VARIANT = "sliding_window"
 COMMON_WORDS = 200  # on squad_v1_mini validation F1 is 18.1, 18.6 and 18.9 with 50, 100 and 200
 
-_CUT = word_pre_tokenizer()
+_CUT = build_word_pre_tokenizer()
 
 
 def _tokenize(text: str) -> list[tuple[str, int, int]]:

@@ -87,7 +87,7 @@ class RegressionCard(TaskCard):
 
     def make_neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         """Return one row, the means of the features."""
-        means = model.scaling.values[0, :-1].tolist()
+        means = model.scaling.offsets_and_scales[0, :-1].tolist()
         return {"rows": [[round(value, DIGITS) for value in means]]}
 
     def pick_split_example(self, data: Any, split: str) -> dict[str, Any]:

@@ -131,7 +131,7 @@ class Regression(Problem, TaskCommands):
         import torch
 
         task = super().module(experiment, data, processes)
-        task.model.scaling.take(data.scaling.offsets, data.scaling.scales)
+        task.model.scaling.set_offsets_and_scales(data.scaling.offsets, data.scaling.scales)
         rows = torch.from_numpy(np.ascontiguousarray(data.scale_all_features()[data.row_indices("train")])).float()
         context = task.model.context
         if context is not None and context.rows.shape == rows.shape:

@@ -93,7 +93,7 @@ class RegressionTask(ZooTask):
         labels = batch["labels"].index_select(1, rows)
         known = ~labels.isnan()
         scaled = self.model(**inputs, logits_to_keep=rows).logits.float()[known], labels[known]
-        predicted, targets = (self.model.scaling.target(values) for values in scaled)
+        predicted, targets = (self.model.scaling.unscale_target(values) for values in scaled)
         return predicted, targets
 
 
@@ -147,7 +147,7 @@ def evaluate(
         feature_columns=config.feature_names,
         group_column=group_column,
         split_number=split_number,
-        scaling=Scaling(*task.model.scaling.values.tolist()),
+        scaling=Scaling(*task.model.scaling.offsets_and_scales.tolist()),
         divide=False,
     )
     data.setup()

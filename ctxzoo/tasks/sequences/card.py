@@ -80,7 +80,7 @@ class SequenceCard(TaskCard):
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the `example_keys`: names in the rows of `history`, times where there are any, and what comes next."""
-        names = model.config.names()
+        names = model.config.get_row_names()
         arguments: list[list[Any]] = [[names[min(row, len(names)) - 1] for row in inputs["history"]]]
         if TIMES in self.example_keys:
             arguments.append([gap * model.config.time_unit for gap in GAPS[: len(arguments[0])]])
@@ -93,7 +93,7 @@ class SequenceCard(TaskCard):
 
     def describe_config(self, config: Any) -> Iterable[str]:
         named = "" if getattr(config, self.kind.names_argument, None) is None else ", with their names"
-        yield f"{self.kind.things}: {len(config.names()):,}{named}"
+        yield f"{self.kind.things}: {len(config.get_row_names()):,}{named}"
 
 
 def _find_longest_sequence(data: Any) -> Any:
@@ -155,7 +155,9 @@ class SessionRecommendationCard(SequenceCard):
         from ctxzoo.tasks.sequences.pictures import draw_drift
 
         if getattr(task.model.config, "version", 1) != 1:
-            history = [task.model.config.name_of(row) for row in _find_longest_sequence(data)[:DRAWN_ITEMS].tolist()]
+            history = [
+                task.model.config.get_row_name(row) for row in _find_longest_sequence(data)[:DRAWN_ITEMS].tolist()
+            ]
             draw_drift(task.model, history, folder / "drift.png")
 
 
@@ -203,7 +205,7 @@ class NextEventCard(SequenceCard):
 
         if task.model.config.position == "lste":
             history = _find_longest_sequence(data)
-            events = [task.model.config.name_of(row) for row in history.events[:DRAWN_EVENTS].tolist()]
+            events = [task.model.config.get_row_name(row) for row in history.events[:DRAWN_EVENTS].tolist()]
             draw_time_kernel(task.model, events, history.times[:DRAWN_EVENTS].tolist(), folder / "time_kernel.png")
 
 

@@ -34,9 +34,9 @@ def drift_gates(model: ZooPreTrainedModel, history: Sequence[str | int]) -> NDAr
         ValueError: a model without a drift gate; an empty history, or an unknown item.
     """
     recommender: Any = model
-    if not hasattr(recommender, "ids_of"):
+    if not hasattr(recommender, "encode_history"):
         raise ValueError(f"a {type(model).__name__} reads no items; expected an HcrnnForNextItem")
-    ids = torch.tensor([recommender.ids_of(history)], device=model.device)
+    ids = torch.tensor([recommender.encode_history(history)], device=model.device)
     with in_evaluation_mode(model):
         gates = recommender(input_ids=ids, return_dict=True).get("drift_gate")
     if gates is None:
@@ -100,7 +100,7 @@ def topic_items(model: ZooPreTrainedModel, k: int = 5) -> list[list[tuple[str, f
         theta = torch.cat([reader(input_ids=part, return_dict=True).theta for part in parts])
     weights, rows = theta.float().topk(k, dim=0)
     return [
-        [(model.config.name_of(int(row) + 1), float(weight)) for row, weight in zip(*column, strict=True)]
+        [(model.config.get_row_name(int(row) + 1), float(weight)) for row, weight in zip(*column, strict=True)]
         for column in zip(rows.t(), weights.t(), strict=True)
     ]
 
@@ -124,9 +124,9 @@ def time_kernel(
     """
     predictor: Any = model
     time = getattr(model.base_model, "time", None)
-    if not hasattr(predictor, "ids_of") or time is None:
+    if not hasattr(predictor, "encode_history") or time is None:
         raise ValueError(f"this {type(model).__name__} has no kernel of times; expected position='lste'")
-    ids = torch.tensor([predictor.ids_of(history)], device=model.device)
+    ids = torch.tensor([predictor.encode_history(history)], device=model.device)
     if len(timestamps) != ids.size(1):
         raise ValueError(f"{len(timestamps)} timestamps of {ids.size(1)} events: expected as many")
     times = torch.tensor([convert_to_seconds(timestamps)], dtype=torch.float64, device=model.device)

@@ -92,7 +92,7 @@ class SequenceAnswers:
         self.model = model
         self.k = k
         self.only_new = only_new
-        self.known = set(model.config.names())
+        self.known = set(model.config.get_row_names())
         self.left_out = self.without_history = 0
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer]:

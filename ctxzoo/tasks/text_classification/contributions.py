@@ -43,7 +43,7 @@ def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) ->
         raise ValueError("the model is in training mode, in which dropout changes its answers; call model.eval() first")
 
     encoded = tokenizer([text], truncation=True, return_overflowing_tokens=True)
-    offsets, spans = tokenizer.words_of_ids(text)
+    offsets, spans = tokenizer.map_ids_to_words(text)
     inputs = {"input_ids": encoded["input_ids"], "attention_mask": encoded["attention_mask"]}
     # Models need one position at least; without a word it is padding.
     length = max(1, len(spans))
@@ -82,7 +82,7 @@ def _compute_linear_contributions(model: Any, inputs: Any, num_labels: int) -> t
     wide = getattr(model, "wide", None)
     if wide is None:
         return np.zeros((num_labels, inputs["input_ids"].size(1))), np.zeros(num_labels)
-    added = wide.contributions(inputs["input_ids"], inputs["attention_mask"].bool())[0]
+    added = wide.position_contributions(inputs["input_ids"], inputs["attention_mask"].bool())[0]
     return added.T.cpu().double().numpy(), wide.bias.cpu().double().numpy()
 
 

@@ -21,7 +21,7 @@ from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, check_tokenizer, encode_texts
-from ctxzoo.models.tokenization_word import WordTokenizer, word_cutter
+from ctxzoo.models.tokenization_word import WordTokenizer, build_pre_tokenizer
 from ctxzoo.tasks.text_classification.known_words import TextVocabulary
 from ctxzoo.tasks.text_classification.naive_bayes import count_ids, fit_naive_bayes_of_texts
 from ctxzoo.tasks.text_classification.reader import TextSplits, read_texts
@@ -231,8 +231,8 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
 
         Args:
             splits: Names of the splits whose rows the classifier is fitted to.
-            group_starts: First id of each group of features that is scaled to length 1 separately, `wide_groups` of the
-                model's config.
+            group_starts: First id of each group of features that is scaled to length 1 separately, `wide_group_starts`
+                of the model's config.
             report_progress: Function called with the number of fits that are done and their total, for a progress
                 display.
         """
@@ -330,7 +330,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             backend: Tokenizer = self._tokenizer.backend_tokenizer
             return backend
         # The pieces of other tokenizers are no words.
-        return word_cutter(self.vocabulary.lower_case, self.vocabulary.cutter)
+        return build_pre_tokenizer(self.vocabulary.lower_case, self.vocabulary.cutter)
 
     def _warn_of_untrained_classes(self) -> None:
         if "train" not in self.splits:

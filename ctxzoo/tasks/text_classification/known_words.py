@@ -11,7 +11,7 @@ from transformers import TextClassificationPipeline
 
 from ctxzoo.data.notices import ROWS_FROM, format_count
 from ctxzoo.data.text_encoding import find_frequent_words
-from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer, word_cutter
+from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_pre_tokenizer, build_word_tokenizer
 
 NO_KNOWN_WORD = "no_known_word"  # key of an answer, there and true for a text without a known word
 
@@ -109,7 +109,7 @@ class TextVocabulary:
         Raises:
             ValueError: no word is frequent enough.
         """
-        words = find_frequent_words(word_cutter(self.lower_case, self.cutter), texts, self.min_word_count)
+        words = find_frequent_words(build_pre_tokenizer(self.lower_case, self.cutter), texts, self.min_word_count)
         if not words:
             raise ValueError(
                 f"no word occurs {self.min_word_count} times in the {len(texts)} training texts; lower min_word_count"

@@ -25,7 +25,7 @@ from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.svm import LinearSVC
 
 from ctxzoo.data.notices import format_count
-from ctxzoo.models.tokenization_word import Cutter, build_word_tokenizer, cut_words, word_cutter
+from ctxzoo.models.tokenization_word import Cutter, build_pre_tokenizer, build_word_tokenizer, pre_tokenize
 from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.runs.experiment import Experiment, ModelArgs
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
@@ -54,13 +54,13 @@ class WordCutter:
 
     def __init__(self, cutter: Cutter) -> None:
         self.cutter = cutter
-        self._backend = word_cutter(lower_case=True, cutter=cutter)
+        self._backend = build_pre_tokenizer(lower_case=True, cutter=cutter)
 
     def __repr__(self) -> str:
         return f"WordCutter({self.cutter!r})"
 
     def __call__(self, text: str) -> list[str]:
-        return cut_words(self._backend, text)
+        return pre_tokenize(self._backend, text)
 
 
 class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ignore]
@@ -333,8 +333,8 @@ class FastText(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ign
         return np.array([self.classes_.dtype.type(labels[0].removeprefix(LABEL)) for labels in found])
 
     def _join_words(self, texts: Sequence[str]) -> list[str]:
-        backend = word_cutter(lower_case=True, cutter=self.cutter)
-        return [" ".join(cut_words(backend, text)) for text in texts]
+        backend = build_pre_tokenizer(lower_case=True, cutter=self.cutter)
+        return [" ".join(pre_tokenize(backend, text)) for text in texts]
 
 
 def _write_lines(file: Path, lines: Sequence[str]) -> str:

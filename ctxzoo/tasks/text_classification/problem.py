@@ -205,7 +205,7 @@ class TextClassification(Classification, TaskCommands):
         if start["naive_bayes"]:
             features, weights = data.fit_naive_bayes()
             set_word_features(task.model, features)
-            task.model.start_linear(start["naive_bayes"] * weights)
+            task.model.init_from_linear_classifier(start["naive_bayes"] * weights)
         if has_wide_part(task.model):
             initialize_wide_part(task.model, data, ("train",), tell_time=experiment.run.tell_time)
         for name in start["zeroed"]:

@@ -224,5 +224,5 @@ def initialize_wide_part(model: Any, data: Any, splits: tuple[str, ...], *, tell
     read = number if data.wide_rows is None else min(number, data.wide_rows)
     remaining = RemainingTime(f"linear part, fitted to {read:,} texts of {' and '.join(splits)}", "fits")
     tell = remaining.print_if_due if tell_time else (lambda done, total: None)
-    start = data.fit_wide_part(splits, model.config.wide_groups, tell)
-    model.start_wide(start.inverse_document_frequency, start.weight, start.bias)
+    start = data.fit_wide_part(splits, model.config.wide_group_starts, tell)
+    model.init_wide_part(start.inverse_document_frequency, start.weight, start.bias)

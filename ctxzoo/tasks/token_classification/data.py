@@ -17,7 +17,7 @@ from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, encode_texts, find_frequent_words, pad_rows
 from ctxzoo.models.ops_words import IGNORED
 from ctxzoo.models.tokenization_base import PAD_TOKEN, UNK_TOKEN
-from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer, cut_words, word_cutter
+from ctxzoo.models.tokenization_word import WordTokenizer, build_pre_tokenizer, build_word_tokenizer, pre_tokenize
 from ctxzoo.tasks.token_classification.reader import TokenSplits, assign_rows_to_splits, group_sentences, read_tokens
 from ctxzoo.tasks.token_classification.sources import TOKENS
 from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
@@ -213,13 +213,13 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
     def _build_tokenizer(self, sentences: list[list[str]]) -> WordTokenizer:
         texts = [" ".join(words) for words in sentences]
 
-        pre_tokenizer = word_cutter(self.lower_case, fold_digits=self.fold_digits)
+        pre_tokenizer = build_pre_tokenizer(self.lower_case, fold_digits=self.fold_digits)
         words = dict.fromkeys(find_frequent_words(pre_tokenizer, texts, self.min_word_count))
         if self._vectors is not None:
             vectors = self._vectors
             all_words = find_frequent_words(pre_tokenizer, texts, 1)
             words |= dict.fromkeys(word for word in all_words if vectors.lookup(word) is not None)
-            words |= dict.fromkeys(word for word in vectors.words if cut_words(pre_tokenizer, word) == [word])
+            words |= dict.fromkeys(word for word in vectors.words if pre_tokenize(pre_tokenizer, word) == [word])
         for special in (PAD_TOKEN, UNK_TOKEN):
             words.pop(special, None)
         if not words:

@@ -95,7 +95,7 @@ class VotePredictionCard(TaskCard):
 
         A model that reads no texts of new bills is asked for the first one of its training.
         """
-        bill = NEW_BILL if model.reads_new_bills else model.config.names_of_bills()[0]
+        bill = NEW_BILL if model.reads_new_bills else model.config.get_bill_names()[0]
         votes = model.predict_votes(inputs["text"], bill)[:LISTED]
         return {"votes": [[name, round(yea, 4)] for name, yea in votes], "bill": bill}
 

@@ -18,7 +18,7 @@ from ctxzoo.data.formats import Rows, TextFormatError
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.text_columns import ColumnNames
-from ctxzoo.models.ops_vote import NEW_BILL, OUTCOME_WORDS, without_outcomes, words_of
+from ctxzoo.models.ops_vote import NEW_BILL, OUTCOME_WORDS, remove_outcomes, split_into_words
 from ctxzoo.tasks.vote_prediction.experiments import MAX_WORDS
 from ctxzoo.tasks.vote_prediction.reader import VoteColumns, VoteSplits, read_votes, separate_votes
 
@@ -40,7 +40,7 @@ def build_vocabulary(
     Left out are stop words, `OUTCOME_WORDS`, single letters, words of fewer than `min_bills` texts and of more than
     `max_fraction` of them; of more than `max_words` others the most frequent stay.
     """
-    counts = Counter(word for text in texts for word in set(words_of(text)))
+    counts = Counter(word for text in texts for word in set(split_into_words(text)))
     most = max_fraction * len(texts)
     kept = [
         (-count, word)
@@ -55,7 +55,7 @@ def count_words_in_texts(texts: Sequence[str], words: Sequence[str]) -> csr_arra
     places = {word: place for place, word in enumerate(words)}
     rows, columns, values = [], [], []
     for row, text in enumerate(texts):
-        for word, count in Counter(words_of(text)).items():
+        for word, count in Counter(split_into_words(text)).items():
             if word in places:
                 rows.append(row)
                 columns.append(places[word])
@@ -66,8 +66,8 @@ def count_words_in_texts(texts: Sequence[str], words: Sequence[str]) -> csr_arra
 def get_model_names(config: Any) -> dict[str, Any]:
     """Return the arguments of `VoteDataModule` that let data meet a model by names: legislators, bills and words."""
     return {
-        "legislator_names": [config.name_of(row) for row in range(config.num_legislators)],
-        "known_bills": config.names_of_bills(),
+        "legislator_names": [config.get_legislator_name(row) for row in range(config.num_legislators)],
+        "known_bills": config.get_bill_names(),
         "words": config.words or [f"word {number}" for number in range(config.vocab_size)],
         "cut_outcomes": config.cut_outcomes,
     }
@@ -118,7 +118,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
             bill, vote, text of the bill and party in a table of votes, as in `VoteColumns`.
         texts: File with the texts of bills, for votes without texts; None: none.
         cut_outcomes: Whether bracketed parts of a bill's text that reveal the outcome of the vote are removed, by
-            `without_outcomes`.
+            `remove_outcomes`.
         min_bills, max_fraction, max_words: Limits of the vocabulary: least number of bills with a word, largest
             fraction of bills, largest number of words, as in `build_vocabulary`.
         legislator_names, known_bills, words: Names of legislators, names of bills, and vocabulary of an existing model;
@@ -233,7 +233,7 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         self.bill_ids = np.array([known.get(name, NEW_BILL) for name in data.bills], np.int64)
         texts = data.texts
         if self.cut_outcomes:
-            texts = [without_outcomes(text) for text in texts]
+            texts = [remove_outcomes(text) for text in texts]
             cut = sum(one != other for one, other in zip(texts, data.texts, strict=True))
             record_note(
                 self.dataset, "texts of bills, of which a part in brackets that tells how the vote ended is cut", cut

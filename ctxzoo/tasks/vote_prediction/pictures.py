@@ -92,7 +92,7 @@ def draw_ideal_points(
     """
     config: Any = model.config
     points = ideal_points(model)
-    names = [config.name_of(number) for number in range(config.num_legislators)]
+    names = [config.get_legislator_name(number) for number in range(config.num_legislators)]
     groups = config.legislator_groups or [""] * len(names)
     theirs = None if others is None else np.array([others.get(name, np.nan) for name in names])
     figure = new_figure(6.0, 4.2)

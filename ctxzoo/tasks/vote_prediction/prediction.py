@@ -62,7 +62,7 @@ def predict_votes(
 
 def get_legislator_names(model: Any) -> list[str]:
     """Return the names of a model's legislators, in the order of its table."""
-    return [model.config.name_of(row) for row in range(model.config.num_legislators)]
+    return [model.config.get_legislator_name(row) for row in range(model.config.num_legislators)]
 
 
 def collect_known_votes(source: str, votes: VoteSplits, model: Any) -> dict[str, dict[str, int]]:
@@ -120,7 +120,7 @@ class VoteAnswers:
         self.texts, self.known = texts, known or {}
         self.names = get_legislator_names(model)
         self.places = {name: place for place, name in enumerate(self.names)}
-        self.bills = {name: row for row, name in enumerate(model.config.names_of_bills())}
+        self.bills = {name: row for row, name in enumerate(model.config.get_bill_names())}
         self.predicted: dict[Bill, npt.NDArray[np.float32]] = {}  # (U,) of a yea, each
         self.rows = self.strangers = self.silent = 0
 

@@ -172,7 +172,7 @@ class VotePrediction(Problem, TaskCommands):
 
         task = super().module(experiment, data, processes)
         if experiment.start.init_from is None:
-            task.model.set_observed(torch.from_numpy(data.observed[data.bill_ids >= 0]))
+            task.model.set_observed_votes(torch.from_numpy(data.observed[data.bill_ids >= 0]))
         return task
 
     def predict_arguments(self, checkpoint: Path, test: Path) -> str:
@@ -181,7 +181,7 @@ class VotePrediction(Problem, TaskCommands):
         model: Any = load_saved_model(str(checkpoint))[0]
         if model.reads_new_bills:
             return '--text "what the bill says"'
-        return f"--bill {shlex.quote(model.config.names_of_bills()[0])}"
+        return f"--bill {shlex.quote(model.config.get_bill_names()[0])}"
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.vote_prediction.task import evaluate

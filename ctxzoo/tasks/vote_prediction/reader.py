@@ -149,7 +149,7 @@ def load_votes(
     columns: VoteColumns | None = None,
     texts: str | None = None,
 ) -> dict[str, pa.Table]:
-    """Return the splits of a dataset as tables of `COLUMNS`, all text but the vote; see `read_votes`."""
+    """Return the splits of a dataset as tables of `COLUMNS`, all text but the vote; see `check_votes`."""
     columns = columns or VoteColumns()
     if dataset == SAMPLE:
         loaded = sample_votes()
@@ -175,7 +175,7 @@ def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> 
         origin: Description of the data for error messages, such as "dataset 'x'".
 
     Raises:
-        TextFormatError: as in `read_votes`.
+        TextFormatError: as in `check_votes`.
     """
     fingerprint = {}
     for name, table in splits.items():

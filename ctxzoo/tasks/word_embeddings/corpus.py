@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from ctxzoo.data.files import build_cached_folder, default_cache_folder, hash_strings
-from ctxzoo.models.tokenization_word import cut_words
+from ctxzoo.models.tokenization_word import pre_tokenize
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 
 LONGEST_SENTENCE = 1000  # words of a sentence; what is longer is cut
@@ -89,7 +89,7 @@ def load_corpus(
 
     Args:
         source: Text to count, which is read line by line.
-        pre_tokenizer: Pre-tokenizer that cuts lines into words, from `word_cutter`.
+        pre_tokenizer: Pre-tokenizer that cuts lines into words, from `build_pre_tokenizer`.
         min_count: Least number of occurrences for a word to enter the vocabulary, 1 or more.
         words: Vocabulary in this order, whether the words occur or not; None: all words that occur `min_count` times.
         cache: Folder in which the counted text is cached; default: that of `default_cache_folder()`.
@@ -162,7 +162,7 @@ def _tokenize_in_chunks(source: CorpusSource, pre_tokenizer: Tokenizer) -> Itera
     lines: list[list[str]] = []
     waiting = 0
     for line in source.lines():
-        words = cut_words(pre_tokenizer, line)
+        words = pre_tokenize(pre_tokenizer, line)
         lines.append(words)
         waiting += len(words)
         if waiting >= WORDS_AT_ONCE:

@@ -81,7 +81,7 @@ def word_attention(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer
     base = model.base_model
     with torch.inference_mode():
         found = base(ids, output_attentions=True).attentions[0][0]  # (n, 2b)
-        present = base.windows(ids)[1][0]
+        present = base.collect_windows(ids)[1][0]
     weights = np.zeros((number, number))
     is_context = np.zeros((number, number), dtype=bool)
     for column, position in enumerate(_positions(model)):

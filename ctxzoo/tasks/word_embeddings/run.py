@@ -20,7 +20,7 @@ from ctxzoo.hub.eval_results import build_eval_results_files
 from ctxzoo.hub.push import push_folder
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer, word_cutter
+from ctxzoo.models.tokenization_word import WordTokenizer, build_pre_tokenizer, build_word_tokenizer
 from ctxzoo.results.result import RunResult, write_result_file
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.finish import print_summary
@@ -83,7 +83,7 @@ def load_experiment_corpus(experiment: Experiment) -> Corpus:
     if not text.has_splits:
         refuse_columns_of_plain_text(text.name, data.text_column)
     if start is None:
-        cutter = word_cutter(data.lower_case, data.cutter, data.fold_digits)
+        cutter = build_pre_tokenizer(data.lower_case, data.cutter, data.fold_digits)
         return load_corpus(text, cutter, min_count=data.min_count)
     tokenizer = AutoTokenizer.from_pretrained(start)
     words = tokenizer.convert_ids_to_tokens(range(NUM_SPECIAL_TOKENS, len(tokenizer)))

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
 from ctxzoo.data.formats import SPLITS
-from ctxzoo.models.tokenization_word import cut_words, word_cutter
+from ctxzoo.models.tokenization_word import build_pre_tokenizer, pre_tokenize
 from ctxzoo.tasks.text_classification.reader import TextSplits
 from ctxzoo.tasks.word_embeddings.word_rows import UNKNOWN, look_up_rows, normalize_rows
 from ctxzoo.word_vectors.vectors import WordVectors
@@ -49,8 +49,8 @@ class KnownWords:
 
 def look_up_known_words(vectors: WordVectors, texts: Sequence[str]) -> KnownWords:
     """Return the known words of texts that are cut at white space; words are looked up as they are first."""
-    cutter = word_cutter(lower_case=False)
-    words = [cut_words(cutter, text) for text in texts]
+    cutter = build_pre_tokenizer(lower_case=False)
+    words = [pre_tokenize(cutter, text) for text in texts]
     rows = look_up_rows(vectors, [word for text in words for word in text])
     of_text = np.repeat(np.arange(len(words)), [len(text) for text in words])
     known = rows != UNKNOWN

@@ -60,4 +60,4 @@ class RatingForPairs(ZooPreTrainedModel):
         found = self.mean(torch.ones_like(user[:, :1])).squeeze(1) + user[:, 0] + item[:, 0]
         ratings = found + (user[:, 1:] * item[:, 1:]).sum(dim=1)
         output = RatingOutput(loss=None if labels is None else F.mse_loss(ratings, labels), ratings=ratings)
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxzoo.hub.card_facts import ARCHITECTURE_FACTS, ArchitectureFacts
-from ctxzoo.models.registration import ARCHITECTURES, register
+from ctxzoo.models.registration import ARCHITECTURES, register_architecture
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks import PROBLEMS
 from tests.support.rating.architecture import RatingConfig, RatingForPairs
@@ -28,7 +28,7 @@ def rating_run(folder: Path, **changes: Any) -> ExperimentRun:
 @contextmanager
 def registered_rating() -> Iterator[None]:
     """Ratings are one of the zoo's problems, and their model one of its architectures."""
-    register(RatingConfig, load=lambda: {"RatingForPairs": RatingForPairs})
+    register_architecture(RatingConfig, load=lambda: {"RatingForPairs": RatingForPairs})
     ARCHITECTURE_FACTS["rating"] = FACTS
     PROBLEMS["rating"] = ("tests.support.rating.problem", "RATING")
     try:

@@ -29,7 +29,7 @@ class ToyConfig(TextClassifierConfig):
     dropout: float | int = 0.3
 
     def validate_sizes(self) -> None:
-        self.check_counts("gate_size")
+        self.check_at_least_one("gate_size")
 
     def validate_rates(self) -> None:
-        self.check_rates("dropout")
+        self.check_dropout_rates("dropout")

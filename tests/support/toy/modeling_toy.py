@@ -10,7 +10,7 @@ from torch import nn
 from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
-from ctxzoo.models.layers_text_input import at_least_one_place
+from ctxzoo.models.layers_text_input import pad_empty_sequences
 from ctxzoo.models.modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
 from tests.support.toy.configuration_toy import ToyConfig
 
@@ -54,7 +54,7 @@ class ToyModel(ToyPreTrainedModel):
 
     def __init__(self, config: ToyConfig) -> None:
         super().__init__(config)
-        self.embeddings = self.text_input(config.dropout)
+        self.embeddings = self.make_text_input(config.dropout)
         self.gates = ToyGates(config.hidden_size, config.gate_size)
         self.post_init()
 
@@ -81,15 +81,15 @@ class ToyModel(ToyPreTrainedModel):
         Raises:
             ValueError: see `TextInput.forward`.
         """
-        x, mask = at_least_one_place(*self.embeddings(input_ids, attention_mask, inputs_embeds))
+        x, mask = pad_empty_sequences(*self.embeddings(input_ids, attention_mask, inputs_embeds))
         weights = self.gates(x, mask)
         output = BaseModelOutputWithPooling(
             last_hidden_state=x,
             pooler_output=(weights.unsqueeze(1) @ x).squeeze(1),
-            hidden_states=(x,) if self.wants(output_hidden_states, "hidden_states") else None,
-            attentions=(weights,) if self.wants(output_attentions, "attentions") else None,
+            hidden_states=(x,) if self.resolve_output_flag(output_hidden_states, "hidden_states") else None,
+            attentions=(weights,) if self.resolve_output_flag(output_attentions, "attentions") else None,
         )
-        return output if self.wants_dict(return_dict) else output.to_tuple()
+        return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
 
 class ToyForSequenceClassification(ToyPreTrainedModel, TextClassifierPreTrainedModel):
@@ -104,6 +104,6 @@ class ToyForSequenceClassification(ToyPreTrainedModel, TextClassifierPreTrainedM
         self.classifier = nn.Linear(config.hidden_size, config.num_labels)
         self.post_init()
 
-    def scores(self, outputs: Any) -> torch.Tensor:
+    def compute_logits(self, outputs: Any) -> torch.Tensor:
         logits: torch.Tensor = self.classifier(outputs.pooler_output)
         return logits

@@ -11,7 +11,7 @@ from typing import Any
 
 import ctxzoo.models
 from ctxzoo.hub.card_facts import ARCHITECTURE_FACTS, ArchitectureFacts
-from ctxzoo.models.registration import ARCHITECTURES, register
+from ctxzoo.models.registration import ARCHITECTURES, register_architecture
 from ctxzoo.models.tokenization_word import WordTokenizer
 
 HERE = Path(__file__).parent
@@ -24,7 +24,7 @@ FACTS = ArchitectureFacts(
 @contextmanager
 def registered(config_class: Any, models: dict[str, Any]) -> Iterator[None]:
     """The toy is one of the zoo's architectures, with facts for its cards."""
-    register(config_class, load=lambda: dict(models), tokenizer=WordTokenizer)
+    register_architecture(config_class, load=lambda: dict(models), tokenizer=WordTokenizer)
     ARCHITECTURE_FACTS["toy"] = FACTS
     try:
         yield

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from ctxzoo.data.sources import dataset_fingerprint
-from ctxzoo.models.tokenization_word_char import build_word_char_tokenizer, word_features
+from ctxzoo.models.tokenization_word_char import build_word_char_tokenizer, compute_word_features
 from ctxzoo.tasks.question_answering.batches import (
     EVALUATION_LIMITS,
     LENGTH_MULTIPLE,
@@ -92,7 +92,7 @@ def test_features_of_a_batch_are_those_of_each_text_alone(swapped):
     for row, (text, other) in enumerate(zip(texts, others, strict=True)):
         assert not features[row, 0].any()
         assert not features[row, 1 + len(text) :].any()
-        expected = np.array(word_features(text, other), np.float32)
+        expected = np.array(compute_word_features(text, other), np.float32)
         np.testing.assert_array_equal(features[row, 1 : 1 + len(text)], expected)
 
 

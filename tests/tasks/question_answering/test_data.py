@@ -183,8 +183,8 @@ def test_pretrained_vectors_stand_at_their_words_rows(tmp_path):
     table = data.build_vector_table()
     assert table.shape == (5, 3)
     assert table[:2].tolist() == [[0] * 3] * 2
-    assert table[data.tokenizer.word_id("the")].tolist() == [1, 2, 3]
-    assert table[data.tokenizer.word_id("The")].tolist() == [1, 2, 3]
+    assert table[data.tokenizer.look_up_word_id("the")].tolist() == [1, 2, 3]
+    assert table[data.tokenizer.look_up_word_id("The")].tolist() == [1, 2, 3]
     assert data.model_sizes()["train_word_embeddings"] is False
     assert data.get_vectors_name() == "vectors"
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ctxzoo.data.sources import dataset_fingerprint
-from ctxzoo.models.tokenization_word_char import word_pre_tokenizer
+from ctxzoo.models.tokenization_word_char import build_word_pre_tokenizer
 from ctxzoo.tasks.question_answering import preparation as squad_preparation
 from ctxzoo.tasks.question_answering.preparation import PreparedSplit, PreparedSquad, PreparedTexts, prepare_squad
 from ctxzoo.tasks.question_answering.sample import sample_squad
@@ -50,7 +50,7 @@ def covered(split: PreparedSplit, row: int, context: str) -> str:
 def test_words_and_offsets_are_the_pre_tokenizers_in_the_text_as_given(tmp_path):
     split = rows(*(question(name, text, f"Is it {text}") for name, text in AWKWARD.items()))
     prepared = prepare(tmp_path, train=split)
-    cutter = word_pre_tokenizer()
+    cutter = build_word_pre_tokenizer()
     arrays = prepared.splits["train"]
     for row, text in enumerate(AWKWARD.values()):
         assert words_of(prepared, arrays.contexts, arrays.context_of[row]) == cutter.pre_tokenize_str(text)

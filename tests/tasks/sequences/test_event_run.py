@@ -158,5 +158,5 @@ def test_another_seed_draws_another_model(tmp_path: Path) -> None:
         data = run(tmp_path).build_data()
         data.setup()
         torch.manual_seed(seed)
-        weights.append(run(tmp_path).build_task(data, 1).model.encoder.time.local.behaviour.hidden.weight)
+        weights.append(run(tmp_path).build_task(data, 1).model.encoder.time.local_encoding.behaviour.hidden.weight)
     assert not torch.equal(*weights)

@@ -31,7 +31,7 @@ EVENTS = HeadDoors(
 def check_doors(folder: Path, scratch: Path) -> None:
     """Each door predicts what the model predicts here, and the card says what its programs print."""
     model, _ = load_saved_model(str(folder))
-    history, packed = model.config.names()[:3], packed_form(folder, scratch)
+    history, packed = model.config.get_row_names()[:3], packed_form(folder, scratch)
     if model.zoo_task == "session-recommendation":
         doors, rel, expected = SESSIONS, 1e-5, recommend(folder, history, 5)
         rows, out = scratch / "events.csv", scratch / "out.json"

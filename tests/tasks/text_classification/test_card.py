@@ -50,7 +50,7 @@ def checkpoint(_toy: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def card(**changes: Any) -> str:
     around = Surroundings(other_runs=changes.pop("other_runs", ()))
     result = toy_result(**changes)
-    return build_card(result, toy_model().config, task=TEXT_CLASSIFICATION, example=EXAMPLE, around=around)
+    return build_card(result, toy_model().config, task=TEXT_CLASSIFICATION, example=EXAMPLE, surroundings=around)
 
 
 def test_metadata_is_what_the_hub_reads() -> None:

@@ -66,7 +66,7 @@ def with_linear_part(name: str = "cnn") -> tuple[Any, WordTokenizer]:
     tokenizer = build_word_tokenizer(WORDS, cutter="english", **NGRAMS)
     model = build(name, tokenizer, wide_buckets=96, wide_char_buckets=32, deep_scale=0.5)
     sizes = model.wide.weight.shape
-    model.start_wide(1 + torch.rand(sizes[0]), torch.randn(sizes), torch.randn(sizes[1]))
+    model.init_wide_part(1 + torch.rand(sizes[0]), torch.randn(sizes), torch.randn(sizes[1]))
     return model, tokenizer
 
 

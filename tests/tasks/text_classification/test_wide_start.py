@@ -41,7 +41,7 @@ def test_the_layer_gives_the_margins_of_the_svms(labels: int) -> None:
     counts, of_row = texts(60, labels)
     start = fit_wide_part(counts, of_row, labels, STARTS, seed=0)
     layer = WideScores(20, labels, list(STARTS))
-    layer.start(start.inverse_document_frequency, start.weight, start.bias)
+    layer.init_from_linear_classifier(start.inverse_document_frequency, start.weight, start.bias)
     found = layer(*ids_of(counts)).detach().numpy()
 
     features = compute_tfidf(counts, compute_inverse_document_frequency(counts), STARTS)

@@ -16,7 +16,7 @@ from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.data.sources import resolve_dataset
 from ctxzoo.models.configuration_nipen import NipenConfig
 from ctxzoo.models.modeling_nipen import NipenForVotePrediction
-from ctxzoo.models.ops_vote import OUTCOME_WORDS, without_outcomes, words_of
+from ctxzoo.models.ops_vote import OUTCOME_WORDS, remove_outcomes, split_into_words
 from ctxzoo.tasks.vote_prediction.data import VoteDataModule, build_vocabulary
 from ctxzoo.tasks.vote_prediction.experiments import build_paper_experiment
 from ctxzoo.tasks.vote_prediction.problem import VOTE_PREDICTION
@@ -109,7 +109,7 @@ def test_words_that_tell_how_a_vote_ended_are_left_out() -> None:
     found = build_vocabulary(texts, min_bills=1, max_fraction=1.0)
     assert not set(found) & OUTCOME_WORDS
     assert {"road", "amendment"} <= set(found)
-    assert words_of("(SENATE AGREED, 5-4)") == ["senate", "agreed"]
+    assert split_into_words("(SENATE AGREED, 5-4)") == ["senate", "agreed"]
 
 
 TOLD = (
@@ -119,12 +119,12 @@ TOLD = (
 
 
 def test_a_sentence_that_tells_how_a_vote_ended_is_cut_as_a_whole() -> None:
-    assert without_outcomes(TOLD) == "A bill to build roads (as of 1997).  Further"
+    assert remove_outcomes(TOLD) == "A bill to build roads (as of 1997).  Further"
     assert (
-        without_outcomes("(Passed) roads (a (b) Rejected) and (c) bridges (tabled") == " roads  and (c) bridges (tabled"
+        remove_outcomes("(Passed) roads (a (b) Rejected) and (c) bridges (tabled") == " roads  and (c) bridges (tabled"
     )
-    assert without_outcomes("no) bracket (at (all)") == "no) bracket (at (all)"
-    assert without_outcomes("To label meat as passed") == "To label meat as passed"
+    assert remove_outcomes("no) bracket (at (all)") == "no) bracket (at (all)"
+    assert remove_outcomes("To label meat as passed") == "To label meat as passed"
 
 
 def test_training_and_prediction_cut_alike(tmp_path: Path) -> None:
@@ -176,5 +176,7 @@ def test_texts_of_the_senate_tell_how_votes_ended() -> None:
     texts = data.load_checked_data().texts
     told = re.compile(r"SENATE (AGREED|REJECTED|TABLED|PASSED|FAILED|CONFIRMED)\b")
     assert (sum(bool(told.search(text)) for text in texts), len(texts)) == (603, 7554)
-    rates = [np.nanmean(data.observed[bill]) for bill, text in enumerate(texts) if "confirmed" in words_of(text)]
+    rates = [
+        np.nanmean(data.observed[bill]) for bill, text in enumerate(texts) if "confirmed" in split_into_words(text)
+    ]
     assert (sum(rate > 0.5 for rate in rates), len(rates)) == (43, 44)

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ctxzoo.models.tokenization_word import build_word_tokenizer, word_cutter
+from ctxzoo.models.tokenization_word import build_pre_tokenizer, build_word_tokenizer
 from ctxzoo.tasks.word_embeddings import corpus as corpus_module
 from ctxzoo.tasks.word_embeddings.corpus import LONGEST_SENTENCE, Corpus, load_corpus
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
@@ -31,7 +31,7 @@ def text_file(tmp_path: Path) -> Path:
 
 
 def load(path: Path | str, tmp_path: Path, min_count: int = 2, **options: str) -> Corpus:
-    cutter = word_cutter(True, "english", fold_digits=True)
+    cutter = build_pre_tokenizer(True, "english", fold_digits=True)
     return load_corpus(CorpusSource(str(path), **options), cutter, min_count=min_count, cache=tmp_path / "cache")
 
 

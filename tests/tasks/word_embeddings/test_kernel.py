@@ -140,7 +140,7 @@ def reference(
         if len(sentence) < 2:
             continue
         ids = torch.tensor([[word + 2 for word in sentence]])
-        contexts, present = model.word_embedding.windows(ids)
+        contexts, present = model.word_embedding.collect_windows(ids)
         distances = torch.tensor([abs(i) for i in range(-plan.window, plan.window + 1) if i])
         columns = torch.arange(2 * plan.window)
         coming = draws.noise()

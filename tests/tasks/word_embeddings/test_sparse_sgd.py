@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ctxzoo.models.ops_word_embedding import table_rows
+from ctxzoo.models.ops_word_embedding import gather_table_rows
 from ctxzoo.tasks.word_embeddings.sparse_sgd import RowLimitedSGD
 
 
@@ -39,7 +39,7 @@ def test_a_long_step_keeps_its_direction(sparse: bool) -> None:
 def test_the_limit_is_of_the_sum_of_a_rows_gradients() -> None:
     """A row that was read ten times moves by the limit, not by ten times it."""
     table = torch.nn.Parameter(torch.zeros(4, 2))
-    table_rows(table, torch.tensor([3] * 10), sparse=True).sum().backward()
+    gather_table_rows(table, torch.tensor([3] * 10), sparse=True).sum().backward()
     RowLimitedSGD([table], lr=1.0, longest_step=0.5).step()
     assert torch.allclose(table[3].norm(), torch.tensor(0.5))
     assert not table[:3].any()
@@ -49,7 +49,7 @@ def test_numbers_of_a_vector_and_of_a_table_by_number_are_rows_of_their_own() ->
     assert stepped(torch.zeros(3), torch.tensor([0.1, -5.0, 0.0]), lr=1.0).tolist() == pytest.approx([-0.1, 0.3, 0.0])
     table = torch.nn.Parameter(torch.zeros(4, 2))
     (
-        table_rows(table, torch.tensor([1, 2]), torch.tensor([0, 1]), sparse=True) * torch.tensor([7.0, 0.1])
+        gather_table_rows(table, torch.tensor([1, 2]), torch.tensor([0, 1]), sparse=True) * torch.tensor([7.0, 0.1])
     ).sum().backward()
     RowLimitedSGD([table], lr=1.0, longest_step=0.3).step()
     assert torch.allclose(table, torch.tensor([[0, 0], [-0.3, 0], [0, -0.1], [0, 0]]))

@@ -15,7 +15,7 @@ import ctxzoo
 from ctxzoo.cli.main import main
 from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.models.tokenization_word import word_cutter
+from ctxzoo.models.tokenization_word import build_pre_tokenizer
 from ctxzoo.results.result import TRIALS, read_results
 from ctxzoo.runs.own_data import OwnArgs, with_rows, write_rows
 from ctxzoo.tasks.word_embeddings.corpus import load_corpus
@@ -108,12 +108,12 @@ def test_settings_of_the_paper_are_those_of_its_recipe() -> None:
 def test_a_corpus_of_given_words_has_their_order_and_counts(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("b a b x\na b\n", encoding="utf-8")
     source = CorpusSource(str(tmp_path / "a.txt"))
-    corpus = load_corpus(source, word_cutter(True), words=["a", "never", "b"], cache=tmp_path)
+    corpus = load_corpus(source, build_pre_tokenizer(True), words=["a", "never", "b"], cache=tmp_path)
     assert corpus.words == ["a", "never", "b"]
     assert corpus.counts.tolist() == [2, 0, 3]
     assert corpus.ids.tolist() == [2, 0, 2, 0, 2]
     with pytest.raises(ValueError, match=r"no word of the corpus .* is one of the 1 given words"):
-        load_corpus(source, word_cutter(True), words=["z"], cache=tmp_path)
+        load_corpus(source, build_pre_tokenizer(True), words=["z"], cache=tmp_path)
 
 
 @pytest.mark.parametrize(("epoch", "seconds", "over"), [(0, 99.0, False), (1, 29.0, False), (1, 30.0, True)])
