@@ -20,7 +20,7 @@ from tests.support.toy.modeling_toy import ToyForSequenceClassification, ToyGate
 
 Flaw = tuple[type[torch.nn.Module], str, Callable[..., Any]]  # a class, and what it does in place of one of its methods
 weigh, fill = ToyGates.forward, ToyGates.reset_parameters
-build, read, score = ToyModel.__init__, ToyModel.forward, ToyForSequenceClassification.scores
+build, read, score = ToyModel.__init__, ToyModel.forward, ToyForSequenceClassification.compute_logits
 
 
 class TwiceTheGradient(torch.autograd.Function):
@@ -69,7 +69,7 @@ def takes_any_id(self: ToyModel, input_ids: Any = None, *others: Any, **named: A
 FLAWS: dict[str, Flaw] = {
     "pads": (ToyGates, "forward", lambda self, x, mask: weigh(self, x, torch.ones_like(mask))),
     "mixes_rows": (ToyGates, "forward", mixes_rows),
-    "leaves_float64": (ToyForSequenceClassification, "scores", lambda self, outputs: score(self, outputs).float()),
+    "leaves_float64": (ToyForSequenceClassification, "compute_logits", lambda self, outputs: score(self, outputs).float()),
     "forgets_a_buffer": (ToyGates, "reset_parameters", forgets_a_buffer),
     "starts_elsewhere": (ToyModel, "__init__", starts_elsewhere),
     "draws_over_given_weights": (ToyGates, "reset_parameters", draws_over_given_weights),
