@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
                 saved = folder / f"{Path(name).name}-{kind}"
                 save_splits(corpus, saved)
                 measured[kind] = measure_cold_and_warm_starts(saved, rounds)
-            rows += [build_measured_row(name, splits, kind, measured["whole"]) for kind in (COLD, SECOND)]
+            rows += [build_preparation_time_row(name, splits, kind, measured["whole"]) for kind in (COLD, SECOND)]
             rows += [build_extrapolated_row(name, splits, kind, measured, full) for kind in (COLD, SECOND)]
             for one in rows[-4:]:
                 print(format_row_line(one), flush=True)
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
         save_splits(grown, folder / "full")
         of_full = measure_cold_and_warm_starts(folder / "full", rounds)
         for kind in (COLD, SECOND):
-            rows.append(build_measured_row(f"{name}, repeated", grown, kind, of_full, aim=AIMS[kind]))
+            rows.append(build_preparation_time_row(f"{name}, repeated", grown, kind, of_full, aim=AIMS[kind]))
             print(format_row_line(rows[-1]), flush=True)
     write_rows(target, rows, commit)
     print(f"wrote {target}")
@@ -219,7 +219,7 @@ def measure_start(corpus: str) -> dict[str, float]:
     }
 
 
-def build_measured_row(
+def build_preparation_time_row(
     corpus: str, splits: Splits, kind: str, measured: dict[str, dict[str, float]], aim: float | None = None
 ) -> dict[str, Value]:
     """Return a measured row."""

@@ -200,7 +200,7 @@ def make_card_example(
     if known is None and chosen:
         ours = task.parse_example(chosen)
     elif known is None and chosen is None and ours is None:
-        ours = task.make_neutral_example(model, tokenizer)
+        ours = task.make_builtin_example(model, tokenizer)
     inputs = dict(ours or {})
     if not inputs and data is not None:
         inputs = task.pick_split_example(data, split) or {}

@@ -155,7 +155,7 @@ class TaskCard(ABC):
             "(or set `example`)"
         )
 
-    def make_neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+    def make_builtin_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         """Return inputs for `predict` that hold nothing of the data; only where `own_example` is None."""
         raise NotImplementedError(f"{self.name} has an own_example")
 

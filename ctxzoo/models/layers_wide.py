@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from transformers import initialization as init
 
 
-class WideScores(nn.Module):
+class TfidfLinearScores(nn.Module):
     """Scores of classes that are linear in the TF-IDF of a text's ids: weight^T tfidf + bias.
 
     Args:

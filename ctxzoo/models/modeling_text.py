@@ -9,7 +9,7 @@ from transformers.utils import ModelOutput
 
 from .configuration_text import TextClassifierConfig, TextConfig
 from .layers_text_input import RandomEmbedding, TextInput
-from .layers_wide import WideScores
+from .layers_wide import TfidfLinearScores
 from .modeling_base import ZooPreTrainedModel
 from .ops_inputs import check_word_ids, make_word_mask
 from .ops_words import classification_loss
@@ -74,9 +74,9 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
 
     def __init__(self, config: TextClassifierConfig) -> None:
         super().__init__(config)
-        self.wide: WideScores | None = None
+        self.wide: TfidfLinearScores | None = None
         if config.wide_buckets:
-            self.wide = WideScores(config.vocab_size, config.num_labels, config.wide_group_starts)
+            self.wide = TfidfLinearScores(config.vocab_size, config.num_labels, config.wide_group_starts)
 
     @property
     def needs_attentions(self) -> bool:
@@ -117,7 +117,7 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         """
         with_attentions = self.resolve_output_flag(output_attentions, "attentions")
         with_states = self.resolve_output_flag(output_hidden_states, "hidden_states")
-        wide = self._wide_scores(input_ids, attention_mask)
+        wide = self._compute_wide_scores(input_ids, attention_mask)
         words: Any = input_ids
         words_mask = attention_mask
         if self.wide is not None and not (with_attentions or with_states or torch.compiler.is_compiling()):
@@ -163,7 +163,9 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         self.wide.init_from_linear_classifier(inverse_document_frequency, weight, bias)
         self.wide.requires_grad_(False)
 
-    def _wide_scores(self, input_ids: torch.Tensor | None, attention_mask: torch.Tensor | None) -> torch.Tensor | None:
+    def _compute_wide_scores(
+        self, input_ids: torch.Tensor | None, attention_mask: torch.Tensor | None
+    ) -> torch.Tensor | None:
         """Return the scores (B, L) of the wide part; None without one, or where training always leaves it out."""
         if self.wide is None:
             return None

@@ -188,7 +188,7 @@ def linear_attention(
         raise ValueError(f"{num_queries} queries of {num_keys} keys beside a state; expected as many keys as queries")
     if num_keys == 0 or num_queries == 0:
         return value.new_zeros(*value.shape[:2], num_queries, value.size(-1)), state, None
-    features = _query_features(query, eps)
+    features = _evaluate_query_features(query, eps)
     next_state = None
     if not causal:
         sums = sum_keys(key, value, mask).sums  # (B, h, F, dv + 1)
@@ -224,7 +224,7 @@ def sum_keys(
 
 def attend_to_key_sums(query: Features, state: LinearState, eps: float = 1e-6) -> torch.Tensor:
     """Return out (B, h, T, dv) of queries that see all keys in `state`; see `linear_attention`."""
-    return _divide_by_last_column(_query_features(query, eps) @ state.sums, eps, query.signed)
+    return _divide_by_last_column(_evaluate_query_features(query, eps) @ state.sums, eps, query.signed)
 
 
 def linear_attention_weights(
@@ -238,7 +238,7 @@ def linear_attention_weights(
     """Return the weights (B, h, T, L) that `linear_attention` never forms; arguments as there."""
     num_queries, num_keys = _num_positions(query), _num_positions(key)
     _check_sizes(key.offset.size(0), num_queries, num_keys, mask, causal)
-    features = _query_features(query, eps)
+    features = _evaluate_query_features(query, eps)
     levels = _largest_log_features(key, mask)
     if causal:
         levels = levels.cummax(dim=-1).values
@@ -361,7 +361,7 @@ def _largest_log_features(key: Features, mask: torch.Tensor | None) -> torch.Ten
     return levels
 
 
-def _query_features(query: Features, eps: float) -> torch.Tensor:
+def _evaluate_query_features(query: Features, eps: float) -> torch.Tensor:
     """Return phi(q) exp(-largest log-feature) + eps, the latter for positive features."""
     exponent = query.exponent
     if exponent is not None:

@@ -187,7 +187,7 @@ class Problem(ABC):
         """Return what names of files say beside variant, dataset, seed, fold and tag; empty: nothing."""
         return experiment.data.part
 
-    def split(self, experiment: Experiment) -> str:
+    def get_reported_split(self, experiment: Experiment) -> str:
         """Return the name of the split that the results file reports."""
         return experiment.score
 

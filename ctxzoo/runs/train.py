@@ -59,7 +59,7 @@ class ExperimentRun(Run):
 
     @property
     def split(self) -> str:
-        return self.problem.split(self.experiment)
+        return self.problem.get_reported_split(self.experiment)
 
     @property
     def implied(self) -> dict[str, Any]:

@@ -272,7 +272,7 @@ class StayStopped(lightning.Callback):
             trainer.should_stop = True
 
 
-class JudgeEpochs(lightning.Callback):
+class PruneByValidationScore(lightning.Callback):
     """Ends a training that is not worth going on with, by the score of validation after each epoch but the last.
 
     Args:
@@ -295,20 +295,20 @@ class JudgeEpochs(lightning.Callback):
             raise TrainingPruned(why)
 
 
-_JUDGES: ContextVar[tuple[JudgeEpochs, ...]] = ContextVar("judges of the trainings of a block", default=())
+_JUDGES: ContextVar[tuple[PruneByValidationScore, ...]] = ContextVar("judges of the trainings of a block", default=())
 
 
 @contextmanager
 def stop_training_by_judge(score: str, judge: Callable[[int, float], str | None]) -> Iterator[None]:
-    """Have the trainings of a block judged; see `JudgeEpochs`."""
-    token = _JUDGES.set((JudgeEpochs(score, judge),))
+    """Have the trainings of a block judged; see `PruneByValidationScore`."""
+    token = _JUDGES.set((PruneByValidationScore(score, judge),))
     try:
         yield
     finally:
         _JUDGES.reset(token)
 
 
-def get_judge_callbacks() -> tuple[JudgeEpochs, ...]:
+def get_judge_callbacks() -> tuple[PruneByValidationScore, ...]:
     """Return the callbacks of the `stop_training_by_judge` around; none outside of it."""
     return _JUDGES.get()
 

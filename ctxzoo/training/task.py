@@ -265,11 +265,15 @@ def record_logged_outputs(model: Any) -> Iterator[dict[str, torch.Tensor]]:
     """Yield a dict that gets the `logged_outputs` of the base model, by name, of the last pass within the block."""
     noted: dict[str, torch.Tensor] = {}
 
-    def record_output(_: Any, __: Any, output: Any) -> None:
+    def record_base_model_output(_: Any, __: Any, output: Any) -> None:
         found = {name: getattr(output, name, None) for name in model.logged_outputs}
         noted.update({name: value.detach() for name, value in found.items() if value is not None})
 
-    handle = model.base_model.register_forward_hook(record_output) if getattr(model, "logged_outputs", ()) else None
+    handle = (
+        model.base_model.register_forward_hook(record_base_model_output)
+        if getattr(model, "logged_outputs", ())
+        else None
+    )
     try:
         yield noted
     finally:

@@ -99,10 +99,10 @@ def set_word_vectors(model: Any, vectors: torch.Tensor | None) -> None:
         raise ValueError(
             f"vectors of shape {tuple(vectors.shape)} do not fit the word table {tuple(table.weight.shape)}"
         )
-    set_word_features(model, vectors)
+    write_into_word_table(model, vectors)
 
 
-def set_word_features(model: Any, features: torch.Tensor) -> None:
+def write_into_word_table(model: Any, features: torch.Tensor) -> None:
     """Put numbers (vocab_size, k) into the first k columns of a model's word vectors.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ctxzoo.models.ops_linear_encoder import Features, _query_features, feature_values
+from ctxzoo.models.ops_linear_encoder import Features, _evaluate_query_features, feature_values
 
 
 def reference_linear_attention(
@@ -16,7 +16,7 @@ def reference_linear_attention(
     eps: float = 1e-6,
 ) -> torch.Tensor:
     """Compute what `linear_attention` gives in float64, query by query and key by key, nothing taken away from keys."""
-    phi_q = _query_features(_double(query), eps)
+    phi_q = _evaluate_query_features(_double(query), eps)
     phi_k = feature_values(_double(key))
     batch, heads, num_queries, _ = phi_q.shape
     num_keys = phi_k.size(2)

@@ -69,7 +69,11 @@ def takes_any_id(self: ToyModel, input_ids: Any = None, *others: Any, **named: A
 FLAWS: dict[str, Flaw] = {
     "pads": (ToyGates, "forward", lambda self, x, mask: weigh(self, x, torch.ones_like(mask))),
     "mixes_rows": (ToyGates, "forward", mixes_rows),
-    "leaves_float64": (ToyForSequenceClassification, "compute_logits", lambda self, outputs: score(self, outputs).float()),
+    "leaves_float64": (
+        ToyForSequenceClassification,
+        "compute_logits",
+        lambda self, outputs: score(self, outputs).float(),
+    ),
     "forgets_a_buffer": (ToyGates, "reset_parameters", forgets_a_buffer),
     "starts_elsewhere": (ToyModel, "__init__", starts_elsewhere),
     "draws_over_given_weights": (ToyGates, "reset_parameters", draws_over_given_weights),

@@ -202,7 +202,7 @@ class QuestionAnsweringCard(TaskCard):
             raise ValueError(f'--example {text!r}: expected a question and its context, as "Who came? | Anna came."')
         return {"question": question.strip(), "context": context.strip()}
 
-    def make_neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+    def make_builtin_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         return {"question": "Where is the lamp?", "context": "The lamp is on the table, beside the window."}
 
     def pick_split_example(self, data: SquadDataModule, split: str) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class RegressionCard(TaskCard):
             without_package=WITHOUT_PACKAGE,
         )
 
-    def make_neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+    def make_builtin_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         """Return one row, the means of the features."""
         means = model.scaling.offsets_and_scales[0, :-1].tolist()
         return {"rows": [[round(value, DIGITS) for value in means]]}

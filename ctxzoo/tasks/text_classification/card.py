@@ -142,7 +142,7 @@ class TextClassificationCard(TaskCard):
     def parse_example(self, text: str) -> dict[str, Any]:
         return {"text": text}
 
-    def make_neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+    def make_builtin_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         return {"text": "This is a text of your own."}
 
     def pick_split_example(self, data: TextClassificationDataModule, split: str) -> dict[str, Any]:

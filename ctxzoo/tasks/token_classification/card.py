@@ -98,7 +98,7 @@ class TokenClassificationCard(TaskCard):
     def parse_example(self, text: str) -> dict[str, Any]:
         return {"text": text}
 
-    def make_neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+    def make_builtin_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         return {"text": "These are words of your own ."}
 
     def pick_split_example(self, data: TokenClassificationDataModule, split: str) -> dict[str, Any]:

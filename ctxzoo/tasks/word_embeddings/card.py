@@ -89,7 +89,7 @@ class FillMaskCard(TaskCard):
     def parse_example(self, text: str) -> dict[str, Any]:
         return {"text": text}
 
-    def make_neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+    def make_builtin_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         return {"text": f"this is a {tokenizer.mask_token} of your own"}
 
     def pick_split_example(self, data: Any, split: str) -> dict[str, Any]:

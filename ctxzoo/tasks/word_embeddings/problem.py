@@ -142,7 +142,7 @@ class WordEmbeddings(Problem, TaskCommands):
         """Return the window, of which names of files say nothing where the rows are a user's."""
         return "" if experiment.data.rows else f"b{experiment.values()['window']}"
 
-    def split(self, experiment: Experiment) -> str:
+    def get_reported_split(self, experiment: Experiment) -> str:
         """Return the split that is scored at the end, of a dataset as it is the one that is trained on if none is."""
         if experiment.data.rows:
             return experiment.score

@@ -48,7 +48,7 @@ class RatingCard(TaskCard):
             without_package="# the classes of this toy are in no folder",
         )
 
-    def make_neutral_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
+    def make_builtin_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
         return {"user": 0, "item": 0}
 
     def pick_split_example(self, data: Any, split: str) -> dict[str, Any]:

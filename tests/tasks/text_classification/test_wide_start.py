@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.special import log_softmax
 from sklearn.svm import LinearSVC
 
-from ctxzoo.models.layers_wide import WideScores
+from ctxzoo.models.layers_wide import TfidfLinearScores
 from ctxzoo.tasks.text_classification import wide_start as module
 from ctxzoo.tasks.text_classification.naive_bayes import compute_log_count_ratios
 from ctxzoo.tasks.text_classification.wide_start import compute_inverse_document_frequency, compute_tfidf, fit_wide_part
@@ -40,7 +40,7 @@ def ids_of(counts: sparse.csr_matrix) -> tuple[torch.Tensor, torch.Tensor]:
 def test_the_layer_gives_the_margins_of_the_svms(labels: int) -> None:
     counts, of_row = texts(60, labels)
     start = fit_wide_part(counts, of_row, labels, STARTS, seed=0)
-    layer = WideScores(20, labels, list(STARTS))
+    layer = TfidfLinearScores(20, labels, list(STARTS))
     layer.init_from_linear_classifier(start.inverse_document_frequency, start.weight, start.bias)
     found = layer(*ids_of(counts)).detach().numpy()
 
