@@ -84,7 +84,7 @@ def main(settings: Settings) -> None:
         for cell in settings.cells
         for seed in settings.seeds
     ]
-    print(*(f"reads {run.weights}" for run in runs), sep="\n")  # where one is missing, it ends before any is read
+    print(*(f"reads {run.weights_file}" for run in runs), sep="\n")  # where one is missing, it ends before any is read
     table = Table("data", "cell", "seed", "layer", "correlation before", "after", title="correlation of i and f")
     for run in runs:
         for row in format_layer_rows(execute(run, resume=settings.resume)):

@@ -302,9 +302,9 @@ def test_recorded_commands_would_repeat_no_run_but_of_the_earlier_start(monkeypa
         )
 
     monkeypatch.setattr(bidaf_start, "read_bidaf_checkpoint", begun)
-    vectors = "ctxzoo.word_vectors.vectors.word_vectors_"
-    monkeypatch.setattr(f"{vectors}name", lambda _: now.settings["word_vectors"])
-    monkeypatch.setattr(f"{vectors}fingerprint", lambda _: now.settings.get("vectors_fingerprint"))
+    vectors = "ctxzoo.word_vectors.vectors"
+    monkeypatch.setattr(f"{vectors}.get_word_vectors_name", lambda _: now.settings["word_vectors"])
+    monkeypatch.setattr(f"{vectors}.fingerprint_word_vectors", lambda _: now.settings.get("vectors_fingerprint"))
     monkeypatch.setattr("ctxzoo.runs.experiment.get_public_checkpoint_name", lambda path: Path(path).parent.name)
     monkeypatch.setattr(SquadDataModule, "squad_version", property(lambda _: now.settings["squad_version"]))
     monkeypatch.setattr("ctxzoo.tasks.question_answering.data.AutoTokenizer.from_pretrained", lambda _: None)
