@@ -18,9 +18,9 @@ from .ops_encoder import (
     rbf_log_kernel,
     softmax_attention,
     squared_norm,
-    to_float32_or_wider,
 )
 from .ops_execution import dropout, without_autocast
+from .ops_inputs import to_float32_or_wider
 
 DEVIATION = 0.02
 # What a layer keeps of the steps that it has read, for the next ones: tensors, the batch first.

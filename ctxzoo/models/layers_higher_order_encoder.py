@@ -19,7 +19,7 @@ from .layers_encoder import (
     small_init_linear,
 )
 from .layers_linear import make_linear
-from .ops_encoder import fused_attention, make_visibility_mask, softmax_attention, to_float32_or_wider
+from .ops_encoder import fused_attention, make_visibility_mask, softmax_attention
 from .ops_execution import dropout, without_autocast
 from .ops_higher_order_encoder import (
     FactorisedState,
@@ -30,6 +30,7 @@ from .ops_higher_order_encoder import (
     pair_attention,
     windowed_pair_attention,
 )
+from .ops_inputs import to_float32_or_wider
 
 EXACT_TYPES = ("trilinear", "volume")
 ORDER_TYPES = (*EXACT_TYPES, "contextual", "factorised", "anova")

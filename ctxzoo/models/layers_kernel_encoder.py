@@ -31,9 +31,9 @@ from .ops_encoder import (
     rbf_log_kernel,
     softmax_attention,
     squared_norm,
-    to_float32_or_wider,
 )
 from .ops_execution import call_recomputed, without_autocast
+from .ops_inputs import to_float32_or_wider
 from .ops_kernel_encoder import (
     SLOPE,
     apply_linear_in_input_dtype,

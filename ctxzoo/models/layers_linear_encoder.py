@@ -7,8 +7,9 @@ from torch import nn
 from transformers import initialization as init
 
 from .layers_encoder import Attention, AttentionAux, AttentionState, select_indices
-from .ops_encoder import check_importance_p_norm, to_float32_or_wider
+from .ops_encoder import check_importance_p_norm
 from .ops_execution import without_autocast
+from .ops_inputs import to_float32_or_wider
 from .ops_linear_encoder import (
     FEATURE_MAPS,
     Features,

@@ -9,7 +9,8 @@ from torch.nn import functional as F
 
 from .layers_vote import he_linear
 from .ops_execution import dropout
-from .ops_vote import to_float32_or_wider, votes_to_signs
+from .ops_inputs import to_float32_or_wider
+from .ops_vote import votes_to_signs
 
 WIDEST = 10.0  # of the log of a standard deviation
 

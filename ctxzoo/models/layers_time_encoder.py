@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from transformers import initialization as init
 
 from .layers_linear import make_linear
-from .ops_encoder import to_float32_or_wider
+from .ops_inputs import to_float32_or_wider
 from .ops_time_encoder import (
     LARGEST_THETA,
     MOST_LOG_ENVELOPE,

@@ -12,7 +12,8 @@ from transformers import initialization as init
 
 from .layers_linear import make_linear
 from .ops_execution import dropout
-from .ops_vote import sum_of_squares, to_float32_or_wider
+from .ops_inputs import to_float32_or_wider
+from .ops_vote import sum_of_squares
 
 
 class Table(nn.Module):

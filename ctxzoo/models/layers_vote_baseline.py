@@ -11,7 +11,8 @@ from transformers import initialization as init
 
 from .layers_vote import DenoisingAutoencoder, Table, TrustNetwork, he_linear, mask_randomly
 from .ops_execution import dropout
-from .ops_vote import find_common_voters, sum_of_squares, to_float32_or_wider, votes_to_signs
+from .ops_inputs import to_float32_or_wider
+from .ops_vote import find_common_voters, sum_of_squares, votes_to_signs
 
 START = 0.1  # deviation of factors
 

@@ -22,6 +22,7 @@ from .layers_nipen import (
 )
 from .layers_vote import DenoisingAutoencoder, Table, TrustNetwork, he_linear, mask_randomly
 from .modeling_vote import VotePreTrainedModel
+from .ops_inputs import to_float32_or_wider
 from .ops_vote import (
     NEW_BILL,
     check_bills,
@@ -29,7 +30,6 @@ from .ops_vote import (
     mask_new_bill_logits,
     refuse_new_bills,
     sum_of_squares,
-    to_float32_or_wider,
     vote_log_likelihood,
     votes_to_signs,
 )

@@ -14,12 +14,12 @@ from transformers.utils import ModelOutput
 from .configuration_vote_baseline import VoteBaselineConfig
 from .layers_vote_baseline import AutoRec, Bills, Cdae, Cdl, IdealPoint, TrustSvd, WithNetwork
 from .modeling_vote import VotePreTrainedModel
+from .ops_inputs import to_float32_or_wider
 from .ops_vote import (
     check_bills,
     check_votes,
     mask_new_bill_logits,
     refuse_new_bills,
-    to_float32_or_wider,
     vote_log_likelihood,
     votes_to_signs,
 )

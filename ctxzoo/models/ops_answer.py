@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import torch
 
-from .ops_inputs import to_boolean_mask
+from .ops_inputs import to_boolean_mask, to_float32_or_wider
 
 
 class SpanLogits(Protocol):
@@ -56,8 +56,8 @@ def span_log_probabilities(
     """
     if outputs.start_logits is None or outputs.end_logits is None:
         raise ValueError("outputs hold no start_logits and end_logits; they come from a question-answering model")
-    start = _to_float32_or_wider(outputs.start_logits).log_softmax(dim=1)
-    end = _to_float32_or_wider(outputs.end_logits).log_softmax(dim=1)
+    start = to_float32_or_wider(outputs.start_logits).log_softmax(dim=1)
+    end = to_float32_or_wider(outputs.end_logits).log_softmax(dim=1)
     return start, end, start[:, 0] + end[:, 0]
 
 
@@ -90,10 +90,6 @@ def no_answer_score(spans: AnswerSpans) -> torch.Tensor:
     """Return p_na / (p_na + p_span), (B,), in 0..1: above a half "no answer" is more probable than the best span."""
     # p / (p + q) = sigmoid(ln p - ln q): neither probability is formed, and both may be below the least float.
     return torch.sigmoid(spans.no_answer_log_probs - spans.span_log_probs)
-
-
-def _to_float32_or_wider(values: torch.Tensor) -> torch.Tensor:
-    return values.float() if values.dtype in (torch.float16, torch.bfloat16) else values
 
 
 def span_scores(

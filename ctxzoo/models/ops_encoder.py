@@ -11,11 +11,6 @@ from .ops_execution import dropout
 CLOSEST = 1e-6  # least absolute value of a number whose power is taken
 
 
-def to_float32_or_wider(x: torch.Tensor) -> torch.Tensor:
-    """Return x in float32, or as it is where it is wider."""
-    return x.to(torch.promote_types(x.dtype, torch.float32))
-
-
 def make_visibility_mask(
     mask: torch.Tensor | None, queries: int, keys: int, causal: bool, device: torch.device
 ) -> torch.Tensor:

@@ -7,6 +7,11 @@ from typing import Any
 import torch
 
 
+def to_float32_or_wider(x: torch.Tensor) -> torch.Tensor:
+    """Return x in float32, or as it is where it is wider."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
 def to_int64(name: str, tensor: torch.Tensor) -> torch.Tensor:
     """Return `tensor` as int64, the only integers that every operation of torch takes.
 

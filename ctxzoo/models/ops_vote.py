@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import torch
 from torch.nn import functional as F
 
-from .ops_inputs import to_int64
+from .ops_inputs import to_float32_or_wider, to_int64
 
 NEW_BILL = -1
 # Descriptions of roll calls may tell how they ended ("SENATE AGREED TO …", "having not voted in the affirmative").
@@ -167,11 +167,6 @@ def sum_of_squares(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
     # A product of a vector with itself passes over the numbers once.
     flat = [to_float32_or_wider(each).reshape(-1) for each in tensors]
     return torch.stack([torch.dot(each, each) for each in flat]).sum() if flat else torch.zeros(())
-
-
-def to_float32_or_wider(x: torch.Tensor) -> torch.Tensor:
-    """Return x in float32 or wider: sums of squares of counts overflow half precision."""
-    return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
 def find_common_voters(voted: torch.Tensor) -> torch.Tensor:

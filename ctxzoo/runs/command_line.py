@@ -201,12 +201,10 @@ class GroupParser:
                 value = value_of_no
             elif kind is bool and not equals:
                 value = words.pop(0) if not ends and words[0].lower() in TRUE | FALSE else "true"
-            elif _is_sequence(kind) and name not in self.lists and not equals:
-                value = json.dumps(
-                    [words.pop(0) for _ in takewhile(lambda one: not one.startswith("--"), tuple(words))]
-                )
-            elif _is_sequence(kind) and name not in self.lists and not value.startswith("[") and value != "null":
-                value = json.dumps([value])
+            elif _is_sequence(kind) and name not in self.lists:
+                if not value.startswith("[") and value != "null":  # words, not JSON
+                    behind = takewhile(lambda one: not one.startswith("--"), tuple(words))
+                    value = json.dumps([value] if equals else [words.pop(0) for _ in behind])
             elif name in self.alone and not equals and ends:
                 value = self.alone[name]
             elif not equals:
