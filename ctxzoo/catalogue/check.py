@@ -36,17 +36,17 @@ def check_splits(entry: Entry, folder: Path) -> list[Finding]:
         DatasetFileError: a file is damaged.
     """
     findings = []
-    with load_splits_of_folder(folder) as found:
+    with load_splits_of_folder(folder) as splits:
         for name, expected in entry.fingerprints.items():
-            split = found.get(name)
+            split = splits.get(name)
             if split is None:
                 findings.append(Finding(name, "missing", None, ""))
             else:
                 lacking = set(entry.checked) - set(split.column_names)
                 print_of = "" if lacking else _fingerprint_checked_columns(entry, split)
                 findings.append(Finding(name, "same" if print_of == expected else "differs", len(split), print_of))
-        for name in sorted(set(found) - set(entry.fingerprints)):
-            findings.append(Finding(name, "not compared", len(found[name]), dataset_fingerprint(found[name])))
+        for name in sorted(set(splits) - set(entry.fingerprints)):
+            findings.append(Finding(name, "not compared", len(splits[name]), dataset_fingerprint(splits[name])))
     return findings
 
 
@@ -64,12 +64,12 @@ def find_entry_of_folder(folder: Path) -> Entry | None:
     named = "/".join(folder.resolve().parts[-2:])
     if named in ENTRIES:
         return ENTRIES[named]
-    with load_splits_of_folder(folder) as found:
+    with load_splits_of_folder(folder) as splits:
         for entry in ENTRIES.values():
             if any(
-                name in found and _fingerprint_checked_columns(entry, found[name]) == expected
+                name in splits and _fingerprint_checked_columns(entry, splits[name]) == expected
                 for name, expected in entry.fingerprints.items()
-                if set(entry.checked) <= set(found[name].column_names if name in found else ())
+                if set(entry.checked) <= set(splits[name].column_names if name in splits else ())
             ):
                 return entry
     return None
@@ -87,12 +87,12 @@ def load_splits_of_folder(folder: Path) -> Iterator[Mapping[str, datasets.Datase
     # The cache of `datasets` would keep a copy of what is only looked at.
     with tempfile.TemporaryDirectory(prefix="ctxzoo-check-") as cache:
         configurations = _list_configurations(folder)
-        found = {}
+        splits = {}
         for configuration in configurations:
-            splits = load_splits(str(folder), config=configuration, cache_dir=cache)
+            config_splits = load_splits(str(folder), config=configuration, cache_dir=cache)
             prefix = f"{configuration}/" if len(configurations) > 1 else ""
-            found.update({f"{prefix}{name}": split for name, split in splits.items()})
-        yield found
+            splits.update({f"{prefix}{name}": split for name, split in config_splits.items()})
+        yield splits
 
 
 def _list_configurations(folder: Path) -> list[str | None]:

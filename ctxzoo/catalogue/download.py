@@ -56,7 +56,7 @@ def download_files(files: Iterable[RawFile]) -> Files:
     by_hand = [file for file in files if not file.is_downloaded]
     if by_hand:
         raise RawFilesMissingError(f"{by_hand[0].name} is not downloaded here; `{by_hand[0].url}` fetches it", by_hand)
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     with _make_progress_bar() as progress:
         for number, file in enumerate(files, start=1):
             target = get_cache_path(file)
@@ -71,9 +71,9 @@ def download_files(files: Iterable[RawFile]) -> Files:
                     f"{file.url} cannot be fetched ({_format_request_error(error)}{have})", rest
                 ) from error
             check_digest(file, target, remove=True)
-            found[file.name] = target
+            paths[file.name] = target
             progress.remove_task(bar)
-    return found
+    return paths
 
 
 def find_raw_files(files: Iterable[RawFile], folder: Path) -> Files:
@@ -123,22 +123,24 @@ def check_digest(file: RawFile, path: Path, *, remove: bool = False) -> None:
     Raises:
         WrongContentError: the digest is another.
     """
-    kept = _digest_path(get_cache_path(file))
+    digest_file = _digest_path(get_cache_path(file))
     algorithm, expected = ("sha256", file.sha256) if file.sha512 is None else ("sha512", file.sha512)
-    remembered = expected is None and kept.is_file()
+    remembered = expected is None and digest_file.is_file()
     if remembered:
-        expected = kept.read_text().strip()
+        expected = digest_file.read_text().strip()
     if expected is None:
         return
-    found = _hash_file(path, algorithm)
-    if found != expected:
+    digest = _hash_file(path, algorithm)
+    if digest != expected:
         if remove:
             path.unlink()
         source = f"from {file.url}" if file.is_downloaded else f"by `{file.url}`"
-        what = "it was removed: try again" if remove else f"fetch it again {source}"
+        advice = "it was removed: try again" if remove else f"fetch it again {source}"
         if remembered:
-            what += f"; that of the first download is kept in {kept}: remove it if the source has changed the file"
-        raise WrongContentError(f"{path} has the {algorithm} {found}; expected {expected}; {what}")
+            advice += (
+                f"; that of the first download is kept in {digest_file}: remove it if the source has changed the file"
+            )
+        raise WrongContentError(f"{path} has the {algorithm} {digest}; expected {expected}; {advice}")
 
 
 def _hash_file(path: Path, algorithm: str) -> str:
@@ -187,15 +189,15 @@ def _append_download(url: str, partial_file: Path, bytes_present: int, progress:
         response.raise_for_status()
         length = response.headers.get("Content-Length")
         progress.update(bar, completed=bytes_present, total=bytes_present + int(length) if length else None)
-        written = bytes_present
+        num_bytes = bytes_present
         with _open_partial_file(partial_file, truncate=not bytes_present) as content:
             for block in response.iter_content(PIECE):
-                written += len(block)
-                if written > LARGEST:
+                num_bytes += len(block)
+                if num_bytes > LARGEST:
                     break
                 content.write(block)
                 progress.advance(bar, len(block))
-    if written > LARGEST:
+    if num_bytes > LARGEST:
         partial_file.unlink()
         raise WrongContentError(f"{url} has more than {LARGEST:,} bytes; no file of the catalogue is so large")
     return True

@@ -43,12 +43,12 @@ def find_entry_by_name(name: str) -> Entry:
     Raises:
         ValueError: there is none; the message names the nearest.
     """
-    wanted = name.strip().casefold()
-    found = [entry for entry in ENTRIES.values() if wanted in _list_entry_names(entry)]
-    if len(found) == 1:
-        return found[0]
+    folded_name = name.strip().casefold()
+    entries = [entry for entry in ENTRIES.values() if folded_name in _list_entry_names(entry)]
+    if len(entries) == 1:
+        return entries[0]
     shorts = {short: entry.name for entry in ENTRIES.values() for short in _list_entry_names(entry)}
-    near = difflib.get_close_matches(wanted, shorts, n=1)
+    near = difflib.get_close_matches(folded_name, shorts, n=1)
     meant = f", did you mean {shorts[near[0]]}?" if near else ""
     raise ValueError(f"the catalogue has no dataset {name!r}{meant or ';'} `ctxzoo data list` names all")
 

@@ -37,7 +37,7 @@ def read_badges(files: Files) -> Splits:
     return {**splits, "events/train": names}
 
 
-def _read_users(files: Files, fold: int, known: set[int]) -> Iterator[tuple[tuple[int, ...], tuple[float, ...]]]:
+def _read_users(files: Files, fold: int, known_events: set[int]) -> Iterator[tuple[tuple[int, ...], tuple[float, ...]]]:
     """Yield events and times of each user of a fold."""
     path, times_path = files[EVENTS_FILE.format(fold)], files[TIMES_FILE.format(fold)]
     lines, time_lines = read_lines(path), read_lines(times_path)
@@ -51,7 +51,7 @@ def _read_users(files: Files, fold: int, known: set[int]) -> Iterator[tuple[tupl
             raise RawFileError(
                 f"{path.name}, line {number}: {len(events)} events at {len(times)} times; expected as many, at least 1"
             )
-        unknown = [event for event in events if event not in known]
+        unknown = [event for event in events if event not in known_events]
         if unknown:
             raise RawFileError(f"{path.name}, line {number}: the event {unknown[0]}, which {NAMES_FILE} does not name")
         yield events, times

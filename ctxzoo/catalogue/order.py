@@ -41,11 +41,11 @@ def apply_stored_order(rows: Sequence[dict[str, Any]], key_columns: Sequence[str
         key_columns: Columns that identify a row; of several rows with the same values in them the first is used.
         name: Name of the stored order, which holds an array of row keys (`hash_row_values`) for each split.
     """
-    found: dict[int, dict[str, Any]] = {}
+    row_of_key: dict[int, dict[str, Any]] = {}
     for row in rows:
-        found.setdefault(hash_row_values(row[column] for column in key_columns), row)
+        row_of_key.setdefault(hash_row_values(row[column] for column in key_columns), row)
     return {
-        split: rows_to_columns([found[key] for key in keys.tolist() if key in found])
+        split: rows_to_columns([row_of_key[key] for key in keys.tolist() if key in row_of_key])
         for split, keys in load_packaged_arrays(name).items()
     }
 

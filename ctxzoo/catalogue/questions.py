@@ -35,7 +35,7 @@ def _read_json(path: Path) -> Any:
 
 def read_squad_questions(path: Path) -> list[Row]:
     """Return id, title, context, question and answers of a file in SQuAD's form."""
-    found = []
+    questions = []
     try:
         for article in _read_json(path)["data"]:
             for paragraph in article["paragraphs"]:
@@ -43,7 +43,7 @@ def read_squad_questions(path: Path) -> list[Row]:
                     answers = question["answers"]
                     texts = [answer["text"] for answer in answers]
                     starts = [answer["answer_start"] for answer in answers]
-                    found.append(
+                    questions.append(
                         {
                             "id": question["id"],
                             "title": article["title"],
@@ -54,7 +54,7 @@ def read_squad_questions(path: Path) -> list[Row]:
                     )
     except (KeyError, TypeError) as error:
         raise RawFileError(f"{path.name} is not in SQuAD's form: {error!r}; expected the file of the source") from error
-    return found
+    return questions
 
 
 def read_squad_shifts(files: Files) -> Splits:
@@ -81,14 +81,14 @@ def _build_course_splits(files: Files) -> dict[str, list[Row]]:
             )
         return {**rows.pop(0), "uuid": row["id"]}
 
-    course, theirs = read_squad_questions(files[COURSE_DEV]), read_squad_questions(files[COURSE_TEST])
-    validation = [{**match_official_row(row), "answers": row["answers"]} for row in course]
+    dev_rows, test_rows = read_squad_questions(files[COURSE_DEV]), read_squad_questions(files[COURSE_TEST])
+    validation = [{**match_official_row(row), "answers": row["answers"]} for row in dev_rows]
     # The course's test file holds no answers.
     test = _restore_answer_offsets(
-        [match_official_row(row) for row in theirs if row["title"] != WRITTEN_BY_THE_COURSE], "v2"
+        [match_official_row(row) for row in test_rows if row["title"] != WRITTEN_BY_THE_COURSE], "v2"
     )
-    own = [{**row, "uuid": row["id"]} for row in theirs if row["title"] == WRITTEN_BY_THE_COURSE]
-    return {"validation": validation, "test": test, "test_unlabelled": own}
+    written_rows = [{**row, "uuid": row["id"]} for row in test_rows if row["title"] == WRITTEN_BY_THE_COURSE]
+    return {"validation": validation, "test": test, "test_unlabelled": written_rows}
 
 
 def read_training_sample(files: Files) -> Splits:
@@ -115,10 +115,10 @@ def build_mini_squad_v2(files: Files) -> Splits:
     """Return the mini set with unanswerable questions: training rows of five sources in a stored order."""
     course = _build_course_splits(files)
     official = {row["title"] for row in read_squad_questions(files[V2_DEV])}
-    rest = [row for row in read_squad_questions(files[V1_DEV]) if row["title"] not in official]
+    v1_rows = [row for row in read_squad_questions(files[V1_DEV]) if row["title"] not in official]
     parts = {
         "v2": course["test"],
-        "v1_dev": _restore_answer_offsets(rest, "v1_dev"),
+        "v1_dev": _restore_answer_offsets(v1_rows, "v1_dev"),
         "v1_train": [{**row, "title": "squad_v1_train_sample"} for row in _select_sample_questions(files)],
         **{name: read_squad_questions(files[file]) for name, file in SHIFTS.items()},
     }
@@ -162,13 +162,13 @@ def _restore_answer_offsets(rows: list[Row], name: str) -> list[Row]:
     Of an answer that occurs more than once in its context our copies guess which occurrence is meant; the guesses are
     stored, so that what is built here is what results were computed on.
     """
-    chosen = iter(load_packaged_arrays(ORDER)[f"occurrences_{name}"].tolist())
+    indices = iter(load_packaged_arrays(ORDER)[f"occurrences_{name}"].tolist())
     placed = []
     for row in rows:
         starts = []
         for text in row["answers"]["text"]:
             places = find_answer_offsets(row["context"], text)
-            index = next(chosen, len(places)) if len(places) > 1 else 0
+            index = next(indices, len(places)) if len(places) > 1 else 0
             if index >= len(places):
                 raise RawFileError(
                     f"question {row['id']}: the answer {text!r} is not where it was; expected the source"

@@ -53,10 +53,10 @@ def parse_csv_rows(lines: Iterable[str], name: str, columns: Iterable[str]) -> I
     """
     csv.field_size_limit(sys.maxsize)
     reader = csv.DictReader(lines)
-    found = list(reader.fieldnames or ())
-    missing = [column for column in columns if column not in found]
+    headings = list(reader.fieldnames or ())
+    missing = [column for column in columns if column not in headings]
     if missing:
-        raise RawFileError(f"{name} has the columns {found}; expected {missing[0]!r}")
+        raise RawFileError(f"{name} has the columns {headings}; expected {missing[0]!r}")
     yield from reader
 
 
@@ -76,10 +76,10 @@ def make_label_file_converter(
     def convert(files: Files) -> Splits:
         texts, numbers, names = [], [], []
         for file, number, name in labels:
-            found = [text for line in read_lines(files[file], encoding) if (text := line.strip())]
-            texts += found
-            numbers += [number] * len(found)
-            names += [name] * len(found)
+            label_texts = [text for line in read_lines(files[file], encoding) if (text := line.strip())]
+            texts += label_texts
+            numbers += [number] * len(label_texts)
+            names += [name] * len(label_texts)
         rows: dict[str, list[Any]] = {"text": texts, "label": numbers}
         return {"train": {**rows, "label_text": names} if label_text else rows}
 
@@ -164,10 +164,10 @@ def read_film_reviews(files: Files) -> Splits:
         RawFileError: the archive is damaged, or holds no reviews.
     """
     (path,) = files.values()
-    found: dict[str, list[tuple[int, int, str]]] = {"train": [], "test": []}
+    reviews_of_splits: dict[str, list[tuple[int, int, str]]] = {"train": [], "test": []}
     for match, text in read_tar_texts(path, _REVIEW):
-        found[match[1]].append((int(match[2] == "pos"), int(match[3]), repair_windows_1252(text)))
-    return {split: _build_review_columns(sorted(reviews), path) for split, reviews in found.items()}
+        reviews_of_splits[match[1]].append((int(match[2] == "pos"), int(match[3]), repair_windows_1252(text)))
+    return {split: _build_review_columns(sorted(reviews), path) for split, reviews in reviews_of_splits.items()}
 
 
 def _build_review_columns(reviews: Iterable[tuple[int, int, str]], path: Path) -> Rows:

@@ -26,12 +26,12 @@ def make_session_converter(prefix: str, *, splits: Mapping[str, str], divided: b
         sessions: dict[str, list[dict[str, Any]]] = {}
         for name, split in splits.items():
             path = files[f"{prefix}{name}.txt"]
-            found = _group_events_by_session(path.name, read_lines(path))
-            sessions[split] = [{**row, "authors_split": name} for row in found] if divided else found
-        rows = (
-            split_randomly([row for found in sessions.values() for row in found], "session_id") if divided else sessions
+            rows = _group_events_by_session(path.name, read_lines(path))
+            sessions[split] = [{**row, "authors_split": name} for row in rows] if divided else rows
+        divided_sessions = (
+            split_randomly([row for rows in sessions.values() for row in rows], "session_id") if divided else sessions
         )
-        named = {f"sessions/{split}": rows_to_columns(found) for split, found in rows.items()}
+        named = {f"sessions/{split}": rows_to_columns(rows) for split, rows in divided_sessions.items()}
         return {**named, "items/train": _read_item_table(files, prefix)}
 
     return convert
@@ -45,9 +45,14 @@ def read_movielens_100k(files: Files) -> Splits:
         ratings.setdefault(user, []).append((time, item, rating))
     rows = []
     for user, events in sorted(ratings.items()):
-        times, items, given = zip(*sorted(events), strict=True)
+        times, items, ratings_of_items = zip(*sorted(events), strict=True)
         rows.append(
-            {"user_id": user, "items": list(items), "ratings": [float(one) for one in given], "timestamps": list(times)}
+            {
+                "user_id": user,
+                "items": list(items),
+                "ratings": [float(one) for one in ratings_of_items],
+                "timestamps": list(times),
+            }
         )
     genres = [line.split("|")[0] for line in read_lines(files["u.genre"], "latin-1") if line]
     films = [

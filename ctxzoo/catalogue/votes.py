@@ -42,29 +42,32 @@ def read_senate_votes(files: Files) -> Splits:
 
 
 def _split_votes_by_vote_and_bill(votes: Any, bills: list[dict[str, Any]], people: list[dict[str, Any]]) -> Splits:
-    kept = load_packaged_arrays(KEPT)
+    stored = load_packaged_arrays(KEPT)
     fold = np.random.default_rng(FOLD_SEED).integers(0, FOLDS, len(votes))
-    last = np.flatnonzero(fold == FOLDS - 1)
-    new = kept["new_bills"]
-    if len(new) != len(bills) or len(kept["validation"]) != -(-len(last) // 8):
+    held_out_votes = np.flatnonzero(fold == FOLDS - 1)
+    bill_splits = stored["new_bills"]
+    if len(bill_splits) != len(bills) or len(stored["validation"]) != -(-len(held_out_votes) // 8):
         raise RawFileError(
-            f"the tables have {len(bills):,} roll calls and {len(votes):,} votes; expected {len(new):,} roll calls"
+            f"the tables have {len(bills):,} roll calls and {len(votes):,} votes; "
+            f"expected {len(bill_splits):,} roll calls"
         )
     split = np.zeros(len(votes), np.int64)
-    split[last] = 2 - np.unpackbits(kept["validation"], count=len(last))
+    split[held_out_votes] = 2 - np.unpackbits(stored["validation"], count=len(held_out_votes))
     names = ("legislator_id", "bill_id", "vote")
-    found: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
     for number, name in enumerate(SPLITS):
         rows = votes[split == number]
         columns = {column: rows[:, place].tolist() for place, column in enumerate(names)}
-        found[f"votes/{name}"] = {**columns, "fold": fold[split == number].tolist()}
+        tables[f"votes/{name}"] = {**columns, "fold": fold[split == number].tolist()}
     for number, name in enumerate(SPLITS):
-        rows = votes[new[votes[:, 1]] == number]
-        found[f"votes_new_bills/{name}"] = {column: rows[:, place].tolist() for place, column in enumerate(names)}
-    told = [{"bill_id": number, **row, "cold_start_split": SPLITS[new[number]]} for number, row in enumerate(bills)]
-    found["bills/train"] = rows_to_columns(told)
-    found["legislators/train"] = rows_to_columns(people)
-    return found
+        rows = votes[bill_splits[votes[:, 1]] == number]
+        tables[f"votes_new_bills/{name}"] = {column: rows[:, place].tolist() for place, column in enumerate(names)}
+    bill_rows = [
+        {"bill_id": number, **row, "cold_start_split": SPLITS[bill_splits[number]]} for number, row in enumerate(bills)
+    ]
+    tables["bills/train"] = rows_to_columns(bill_rows)
+    tables["legislators/train"] = rows_to_columns(people)
+    return tables
 
 
 def _read_bills(files: Files, congress: int) -> Iterator[dict[str, Any]]:
@@ -87,20 +90,20 @@ def _read_bills(files: Files, congress: int) -> Iterator[dict[str, Any]]:
 
 def _read_senators(files: Files) -> dict[int, dict[str, Any]]:
     """Return what is told of each senator, by ICPSR number; of one who changes party there are two."""
-    found: dict[int, dict[str, Any]] = {}
+    senators: dict[int, dict[str, Any]] = {}
     names = ("chamber", "icpsr", "bioguide_id", "bioname", "party_code", "state_abbrev", "born", "nominate_dim1")
     for congress in CONGRESSES:
         for row in _read_csv_table(files, congress, "members", (*names, "nominate_dim2", "nominate_number_of_votes")):
             if row["chamber"] != CHAMBER:
                 continue
             icpsr = int(float(row["icpsr"]))
-            before = found.get(icpsr, {"first_congress": congress, "num_votes": 0.0})
+            before = senators.get(icpsr, {"first_congress": congress, "num_votes": 0.0})
             party = row["party_code"].removesuffix(".0")
             if party not in PARTIES:
                 raise RawFileError(
                     f"S{congress}_members.csv: party_code {party!r}; expected one of {', '.join(PARTIES)}"
                 )
-            found[icpsr] = {
+            senators[icpsr] = {
                 "bioguide_id": row["bioguide_id"],
                 "name": row["bioname"],
                 "party": PARTIES[party],
@@ -112,7 +115,7 @@ def _read_senators(files: Files) -> dict[int, dict[str, Any]]:
                 "nominate_dim1": _parse_optional_float(row["nominate_dim1"]),
                 "nominate_dim2": _parse_optional_float(row["nominate_dim2"]),
             }
-    return found
+    return senators
 
 
 def _read_csv_table(files: Files, congress: int, table: str, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:

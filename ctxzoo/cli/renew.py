@@ -78,6 +78,7 @@ def rewrite_card(folder: Path, entry: Entry) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Write one published checkpoint folder, or the cards of all of them; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m ctxzoo.cli.renew", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("name", nargs="?", help="folder to add or replace")
     parser.add_argument("checkpoint", nargs="?", type=Path, help="its checkpoint folder")

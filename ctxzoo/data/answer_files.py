@@ -86,10 +86,10 @@ def write_answers(
     with _open_output_file(output) as file:
         write = _WRITERS[kind](file)
         for rows in chunks:
-            found = [(row, one) for row, one in zip(rows, answer(rows), strict=True) if one is not None]
-            for row, one in found:
+            answered_rows = [(row, one) for row, one in zip(rows, answer(rows), strict=True) if one is not None]
+            for row, one in answered_rows:
                 write(row, one)
-            progress.count_answered_rows(len(found))
+            progress.count_answered_rows(len(answered_rows))
         write.finish()
     progress.finish()
     return progress.rows
@@ -169,10 +169,10 @@ class _CsvWriter(_JsonLinesWriter):
             _refuse_duplicate_columns(row, answer.cells[0])
             self.writer.writerow([*row, *answer.cells[0]])
         self.rows += 1
-        other = next((name for name in row if name not in self.columns), None)
-        if other is not None:
+        extra = next((name for name in row if name not in self.columns), None)
+        if extra is not None:
             raise ValueError(
-                f"row {self.rows - 1} of the answers has {other!r}, which the first has not; write a .jsonl file, or "
+                f"row {self.rows - 1} of the answers has {extra!r}, which the first has not; write a .jsonl file, or "
                 "give every row the same columns"
             )
         before = [_format_csv_cell(row.get(name)) for name in self.columns]

@@ -146,8 +146,8 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def replace_folder(new: Path, folder: Path) -> None:
-    """Replace `folder`, which may be missing, by `new`; if that fails, `folder` is what it was.
+def replace_folder(new_folder: Path, folder: Path) -> None:
+    """Replace `folder`, which may be missing, by `new_folder`; if that fails, `folder` is what it was.
 
     Between two renames there is no `folder`. Where the process is killed there, `path_exists` finds it aside.
 
@@ -155,7 +155,7 @@ def replace_folder(new: Path, folder: Path) -> None:
         OSError: It cannot be replaced. If it cannot be put back either, the message says where it is.
     """
     if not folder.exists():
-        os.replace(new, folder)
+        os.replace(new_folder, folder)
         return
     if not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file; expected a folder to replace, or a new name")
@@ -165,7 +165,7 @@ def replace_folder(new: Path, folder: Path) -> None:
         with FileLock(scratch / _SWAP_LOCK):
             os.replace(folder, aside)
             try:
-                os.replace(new, folder)
+                os.replace(new_folder, folder)
             except BaseException:
                 _restore_replaced_folder(aside, folder)
                 raise

@@ -44,16 +44,16 @@ def hide_weight_progress_bars() -> Iterator[None]:
         logging.set_tqdm_hook(before)
 
 
-def format_count(number: int, things: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """Return a number and what it counts: "1,200 rows without a label", "1 row without a label".
 
     Args:
         number: Number of things.
-        things: Plural noun for the things, ending in "s", with other words before or behind it.
+        noun: Plural noun for the things, ending in "s", with other words before or behind it.
     """
     if number == 1:
-        things = _PLURAL.sub(lambda plural: plural[1] + plural[2] + ("y" if plural[3] == "ies" else ""), things)
-    return f"{number:,} {things}"
+        noun = _PLURAL.sub(lambda plural: plural[1] + plural[2] + ("y" if plural[3] == "ies" else ""), noun)
+    return f"{number:,} {noun}"
 
 
 def mentions_row_number(message: str) -> bool:

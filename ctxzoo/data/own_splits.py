@@ -92,13 +92,13 @@ def load_splits_of_files(data: str, files: Mapping[str, str], load: Callable[[st
     """
     splits, origin = load(data)
     for name, source in files.items():
-        source_splits, where = load(source)
+        source_splits, locations = load(source)
         only = next(iter(source_splits)) if len(source_splits) == 1 else name
         if only not in source_splits:
             raise TextFormatError(
                 f"--{name} {source} has the splits {sorted(source_splits)}; expected one, or {name!r}"
             )
-        splits[name], origin[name] = source_splits[only], where[only]
+        splits[name], origin[name] = source_splits[only], locations[only]
     return splits, origin
 
 
@@ -118,10 +118,10 @@ def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:
         raise TextFormatError(
             f"{name} has the splits {sorted(rows.splits)}, none to train on; name data with a train split"
         )
-    drawn = [split for split in SPLITS if split not in rows.splits]
+    drawn_names = [split for split in SPLITS if split not in rows.splits]
     parts = {split: np.arange(len(rows.splits[split])) for split in rows.splits}
-    if drawn:
-        parts |= _split_rows(rows, drawn, name)
+    if drawn_names:
+        parts |= _split_rows(rows, drawn_names, name)
     divided = {split: rows.splits[split if split in rows.splits else "train"].select(parts[split]) for split in SPLITS}
     key = hash_strings(f"{split} {dataset_fingerprint(split_rows)}" for split, split_rows in divided.items())
     names = hash_strings(str(divided["train"].features.to_dict()))
@@ -132,7 +132,7 @@ def write_own_splits(rows: OwnRows, name: str, parent: Path) -> OwnSplits:
 
     folder = build_cached_folder(parent / f"data-{key[:8]}{names[:4]}", write)
     sizes = {split: len(split_rows) for split, split_rows in divided.items()}
-    return OwnSplits(folder, tuple(_format_split_report(rows, name, parts, drawn)), sizes, tuple(drawn))
+    return OwnSplits(folder, tuple(_format_split_report(rows, name, parts, drawn_names)), sizes, tuple(drawn_names))
 
 
 def split_rows_with_notes(rows: RowGroups, name: str) -> dict[str, Rows]:
@@ -146,22 +146,22 @@ def split_rows_with_notes(rows: RowGroups, name: str) -> dict[str, Rows]:
         Name of a split to its rows, ascending: of train, validation and test, or, where rows or groups are too few for
         three, which is noted, of "train" alone.
     """
-    drawn, number = SPLITS[1:], len(rows.groups["train"])
+    drawn_names, number = SPLITS[1:], len(rows.groups["train"])
     try:
-        parts = _split_rows(rows, drawn, name)
+        parts = _split_rows(rows, drawn_names, name)
     except TextFormatError:
         needed = f"{LEAST_ROWS} or more are needed, and {rows.together} stay on one side"
         record_note(
             name, f"{rows.unit}, all of them in train, too few to draw validation and test from: {needed}", number
         )
         return {"train": np.arange(number)}
-    record_note(name, _describe_split_sizes(rows, parts, drawn), number)
-    for label, count, where in _find_labels_missing_in_splits(rows, {split: parts[split] for split in drawn}):
-        record_note(f"{name}, label {label!r}", f"{rows.unit}, {where}", count)
+    record_note(name, _describe_split_sizes(rows, parts, drawn_names), number)
+    for label, count, effect in _find_labels_missing_in_splits(rows, {split: parts[split] for split in drawn_names}):
+        record_note(f"{name}, label {label!r}", f"{rows.unit}, {effect}", count)
     return parts
 
 
-def _split_rows(rows: RowGroups, drawn: Sequence[str], name: str) -> dict[str, Rows]:
+def _split_rows(rows: RowGroups, drawn_names: Sequence[str], name: str) -> dict[str, Rows]:
     number = len(rows.groups["train"])
     if number < LEAST_ROWS:
         raise TextFormatError(
@@ -169,11 +169,11 @@ def _split_rows(rows: RowGroups, drawn: Sequence[str], name: str) -> dict[str, R
             "on: add some, or give validation and test files of their own"
         )
     if rows.in_order:
-        return _split_contiguously(number, drawn, rows.held_out)
+        return _split_contiguously(number, drawn_names, rows.held_out)
     parts = draw_stratified_group_split(
-        rows.groups["train"], rows.labels, dict.fromkeys(drawn, rows.held_out), SPLIT_SEED
+        rows.groups["train"], rows.labels, dict.fromkeys(drawn_names, rows.held_out), SPLIT_SEED
     )
-    for split in ("train", *drawn):
+    for split in ("train", *drawn_names):
         if not len(parts[split]):
             raise TextFormatError(
                 f"{name}: of {format_count(number, rows.unit)} none is left for {split}, since {rows.together} stay on "
@@ -253,39 +253,41 @@ def hash_normalized_text(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(plain, digest_size=8).digest(), "little")
 
 
-def _describe_split_sizes(rows: RowGroups, parts: Mapping[str, Rows], drawn: Sequence[str]) -> str:
+def _describe_split_sizes(rows: RowGroups, parts: Mapping[str, Rows], drawn_names: Sequence[str]) -> str:
     """Say behind the number of all rows how many each split has, and how those that were drawn were."""
     sizes = ", ".join(f"{len(parts[split]):,} {split}" for split in SPLITS)
-    if not drawn:
+    if not drawn_names:
         return f"{rows.unit}: {sizes}"
     if rows.in_order:
-        return f"{rows.unit}: {sizes} ({' and '.join(drawn)} cut from the end of the text, in its order)"
+        return f"{rows.unit}: {sizes} ({' and '.join(drawn_names)} cut from the end of the text, in its order)"
     classes = "" if rows.labels is None else "every label in proportion, "
-    how = f"{' and '.join(drawn)} drawn from train with seed {SPLIT_SEED}, {classes}{rows.together} on one side"
+    how = f"{' and '.join(drawn_names)} drawn from train with seed {SPLIT_SEED}, {classes}{rows.together} on one side"
     return f"{rows.unit}: {sizes} ({how})"
 
 
-def _format_split_report(rows: OwnRows, name: str, parts: Mapping[str, Rows], drawn: Sequence[str]) -> Iterable[str]:
-    yield f"{name}: {format_count(sum(map(len, parts.values())), _describe_split_sizes(rows, parts, drawn))}"
+def _format_split_report(
+    rows: OwnRows, name: str, parts: Mapping[str, Rows], drawn_names: Sequence[str]
+) -> Iterable[str]:
+    yield f"{name}: {format_count(sum(map(len, parts.values())), _describe_split_sizes(rows, parts, drawn_names))}"
     for split in ("validation", "test"):
         if split in rows.splits and (both := int(np.isin(rows.groups[split], rows.groups["train"]).sum())):
             all_rows = format_count(len(parts[split]), rows.unit)
             yield f"note: {both:,} of the {all_rows} of {split} share {rows.together} with train"
-    for label, count, where in _find_labels_missing_in_splits(rows, {split: parts[split] for split in drawn}):
-        yield f"note: the label {label!r} has {format_count(count, rows.unit)}, {where}"
+    for label, count, effect in _find_labels_missing_in_splits(rows, {split: parts[split] for split in drawn_names}):
+        yield f"note: the label {label!r} has {format_count(count, rows.unit)}, {effect}"
 
 
-def _find_labels_missing_in_splits(rows: RowGroups, drawn: Mapping[str, Rows]) -> Iterable[tuple[str, int, str]]:
+def _find_labels_missing_in_splits(rows: RowGroups, drawn_splits: Mapping[str, Rows]) -> Iterable[tuple[str, int, str]]:
     """Yield the labels that have no row in a drawn split, each with its number of rows and what follows from it."""
     if rows.labels is None:
         return
     numbers, counts = np.unique(rows.labels, return_counts=True)
     for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
-        without = [split for split, members in drawn.items() if number not in rows.labels[members]]
+        without = [split for split, members in drawn_splits.items() if number not in rows.labels[members]]
         if not without:
             continue
         if len(without) > 1:
-            where = "all in train: it is neither validated nor tested"
+            effect = "all in train: it is neither validated nor tested"
         else:
-            where = f"none in {without[0]}: it is not {'tested' if without[0] == 'test' else 'validated'}"
-        yield rows.label_names[number], count, f"{where}; add some, or correct it where it is a slip"
+            effect = f"none in {without[0]}: it is not {'tested' if without[0] == 'test' else 'validated'}"
+        yield rows.label_names[number], count, f"{effect}; add some, or correct it where it is a slip"

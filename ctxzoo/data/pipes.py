@@ -50,14 +50,14 @@ def _is_pipe(value: str | Path) -> bool:
 
 def _copy_pipe_to_file(pipe: Path, folder: Path, kind: str | None) -> Path:
     folder.mkdir()
-    whole = folder / "pipe"
-    with pipe.open("rb") as content, whole.open("wb") as file:
+    copy = folder / "pipe"
+    with pipe.open("rb") as content, copy.open("wb") as file:
         shutil.copyfileobj(content, file)
-    with whole.open("rb") as file:
+    with copy.open("rb") as file:
         begin = file.read(PEEK)
     kind = kind if kind is not None else _detect_file_kind(begin, pipe)
     ending = f".{kind}" if kind else ""
-    return whole.rename(whole.with_name(f"pipe{ending}{'.gz' if kind and begin.startswith(GZIP) else ''}"))
+    return copy.rename(copy.with_name(f"pipe{ending}{'.gz' if kind and begin.startswith(GZIP) else ''}"))
 
 
 def _detect_file_kind(begin: bytes, pipe: Path) -> str:

@@ -10,7 +10,7 @@ A command, or a user's own script, gathers what they say around all that it read
 
     with collect_reading_notes(skip_bad=True) as notes:
         data.setup()
-    print(*notes.lines(), sep="\\n")
+    print(*notes.format_lines(), sep="\\n")
 
 `ctxzoo train`, `ctxzoo evaluate` and `ctxzoo predict` do so with their option `--skip_bad`: the lines go to the user,
 `counts()` into the JSON file that they write. Without a block around it a part that is bad is an error, and a note is
@@ -57,29 +57,34 @@ class ReadingNotes:
     noted: dict[tuple[str, str], int] = field(default_factory=dict)
     _shown: set[str] = field(default_factory=set)
 
-    def lines(self) -> list[str]:
+    def format_lines(self) -> list[str]:
         """Return for a person, in one line each: how many parts were left out, the first of them, and every note.
 
         A note of many files is one line with the sum.
         """
         lines = []
         if self.left_out:
-            shown = [why if where in why else f"{where}: {why}" for where, why in list(self.left_out.items())[:SHOWN]]
-            rows = f" ({ROWS_FROM})" if any(map(mentions_row_number, shown)) else ""
+            reasons = [
+                reason if location in reason else f"{location}: {reason}"
+                for location, reason in list(self.left_out.items())[:SHOWN]
+            ]
+            rows = f" ({ROWS_FROM})" if any(map(mentions_row_number, reasons)) else ""
             lines.append(f"note: --skip_bad left out {len(self.left_out):,} of the data{rows}:")
-            lines += [f"    {line}" for line in shown]
+            lines += [f"    {line}" for line in reasons]
             if len(self.left_out) > SHOWN:
                 lines.append(f"    … and {len(self.left_out) - SHOWN:,} more")
-        for what in dict.fromkeys(what for _, what in self.noted):
-            numbers = {where: number for (where, noted), number in self.noted.items() if noted == what}
+        for change in dict.fromkeys(change for _, change in self.noted):
+            numbers = {
+                location: number for (location, noted_change), number in self.noted.items() if noted_change == change
+            }
             if len(numbers) > SHOWN:
                 numbers = {f"{len(numbers):,} files": sum(numbers.values())}
-            lines += [f"note: {where}: {format_count(number, what)}" for where, number in numbers.items()]
+            lines += [f"note: {location}: {format_count(number, change)}" for location, number in numbers.items()]
         return lines
 
     def format_new_lines(self) -> list[str]:
-        """Return those of `lines` that no earlier call returned."""
-        lines = [line for line in self.lines() if line not in self._shown]
+        """Return those of `format_lines` that no earlier call returned."""
+        lines = [line for line in self.format_lines() if line not in self._shown]
         self._shown.update(lines)
         return lines
 

@@ -64,15 +64,15 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
             left out.
         OSError: it cannot be read.
     """
-    found = []
+    objects = []
     for number, line in enumerate(read_text_lines(path), start=1):
-        where = f"{path}, line {number}"
+        location = f"{path}, line {number}"
         try:
             if line.strip():
-                found.append(parse_json_object(line, where))
+                objects.append(parse_json_object(line, location))
         except DatasetFileError as error:
-            skip_or_raise(where, error)
-    return found
+            skip_or_raise(location, error)
+    return objects
 
 
 def read_csv_or_tsv(path: Path, columns: Sequence[str] = ()) -> pa.Table:
@@ -126,11 +126,11 @@ def read_csv_rows(
         UnicodeDecodeError: Not UTF-8.
     """
     rows = _read_csv_rows(stream, name, delimiter)
-    line, first = next(rows, (0, []))
+    line, first_row = next(rows, (0, []))
     if not line:
         raise DatasetFileError(f"{name} holds no row; expected a line with the names of columns, and rows")
-    names = _parse_column_names(name, delimiter, first, columns)
-    begin = [(line, first)] if get_reading_notes().no_header else []
+    names = _parse_column_names(name, delimiter, first_row, columns)
+    begin = [(line, first_row)] if get_reading_notes().no_header else []
     return names, _check_row_widths(name, (row for part in (begin, rows) for row in part), len(names))
 
 
@@ -140,14 +140,14 @@ def _make_peekable(stream: BinaryIO) -> io.BufferedReader:
 
 def build_table_from_dicts(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Return objects as a table; a column of mixed types, such as the ids 7 and "007", is text."""
-    found = {}
+    columns = {}
     for name in dict.fromkeys(name for row in rows for name in row):
         values = [row.get(name) for row in rows]
         try:
-            found[name] = pa.array(values)
+            columns[name] = pa.array(values)
         except (pa.ArrowInvalid, pa.ArrowTypeError):
-            found[name] = pa.array([convert_to_text(value) for value in values])
-    return pa.table(found)
+            columns[name] = pa.array([convert_to_text(value) for value in values])
+    return pa.table(columns)
 
 
 def convert_to_text(value: Any) -> Any:
@@ -191,44 +191,46 @@ def load_split_tables(
     dataset: str,
     data_dir: str | None,
     kinds: Sequence[str],
-    read: Callable[[Path], pa.Table],
+    read_file: Callable[[Path], pa.Table],
     config: str | None = None,
 ) -> tuple[dict[str, datasets.Dataset], dict[str, str]]:
     """Return the splits of a file, a folder or a Hub id, and what messages call each.
 
     All rows of a file are the split "train". In a folder the splits are those that `datasets` sees in the names of its
-    files, but `read` reads the files: `datasets` would guess types, and take 007 for 7. Folders with `configs` in their
-    README.md, those with files of other kinds or Parquet, and Hub ids are read by `datasets`.
+    files, but `read_file` reads the files: `datasets` would guess types, and take 007 for 7. Folders with `configs` in
+    their README.md, those with files of other kinds or Parquet, and Hub ids are read by `datasets`.
 
     Args:
         dataset, data_dir, config: Name of the dataset, folder of datasets and name of the configuration, as in
             `load_splits`.
-        kinds: File suffixes that `read` can read.
-        read: Function from the path of a file to its rows.
+        kinds: File suffixes that `read_file` can read.
+        read_file: Function from the path of a file to its rows.
 
     Raises:
-        DatasetUnavailableError, DatasetFileError: see `load_splits` and `read`.
+        DatasetUnavailableError, DatasetFileError: see `load_splits` and `read_file`.
         TextFormatError: no split of a known name; files of one split with different columns.
     """
     path = Path(resolve_dataset(dataset, data_dir))
     if path.is_file():
-        return {"train": _concatenate_tables([read(path)], str(path))}, {"train": str(path)}
+        return {"train": _concatenate_tables([read_file(path)], str(path))}, {"train": str(path)}
     files = find_files_of_splits(path, kinds) if config is None else {}
-    where = {name: f"dataset {dataset!r}, split {name!r}" for name in SPLITS}
+    locations = {name: f"dataset {dataset!r}, split {name!r}" for name in SPLITS}
     loaded: Mapping[str, Any] = files or load_splits(dataset, data_dir, config, sample=True)
-    found = {name: loaded[name] for name in SPLITS if name in loaded}
-    if not found:
+    splits = {name: loaded[name] for name in SPLITS if name in loaded}
+    if not splits:
         raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
     if files:
-        found = {name: _concatenate_tables([read(file) for file in found[name]], where[name]) for name in found}
-    return found, {name: where[name] for name in found}
+        splits = {
+            name: _concatenate_tables([read_file(file) for file in splits[name]], locations[name]) for name in splits
+        }
+    return splits, {name: locations[name] for name in splits}
 
 
 def _concatenate_tables(tables: Sequence[pa.Table], location: str) -> datasets.Dataset:
-    other = next((table for table in tables if table.column_names != tables[0].column_names), None)
-    if other is not None:
+    unequal = next((table for table in tables if table.column_names != tables[0].column_names), None)
+    if unequal is not None:
         raise TextFormatError(
-            f"{location}: its files have the columns {tables[0].column_names} and {other.column_names}; expected the "
+            f"{location}: its files have the columns {tables[0].column_names} and {unequal.column_names}; expected the "
             "same"
         )
     # The schema of one Parquet file may name the classes of its labels.
@@ -250,12 +252,12 @@ def find_files_of_splits(folder: Path, kinds: Sequence[str]) -> dict[str, list[P
         patterns = get_data_patterns(str(folder))
     except EmptyDatasetError:
         return {}
-    found = {
+    files_of_splits = {
         name: [Path(file) for file in DataFilesList.from_patterns(of_split, str(folder))]
         for name, of_split in patterns.items()
     }
-    present = {get_unpacked_suffix(file) for files in found.values() for file in files}
-    return found if present and present <= set(kinds) - {".parquet"} else {}
+    present = {get_unpacked_suffix(file) for files in files_of_splits.values() for file in files}
+    return files_of_splits if present and present <= set(kinds) - {".parquet"} else {}
 
 
 def refuse_duplicate_columns(file: Path | str, names: Sequence[str]) -> None:
@@ -337,7 +339,7 @@ class _RewindableLines:
 
 
 def _make_quoting_error(location: str, lines: _RewindableLines, reason: str) -> DatasetFileError:
-    shown = repr(lines.row[0].rstrip("\r\n")[:SHOWN])
+    line_start = repr(lines.row[0].rstrip("\r\n")[:SHOWN])
     if "unexpected end" in reason:
         explanation = (
             'a quote (") opens a field and none closes it; write a quote inside a text as "" and the text in quotes'
@@ -348,7 +350,7 @@ def _make_quoting_error(location: str, lines: _RewindableLines, reason: str) -> 
         explanation = "a carriage return stands inside a field; put the text in quotes"
     else:
         explanation = reason
-    return DatasetFileError(f"{location}: {shown}: {explanation}")
+    return DatasetFileError(f"{location}: {line_start}: {explanation}")
 
 
 def _parse_column_names(file: str, delimiter: str, first_row: Sequence[str], columns: Sequence[str]) -> list[str]:

@@ -107,20 +107,20 @@ def open_as_file_with_suffix(source: Path, *, kind: str | None = None, columns: 
         yield source
         return
     with tempfile.TemporaryDirectory(prefix="ctxzoo-rows-") as folder:
-        whole = Path(folder) / "rows"
+        copy = Path(folder) / "rows"
         if is_pipe:
             # The standard input stays open.
             place = sys.stdin.fileno() if source == STDIN else source
-            with open(place, "rb", closefd=source != STDIN) as stream, whole.open("wb") as written:
+            with open(place, "rb", closefd=source != STDIN) as stream, copy.open("wb") as written:
                 shutil.copyfileobj(stream, written)
         else:
-            whole.symlink_to(source.resolve())
-        with _open_unpacked(whole) as unpacked:
+            copy.symlink_to(source.resolve())
+        with _open_unpacked(copy) as unpacked:
             is_packed, begin = not unpacked.seekable(), unpacked.read(PEEK)
         if kind is None:
             kind = _detect_kind_by_content(begin, columns)
             print(f"ctxzoo: {_format_source_name(source)} is read as {kind} (--format says otherwise)", file=sys.stderr)
-        yield whole.rename(whole.with_name(f"rows.{kind}{'.gz' if is_packed else ''}"))
+        yield copy.rename(copy.with_name(f"rows.{kind}{'.gz' if is_packed else ''}"))
 
 
 def _format_source_name(source: Path) -> str:
@@ -155,11 +155,13 @@ def _detect_kind_by_content(begin: bytes, columns: Sequence[str]) -> str:
     """Return the kind of a pipe by its first bytes; a line is a header if it has one of these, or usual, columns."""
     if begin.startswith(PARQUET):
         return "parquet"
-    first = begin.decode("utf-8-sig", "replace").lstrip().split("\n")[0]
-    if first.startswith("{"):
+    first_line = begin.decode("utf-8-sig", "replace").lstrip().split("\n")[0]
+    if first_line.startswith("{"):
         return "jsonl"
     for kind, separator in SEPARATORS.items():
-        if {*columns, *TEXT_COLUMNS} & {cell.strip() for cell in next(csv.reader([first], delimiter=separator), [])}:
+        if {*columns, *TEXT_COLUMNS} & {
+            cell.strip() for cell in next(csv.reader([first_line], delimiter=separator), [])
+        }:
             return kind
     return LINES
 
@@ -170,10 +172,10 @@ def _chunk_rows(rows: Iterator[Row]) -> Iterator[list[Row]]:
 
 
 def _refuse_empty_rows(name: str, rows: Iterator[Row]) -> Iterator[Row]:
-    first = next(rows, None)
-    if first is None:
+    first_row = next(rows, None)
+    if first_row is None:
         raise DatasetFileError(f"{name} holds no row; expected at least one")
-    yield first
+    yield first_row
     yield from rows
 
 
@@ -197,20 +199,20 @@ def _read_rows(file: Path, name: str, kind: str, columns: Sequence[str]) -> Iter
 
 def _read_text_lines(lines: IO[str], name: str) -> Iterator[Row]:
     for number, line in enumerate(lines, start=1):
-        where = f"{name}, line {number}"
+        location = f"{name}, line {number}"
         if line.strip():
             yield {TEXT: line.removesuffix("\n").removesuffix("\r")}
         else:
-            skip_or_raise(where, DatasetFileError(f"{where} is empty; remove it, every line is one text"))
+            skip_or_raise(location, DatasetFileError(f"{location} is empty; remove it, every line is one text"))
 
 
 def _read_json_rows(lines: IO[str], name: str) -> Iterator[Row]:
     for number, line in enumerate(lines, start=1):
-        where = f"{name}, line {number}"
+        location = f"{name}, line {number}"
         try:
-            row = parse_json_object(line, where) if line.strip() else None
+            row = parse_json_object(line, location) if line.strip() else None
         except DatasetFileError as error:
-            skip_or_raise(where, error)
+            skip_or_raise(location, error)
             continue
         if row is not None:
             yield row

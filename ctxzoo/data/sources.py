@@ -113,12 +113,12 @@ def load_splits(
             return _load_dataset(source, config, cache_dir or _choose_cache_folder(Path(source)))
         return _load_from_hub(source, config, cache_dir)
     except (FileNotFoundError, ConnectionError) as error:  # not on the Hub, no data file, no network
-        told = (
+        message = (
             _format_empty_folder_error(source)
             if Path(source).is_dir()
             else _format_unavailable_error(name, data_dir, str(error))
         )
-        raise DatasetUnavailableError(told + generated) from error
+        raise DatasetUnavailableError(message + generated) from error
     except DatasetGenerationError as error:
         raise DatasetFileError(_format_unreadable_error(source, error)) from error
 

@@ -27,40 +27,40 @@ def list_column_names(columns: ColumnNames) -> tuple[str, ...]:
 
 
 def find_columns(
-    location: str, present: Sequence[str], wanted: Mapping[str, tuple[ColumnNames, Sequence[str]]]
+    location: str, present: Sequence[str], roles: Mapping[str, tuple[ColumnNames, Sequence[str]]]
 ) -> list[list[str]]:
     """Return the names of columns: for each what is requested, or the first of the usual names that is there.
 
     Args:
         location: Name of the data in error messages.
         present: Names of the columns that the data has.
-        wanted: Each role, such as "text", to the column names that the user requested (or None) and the usual names.
+        roles: Each role, such as "text", to the column names that the user requested (or None) and the usual names.
 
     Raises:
         TextFormatError: Some are not there; the message names all of them.
     """
-    found, missing, options = [], [], []
-    for what, (requested, usual) in wanted.items():
+    found_columns, missing, options = [], [], []
+    for role, (requested, usual) in roles.items():
         names = list(list_column_names(requested))
         if not names:
             named = [name for name in usual if name in present]
             names, others = named[:1], named[1:]
-            told = f"columns could hold the {what} too, {', '.join(map(repr, others))}; read is {', '.join(names)!r}"
-            record_note(location, told, len(others))
+            change = f"columns could hold the {role} too, {', '.join(map(repr, others))}; read is {', '.join(names)!r}"
+            record_note(location, change, len(others))
             absent = "" if names else f"no column of the usual names {', '.join(usual)}"
         else:
             absent = ", ".join(f"no column {name!r}" for name in names if name not in present)
         if absent:
-            missing.append(f"{absent} for the {what}")
-            options.append(f"`{what}_column`")
-        found.append(names)
+            missing.append(f"{absent} for the {role}")
+            options.append(f"`{role}_column`")
+        found_columns.append(names)
     if missing:
         header = ", which its first line says" if get_unpacked_suffix(Path(location)) in DELIMITED else ""
         raise TextFormatError(
             f"{location}: {', and '.join(missing)}; rename one of {list(present)}{header} (or set {', '.join(options)})"
             f"{' (or set `no_header`, where that is a row)' if header and not get_reading_notes().no_header else ''}"
         )
-    return found
+    return found_columns
 
 
 class TextsOfRows:
@@ -75,7 +75,7 @@ class TextsOfRows:
         self.names: list[str] = []
         self.rows = 0
 
-    def __call__(self, rows: Sequence[Mapping[str, Any]], where: str, are_lines: bool) -> list[str | None]:
+    def __call__(self, rows: Sequence[Mapping[str, Any]], location: str, are_lines: bool) -> list[str | None]:
         """Return the texts of the next rows; those of several columns are put together by `join_texts`.
 
         A row that holds something else than a text, or a blank one, is left out as None where `skip_or_raise` allows
@@ -83,7 +83,7 @@ class TextsOfRows:
 
         Args:
             rows: Rows, each from column name to value.
-            where: Name of the data in error messages.
+            location: Name of the data in error messages.
             are_lines: Whether each row is a line of text, whatever column was requested.
 
         Raises:
@@ -91,20 +91,20 @@ class TextsOfRows:
         """
         if not self.names:
             requested = None if are_lines else self.requested
-            self.names = find_columns(where, list(rows[0]), {"text": (requested, TEXT_COLUMNS)})[0]
+            self.names = find_columns(location, list(rows[0]), {"text": (requested, TEXT_COLUMNS)})[0]
         texts: list[str | None] = []
         for row in rows:
             parts = [row.get(name) for name in self.names]
-            told: list[Any] = [part or "" if len(parts) > 1 else part for part in parts]
-            if not all(isinstance(part, str) for part in told) or not any(map(str.strip, told)):
-                shown = ", ".join(
+            values: list[Any] = [part or "" if len(parts) > 1 else part for part in parts]
+            if not all(isinstance(part, str) for part in values) or not any(map(str.strip, values)):
+                contents = ", ".join(
                     f"{str(part)[:40]!r} in {name!r}" for name, part in zip(self.names, parts, strict=True)
                 )
-                place = f"{where}, row {self.rows}"
-                skip_or_raise(place, TextFormatError(f"{place}: {shown}; expected a text, or leave the row out"))
+                place = f"{location}, row {self.rows}"
+                skip_or_raise(place, TextFormatError(f"{place}: {contents}; expected a text, or leave the row out"))
                 texts.append(None)
             else:
-                texts.append(join_texts(told) if len(told) > 1 else told[0])
+                texts.append(join_texts(values) if len(values) > 1 else values[0])
             self.rows += 1
         return texts
 
@@ -141,8 +141,8 @@ class RowChecks:
         kept: (rows,) booleans, True for rows that have not been left out.
     """
 
-    def __init__(self, where: str, number: int, rows: npt.NDArray[np.int64] | None = None) -> None:
-        self.where = where
+    def __init__(self, location: str, number: int, rows: npt.NDArray[np.int64] | None = None) -> None:
+        self.location = location
         self.rows = np.arange(number) if rows is None else rows
         self.kept: npt.NDArray[np.bool_] = np.ones(number, np.bool_)
 
@@ -160,9 +160,9 @@ class RowChecks:
         if isinstance(bad, (pa.Array, pa.ChunkedArray)):
             bad = np.asarray(pc.fill_null(bad, True))
         for row in np.flatnonzero(bad & self.kept).tolist():
-            where = f"{self.where}, row {self.rows[row]}"
-            said = reason.format(value=values[row].as_py()) if isinstance(reason, str) else reason(row)
-            skip_or_raise(where, TextFormatError(f"{where}: {said}"))
+            location = f"{self.location}, row {self.rows[row]}"
+            problem = reason.format(value=values[row].as_py()) if isinstance(reason, str) else reason(row)
+            skip_or_raise(location, TextFormatError(f"{location}: {problem}"))
             self.kept[row] = False
 
     def select_kept_rows(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -178,7 +178,7 @@ def read_text_column(checks: RowChecks, table: pa.Table, name: str) -> pa.Chunke
     """
     texts = cast_to_plain_type(table.column(name))
     if texts.type != pa.string():
-        raise TextFormatError(f"{checks.where}: column {name!r} has the type {texts.type}; expected text")
+        raise TextFormatError(f"{checks.location}: column {name!r} has the type {texts.type}; expected text")
     checks.refuse_rows(pc.is_null(texts), texts, f"no text in column {name!r}; leave the row out")
     return texts
 

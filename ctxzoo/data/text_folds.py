@@ -36,12 +36,12 @@ def split_stratified_fold(labels: npt.ArrayLike, folds: int, fold: int, seed: in
     values, counts = np.unique(classes, return_counts=True)
     rarest = int(np.argmin(counts)) if len(counts) else None
     if rarest is None or counts[rarest] < folds:
-        found = (
+        problem = (
             "there are no rows"
             if rarest is None
             else f"label {values[rarest]} has {format_count(counts[rarest], 'rows')}"
         )
-        raise ValueError(f"{found}, too few for {folds} folds; use fewer folds or leave the label out")
+        raise ValueError(f"{problem}, too few for {folds} folds; use fewer folds or leave the label out")
     parts = StratifiedKFold(folds, shuffle=True, random_state=seed).split(classes, classes)
     train, test = list(parts)[fold]
     return train.astype(np.int64), test.astype(np.int64)
@@ -63,22 +63,22 @@ def hold_out_rows(labels: npt.ArrayLike, rows: npt.ArrayLike, fraction: float, s
         ValueError: `fraction` or `seed` out of range, a class with one row, or too few rows for every class to be on
             both sides.
     """
-    chosen = np.sort(np.asarray(rows, dtype=np.int64))
-    classes = _check_labels(labels)[chosen]
+    sorted_rows = np.sort(np.asarray(rows, dtype=np.int64))
+    classes = _check_labels(labels)[sorted_rows]
     if not 0 < fraction < 1:
         raise ValueError(f"the fraction to hold out is {fraction}; expected a number above 0 and below 1")
     _check_seed(seed)
     values, counts = np.unique(classes, return_counts=True)
     if not len(counts) or counts.min() < 2:
-        found = f"label {values[np.argmin(counts)]} has one row" if len(counts) else "there are no rows"
-        raise ValueError(f"{found}, too few to hold out a fraction of {fraction}; leave the label out or add rows")
-    held = round(len(chosen) * fraction)
-    if not len(values) <= held <= len(chosen) - len(values):
+        problem = f"label {values[np.argmin(counts)]} has one row" if len(counts) else "there are no rows"
+        raise ValueError(f"{problem}, too few to hold out a fraction of {fraction}; leave the label out or add rows")
+    number = round(len(sorted_rows) * fraction)
+    if not len(values) <= number <= len(sorted_rows) - len(values):
         raise ValueError(
-            f"a fraction of {fraction} of {format_count(len(chosen), 'rows')} is {format_count(held, 'rows')}, but "
-            f"each of {len(values)} labels needs a row on both sides; choose another fraction"
+            f"a fraction of {fraction} of {format_count(len(sorted_rows), 'rows')} is {format_count(number, 'rows')}, "
+            f"but each of {len(values)} labels needs a row on both sides; choose another fraction"
         )
-    rest, held_out = train_test_split(chosen, test_size=held, random_state=seed, stratify=classes)
+    rest, held_out = train_test_split(sorted_rows, test_size=number, random_state=seed, stratify=classes)
     return np.sort(rest), np.sort(held_out)
 
 
@@ -100,17 +100,17 @@ def hold_out_row_blocks(
     Raises:
         ValueError: `fraction`, `seed` or `block` out of range, or a class with too few rows for two blocks.
     """
-    chosen = np.sort(np.asarray(rows, dtype=np.int64))
-    classes = _check_labels(labels)[chosen]
+    sorted_rows = np.sort(np.asarray(rows, dtype=np.int64))
+    classes = _check_labels(labels)[sorted_rows]
     if not 0 < fraction < 1:
         raise ValueError(f"the fraction to hold out is {fraction}; expected a number above 0 and below 1")
     if block < 1:
         raise ValueError(f"the block is {block}; expected 1 row or more")
     _check_seed(seed)
     generator = np.random.default_rng(seed)
-    held: list[Rows] = []
+    held_out_blocks: list[Rows] = []
     for value in np.unique(classes):
-        members = chosen[classes == value]
+        members = sorted_rows[classes == value]
         blocks = np.array_split(members, max(1, round(len(members) / block)))
         number = max(1, round(len(blocks) * fraction))
         if number == len(blocks):
@@ -118,9 +118,9 @@ def hold_out_row_blocks(
                 f"label {value} has {format_count(len(members), 'rows')}, too few to hold out a fraction of {fraction} "
                 f"in blocks of {block}; choose smaller blocks or another fraction"
             )
-        held += [blocks[index] for index in generator.permutation(len(blocks))[:number]]
-    held_out = np.sort(np.concatenate(held))
-    return np.setdiff1d(chosen, held_out), held_out
+        held_out_blocks += [blocks[index] for index in generator.permutation(len(blocks))[:number]]
+    held_out = np.sort(np.concatenate(held_out_blocks))
+    return np.setdiff1d(sorted_rows, held_out), held_out
 
 
 def _check_labels(labels: npt.ArrayLike) -> npt.NDArray[np.int64]:

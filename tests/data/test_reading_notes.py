@@ -22,7 +22,7 @@ def test_a_bad_part_is_an_error_unless_it_is_skipped() -> None:
         record_note("votes.csv", "votes of unknown bills, left out", 12)
         record_note("more.csv", "votes of unknown bills, left out", 3)
         record_note("more.csv", "repeated votes, the last kept", 0)
-        assert notes.lines()[0] == "note: --skip_bad left out 1 of the data (rows are counted from 0):"
+        assert notes.format_lines()[0] == "note: --skip_bad left out 1 of the data (rows are counted from 0):"
     assert notes.counts() == {LEFT_OUT: 1, "votes of unknown bills, left out": 15}
     assert notes.to_json_dict()["left_out"] == {"row 7": "votes.csv, row 7: no vote"}
     assert get_reading_notes().counts() == {}

@@ -171,7 +171,7 @@ def test_a_file_is_divided_as_ctxzoo_train_divides_it(problem: str, tmp_path: Pa
     parts = {split: contents(data, split) for split in data.splits}
     assert {split: contents(theirs, split) for split in theirs.load_checked_data().splits} == parts
     assert sorted(parts) == ["test", "train", "validation"]
-    assert splits.lines[0].replace(path.name, f"note: {path}", 1) in notes.lines()
+    assert splits.lines[0].replace(path.name, f"note: {path}", 1) in notes.format_lines()
     assert "drawn from train" in splits.lines[0]
     whole = module(problem, path, divide=False)
     assert data.fingerprint == whole.fingerprint
@@ -190,7 +190,7 @@ def test_all_rows_are_for_training_without_division(problem: str, tmp_path: Path
     with collect_reading_notes() as notes:
         data = module(problem, path, divide=False)
     assert "test" not in data.splits
-    assert not any("drawn from train" in line for line in notes.lines())
+    assert not any("drawn from train" in line for line in notes.format_lines())
     with pytest.raises(
         ValueError, match=r"gives no 'test' rows; .*, or 10 or more training rows alone and divide=True"
     ):
@@ -208,7 +208,7 @@ def test_evaluate_reads_all_rows_of_a_file(problem: str, tmp_path: Path) -> None
     evaluate = import_module(f"ctxzoo.tasks.{problem.replace('-', '_')}").evaluate
     with collect_reading_notes() as notes:
         assert evaluate(model, str(path), "train", tokenizer=data.tokenizer, accelerator="cpu", progress=False)
-    assert not any("drawn from train" in line for line in notes.lines())
+    assert not any("drawn from train" in line for line in notes.format_lines())
 
 
 @each_problem
@@ -219,7 +219,7 @@ def test_too_few_rows_stay_together(problem: str, tmp_path: Path, monkeypatch: p
         data = module(problem, path)
     assert data.splits == ("train",)
     assert contents(data, "train") == contents(module(problem, path, divide=False), "train")
-    assert "all of them in train, too few to draw validation and test from: 1000 or more" in str(notes.lines())
+    assert "all of them in train, too few to draw validation and test from: 1000 or more" in str(notes.format_lines())
     assert data.val_dataloader() == []
     assert seen(data.train_dataloader()) > 0
     with pytest.raises(ValueError, match="gives no 'test' rows"):
@@ -288,7 +288,7 @@ def test_a_rare_label_is_told(tmp_path: Path) -> None:
     with collect_reading_notes() as notes:
         module("text-classification", path)
     said = "1 text, all in train: it is neither validated nor tested; add some, or correct it where it is a slip"
-    assert f"note: {path}, label 'other': {said}" in notes.lines()
+    assert f"note: {path}, label 'other': {said}" in notes.format_lines()
 
 
 def test_the_brown_corpus_is_cut_by_file_as_its_page_says() -> None:

@@ -241,11 +241,11 @@ def read_feature_columns(checks: RowChecks, table: pa.Table, names: list[str]) -
         TextFormatError: a column is missing, or, unless the row is left out, holds something else than finite numbers.
     """
     if not names:
-        raise TextFormatError(f"{checks.where}: the columns are {table.column_names}; none is left to predict from")
+        raise TextFormatError(f"{checks.location}: the columns are {table.column_names}; none is left to predict from")
     missing = [name for name in names if name not in table.column_names]
     if missing:
         raise TextFormatError(
-            f"{checks.where}: no column {', '.join(map(repr, missing))}; there are {table.column_names}, expected "
+            f"{checks.location}: no column {', '.join(map(repr, missing))}; there are {table.column_names}, expected "
             f"{names}"
         )
     found: Numbers = np.stack([read_number_column(checks, table, name) for name in names], axis=1)
@@ -268,8 +268,8 @@ def read_number_column(checks: RowChecks, table: pa.Table, name: str) -> Numbers
         column = pc.utf8_trim_whitespace(pc.if_else(pc.fill_null(numbers, False), column, "0"))
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         raise TextFormatError(
-            f"{checks.where}: column {name!r} begins with {str(column[0])!r}, which is no number; make numbers of it, "
-            "of dates days or seconds, or name the other columns as feature_columns"
+            f"{checks.location}: column {name!r} begins with {str(column[0])!r}, which is no number; make numbers of "
+            "it, of dates days or seconds, or name the other columns as feature_columns"
         )
     values: Numbers = column.cast(pa.float64()).to_numpy()
     reason = f"no finite number in {name!r}; fill it in or leave the row out"
@@ -313,7 +313,7 @@ def _select_feature_columns(where: str, table: pa.Table, target: str, width: int
 
 def _read_group_keys(checks: RowChecks, columns: pa.Table, name: str) -> list[Hashable]:
     if name not in columns.column_names:
-        raise TextFormatError(f"{checks.where}: no column {name!r} of groups; there are {columns.column_names}")
+        raise TextFormatError(f"{checks.location}: no column {name!r} of groups; there are {columns.column_names}")
     column = columns.column(name)
     values: list[Hashable] = column.to_pylist()
     empty = [value in (None, "") or value != value for value in values]

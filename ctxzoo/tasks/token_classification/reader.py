@@ -207,7 +207,7 @@ def _read_list_column(checks: RowChecks, name: str, table: pa.Table) -> pa.Array
     column = cast_to_plain_type(table.column(name)).combine_chunks()
     if not pa.types.is_list(column.type):
         raise TextFormatError(
-            f"{checks.where}: column {name!r} has the type {column.type}; expected lists, one entry for each word"
+            f"{checks.location}: column {name!r} has the type {column.type}; expected lists, one entry for each word"
         )
     checks.refuse_rows(pc.is_null(column), column, f"nothing in column {name!r}; leave the row out")
     return column
