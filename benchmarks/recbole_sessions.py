@@ -169,7 +169,7 @@ def train_recbole_model(settings: Experiment, model: str, folder: Path) -> dict[
 def train_ctxzoo_model(settings: Experiment, model: str, dataset: str, commit: str) -> dict[str, Value]:
     """Train our model as its recipe does, and return its scores."""
     named = {"dataset": SESSION_DATASETS.get(dataset, dataset), "variant": model, "recipe": NAME, "commit": commit}
-    result = execute(ExperimentRun(SESSION_RECOMMENDATION, settings.changed(**named)))
+    result = execute(ExperimentRun(SESSION_RECOMMENDATION, settings.copy_with(**named)))
     return {
         "parameters": result.parameters["total"],
         "epochs": int(result.metrics["epochs"]),
@@ -224,7 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     data = SessionDataModule(source, data_dir=options.data_dir)
     data.setup()
     with tempfile.TemporaryDirectory() as work:
-        settings = build_session_paper_experiment("session_baseline", next(iter(MODELS))).changed(
+        settings = build_session_paper_experiment("session_baseline", next(iter(MODELS))).copy_with(
             **{"data_dir": options.data_dir, "output_dir": work, "results_dir": f"{work}/results"},
             **{"progress": False, "tensorboard": False, **({"epochs": QUICK_EPOCHS} if options.quick else {})},
         )

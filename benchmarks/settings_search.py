@@ -61,7 +61,7 @@ def compare_searched_settings(problem: Problem, words: Sequence[str], trials: in
     """
     line = parse_own(problem, words)
     experiment = line.experiment
-    experiment = problem.resolve(with_rows(experiment, write_own_rows(problem, experiment, OwnArgs())))
+    experiment = problem.fill_in_settings(with_rows(experiment, write_own_rows(problem, experiment, OwnArgs())))
     search = search_of(problem, experiment, line.typed, lambda one: ExperimentRun(problem, one))
     ended = []
     for one in islice(run_trials(search, minutes=MINUTES, seed=experiment.seed, resume=False), trials):

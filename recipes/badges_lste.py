@@ -29,7 +29,7 @@ from ctxzoo.tasks.sequences.experiments import build_event_paper_experiment
 from ctxzoo.tasks.sequences.problem import NEXT_EVENT
 
 COMPARED = ("none", "positional", "bochner", "mercer", "time2vec", "lste", "lste_behaviour")
-BASE = build_event_paper_experiment("time_encoder", "lste").changed(recipe="badges_lste")
+BASE = build_event_paper_experiment("time_encoder", "lste").copy_with(recipe="badges_lste")
 
 
 def main(
@@ -51,11 +51,11 @@ def main(
     counted = [floor for floor in floors if floor != "none"]
     runs: dict[str, list[Run]] = {}
     for name in dataset:
-        one = experiment.changed(dataset=HISTORY_DATASETS.get(name, name))
+        one = experiment.copy_with(dataset=HISTORY_DATASETS.get(name, name))
         runs |= {f"{name}, {floor}": [CountedEvents(NEXT_EVENT, CountedEvents.of(one, floor))] for floor in counted}
         for encoding in encodings:
             runs[f"{name}, {encoding}"] = [
-                ExperimentRun(NEXT_EVENT, one.changed(variant=encoding, seed=seed)) for seed in seeds
+                ExperimentRun(NEXT_EVENT, one.copy_with(variant=encoding, seed=seed)) for seed in seeds
             ]
     title = f"next event: {experiment.score} recall@1 and MRR@20 (%), mean ± sd over seeds"
     run_all(runs, title, experiment.run)

@@ -31,7 +31,7 @@ from ctxzoo.tasks.sequences.experiments import SESSION_VARIANTS, build_session_p
 from ctxzoo.tasks.sequences.problem import SESSION_RECOMMENDATION
 
 MODELS = tuple(SESSION_VARIANTS["hcrnn"])
-BASE = build_session_paper_experiment("hcrnn", "hcrnn3_bi").changed(recipe="citeulike_hcrnn")
+BASE = build_session_paper_experiment("hcrnn", "hcrnn3_bi").copy_with(recipe="citeulike_hcrnn")
 
 
 def main(
@@ -50,7 +50,7 @@ def main(
         seeds: Seeds of all random draws; each gives a run of its own.
     """
     rows = [
-        (f"{name}, {model}", experiment.changed(dataset=SESSION_DATASETS.get(name, name), variant=model))
+        (f"{name}, {model}", experiment.copy_with(dataset=SESSION_DATASETS.get(name, name), variant=model))
         for name in dataset
         for model in models
     ]

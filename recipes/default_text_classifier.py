@@ -33,7 +33,7 @@ from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
 OWN_SPLITS = ("reuters8", "imdb", "news_aggregator")
 PARTS = ("both", "wide", "deep")
-BASE = build_default_experiment(ARCHITECTURE, VARIANT).changed(recipe="default_text_classifier", folds=5)
+BASE = build_default_experiment(ARCHITECTURE, VARIANT).copy_with(recipe="default_text_classifier", folds=5)
 
 
 def main(
@@ -58,9 +58,9 @@ def main(
     for name in datasets:
         folds = [None] if name in OWN_SPLITS else range(experiment.data.values()["folds"])
         for part in parts:
-            one = set_control_part(set_dataset(experiment, name), part).changed(**scale)
+            one = set_control_part(set_dataset(experiment, name), part).copy_with(**scale)
             runs[f"{name}, {part}"] = [
-                ExperimentRun(TEXT_CLASSIFICATION, one.changed(seed=seed, fold=fold))
+                ExperimentRun(TEXT_CLASSIFICATION, one.copy_with(seed=seed, fold=fold))
                 for seed in seeds
                 for fold in folds
             ]
@@ -74,17 +74,17 @@ def set_dataset(experiment: Experiment, name: str) -> Experiment:
     """
     known = DOCUMENT_DATASETS.get(name, {"dataset": SENTENCE_DATASETS.get(name, name)})
     column = known.get("text_column")
-    return experiment.changed(dataset=known["dataset"], text_column=None if column is None else (column,))
+    return experiment.copy_with(dataset=known["dataset"], text_column=None if column is None else (column,))
 
 
 def set_control_part(experiment: Experiment, part: str) -> Experiment:
     """Return the experiment, or a control that leaves the network or the linear classifier out."""
     if part == "wide":  # the network's scores are 0 and stay so
-        return experiment.changed(row=part, epochs=1, zeroed=("classifier.weight", "classifier.bias"))
+        return experiment.copy_with(row=part, epochs=1, zeroed=("classifier.weight", "classifier.bias"))
     if part == "both":
-        return experiment.changed(row=part)
+        return experiment.copy_with(row=part)
     words: dict[str, Any] = {"ngram_order": 1, "ngram_buckets": 0, "char_ngrams": None, "char_ngram_buckets": 0}
-    return experiment.changed(row=part, **words, wide=False, wide_dropout=0.0, deep_scale=1.0)
+    return experiment.copy_with(row=part, **words, wide=False, wide_dropout=0.0, deep_scale=1.0)
 
 
 STUDY = Study(main, TEXT_CLASSIFICATION, BASE, {"dataset": "datasets", "variant": "parts"}, {"parts": PARTS})

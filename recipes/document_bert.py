@@ -31,7 +31,7 @@ from ctxzoo.tasks.text_classification.experiments import TextModel, build_docume
 from ctxzoo.tasks.text_classification.problem import PretrainedEncoder
 
 ENCODER = PretrainedEncoder()
-BASE = build_document_experiment("text_baseline", "mean").changed(
+BASE = build_document_experiment("text_baseline", "mean").copy_with(
     recipe="document_bert",
     **{"epochs": 10, "patience": 0, "optimizer": "adam", "learning_rate": 5e-6, "weight_decay": 0.0},
     **{"halve_after": 0, "gradient_clip": 1.0, "word2vec_dim": 0, "processes": 1},
@@ -56,7 +56,7 @@ def main(
     architecture = AutoConfig.from_pretrained(encoder).model_type
     variant = Path(encoder).resolve().name
     one = replace(experiment, model=TextModel(architecture=architecture, variant=variant))
-    rows = [(f"{name}, {variant}", set_document_dataset(one, name).changed(init_from=encoder)) for name in dataset]
+    rows = [(f"{name}, {variant}", set_document_dataset(one, name).copy_with(init_from=encoder)) for name in dataset]
     title = f"documents: {experiment.score} accuracy, mean ± sd over seeds"
     run_rows(partial(ExperimentRun, ENCODER), rows, seeds, title)
 

@@ -38,7 +38,7 @@ BASE = build_document_experiment(
     "favor",
     **{"hidden_size": 64, "num_heads": 4, "num_layers": 1, "inner_size": 128, "position": "sinusoidal"},
     **{"dropout": 0.3, "hidden_dropout": 0.1},
-).changed(
+).copy_with(
     recipe="document_context_encoder",
     **{"epochs": 10, "patience": 2, "optimizer": "adamw", "learning_rate": 1e-3, "halve_after": 0},
     **{"weight_decay": 1e-2, "gradient_clip": 1.0, "max_length": LONGEST},
@@ -70,8 +70,8 @@ def main(
 def set_attention(experiment: Experiment, attention: str) -> Experiment:
     """Return the experiment with one of `KNOWN`."""
     if attention == DOT:
-        return experiment.changed(architecture="kernel_encoder", variant=DOT, row=DOT)
-    return experiment.changed(feature_map=attention, row=attention)
+        return experiment.copy_with(architecture="kernel_encoder", variant=DOT, row=DOT)
+    return experiment.copy_with(feature_map=attention, row=attention)
 
 
 SHORT = {"variant": "attentions", "vectors": "word_vectors"}

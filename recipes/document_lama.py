@@ -50,7 +50,7 @@ BASE = build_document_experiment(
     **{"recurrent_size": 50, "num_heads": 15, "rank": 1, "classifier_size": 512, "classifier_dropout": 0.4},
     **{"logit_scale": 1.0, "l2_normalize": True, "append_pooled": False},
     **{"embedding_dropout": 0.0, "hidden_dropout": 0.0},
-).changed(recipe="document_lama")
+).copy_with(recipe="document_lama")
 
 
 def main(
@@ -83,14 +83,14 @@ def set_model(experiment: Experiment, model: str, learning_rate: float | None) -
     shared: Any = experiment.model
     if model in LamaConfig.variants:
         ngrams = {} if experiment.data.values()["ngram_buckets"] else {"ngram_order": 1}
-        return experiment.changed(variant=model, learning_rate=rate, linear_mean=shared.linear_mean or None, **ngrams)
+        return experiment.copy_with(variant=model, learning_rate=rate, linear_mean=shared.linear_mean or None, **ngrams)
     sizes = ("word_dim", "recurrent_size", "classifier_size", "classifier_dropout")
     values = {"position_dim": 0, "embedding_bound": 0.1, **{name: getattr(shared, name) for name in sizes}}
     if shared.freeze_embeddings is not None:
         values["freeze_embeddings"] = shared.freeze_embeddings
     if shared.embedding_dropout:
         values["dropout"] = shared.embedding_dropout
-    one = experiment.changed(learning_rate=rate, ngram_order=1, ngram_buckets=0, naive_bayes=0.0)
+    one = experiment.copy_with(learning_rate=rate, ngram_order=1, ngram_buckets=0, naive_bayes=0.0)
     # Dropout on the vector of a text is in the classifier.
     return replace_with_text_baseline(one, ROWS[model], model, values, pooled_dropout=0.0)
 

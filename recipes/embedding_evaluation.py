@@ -168,10 +168,12 @@ def build_evaluation_run(source: EmbeddingSource, task: str, settings: Settings,
 
 def build_tagger_run(source: EmbeddingSource, settings: Settings, commit: str) -> EmbeddingTaggerRun:
     places = {name: getattr(settings, name) for name in ("data_dir", "output_dir", "results_dir")}
-    experiment = build_paper_experiment().changed(
+    experiment = build_paper_experiment().copy_with(
         recipe=RECIPE, commit=commit, tensorboard=False, progress=False, **places
     )
-    return build_embedding_tagger_run(source, TOKEN_CLASSIFICATION.tiny(experiment) if settings.tiny else experiment)
+    return build_embedding_tagger_run(
+        source, TOKEN_CLASSIFICATION.make_tiny(experiment) if settings.tiny else experiment
+    )
 
 
 def refuse_shared_results_files(files: list[tuple[str, str]]) -> None:

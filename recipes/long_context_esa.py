@@ -153,7 +153,7 @@ class ProbeData(DataArgs):
     test_size: int
 
     @property
-    def part(self) -> str:
+    def file_name_part(self) -> str:
         return f"{self.probe}-n{self.length}"
 
 
@@ -318,7 +318,7 @@ def main(settings: Settings) -> None:
         if name not in known:
             raise ValueError(f"attentions: {name!r} is not one of {', '.join(sorted(known))}")
     if settings.tiny:
-        settings = settings.changed({"steps": 3, "batch_size": 4, "test_size": 8, "lengths": (12,)})
+        settings = settings.copy_with({"steps": 3, "batch_size": 4, "test_size": 8, "lengths": (12,)})
     commit = git_commit()
     results: dict[tuple[str, int, str], list[RunResult]] = {}
     work = partial(execute, resume=settings.resume)
@@ -328,8 +328,8 @@ def main(settings: Settings) -> None:
             for variant in PAIRS if pairs else LOOKUPS:
                 if settings.attentions and variant not in settings.attentions:
                     continue
-                one = build_experiment(settings, probe, length, variant).changed(commit=commit)
-                results[probe, length, variant] = [work(ProbeRun(one.changed(seed=seed))) for seed in settings.seeds]
+                one = build_experiment(settings, probe, length, variant).copy_with(commit=commit)
+                results[probe, length, variant] = [work(ProbeRun(one.copy_with(seed=seed))) for seed in settings.seeds]
     table = Table("probe", "n", "attention", "accuracy", "seconds", title="generated tasks: test accuracy (%)")
     for (probe, length, variant), found in results.items():
         accuracies = " ".join(f"{one.metrics['test/accuracy']:.1f}" for one in found)

@@ -39,7 +39,7 @@ TABLES: Mapping[int, tuple[Mapping[str, tuple[str, dict[str, Any]]], tuple[int, 
     ),
 }
 # As in training, the paper draws a context for each document at test as well.
-BASE = build_sentence_experiment("contextualizer", "recurrent", eval_context="redraw").changed(
+BASE = build_sentence_experiment("contextualizer", "recurrent", eval_context="redraw").copy_with(
     recipe="mr_contextualizer", dataset=SENTENCE_DATASETS["MR"]
 )
 
@@ -81,7 +81,7 @@ def main(
 
 def set_table_cell(experiment: Experiment, variant: str, changes: Mapping[str, Any], k: int) -> Experiment:
     tag = "-".join(filter(None, (f"k{k}", experiment.tag)))
-    return experiment.changed(variant=variant, **changes, num_steps=k, tag=tag)
+    return experiment.copy_with(variant=variant, **changes, num_steps=k, tag=tag)
 
 
 def _format_row_title(name: str, k: int) -> str:

@@ -27,7 +27,7 @@ from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.polyphonic_music.experiments import CELLS, build_paper_experiment, set_dataset_and_cell
 from ctxzoo.tasks.polyphonic_music.problem import POLYPHONIC_MUSIC
 
-BASE = build_paper_experiment().changed(recipe="music_beta_lstm")
+BASE = build_paper_experiment().copy_with(recipe="music_beta_lstm")
 
 
 def main(

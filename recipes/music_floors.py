@@ -43,7 +43,7 @@ def main(
     """
     config_name = experiment.data.values()["config_name"]
     rows = [
-        (f"{name}, {model}", experiment.changed(**get_dataset_arguments(name, config_name), variant=model))
+        (f"{name}, {model}", experiment.copy_with(**get_dataset_arguments(name, config_name), variant=model))
         for name in dataset
         for model in models
     ]

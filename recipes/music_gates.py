@@ -65,7 +65,7 @@ class Settings(Args):
 
 def main(settings: Settings) -> None:
     commit = git_commit()
-    trained = build_paper_experiment().changed(
+    trained = build_paper_experiment().copy_with(
         recipe=TRAINED_BY,
         data_dir=settings.data_dir,
         output_dir=settings.output_dir,
@@ -76,7 +76,7 @@ def main(settings: Settings) -> None:
         GatesRun(
             recipe=RECIPE,
             commit=commit,
-            trained=ExperimentRun(POLYPHONIC_MUSIC, set_dataset_and_cell(trained, dataset, cell).changed(seed=seed)),
+            trained=ExperimentRun(POLYPHONIC_MUSIC, set_dataset_and_cell(trained, dataset, cell).copy_with(seed=seed)),
             samples=settings.samples,
             results_dir=settings.results_dir,
         )

@@ -26,7 +26,7 @@ from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.token_classification.experiments import build_paper_experiment, set_corpus
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 
-BASE = build_paper_experiment().changed(recipe="pos_bilstm_tagger")
+BASE = build_paper_experiment().copy_with(recipe="pos_bilstm_tagger")
 NONE = "none"
 
 

@@ -27,7 +27,7 @@ from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.language_modelling.experiments import TEXT_DATASETS, build_paper_experiment, set_cell
 from ctxzoo.tasks.language_modelling.problem import LANGUAGE_MODELLING
 
-BASE = build_paper_experiment().changed(recipe="ptb_beta_lstm", dataset="ptb")
+BASE = build_paper_experiment().copy_with(recipe="ptb_beta_lstm", dataset="ptb")
 
 
 def main(
@@ -43,7 +43,7 @@ def main(
         seeds: Seeds of all random draws; each gives a run of its own.
     """
     name = experiment.data.dataset
-    experiment = experiment.changed(dataset=TEXT_DATASETS.get(name, name))
+    experiment = experiment.copy_with(dataset=TEXT_DATASETS.get(name, name))
     rows = [(f"{name}, {cell}", set_cell(experiment, cell)) for cell in cells]
     title = f"language modelling: {experiment.score} perplexity and nats of a token, mean ± sd over seeds"
     run_rows(partial(ExperimentRun, LANGUAGE_MODELLING), rows, seeds, title)

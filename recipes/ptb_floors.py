@@ -35,8 +35,8 @@ def main(experiment: Experiment, models: Sequence[str] = tuple(BASELINES), seeds
         seeds: Numbers that name the results files as seeds; nothing is random, so that all runs are equal.
     """
     name = experiment.data.dataset
-    one = experiment.changed(dataset=TEXT_DATASETS.get(name, name))
-    rows = [(f"{name}, {model}", one.changed(variant=model)) for model in models]
+    one = experiment.copy_with(dataset=TEXT_DATASETS.get(name, name))
+    rows = [(f"{name}, {model}", one.copy_with(variant=model)) for model in models]
     title = f"language modelling: {experiment.score} perplexity and nats of a token"
     run_rows(partial(BaselineRun, LANGUAGE_MODELLING), rows, seeds, title)
 

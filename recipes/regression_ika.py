@@ -30,7 +30,7 @@ from ctxzoo.tasks.regression.problem import REGRESSION
 
 OWN = "own"
 MODELS = (*BASELINES, *ATTENTIONS)
-BASE = build_paper_experiment().changed(recipe="regression_ika", p_norm=None)
+BASE = build_paper_experiment().copy_with(recipe="regression_ika", p_norm=None)
 
 
 def main(

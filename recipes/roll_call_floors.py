@@ -43,7 +43,7 @@ def main(
     """
     configuration = experiment.data.values()["configuration"]
     rows = [
-        (f"{name}, {model}", experiment.changed(**get_dataset_arguments(name, configuration), variant=model))
+        (f"{name}, {model}", experiment.copy_with(**get_dataset_arguments(name, configuration), variant=model))
         for name in dataset
         for model in models
     ]

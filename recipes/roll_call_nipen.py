@@ -92,7 +92,7 @@ class RollCallModel(VoteModel):
         return {name: value for name, value in super().config().items() if name != "weights"}
 
 
-BASE = replace(build_base_experiment(), model=RollCallModel(architecture="", variant="")).changed(
+BASE = replace(build_base_experiment(), model=RollCallModel(architecture="", variant="")).copy_with(
     recipe="roll_call_nipen", ema_decay=0.99, precision="bf16-mixed"
 )
 
@@ -120,7 +120,7 @@ def main(
     changes: dict[str, Any] = {"epochs": epochs, "learning_rate": learning_rate}
     changes = {name: value for name, value in changes.items() if value is not None} | _parse_numeric_fields(fields)
     rows = [
-        (f"{name}, {model}", set_model(experiment, name, model).changed(**changes))
+        (f"{name}, {model}", set_model(experiment, name, model).copy_with(**changes))
         for name in dataset
         for model in models
     ]
@@ -146,7 +146,7 @@ def set_model(experiment: Experiment, dataset: str, model: str) -> Experiment:
     if experiment.trainer.tiny:
         schedule["epochs"] = experiment.trainer.epochs
         fields |= TINY[architecture]
-    return set_variant(experiment.changed(**source, **schedule), architecture, model, **fields)
+    return set_variant(experiment.copy_with(**source, **schedule), architecture, model, **fields)
 
 
 def _parse_numeric_fields(fields: Sequence[str]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ BASE = build_sentence_experiment(
     **{"hidden_size": 100, "num_layers": 1, "bidirectional": False, "word_dim": 250, "position_dim": 20},
     **{"freeze_embeddings": False, "embedding_bound": 1.0},
     **{"dropout": 0.0, "locked_dropout": 0.0, "weight_dropout": 0.0},
-).changed(recipe="sentence_beta_lstm")
+).copy_with(recipe="sentence_beta_lstm")
 
 
 def main(
@@ -53,7 +53,7 @@ def main(
         seeds: Seeds of all random draws, including the folds; each gives runs of its own.
     """
     rows = [
-        (f"{Path(name).name}, {cell}", set_cell(experiment.changed(dataset=name), cell))
+        (f"{Path(name).name}, {cell}", set_cell(experiment.copy_with(dataset=name), cell))
         for name in datasets
         for cell in cells
     ]
@@ -64,7 +64,7 @@ def set_cell(experiment: Experiment, cell: str) -> Experiment:
     """Return the experiment with a cell of so many units that its layers have as many weights as those of the lstm."""
     model: Any = experiment.model
     sizes = {"input_size": model.word_dim + model.position_dim, "num_layers": model.num_layers}
-    return experiment.changed(variant=cell, hidden_size=find_matching_num_units(cell, model.hidden_size, **sizes))
+    return experiment.copy_with(variant=cell, hidden_size=find_matching_num_units(cell, model.hidden_size, **sizes))
 
 
 def find_matching_num_units(cell: str, reference: int, *, input_size: int, num_layers: int) -> int:

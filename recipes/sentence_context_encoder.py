@@ -43,7 +43,7 @@ BASE = build_sentence_experiment(
     *KNOWN[REFERENCE],
     **{"word_dim": 128, "hidden_size": 128, "num_heads": 4, "num_layers": 1, "inner_size": 256},
     **{"position": "sinusoidal", "dropout": 0.3, "hidden_dropout": 0.1, "attention_dropout": 0.1},
-).changed(recipe="sentence_context_encoder")
+).copy_with(recipe="sentence_context_encoder")
 
 
 def main(
@@ -62,7 +62,7 @@ def main(
         seeds: Seeds of all random draws, including the folds; each gives runs of its own.
     """
     rows = [
-        (f"{Path(name).name}, {attention}", set_attention(experiment.changed(dataset=name), attention))
+        (f"{Path(name).name}, {attention}", set_attention(experiment.copy_with(dataset=name), attention))
         for name in datasets
         for attention in attentions
     ]

@@ -29,7 +29,7 @@ BASE = build_sentence_experiment(
     **{"num_steps": 5, "recurrent": True, "rank": 100, "word_dim": 250, "position_dim": 20},
     **{"freeze_embeddings": False, "embedding_bound": 1.0, "initial_context": "random", "eval_context": "redraw"},
     **{"eval_context_samples": 1, "concatenate_steps": False, "dropout": 0.0, "word_dropout": 0.0},
-).changed(recipe="sentence_contextualizer")
+).copy_with(recipe="sentence_contextualizer")
 
 
 def main(
@@ -50,8 +50,8 @@ def main(
     changes: dict[str, Any] = {"zeroed": (W,)} if plain_mean else {}
     if experiment.model.config().get("freeze_embeddings"):
         changes |= {"variant": "recurrent", "row": "frozen_embeddings"}
-    one = experiment.changed(**changes)
-    cross_validate([(Path(name).name, one.changed(dataset=name)) for name in datasets], seeds)
+    one = experiment.copy_with(**changes)
+    cross_validate([(Path(name).name, one.copy_with(dataset=name)) for name in datasets], seeds)
 
 
 STUDY = Study(main, TEXT_CLASSIFICATION, BASE, {"dataset": "datasets", "steps": "num_steps", "vectors": "word_vectors"})

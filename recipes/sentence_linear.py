@@ -35,7 +35,7 @@ from ctxzoo.tasks.text_classification.linear import (
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION
 
 MODELS = (*LINEAR_BASELINES, *TUNED_LINEAR, MAJORITY_CLASS)
-BASE = build_linear_experiment("sentence_linear").changed(folds=5)
+BASE = build_linear_experiment("sentence_linear").copy_with(folds=5)
 
 
 def main(
@@ -53,7 +53,7 @@ def main(
         seeds: Seeds of the cross-validation folds and of held-out rows.
     """
     rows = [
-        (f"{Path(name).name}, {model}", LinearRun.of(experiment.changed(dataset=name), model))
+        (f"{Path(name).name}, {model}", LinearRun.of(experiment.copy_with(dataset=name), model))
         for name in datasets
         for model in models
     ]

@@ -31,7 +31,7 @@ BASE = build_sentence_experiment(
     "mean",
     **{"word_dim": 250, "position_dim": 20, "freeze_embeddings": False, "embedding_bound": 1.0},
     eval_context="redraw",
-).changed(recipe="sentence_text_baseline")
+).copy_with(recipe="sentence_text_baseline")
 
 
 def main(
@@ -53,7 +53,7 @@ def main(
     rows = [
         (
             f"{Path(name).name}, {model}",
-            replace_with_text_baseline(experiment.changed(dataset=name), model, model, shared, **typed),
+            replace_with_text_baseline(experiment.copy_with(dataset=name), model, model, shared, **typed),
         )
         for name in datasets
         for model in models

@@ -27,7 +27,7 @@ from ctxzoo.tasks.sequences.experiments import SESSION_VARIANTS, build_session_p
 from ctxzoo.tasks.sequences.problem import SESSION_RECOMMENDATION
 
 MODELS = tuple(SESSION_VARIANTS["session_baseline"])
-BASE = build_session_paper_experiment("session_baseline", MODELS[0]).changed(recipe="session_baselines")
+BASE = build_session_paper_experiment("session_baseline", MODELS[0]).copy_with(recipe="session_baselines")
 
 
 def main(
@@ -46,7 +46,7 @@ def main(
         seeds: Seeds of all random draws; each gives a run of its own.
     """
     rows = [
-        (f"{name}, {model}", experiment.changed(dataset=SESSION_DATASETS.get(name, name), variant=model))
+        (f"{name}, {model}", experiment.copy_with(dataset=SESSION_DATASETS.get(name, name), variant=model))
         for name in dataset
         for model in models
     ]

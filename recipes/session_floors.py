@@ -43,7 +43,7 @@ def main(
         seeds: Numbers that name the results files as seeds; nothing is random, so that all runs are equal.
     """
     rows = [
-        (f"{name}, {model}", experiment.changed(dataset=SESSION_DATASETS.get(name, name), variant=model))
+        (f"{name}, {model}", experiment.copy_with(dataset=SESSION_DATASETS.get(name, name), variant=model))
         for name in dataset
         for model in models
     ]

@@ -26,7 +26,7 @@ from ctxzoo.tasks.question_answering.experiments import build_paper_experiment, 
 from ctxzoo.tasks.question_answering.problem import QUESTION_ANSWERING
 from ctxzoo.training.trainer import LAST
 
-BASE = build_paper_experiment().changed(recipe="squad_bidaf", dataset="rajpurkar/squad_v2", threads=None)
+BASE = build_paper_experiment().copy_with(recipe="squad_bidaf", dataset="rajpurkar/squad_v2", threads=None)
 
 
 def main(experiment: Experiment, seeds: Sequence[int] = (224,)) -> None:
@@ -41,10 +41,10 @@ def main(experiment: Experiment, seeds: Sequence[int] = (224,)) -> None:
     if experiment.run.threads is not None:
         torch.set_num_threads(experiment.run.threads)
     QUESTION_ANSWERING.check(experiment)
-    experiment = QUESTION_ANSWERING.resolve(experiment)
-    experiment = experiment.changed(tag=experiment.tag or describe_differences(experiment))
+    experiment = QUESTION_ANSWERING.fill_in_settings(experiment)
+    experiment = experiment.copy_with(tag=experiment.tag or describe_differences(experiment))
     for seed in seeds:
-        run = ExperimentRun(QUESTION_ANSWERING, experiment.changed(seed=seed))
+        run = ExperimentRun(QUESTION_ANSWERING, experiment.copy_with(seed=seed))
         resume = experiment.run.resume
         if resume and not (run.folder / "lightning" / LAST).exists():
             print(f"nothing to resume in {run.folder}; starting from the first step")

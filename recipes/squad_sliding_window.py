@@ -24,7 +24,7 @@ from ctxzoo.tasks.question_answering.problem import QUESTION_ANSWERING
 from ctxzoo.tasks.question_answering.sliding_window import VARIANT, SlidingWindowRun
 
 DATA = QuestionData(dataset="ctxzoo-data/squad_v1_mini")
-BASE = Experiment(problem=PROBLEM, recipe="squad_sliding_window", data=DATA, model=COUNTS).changed(variant=VARIANT)
+BASE = Experiment(problem=PROBLEM, recipe="squad_sliding_window", data=DATA, model=COUNTS).copy_with(variant=VARIANT)
 
 
 def main(experiment: Experiment, seeds: Sequence[int] = (0,)) -> None:

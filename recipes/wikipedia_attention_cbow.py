@@ -36,7 +36,7 @@ from ctxzoo.tasks.word_embeddings.experiments import (
 from ctxzoo.tasks.word_embeddings.problem import WORD_EMBEDDINGS
 from ctxzoo.tasks.word_embeddings.settings import CUSTOMS
 
-BASE = build_paper_experiment().changed(
+BASE = build_paper_experiment().copy_with(
     recipe="wikipedia_attention_cbow",
     dataset="ctxzoo-data/wikipedia_en_2015",
     min_count=None,
@@ -61,10 +61,10 @@ def main(
         seeds: Seeds of all random draws, one training each.
     """
     rare = SAMPLE_MIN_COUNT if experiment.data.dataset == "sample" else MIN_COUNT
-    experiment = experiment.changed(min_count=experiment.values()["min_count"] or rare)
+    experiment = experiment.copy_with(min_count=experiment.values()["min_count"] or rare)
     rows = [replace_architecture(experiment, one) for one in architecture]
     runs = [
-        ExperimentRun(WORD_EMBEDDINGS, row.changed(window=width, seed=seed))
+        ExperimentRun(WORD_EMBEDDINGS, row.copy_with(window=width, seed=seed))
         for row in rows
         for width in window or (experiment.values()["window"],)
         for seed in seeds

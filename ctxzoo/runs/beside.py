@@ -48,7 +48,7 @@ def beside(kind: type[AnyCounted], problem: Problem, experiment: Experiment, var
     has_start = kind.goes_on and experiment.start.init_from is not None
     parts = {"continued": has_start, "tiny": kind.tiny_rows is not None and experiment.trainer.tiny}
     tag = "-".join(part for part, is_one in parts.items() if is_one)
-    return kind(problem, kind.of(experiment.changed(replace=False, tag=tag), variant))
+    return kind(problem, kind.of(experiment.copy_with(replace=False, tag=tag), variant))
 
 
 def lines_beside(problem: Problem, experiment: Experiment, result: RunResult) -> Iterator[str]:

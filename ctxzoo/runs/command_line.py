@@ -71,12 +71,12 @@ class CommandLine:
     several: Mapping[str, Any]
     typed: frozenset[str]
 
-    def tiny(self, tiny: Callable[[Experiment], Experiment]) -> Experiment:
-        """Return the experiment, where a tiny one is asked for with the values of such a one that were not typed."""
+    def make_tiny(self, make_tiny: Callable[[Experiment], Experiment]) -> Experiment:
+        """Return the experiment; with `--tiny`, as `make_tiny` returns it, but with the values that the user typed."""
         if not self.experiment.trainer.tiny:
             return self.experiment
         typed = {name: value for name, value in self.experiment.values().items() if name in self.typed}
-        return tiny(self.experiment).changed(**typed)
+        return make_tiny(self.experiment).copy_with(**typed)
 
     def with_files(self, options: Any) -> CommandLine:
         """Return it with the files of `options` in the place of what was typed, such as pipes.
@@ -86,8 +86,8 @@ class CommandLine:
         """
         files = {name: None if value is None else str(value) for name, value in vars(options).items() if name in FILES}
         texts = {} if getattr(options, "texts", None) is None else {"texts": str(options.texts)}
-        experiment = self.experiment.changed(dataset=str(options.data), **texts)
-        own: Args = self.several[OWN].changed(files)
+        experiment = self.experiment.copy_with(dataset=str(options.data), **texts)
+        own: Args = self.several[OWN].copy_with(files)
         return CommandLine(experiment, {**self.several, OWN: own}, self.typed)
 
 
@@ -314,7 +314,7 @@ class ExperimentParser(GroupParser):
             option = self.dotted[name]
             if name not in self.lists and name not in self.fixed and option.partition(".")[0] not in self.extra:
                 changes[name] = found[option]
-        return self.base.changed(**changes)
+        return self.base.copy_with(**changes)
 
     def _others(self, found: Namespace) -> dict[str, Any]:
         for name, known in self.choices.items():
@@ -324,7 +324,7 @@ class ExperimentParser(GroupParser):
         for name in self.lists.keys() & self.base.values().keys():  # what is one of them must be what it could be
             for value in found[name] if isinstance(found[name], list) else [found[name]]:
                 if value is not None:
-                    self.base.changed(**{name: value})
+                    self.base.copy_with(**{name: value})
         return {
             **{name: found[name] for name in self.lists},
             **{group: self.group(group, found) for group in self.extra},

@@ -91,7 +91,7 @@ class CountedRun(Run):
     def settings(self) -> dict[str, Any]:
         told = self.experiment.settings()
         start = {} if told["init_from"] is None else {"init_from": told["init_from"]}
-        return {**{name: told[name] for name in self._names}, **start, **self.further_settings()}
+        return {**{name: told[name] for name in self._names}, **start, **self.get_model_settings()}
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -101,13 +101,13 @@ class CountedRun(Run):
     def _names(self) -> tuple[str, ...]:
         return (*self.reads, *(() if self.experiment.data.rows else self.columns))
 
-    def further_settings(self) -> Mapping[str, Any]:
-        """Return what the results file tells beside its data, so that another number there is another result."""
+    def get_model_settings(self) -> Mapping[str, Any]:
+        """Return settings of the simple model itself, which the results file reports beside those of its data."""
         return {}
 
-    def data_module(self) -> Any:
-        """Return the DataModule, before `setup`."""
-        return self.problem.data_module(self.experiment)
+    def build_data_module(self) -> Any:
+        """Return a new DataModule for the experiment, before `setup`."""
+        return self.problem.build_data_module(self.experiment)
 
     @abstractmethod
     def fit(self, data: Any) -> SimpleModel:
@@ -115,7 +115,7 @@ class CountedRun(Run):
 
     def work(self, *, resume: bool) -> None:
         score = self.experiment.score
-        data = self.data_module()
+        data = self.build_data_module()
         data.setup()
         data.get_split(dict.fromkeys(data.splits), score)  # where there is no such split, an error now
         started = time.perf_counter()

@@ -34,8 +34,8 @@ class DataArgs(Args):
     batch_size: int = number_field(32, SIZE)
 
     @property
-    def part(self) -> str:
-        """What names of files say beside the name of the dataset, such as a configuration of it; empty: nothing."""
+    def file_name_part(self) -> str:
+        """Part of the names of results files beside the dataset, such as a configuration of it; empty: none."""
         return ""
 
 
@@ -278,8 +278,8 @@ class Experiment:
         own = {name: getattr(self, name) for name in OWN}
         return own | {name: value for group in GROUPS for name, value in getattr(self, group).values().items()}
 
-    def changed(self, **changes: Any) -> Experiment:
-        """Return it with other values, by their names.
+    def copy_with(self, **changes: Any) -> Experiment:
+        """Return a copy of the experiment in which some values, by their names, are others.
 
         Raises:
             ValueError: there is no such name, or a value that cannot be.
@@ -295,7 +295,7 @@ class Experiment:
         for group in GROUPS:
             of_group = {name: value for name, value in changes.items() if owner.get(name) == group}
             if of_group:
-                found[group] = getattr(self, group).changed(of_group)
+                found[group] = getattr(self, group).copy_with(of_group)
         return replace(self, **found)
 
     def groups(self) -> dict[str, str]:

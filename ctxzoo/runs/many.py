@@ -27,7 +27,7 @@ Outcomes = dict[str, list[RunResult]]
 AnyRun = TypeVar("AnyRun", bound=Run)
 
 
-def run_folds(
+def run_in_parallel(
     runs: Mapping[str, Sequence[AnyRun]],
     work: Callable[[AnyRun], RunResult],
     *,
@@ -35,12 +35,13 @@ def run_folds(
     threads: int = 1,
     progress: bool = True,
 ) -> Outcomes:
-    """Do the runs of every row, `processes` at a time (0: one for each core), and return the results of each row.
+    """Execute the runs of every row of a table in parallel processes, and return the results of each row.
 
     Args:
         runs: Runs of each row of the printed table, by the name of the row.
         work: Function that executes one run and returns its results; it must be picklable: a module's function or a
             partial of one.
+        processes: Number of runs that execute at the same time; 0: one for each core.
         threads: Number of CPU threads of each process.
         progress: Whether a progress bar is shown.
 
@@ -115,7 +116,9 @@ def run_rows(
         OSError, ValueError, TrainingInterrupted: see `run_all`; two rows of one name.
     """
     found = list(rows)
-    runs = {name: [kind(one.changed(seed=seed, fold=fold)) for seed in seeds for fold in folds] for name, one in found}
+    runs = {
+        name: [kind(one.copy_with(seed=seed, fold=fold)) for seed in seeds for fold in folds] for name, one in found
+    }
     if len(runs) < len(found):
         raise ValueError(f"rows must have names of their own, got {[name for name, _ in found]}")
     return run_all(runs, title, found[0][1].run)
@@ -130,11 +133,11 @@ def run_all(runs: Mapping[str, Sequence[Run]], title: str, settings: RunArgs) ->
         settings: Settings of execution, of which `resume`, `processes`, `threads` and `progress` count.
 
     Raises:
-        OSError, ValueError, TrainingInterrupted: see `run_folds` and `execute`.
+        OSError, ValueError, TrainingInterrupted: see `run_in_parallel` and `execute`.
     """
     work = partial(execute, resume=settings.resume, quiet=True)
     threads = settings.threads or 1
-    outcomes = run_folds(runs, work, processes=settings.processes, threads=threads, progress=settings.progress)
+    outcomes = run_in_parallel(runs, work, processes=settings.processes, threads=threads, progress=settings.progress)
     members = [run for row in runs.values() for run in row]
     print_outcomes(outcomes, title, members[0].card)
     _print_checkpoints(members)

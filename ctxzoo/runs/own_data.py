@@ -115,9 +115,9 @@ def parse_own(problem: Problem, arguments: Sequence[str]) -> CommandLine:
         },
     )
     line = parser.parse(words)
-    experiment = line.tiny(problem.tiny)
+    experiment = line.make_tiny(problem.make_tiny)
     if "results_dir" not in line.typed:
-        experiment = experiment.changed(results_dir=str(Path(experiment.run.output_dir) / "results"))
+        experiment = experiment.copy_with(results_dir=str(Path(experiment.run.output_dir) / "results"))
     problem.check(experiment)
     return replace(line, experiment=experiment)
 
@@ -140,7 +140,7 @@ def choose(
     paper = "paper" if settings == "paper" else ""
     if init_from is None:
         names = choose_names(problem, problem.title, architecture, variant)
-        return problem.settings(settings, *names).changed(recipe=recipe, tag=paper, **_how_to_run())
+        return problem.settings(settings, *names).copy_with(recipe=recipe, tag=paper, **_how_to_run())
     saved = open_start(init_from, problem.name, architecture, variant)
     name = saved.architecture.name
     suited = problem.variant_of(saved.config)
@@ -149,7 +149,7 @@ def choose(
     kept = {key: value for key, value in usual.data.values().items() if key in OF_A_CONTINUATION}
     tag = "-".join(part for part in (paper, CONTINUED if suited else "") if part)
     begun = replace(usual, model=model, data=problem.data_args(**kept), start=type(usual.start)())
-    return begun.changed(recipe=recipe, tag=tag, init_from=init_from, **_how_to_run())
+    return begun.copy_with(recipe=recipe, tag=tag, init_from=init_from, **_how_to_run())
 
 
 def _how_to_run() -> dict[str, Any]:
@@ -200,7 +200,7 @@ def train_own(problem: Problem, line: CommandLine) -> Trained:
     splits = write_rows(problem, line.experiment, own)
     for text in (*splits.lines, *get_reading_notes().format_new_lines()):
         print(text)
-    experiment = problem.resolve(with_rows(line.experiment, splits))
+    experiment = problem.fill_in_settings(with_rows(line.experiment, splits))
     where, model = own.settings if experiment.start.init_from is None else "the checkpoint's", experiment.model
     print(f"training {model.architecture} {model.variant} with {where} settings: {_describe_settings(experiment)}")
     try:
@@ -222,7 +222,7 @@ def train_own(problem: Problem, line: CommandLine) -> Trained:
     except MisconfigurationException as error:
         raise ValueError(f"{error} Choose another --accelerator, --devices or --precision") from error
     predicted = problem.predict_arguments(run.checkpoint, splits.folder / "test.parquet")
-    print_end(problem, run, result, predicted, lines_beside(problem, run.experiment, result), is_new=kept is None)
+    print_results(problem, run, result, predicted, lines_beside(problem, run.experiment, result), is_new=kept is None)
     if kept is None and before is not None:
         print(compared_line(problem, run, result, *before))
     return Trained(run.checkpoint, result)
@@ -232,14 +232,14 @@ def write_rows(problem: Problem, experiment: Experiment, own: OwnArgs) -> OwnSpl
     """Read, check and divide the user's data, and write it into the folder of the outputs.
 
     Raises:
-        OSError: that folder cannot be written; see also `Problem.read_own`.
-        ValueError: see `Problem.read_own` and `write_own_splits`.
+        OSError: that folder cannot be written; see also `Problem.read_user_data`.
+        ValueError: see `Problem.read_user_data` and `write_own_splits`.
     """
     folder = Path(experiment.run.output_dir) / experiment.recipe
     check_folder_is_writable(folder)
     files = {name: file for name, file in (("validation", own.validation), ("test", own.test)) if file is not None}
     with tempfile.TemporaryDirectory(dir=folder, prefix=".reading-") as scratch:
-        rows = problem.read_own(experiment, files, Path(scratch))
+        rows = problem.read_user_data(experiment, files, Path(scratch))
         return write_own_splits(rows, _name_of(experiment.data.dataset), folder)
 
 
@@ -254,7 +254,7 @@ def with_rows(experiment: Experiment, splits: OwnSplits) -> Experiment:
     # Scores on a test split that was drawn here are none on the Hub's dataset.
     named = name.rpartition("/")[2] if "test" in splits.drawn else name
     tag = "-".join(part for part in (experiment.tag, "tiny" if experiment.trainer.tiny else "") if part)
-    return experiment.changed(rows=splits.folder.name, named=named, tag=tag, commit=version())
+    return experiment.copy_with(rows=splits.folder.name, named=named, tag=tag, commit=version())
 
 
 def _run_of(problem: Problem, card: CardOptions, own: OwnArgs, experiment: Experiment) -> ExperimentRun:
@@ -269,7 +269,7 @@ def _plain_run(experiment: Experiment, run_of: Callable[[Experiment], Experiment
     Those are of `--replace`, or of before names told the content.
     """
     if experiment.run.resume:
-        named = run_of(experiment.changed(replace=True))
+        named = run_of(experiment.copy_with(replace=True))
         if named.finished() is not None:
             return named
     return run_of(experiment)
@@ -293,9 +293,9 @@ def search_of(
 
     def run_of_trial(tried: Experiment, trial: Trial) -> ExperimentRun:
         tag = "-".join(part for part in (tried.tag, trial.name) if part)
-        one = tried.changed(tag=tag, score=trial.score, minutes=trial.minutes, progress=False, tell_time=False)
+        one = tried.copy_with(tag=tag, score=trial.score, minutes=trial.minutes, progress=False, tell_time=False)
         only_kept = {} if trial.score == "test" else {"results_dir": trials, "push_to": None}
-        return run_of(one.changed(**only_kept))
+        return run_of(one.copy_with(**only_kept))
 
     return Search(
         run_of=run_of_trial,
@@ -348,10 +348,10 @@ def compared_line(problem: Problem, run: ExperimentRun, result: RunResult, befor
     )
 
 
-def print_end(
+def print_results(
     problem: Problem, run: ExperimentRun, result: RunResult, predicted: str, beside: Iterable[str], *, is_new: bool
 ) -> None:
-    """Print scores, what stands beside them, and how the checkpoint is used.
+    """Print the scores of a finished training, those of the baselines, and how the checkpoint is used.
 
     Args:
         problem: Problem that the model solves, which knows how its checkpoints are used.

@@ -88,12 +88,12 @@ class Problem(ABC):
         """Return the settings of that name, "default" or "paper"."""
 
     @abstractmethod
-    def tiny(self, experiment: Experiment) -> Experiment:
-        """Return it with a small model and one epoch."""
+    def make_tiny(self, experiment: Experiment) -> Experiment:
+        """Return a copy of the experiment with a small model and a short training, as `--tiny` asks for."""
 
     @abstractmethod
-    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
-        """Read and check the user's data.
+    def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+        """Read and check a user's data, and return its rows before they are divided into splits.
 
         Args:
             experiment: Experiment with the user's settings, whose `data.dataset` is read.
@@ -104,8 +104,8 @@ class Problem(ABC):
             OSError, ValueError: the data is missing or not as it should be, in one line.
         """
 
-    def data_module(self, experiment: Experiment) -> Any:
-        """Return the DataModule, before `setup`; a problem with a `train` of its own needs none."""
+    def build_data_module(self, experiment: Experiment) -> Any:
+        """Return a new DataModule for an experiment, before `setup`; a problem with a `train` of its own needs none."""
         raise NotImplementedError
 
     @abstractmethod
@@ -169,23 +169,25 @@ class Problem(ABC):
                     "out"
                 )
 
-    def resolve(self, experiment: Experiment) -> Experiment:
-        """Return it with what follows from the files that it names, before anything is compared with results.
+    def fill_in_settings(self, experiment: Experiment) -> Experiment:
+        """Return the experiment with the settings filled in that follow from files it names, such as a checkpoint.
+
+        This happens before its settings are compared with those of results files.
 
         Raises:
             OSError, ValueError: there is no such file, or it is not as it should be.
         """
         return experiment
 
-    def implied(self, experiment: Experiment) -> dict[str, Any]:
-        """Return values that follow from an experiment's, which results of earlier versions told."""
+    def get_implied_values(self, experiment: Experiment) -> dict[str, Any]:
+        """Return values that results files of earlier versions hold beside the settings, and that follow from these."""
         if experiment.start.init_from is not None:
             return {}
         return dict(self.variants(experiment.model.architecture)[experiment.model.variant])
 
-    def part(self, experiment: Experiment) -> str:
-        """Return what names of files say beside variant, dataset, seed, fold and tag; empty: nothing."""
-        return experiment.data.part
+    def get_file_name_part(self, experiment: Experiment) -> str:
+        """Return a part of the names of results files, such as a configuration of the dataset; empty: none."""
+        return experiment.data.file_name_part
 
     def get_reported_split(self, experiment: Experiment) -> str:
         """Return the name of the split that the results file reports."""
@@ -279,7 +281,7 @@ class Classification(Problem):
     A checkpoint for other labels, from which a training goes on, gets a new head, see `ClassificationTask`.
     """
 
-    def resolve(self, experiment: Experiment) -> Experiment:
+    def fill_in_settings(self, experiment: Experiment) -> Experiment:
         """Return the experiment with the content of the word vectors that it starts from, whose width is the model's.
 
         Raises:
@@ -290,7 +292,7 @@ class Classification(Problem):
             return experiment
         from ctxzoo.word_vectors.vectors import fingerprint_word_vectors
 
-        return experiment.changed(word_dim=None, vectors_fingerprint=fingerprint_word_vectors(vectors))
+        return experiment.copy_with(word_dim=None, vectors_fingerprint=fingerprint_word_vectors(vectors))
 
     def model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
         from ctxzoo.training.classification import label_fields

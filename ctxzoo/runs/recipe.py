@@ -70,10 +70,10 @@ class Study:
             OSError, ValueError: an option or a value that cannot be; see also the kind of run.
         """
         line = self.parser(description).parse(arguments)
-        experiment = line.tiny(self.problem.tiny)
+        experiment = line.make_tiny(self.problem.make_tiny)
         if experiment.run.wandb:
             check_wandb()
-        self.main(experiment.changed(commit=git_commit()), **line.several)
+        self.main(experiment.copy_with(commit=git_commit()), **line.several)
 
 
 def run_study(study: Study, description: str | None) -> None:

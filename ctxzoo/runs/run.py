@@ -58,14 +58,14 @@ class Run(ABC):
         return self.experiment.score
 
     @property
-    def part(self) -> str:
-        """What names of files say beside variant, dataset, seed, fold and tag of the experiment; empty: nothing."""
-        return self.experiment.data.part
+    def file_name_part(self) -> str:
+        """Part of the names of results files, such as a configuration of the dataset; empty: none."""
+        return self.experiment.data.file_name_part
 
     @property
     def tag(self) -> str:
-        """What names of files say beside variant, dataset, seed and fold."""
-        return "-".join(part for part in (self.part, self.experiment.tag) if part)
+        """Part of the names of results files behind variant, dataset, seed and fold."""
+        return "-".join(part for part in (self.file_name_part, self.experiment.tag) if part)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -82,8 +82,8 @@ class Run(ABC):
         return {name: values[name] for name in reads if name in values}
 
     @property
-    def implied(self) -> dict[str, Any]:
-        """Values that follow from the others, which results of earlier versions told too."""
+    def implied_values(self) -> dict[str, Any]:
+        """Values that results files of earlier versions hold beside the settings, and that follow from these."""
         return {}
 
     @property
@@ -113,7 +113,7 @@ class Run(ABC):
 
     def finished(self) -> RunResult | None:
         """Return the results of the run, if they are there and are those of its settings; raises as `read_result`."""
-        return read_result_of_settings(self.results_file, self.settings, self.defaults, self.implied)
+        return read_result_of_settings(self.results_file, self.settings, self.defaults, self.implied_values)
 
     def result(
         self,

@@ -35,8 +35,8 @@ class ExperimentRun(Run):
         typed: YAML text of the settings as typed, saved in the run's folder; None: written from the experiment.
 
     Raises:
-        OSError: see `Problem.resolve`.
-        ValueError: see `Problem.check` and `Problem.resolve`.
+        OSError: see `Problem.fill_in_settings`.
+        ValueError: see `Problem.check` and `Problem.fill_in_settings`.
     """
 
     problem: Problem
@@ -47,23 +47,25 @@ class ExperimentRun(Run):
     def __post_init__(self) -> None:
         self.problem.check(self.experiment)
         number = count_processes(self.trainer)
-        object.__setattr__(self, "experiment", self.problem.resolve(self.experiment).changed(world_size=number))
+        object.__setattr__(
+            self, "experiment", self.problem.fill_in_settings(self.experiment).copy_with(world_size=number)
+        )
 
     @property
     def card(self) -> TaskCard:  # type: ignore[override]
         return self.problem.card
 
     @property
-    def part(self) -> str:
-        return self.problem.part(self.experiment)
+    def file_name_part(self) -> str:
+        return self.problem.get_file_name_part(self.experiment)
 
     @property
     def split(self) -> str:
         return self.problem.get_reported_split(self.experiment)
 
     @property
-    def implied(self) -> dict[str, Any]:
-        return self.problem.implied(self.experiment)
+    def implied_values(self) -> dict[str, Any]:
+        return self.problem.get_implied_values(self.experiment)
 
     @property
     def folder(self) -> Path:
@@ -135,10 +137,10 @@ class ExperimentRun(Run):
 
     def quiet(self) -> ExperimentRun:
         typed = format_settings(self.experiment, {}) if self.typed is None else self.typed
-        return replace(self, experiment=self.experiment.changed(progress=False), typed=typed)
+        return replace(self, experiment=self.experiment.copy_with(progress=False), typed=typed)
 
     def build_data(self) -> Any:
-        return self.problem.data_module(self.experiment)
+        return self.problem.build_data_module(self.experiment)
 
     def build_task(self, data: Any, processes: int) -> ZooTask:
         return self.problem.module(self.experiment, data, processes)

@@ -35,7 +35,7 @@ class Settings(Protocol):
 
     def values(self) -> Mapping[str, Any]: ...
 
-    def changed(self, **settings: Any) -> Any: ...
+    def copy_with(self, **settings: Any) -> Any: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,7 +296,7 @@ class Study:
 
     def settings_of(self, params: Mapping[str, Any]) -> Any:
         """Return the settings that a trial tries."""
-        return self.search.start.changed(
+        return self.search.start.copy_with(
             **{name: _value(values, params[name], self.own[name]) for name, values in self.space.items()}
         )
 

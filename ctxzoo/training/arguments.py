@@ -82,8 +82,8 @@ class Args:
         """Return the arguments by name as results tell them; paths of this machine, for example, are no part of one."""
         return self.values()
 
-    def changed(self: AnyArgs, changes: Mapping[str, Any]) -> AnyArgs:
-        """Return these with other values of some; errors are those of the class."""
+    def copy_with(self: AnyArgs, changes: Mapping[str, Any]) -> AnyArgs:
+        """Return a copy of these arguments in which some values are others; errors are those of the class."""
         return replace(self, **changes)
 
 

@@ -70,8 +70,10 @@ class OptimizerArgs(Args):
         """Whether the rate changes in the course of a training."""
         return bool(self.warmup_steps or self.decay_steps is not None or self.halve_after)
 
-    def changed(self: AnyOptimizer, changes: Mapping[str, Any]) -> AnyOptimizer:
-        """Return these with other values, by the names of today or earlier ones; another optimizer has no momentum.
+    def copy_with(self: AnyOptimizer, changes: Mapping[str, Any]) -> AnyOptimizer:
+        """Return a copy of these arguments in which some values are others; another optimizer has no momentum.
+
+        Names of earlier versions are taken too.
 
         Raises:
             TypeError: there is no such argument.
@@ -84,7 +86,7 @@ class OptimizerArgs(Args):
             raise TypeError(f"unexpected argument {unknown[0]!r}; of the optimizer there are {', '.join(known)}")
         if named.get("optimizer", "sgd") != "sgd":
             named = {"momentum": None, **named}
-        return super().changed(named)
+        return super().copy_with(named)
 
 
 def build_optimizer(

@@ -115,7 +115,7 @@ class ZooTask(lightning.LightningModule, ABC):
         **optimizer_args: Any,
     ) -> None:
         super().__init__()
-        self.optimizer_args = self.default_optimizer.changed(optimizer_args)
+        self.optimizer_args = self.default_optimizer.copy_with(optimizer_args)
         self.save_hyperparameters(ignore=["model", *optimizer_args])  # those of the subclass as well
         self.save_hyperparameters(asdict(self.optimizer_args))  # plain: checkpoints are read as weights alone
         self.model = build_model(self.auto_class, model_config, pretrained, self.load_pretrained, model)

@@ -43,7 +43,7 @@ def test_what_it_leaves_beside_it_lies_in_the_folder_of_the_run(tmp_path: Path) 
 
 def test_its_settings_follow_ours(tmp_path: Path) -> None:
     changes = {"learning_rate": 0.02, "embedding_dropout": 0.1, "pooled_dropout": 0.4, "patience": 3}
-    settings = build_session_paper_experiment("session_baseline", "narm").changed(**changes)
+    settings = build_session_paper_experiment("session_baseline", "narm").copy_with(**changes)
     found = build_recbole_settings(settings, "narm", tmp_path / "sessions")
     assert (found["learning_rate"], found["dropout_probs"], found["stopping_step"]) == (0.02, [0.1, 0.4], 3)
     assert build_recbole_settings(settings, "gru4rec", tmp_path / "sessions")["dropout_prob"] == 0.1

@@ -20,7 +20,7 @@ def test_the_best_of_the_trials_stands_beside_the_usual_settings(
 ) -> None:
     def planted(search: Search, *, minutes: float, seed: int, resume: bool) -> Iterator[Ended]:
         for number, score in enumerate(TRIED):
-            settings = search.start.changed(hidden_size=10 + number) if number else search.start
+            settings = search.start.copy_with(hidden_size=10 + number) if number else search.start
             yield Ended(number, settings, 30.0, score, "" if score is not None else "ended after 1 epoch")
 
     def scored(run: Any, *, quiet: bool) -> Any:

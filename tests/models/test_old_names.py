@@ -192,7 +192,7 @@ def test_resume_finds_every_committed_result_of_an_encoder(
     for run in runs:
         for folder in (ROOT / "results", ROOT / "results" / "trials"):
             file = folder / name / Path(run.results_file).name
-            done = read_result_of_settings(file, run.settings, run.defaults, run.implied)
+            done = read_result_of_settings(file, run.settings, run.defaults, run.implied_values)
             if done is not None and done.architecture == run.experiment.model.architecture:
                 found.add(file)
     assert set(committed) - found == set()

@@ -31,6 +31,6 @@ def test_all_numbers_have_the_spread_that_is_asked_for(tmp_path: Path) -> None:
 
 def test_unknown_ways_are_refused() -> None:
     with pytest.raises(ValueError, match="how='mean': expected one of fill, concatenate"):
-        Settings(base="a", other="b", name="c").changed({"how": "mean"})
+        Settings(base="a", other="b", name="c").copy_with({"how": "mean"})
     with pytest.raises(ValueError, match="--other names nothing"):
         Settings(base="a", name="c")

@@ -62,7 +62,7 @@ def other_settings(recipe: Any, results: list[RunResult]) -> dict[str, list[str]
             continue
         told = {**run.defaults, **result.settings}
         names = {*run.settings, *told} - set(HARDWARE)
-        differ = sorted(name for name in names if {**run.implied, **run.settings}.get(name) != told.get(name))
+        differ = sorted(name for name in names if {**run.implied_values, **run.settings}.get(name) != told.get(name))
         if differ:
             found[f"{result.dataset}, {result.variant}, fold {result.fold}"] = differ
     return found
@@ -131,7 +131,7 @@ def other_word_vectors(results: list[RunResult]) -> list[str]:
         if training.tag != f"b{told['window']}":
             continue
         run = word_vector_run(training.variant, told["window"])
-        own, told = {**run.implied, **run.settings}, {**run.defaults, **run.implied, **told}
+        own, told = {**run.implied_values, **run.settings}, {**run.defaults, **run.implied_values, **told}
         differ = [key for key in {*told, *own} - set(HARDWARE) if told.get(key) != own.get(key)]
         if differ:
             found.append(f"{name}: {', '.join(sorted(differ))}")

@@ -40,13 +40,13 @@ def test_every_attention_trains_and_is_told_apart(tmp_path: Path, attentions: tu
 
 def test_given_vectors_take_the_place_of_word2vec() -> None:
     for attention in ("dot", "elu"):
-        one = set_attention(set_word2vec_size(BASE.changed(word_vectors="model_cards/v")), attention)
+        one = set_attention(set_word2vec_size(BASE.copy_with(word_vectors="model_cards/v")), attention)
         TEXT_CLASSIFICATION.check(one)
         assert (one.start.values()["word2vec_dim"], one.model.values()["freeze_embeddings"]) == (0, None)
 
 
 def test_no_word_is_cut_off_and_unknown_names_are_refused(tmp_path: Path) -> None:
     assert BASE.data.values()["max_length"] == LONGEST
-    assert set_attention(BASE.changed(hidden_size=32), "elu").model.config()["hidden_size"] == 32
+    assert set_attention(BASE.copy_with(hidden_size=32), "elu").model.config()["hidden_size"] == 32
     run = recipe_here(tmp_path, "--attentions", "dot", "softmax", name=NAME)
     assert "attentions='softmax': expected one of dot, favor, hyperbolic, elu, relu, learned, trig" in run.stderr

@@ -53,7 +53,9 @@ def runs_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Se
         module = importlib.import_module(f"recipes.{name}")
         study = getattr(module, "STUDY", None)
         lists = {**SAMPLE[name], **encoder} if study else {}
-        asked = study.base.changed(**settings) if study else module.Settings(**SAMPLE[name], **settings, progress=False)
+        asked = (
+            study.base.copy_with(**settings) if study else module.Settings(**SAMPLE[name], **settings, progress=False)
+        )
         with pytest.raises(BeginError):
             module.main(asked, **lists)
         return jobs

@@ -44,7 +44,7 @@ def test_the_nearest_size_is_taken_with_more_layers_too(cell: str) -> None:
 
 def test_two_layers_and_directions_have_the_weights_that_are_counted() -> None:
     sizes = {"word_dim": 12, "position_dim": 4, "hidden_size": 8}
-    config = config_of(set_cell(BASE.changed(num_layers=2, bidirectional=True, **sizes), "bibeta5"))
+    config = config_of(set_cell(BASE.copy_with(num_layers=2, bidirectional=True, **sizes), "bibeta5"))
     model = AutoModelForSequenceClassification.from_config(
         AutoConfig.for_model("ctxzoo_beta_lstm", **config, vocab_size=50)
     )

@@ -53,8 +53,8 @@ def test_all_rows_can_be_trained_on(tmp_path: Path) -> None:
 
 
 def run_of(**changes: Any) -> ExperimentRun:
-    tiny = TEXT_CLASSIFICATION.tiny(sentence_contextualizer.BASE)
-    return ExperimentRun(TEXT_CLASSIFICATION, tiny.changed(fold=0, **changes))
+    tiny = TEXT_CLASSIFICATION.make_tiny(sentence_contextualizer.BASE)
+    return ExperimentRun(TEXT_CLASSIFICATION, tiny.copy_with(fold=0, **changes))
 
 
 def test_ngrams_without_buckets_are_refused_and_characters_may_come_alone() -> None:

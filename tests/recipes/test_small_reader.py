@@ -55,7 +55,7 @@ def test_its_folder_and_results_tell_of_the_small_reader(whole: Settings, capsys
 
 
 def test_words_are_chosen_without_the_test_split(whole: Settings) -> None:
-    main(whole.changed({"score": "validation", "keep_words": len(WORDS)}))
+    main(whole.copy_with({"score": "validation", "keep_words": len(WORDS)}))
     (result,) = read_results(RESULTS_DIR)
     assert result.split == "validation"
     assert not [name for name in result.metrics if name.startswith("test/")]
@@ -69,7 +69,7 @@ def test_words_are_chosen_without_the_test_split(whole: Settings) -> None:
 def test_other_data_than_that_of_the_training_is_refused(whole: Settings) -> None:
     (result,) = read_results("whole_results")
     result.data["fingerprint"] = "test 00ff"
-    other = whole.changed({"result": str(write_result(result, "other"))})
+    other = whole.copy_with({"result": str(write_result(result, "other"))})
     with pytest.raises(ValueError, match=r"sample has the content .* was made with test 00ff; expected the data"):
         main(other)
     assert not Path(RESULTS_DIR).exists() or not list(Path(RESULTS_DIR).rglob("*.json"))

@@ -205,7 +205,7 @@ def test_what_a_checkpoint_has_is_told(tmp_path: Path) -> None:
     assert (told["finish_source"], told["train_source"], told["product_start"]) == ("v2", None, None)
     assert (told["squad_version"], told["word_vectors"]) == ("2.0", "of the checkpoint")
     assert describe_differences(experiment) == "context_self_attention-max-finish_v2"
-    assert QUESTION_ANSWERING.resolve(experiment) == experiment
+    assert QUESTION_ANSWERING.fill_in_settings(experiment) == experiment
 
 
 @pytest.mark.parametrize(

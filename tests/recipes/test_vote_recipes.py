@@ -53,7 +53,7 @@ def test_settings_for_new_bills(monkeypatch: pytest.MonkeyPatch) -> None:
         assert read == ((False, None) if name == "cdl" else (True, 1.0))
         assert "amortized_bills" not in usual.model.config()
     roll_call_nipen.main(
-        roll_call_nipen.BASE.changed(ideal_lambda=0.0), datasets, names[:2], (4,), 3, 0.5, ["topic_lambda=2"]
+        roll_call_nipen.BASE.copy_with(ideal_lambda=0.0), datasets, names[:2], (4,), 3, 0.5, ["topic_lambda=2"]
     )
     (run,) = planned["roll_call_new_bills, pgm_vae"]
     given = run.experiment

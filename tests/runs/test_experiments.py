@@ -56,11 +56,11 @@ def test_class_defaults_never_change(problem: Problem) -> None:
 
 @each_problem
 def test_settings_are_complete_flat_and_survive_a_results_file(problem: Problem, tmp_path: Path) -> None:
-    experiment = usual(problem).changed(learning_rate=0.0012345678901, recipe="trial", results_dir=str(tmp_path))
+    experiment = usual(problem).copy_with(learning_rate=0.0012345678901, recipe="trial", results_dir=str(tmp_path))
     settings = experiment.settings()
     assert set(settings) == set(experiment.class_defaults())
     assert json.loads(json.dumps(settings)) == settings
-    result = PlainRun(experiment.changed(commit="0123abc")).result(
+    result = PlainRun(experiment.copy_with(commit="0123abc")).result(
         metrics={"test/nll": 1.0}, parameters={"total": 1, "trainable": 1}, fingerprint="test 0", seconds=1.0
     )
     write_result_file(result, tmp_path / "x.json")
@@ -79,7 +79,7 @@ def test_values_that_cannot_be_are_refused_wherever_they_are_changed(problem: Pr
         ({"learning_rat": 1}, "has no setting learning_rat; it has .*learning_rate"),
     ):
         with pytest.raises(ValueError, match=message):
-            usual(problem).changed(**changes)
+            usual(problem).copy_with(**changes)
 
 
 @each_problem
@@ -172,23 +172,23 @@ def test_options_are_typed_short_with_their_group_or_in_yaml(tmp_path: Path) -> 
 
 
 def test_a_change_reaches_its_group_and_leaves_the_experiment() -> None:
-    changed = STUDY.base.changed(max_length=7, epochs=3)
+    changed = STUDY.base.copy_with(max_length=7, epochs=3)
     assert (changed.data.values()["max_length"], changed.trainer.epochs) == (7, 3)
     assert (changed.model, changed.optimizer, changed.run) == (STUDY.base.model, STUDY.base.optimizer, STUDY.base.run)
-    assert STUDY.base.changed() == STUDY.base != changed
+    assert STUDY.base.copy_with() == STUDY.base != changed
 
 
 def test_settings_for_a_person() -> None:
-    settings = STUDY.base.changed(learning_rate=1e-3, decay=True).settings()
+    settings = STUDY.base.copy_with(learning_rate=1e-3, decay=True).settings()
     assert describe_values(settings, ("learning_rate", "decay")) == "learning_rate 0.001, decay True"
 
 
 def test_another_optimizer_leaves_the_momentum_behind() -> None:
-    base = STUDY.base.changed(optimizer="sgd", momentum=0.95)
-    assert base.changed(optimizer="adam").optimizer.momentum is None
-    assert base.changed(optimizer="sgd").optimizer.momentum == 0.95
+    base = STUDY.base.copy_with(optimizer="sgd", momentum=0.95)
+    assert base.copy_with(optimizer="adam").optimizer.momentum is None
+    assert base.copy_with(optimizer="sgd").optimizer.momentum == 0.95
     with pytest.raises(ValueError, match=r"momentum=0\.9 belongs to sgd"):
-        base.changed(optimizer="adam", momentum=0.9)
+        base.copy_with(optimizer="adam", momentum=0.9)
 
 
 @pytest.mark.parametrize(
@@ -325,10 +325,10 @@ def test_a_checkpoint_goes_on_with_its_own_fields(tmp_path: Path, monkeypatch: p
 
 
 def test_numbers_of_processes_tell_runs_apart(tmp_path: Path) -> None:
-    experiment = build_session_paper_experiment("hcrnn", "hcrnn1").changed(
+    experiment = build_session_paper_experiment("hcrnn", "hcrnn1").copy_with(
         recipe="trial", accelerator="cpu", results_dir=str(tmp_path), output_dir=str(tmp_path)
     )
-    one, two = (ExperimentRun(SESSION_RECOMMENDATION, experiment.changed(devices=number)) for number in ("1", "2"))
+    one, two = (ExperimentRun(SESSION_RECOMMENDATION, experiment.copy_with(devices=number)) for number in ("1", "2"))
     assert (one.settings["world_size"], two.settings["world_size"]) == (1, 2)
     assert one.results_file == two.results_file
     assert one.settings != two.settings

@@ -8,7 +8,7 @@ import pytest
 
 from ctxzoo.results.result import RunResult
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs, RunArgs
-from ctxzoo.runs.many import print_outcomes, run_folds, run_rows
+from ctxzoo.runs.many import print_outcomes, run_in_parallel, run_rows
 from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
 from ctxzoo.tasks.text_classification.linear import build_linear_experiment
 from tests.support.plain_run import PlainRun
@@ -32,7 +32,7 @@ def work(run: PlainRun) -> RunResult:
 @pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_results_belong_to_their_row(processes: int, capsys: pytest.CaptureFixture[str]) -> None:
     runs = {f"the {row}": [job(row, fold) for fold in range(2)] for row in SCORES}
-    found = run_folds(runs, work, processes=processes)
+    found = run_in_parallel(runs, work, processes=processes)
     assert list(found) == list(runs)
     for row, scores in SCORES.items():
         told = {(one.variant, one.fold, one.metrics["test/accuracy"]) for one in found[f"the {row}"]}
@@ -42,7 +42,7 @@ def test_results_belong_to_their_row(processes: int, capsys: pytest.CaptureFixtu
 
 def test_two_rows_with_the_same_files_are_refused() -> None:
     with pytest.raises(ValueError, match="'a' and 'b' would both write results/r/mean-d-test-seed0-fold0"):
-        run_folds({"a": [job("mean", 0)], "b": [job("mean", 0)]}, work, processes=1)
+        run_in_parallel({"a": [job("mean", 0)], "b": [job("mean", 0)]}, work, processes=1)
 
 
 def test_two_rows_of_one_name_are_refused() -> None:

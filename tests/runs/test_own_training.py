@@ -38,7 +38,7 @@ def test_other_rows_have_a_place_of_their_own_and_the_seed_reaches_every_part(
     assert run.folder != other.folder
     assert run.results_file != other.results_file
     assert run.folder.name.endswith("-seed3-data-0123")
-    asked = experiment.changed(replace=True)
+    asked = experiment.copy_with(replace=True)
     replaced = [ExperimentRun(problem, with_rows(asked, splits)) for splits in both]
     assert replaced[0].folder == replaced[1].folder
     assert replaced[0].settings != replaced[1].settings  # so that neither is taken for the other where one is resumed

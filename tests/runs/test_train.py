@@ -102,7 +102,7 @@ def test_no_validation_rows_to_score_are_told_before_the_training(tmp_path, monk
 
 def test_a_second_linear_run_of_one_name_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    of_sample = LinearRun.of(build_linear_experiment("r").changed(results_dir=str(tmp_path)), "bigram_nbsvm")
+    of_sample = LinearRun.of(build_linear_experiment("r").copy_with(results_dir=str(tmp_path)), "bigram_nbsvm")
     run = LinearRun(TEXT_CLASSIFICATION, of_sample)
     run.folder.mkdir(parents=True)
     with lock_run_files(run.folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
@@ -192,7 +192,7 @@ def test_a_finished_run_of_one_process_is_none_of_two(tmp_path):
     assert alone.finished() is not None
     assert both.finished() is None
     assert both.settings == {**alone.settings, "world_size": 2}
-    again = replace(both, experiment=both.experiment.changed(devices="1"))
+    again = replace(both, experiment=both.experiment.copy_with(devices="1"))
     assert (again.folder, again.finished()) == (alone.folder, alone.finished())
     with pytest.raises(ValueError, match="world_size=1, not 2: resume with the same settings"):
         SameSettings(both.same_when_resumed).refuse_other_settings(alone.folder / "lightning" / "last.ckpt")

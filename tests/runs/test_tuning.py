@@ -67,7 +67,7 @@ def search_for(folder: Path, space: Mapping[str, Any], start: Any = START) -> Se
 
     def run_of(settings: Experiment, trial: Trial) -> TriedRun:
         places = {"output_dir": str(folder / "runs"), "results_dir": str(folder / "results")}
-        return TriedRun(settings.changed(recipe="planted", tag=trial.name, **places), trial)
+        return TriedRun(settings.copy_with(recipe="planted", tag=trial.name, **places), trial)
 
     return Search(run_of=run_of, start=start, space=space, objective="accuracy", lower_is_better=False)
 
@@ -186,7 +186,7 @@ def test_every_model_takes_every_value_of_its_space(problem: Any, tmp_path: Path
             for name, values in search.space.items():
                 own = preset.values()[name]
                 assert changes[name] in widened({name: values}, {name: own})[name]
-            config = config_of(preset.changed(**changes))
+            config = config_of(preset.copy_with(**changes))
             ARCHITECTURES[architecture].config_class(**{**needed, **config})
 
 
@@ -265,7 +265,7 @@ def test_each_of_several_processes_draws_the_same_and_keeps_a_journal_of_its_own
 def test_a_search_of_other_settings_takes_no_trial_over(carry_out: Callable[..., Any]) -> None:
     planted = Planted(peak)
     carry_out(planted, RATES, trials=2)
-    carry_out(planted, RATES, trials=2, resume=True, start=START.changed(dropout=0.3))
+    carry_out(planted, RATES, trials=2, resume=True, start=START.copy_with(dropout=0.3))
     carry_out(planted, RATES, trials=2, resume=True, seed=1)
     assert [one["learning_rate"] for one in planted.tried[::2]] == [0.1] * 3
     assert len(planted.tried) == 6

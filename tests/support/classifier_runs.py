@@ -42,7 +42,7 @@ def classifier_run(folder: Path, *, devices: int = 1, **changes: Any) -> Experim
         ),
         commit="0123abc",
     )
-    return ExperimentRun(TEXT_CLASSIFICATION, experiment.changed(**changes))
+    return ExperimentRun(TEXT_CLASSIFICATION, experiment.copy_with(**changes))
 
 
 @dataclass(frozen=True)

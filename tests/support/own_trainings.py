@@ -25,7 +25,7 @@ def own_experiment(problem: Any, data: str, *, tiny: bool = False, **changes: An
     """
     usual = problem.settings("default", *problem.default)
     named = {"dataset": data, "recipe": f"train_{problem.name.replace('-', '_')}", "accelerator": "cpu"}
-    return (problem.tiny(usual) if tiny else usual).changed(
+    return (problem.make_tiny(usual) if tiny else usual).copy_with(
         **named, **{"tensorboard": False, "progress": False, "results_dir": "runs/results", **changes}
     )
 

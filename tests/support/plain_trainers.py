@@ -61,12 +61,12 @@ def with_batches_of(run: ExperimentRun, size: int) -> ExperimentRun:
     """The run with another batch size, where a step is no sequence of rows."""
     if "rows_per_step" in run.experiment.groups():
         return run
-    return replace(run, experiment=run.experiment.changed(batch_size=size))
+    return replace(run, experiment=run.experiment.copy_with(batch_size=size))
 
 
 def with_data(run: ExperimentRun, path: Path) -> ExperimentRun:
     """The run on data that its DataModule reads and divides itself."""
-    return replace(run, experiment=run.experiment.changed(dataset=str(path), rows=""))
+    return replace(run, experiment=run.experiment.copy_with(dataset=str(path), rows=""))
 
 
 def plain_trainer(folder: Path, **options: Any) -> lightning.Trainer:

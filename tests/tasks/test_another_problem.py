@@ -185,7 +185,7 @@ def test_a_rate_that_follows_the_score_is_the_same_when_a_run_is_resumed(tmp_pat
 
 def test_many_runs_print_its_metric(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = {"plain": [rating_run(tmp_path, seed=seed, epochs=1) for seed in range(2)]}
-    outcomes = run_all(runs, "ratings", runs["plain"][0].experiment.run.changed({"processes": 1}))
+    outcomes = run_all(runs, "ratings", runs["plain"][0].experiment.run.copy_with({"processes": 1}))
     assert [one.seed for one in outcomes["plain"]] == [0, 1]
     said = capsys.readouterr().out
     assert "root of the mean squared" in " ".join(said.split())

@@ -133,7 +133,9 @@ each_problem = pytest.mark.parametrize("problem", FILES)
 def module(problem: str, path: Path, **options: Any) -> Any:
     """The DataModule of a problem on a file, ready."""
     one = LIGHTNING_PROBLEMS[problem]
-    data = type(one.data_module(own_experiment(one, "sample")))(str(path), **{**FILES[problem].options, **options})
+    data = type(one.build_data_module(own_experiment(one, "sample")))(
+        str(path), **{**FILES[problem].options, **options}
+    )
     data.prepare_data()
     data.setup()
     return data
@@ -293,7 +295,7 @@ def test_a_rare_label_is_told(tmp_path: Path) -> None:
 
 def test_the_brown_corpus_is_cut_by_file_as_its_page_says() -> None:
     corpora = [
-        TOKEN_CLASSIFICATION.data_module(set_corpus(build_paper_experiment(), name))
+        TOKEN_CLASSIFICATION.build_data_module(set_corpus(build_paper_experiment(), name))
         for name in ("brown_pos", "ptb_sample")
     ]
     assert [one.divide for one in corpora] == [False, True]

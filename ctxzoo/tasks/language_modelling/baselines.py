@@ -186,7 +186,7 @@ class BaselineRun(CountedRun):
     columns = ("text_column",)
     goes_on = True
 
-    def further_settings(self) -> Mapping[str, Any]:
+    def get_model_settings(self) -> Mapping[str, Any]:
         return {"order": BASELINES.get(self.experiment.model.variant)}
 
     def fit(self, data: LanguageModellingDataModule) -> SimpleModel:

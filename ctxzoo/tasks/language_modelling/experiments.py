@@ -143,7 +143,7 @@ def set_cell(experiment: Experiment, cell: str) -> Experiment:
     model: Any = experiment.model
     weight = PRIOR_WEIGHT if model.kl_lambda is None else model.kl_lambda
     size = HIDDEN_SIZES[cell] if model.hidden_size is None else model.hidden_size
-    return experiment.changed(variant=cell, hidden_size=size, kl_lambda=weight if cell.endswith(PRIOR) else 0.0)
+    return experiment.copy_with(variant=cell, hidden_size=size, kl_lambda=weight if cell.endswith(PRIOR) else 0.0)
 
 
 # Of each encoder beside the fields of its variants.
@@ -165,14 +165,14 @@ def build_default_experiment(architecture: str, variant: str) -> Experiment:
     twice so that the unknown word is learned. An encoder reads the keys of two windows before its own. These are ours;
     no table has chosen them.
     """
-    usual = build_paper_experiment().changed(
+    usual = build_paper_experiment().copy_with(
         **{"batch_size": 10, "min_word_count": 2, "lower_case": True, "cutter": "english"},
         **{"dropout": 0.3, "locked_dropout": 0.3, "epochs": 40, "patience": 5},
     )
     if architecture == ARCHITECTURE:
         return set_cell(usual, variant)
     encoder = LineModel(architecture=architecture, variant=variant, **ENCODERS[architecture])
-    return replace(usual, model=encoder).changed(optimizer="adamw", learning_rate=1e-3, weight_decay=0.01)
+    return replace(usual, model=encoder).copy_with(optimizer="adamw", learning_rate=1e-3, weight_decay=0.01)
 
 
 SEARCH_SPACE: Space = {

@@ -70,15 +70,15 @@ class LanguageModelling(Problem, TaskCommands):
             return set_cell(experiments.build_paper_experiment(architecture, variant), variant)
         return experiments.build_default_experiment(architecture, variant)
 
-    def tiny(self, experiment: Experiment) -> Experiment:
+    def make_tiny(self, experiment: Experiment) -> Experiment:
         small: dict[str, Any] = {}
         if experiment.start.init_from is None:
             small = {"hidden_size": TINY_SIZE, "word_dim": TINY_SIZE}
         if experiment.values()["num_heads"] is not None:
             small |= {"hidden_size": TINY_HEADS * TINY_SIZE, "num_heads": TINY_HEADS}
-        return experiment.changed(epochs=1, tiny=True, **small)
+        return experiment.copy_with(epochs=1, tiny=True, **small)
 
-    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+    def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         from ctxzoo.data.own_splits import OwnRows, load_splits_of_files
         from ctxzoo.tasks.language_modelling.reader import check_lines, group_equal_lines, load_lines
 
@@ -90,7 +90,7 @@ class LanguageModelling(Problem, TaskCommands):
         checked = check_lines(splits, text_column=columns, origin=origin)
         return OwnRows(splits=checked.splits, **vars(group_equal_lines(checked)))
 
-    def data_module(self, experiment: Experiment) -> Any:
+    def build_data_module(self, experiment: Experiment) -> Any:
         from ctxzoo.tasks.language_modelling.data import LanguageModellingDataModule
 
         data: Any = experiment.data

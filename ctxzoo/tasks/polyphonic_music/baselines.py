@@ -71,7 +71,7 @@ class BaselineRun(CountedRun):
 
     reads = ("config_name",)
 
-    def further_settings(self) -> Mapping[str, Any]:
+    def get_model_settings(self) -> Mapping[str, Any]:
         return {"added_to_counts": ADDED}
 
     def fit(self, data: PolyphonicMusicDataModule) -> SimpleModel:

@@ -45,7 +45,7 @@ class MusicData(DataArgs):
     step_seconds: float | None = number_field(None, POSITIVE)
 
     @property
-    def part(self) -> str:
+    def file_name_part(self) -> str:
         return "" if self.rows or self.config_name is None else self.config_name
 
 
@@ -131,7 +131,7 @@ def set_cell(experiment: Experiment, cell: str, dataset: str = "") -> Experiment
         own["kl_lambda"] = 0.0
     elif model.kl_lambda is None:
         own["kl_lambda"] = PRIOR_WEIGHTS.get(dataset, PRIOR_WEIGHT)
-    return experiment.changed(variant=cell, **own)
+    return experiment.copy_with(variant=cell, **own)
 
 
 def get_dataset_arguments(name: str, config_name: str | None = None) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def set_dataset_and_cell(experiment: Experiment, dataset: str, cell: str) -> Exp
         ValueError: an unknown cell.
     """
     data: Any = experiment.data
-    return set_cell(experiment, cell, dataset).changed(**get_dataset_arguments(dataset, data.config_name))
+    return set_cell(experiment, cell, dataset).copy_with(**get_dataset_arguments(dataset, data.config_name))
 
 
 def build_default_experiment(architecture: str, variant: str) -> Experiment:
@@ -161,7 +161,7 @@ def build_default_experiment(architecture: str, variant: str) -> Experiment:
     Cell and sizes are those of the authors' best model, on pieces of which several make a batch, with an earlier end.
     These are ours; no table has chosen them.
     """
-    return set_cell(build_paper_experiment(architecture, variant), variant).changed(
+    return set_cell(build_paper_experiment(architecture, variant), variant).copy_with(
         batch_size=2, epochs=60, patience=15
     )
 

@@ -223,7 +223,7 @@ class GatesRun(Run):
             samples=self.samples,
             weights=compute_sha256(self.weights_file)[:16],
         )
-        places = trained.run.changed({"results_dir": self.results_dir})
+        places = trained.run.copy_with({"results_dir": self.results_dir})
         return replace(trained, recipe=self.recipe, commit=self.commit, model=model, run=places)
 
     def work(self, *, resume: bool) -> None:

@@ -78,11 +78,11 @@ class PolyphonicMusic(Problem, TaskCommands):
             return set_cell(experiments.build_paper_experiment(architecture, variant), variant)
         return experiments.build_default_experiment(architecture, variant)
 
-    def tiny(self, experiment: Experiment) -> Experiment:
+    def make_tiny(self, experiment: Experiment) -> Experiment:
         size = {"hidden_size": TINY_SIZE} if experiment.start.init_from is None else {}
-        return experiment.changed(epochs=1, tiny=True, **size)
+        return experiment.copy_with(epochs=1, tiny=True, **size)
 
-    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+    def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
         from ctxzoo.tasks.polyphonic_music.reader import check_music, group_equal_pieces, load_music
 
@@ -98,7 +98,7 @@ class PolyphonicMusic(Problem, TaskCommands):
         checked = check_music(splits, origin=data.dataset)
         return OwnRows(splits=checked.splits, **vars(group_equal_pieces(checked)))
 
-    def data_module(self, experiment: Experiment) -> Any:
+    def build_data_module(self, experiment: Experiment) -> Any:
         from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
 
         data: Any = experiment.data

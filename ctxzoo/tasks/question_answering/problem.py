@@ -85,9 +85,9 @@ class QuestionAnswering(Problem, TaskCommands):
         make = experiments.build_paper_experiment if name == "paper" else experiments.build_default_experiment
         return make(architecture, variant)
 
-    def tiny(self, experiment: Experiment) -> Experiment:
+    def make_tiny(self, experiment: Experiment) -> Experiment:
         sizes = TINY if experiment.start.init_from is None else {}
-        return experiment.changed(epochs=1, tiny=True, **sizes)
+        return experiment.copy_with(epochs=1, tiny=True, **sizes)
 
     def check(self, experiment: Experiment) -> None:
         """Refuse, before data is read, an unknown variant, and what a checkpoint to go on from has otherwise.
@@ -109,7 +109,7 @@ class QuestionAnswering(Problem, TaskCommands):
         if not is_read and any(values[name] != usual for name, usual in OF_A_CHECKPOINT.items()):
             self._read_checkpoint(experiment)
 
-    def resolve(self, experiment: Experiment) -> Experiment:
+    def fill_in_settings(self, experiment: Experiment) -> Experiment:
         """Return it with what follows from its checkpoint, its word vectors and its data.
 
         These are variant, extensions, query-to-context, width and dropout, name and content of the vectors, the version
@@ -124,12 +124,12 @@ class QuestionAnswering(Problem, TaskCommands):
         begun: BidafCheckpoint | None = None
         if experiment.values()["vectors_name"] is None:  # nothing was found out yet
             begun = None if experiment.start.init_from is None else self._read_checkpoint(experiment)
-            experiment = experiment.changed(**_infer_model_values(experiment, begun))
+            experiment = experiment.copy_with(**_infer_model_values(experiment, begun))
         model: Any = experiment.model
         data: Any = experiment.data
         version = data.squad_version
         if version == "auto":
-            version = self.data_module(experiment).squad_version
+            version = self.build_data_module(experiment).squad_version
         if experiment.trainer.monitor == "no_answer_auc" and version == "1.1":
             raise ValueError(f"monitor=no_answer_auc: every question of {data.dataset} has an answer; try f1")
         if begun is not None and version != begun.squad_version:
@@ -141,10 +141,10 @@ class QuestionAnswering(Problem, TaskCommands):
         bound = (
             float(f"{trilinear_init_bound(2 * model.hidden_size):.6g}") if experiment.start.init_from is None else None
         )
-        return experiment.changed(squad_version=version, product_start=bound)
+        return experiment.copy_with(squad_version=version, product_start=bound)
 
     def _read_checkpoint(self, experiment: Experiment) -> BidafCheckpoint:
-        """Return what is known of the checkpoint that a training goes on from; it raises as `resolve` does."""
+        """Return what is known of the checkpoint that a training goes on from; it raises as `fill_in_settings` does."""
         from ctxzoo.tasks.question_answering.bidaf_start import read_bidaf_checkpoint
 
         values, path = experiment.values(), str(experiment.start.init_from)
@@ -164,7 +164,7 @@ class QuestionAnswering(Problem, TaskCommands):
     def folder_name(self, experiment: Experiment) -> str | None:
         return None if experiment.data.rows else experiments.build_folder_name(experiment)
 
-    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+    def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
         from ctxzoo.tasks.question_answering.reader import COLUMNS, check_squad, group_questions, load_squad
 
@@ -182,7 +182,7 @@ class QuestionAnswering(Problem, TaskCommands):
         splits = {name: split.select_columns(list(COLUMNS)) for name, split in checked.splits.items()}
         return OwnRows(splits=splits, **vars(group_questions(checked)))
 
-    def data_module(self, experiment: Experiment) -> Any:
+    def build_data_module(self, experiment: Experiment) -> Any:
         from ctxzoo.tasks.question_answering.data import SquadDataModule
 
         data: Any = experiment.data

@@ -97,10 +97,10 @@ class SlidingWindowRun(CountedRun):
 
     reads = ("squad_version",)
 
-    def further_settings(self) -> Mapping[str, Any]:
+    def get_model_settings(self) -> Mapping[str, Any]:
         return {"common_words": COMMON_WORDS}
 
-    def data_module(self) -> SquadDataModule:
+    def build_data_module(self) -> SquadDataModule:
         one: Any = self.experiment
         return SquadDataModule(
             one.source, data_dir=one.run.data_dir, squad_version=one.data.squad_version, characters=False

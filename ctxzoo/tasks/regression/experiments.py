@@ -78,7 +78,7 @@ class RegressionData(DataArgs):
         super().__post_init__()
 
     @property
-    def part(self) -> str:
+    def file_name_part(self) -> str:
         protocol = "" if self.protocol == VALIDATION else self.protocol
         return "" if self.rows else "-".join(part for part in (self.config_name, protocol) if part)
 
@@ -168,13 +168,13 @@ def build_default_experiment(architecture: str, variant: str) -> Experiment:
 
     They are those of IKA's code, with an end where validation no longer gets better; no table has chosen them.
     """
-    return build_paper_experiment(architecture, variant).changed(rows_per_step=2048, patience=150, gradient_clip=1.0)
+    return build_paper_experiment(architecture, variant).copy_with(rows_per_step=2048, patience=150, gradient_clip=1.0)
 
 
 def set_dataset(experiment: Experiment, dataset: str) -> Experiment:
     """Return the experiment on one of the four sets, or on any other Hub id, folder or file."""
     data: Any = experiment.data
-    return experiment.changed(**get_dataset_arguments(dataset, data.config_name))
+    return experiment.copy_with(**get_dataset_arguments(dataset, data.config_name))
 
 
 def set_attention(experiment: Experiment, variant: str, dataset: str) -> Experiment:
@@ -189,7 +189,7 @@ def set_attention(experiment: Experiment, variant: str, dataset: str) -> Experim
     norm = NORM
     if variant in PUBLISHED_NORMS:
         norm = model.p_norm or PUBLISHED_NORMS[variant].get(dataset, NORM)
-    return experiment.changed(variant=variant, p_norm=norm)
+    return experiment.copy_with(variant=variant, p_norm=norm)
 
 
 def check_protocol_fits_splits(experiment: Experiment) -> None:

@@ -67,10 +67,10 @@ class Regression(Problem, TaskCommands):
         make = experiments.build_paper_experiment if name == "paper" else experiments.build_default_experiment
         return make(architecture, variant)
 
-    def tiny(self, experiment: Experiment) -> Experiment:
+    def make_tiny(self, experiment: Experiment) -> Experiment:
         new = experiment.start.init_from is None
         sizes = dict.fromkeys(("hidden_size", "inner_size", "num_features"), TINY_SIZE) if new else {}
-        return experiment.changed(epochs=2, tiny=True, **sizes)
+        return experiment.copy_with(epochs=2, tiny=True, **sizes)
 
     def check(self, experiment: Experiment) -> None:
         super().check(experiment)
@@ -81,7 +81,7 @@ class Regression(Problem, TaskCommands):
                 f"p_norm={model.p_norm:g}: {model.variant} has none; {', '.join(PUBLISHED_NORMS)} have one"
             )
 
-    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+    def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         import datasets
         import numpy as np
 
@@ -106,7 +106,7 @@ class Regression(Problem, TaskCommands):
         }
         return OwnRows(splits=tables, **vars(group_rows(checked, data.group_column)))
 
-    def data_module(self, experiment: Experiment) -> Any:
+    def build_data_module(self, experiment: Experiment) -> Any:
         import pyarrow.parquet as pq
 
         from ctxzoo.tasks.regression.data import RegressionDataModule

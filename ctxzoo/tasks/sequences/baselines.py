@@ -132,7 +132,7 @@ class CountedSessions(CountedRun):
         """
         return bool(self.experiment.data.rows)
 
-    def further_settings(self) -> Mapping[str, Any]:
+    def get_model_settings(self) -> Mapping[str, Any]:
         return {"unknown_are_misses": True} if self.counts_unknown_as_misses else {}
 
     def fit(self, data: Any) -> SimpleModel:

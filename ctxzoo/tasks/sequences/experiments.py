@@ -129,7 +129,7 @@ def build_session_default_experiment(architecture: str, variant: str) -> Experim
     Model and rates are those of HCRNN's authors. Sizes, dropout and the moving average were chosen on validation
     sessions of CiteULike (docs/results/hcrnn.md, twice the width); how many items are read and when it ends are ours.
     """
-    return build_session_paper_experiment(architecture, variant).changed(
+    return build_session_paper_experiment(architecture, variant).copy_with(
         **{"embedding_size": 200, "hidden_size": 200, "embedding_dropout": 0.5, "pooled_dropout": 0.5},
         **{"num_topics": None, "kl_lambda": None, "drift_constraint": None, "sigmoid_scores": None},
         **{"max_length": 50, "epochs": 60, "patience": 6, "ema_decay": 0.998},
@@ -162,7 +162,7 @@ def build_event_paper_experiment(architecture: str, variant: str) -> Experiment:
 
 def build_event_default_experiment(architecture: str, variant: str) -> Experiment:
     """Return the settings of `ctxzoo train`: the best trial on validation of badges (docs/models/time_encoder.md)."""
-    return build_event_paper_experiment(architecture, variant).changed(
+    return build_event_paper_experiment(architecture, variant).copy_with(
         **{"hidden_size": 64, "num_layers": 2, "num_heads": 2, "time_combine": "add"},
         **{"learning_rate": 5e-3, "epochs": 40, "patience": 8, "ema_decay": 0.998},
     )

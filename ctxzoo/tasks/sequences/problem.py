@@ -61,11 +61,11 @@ class SequenceProblem(Problem, TaskCommands):
         """What its sequences are called, and where they stand in a dataset."""
         return kinds.SESSIONS if self.name == SESSIONS else kinds.HISTORIES
 
-    def tiny(self, experiment: Experiment) -> Experiment:
+    def make_tiny(self, experiment: Experiment) -> Experiment:
         new = experiment.start.init_from is None
-        return experiment.changed(epochs=1, tiny=True, **(TINY[self.name] if new else {}))
+        return experiment.copy_with(epochs=1, tiny=True, **(TINY[self.name] if new else {}))
 
-    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+    def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
         from ctxzoo.tasks.sequences.reader import check_sequences, group_equal_sequences, load_sequences
 
@@ -79,7 +79,7 @@ class SequenceProblem(Problem, TaskCommands):
         checked = check_sequences(self.kind, splits, origin=experiment.data.dataset)
         return OwnRows(splits=checked.splits, **vars(group_equal_sequences(self.kind, checked)))
 
-    def data_module(self, experiment: Experiment) -> Any:
+    def build_data_module(self, experiment: Experiment) -> Any:
         """Return the data; where a checkpoint goes on, with things in the rows that it has for them."""
         from ctxzoo.tasks.sequences.data import HistoryDataModule, SessionDataModule
 
@@ -207,7 +207,7 @@ class SessionRecommendation(SequenceProblem):
             if name == "paper"
             else experiments.build_session_default_experiment
         )
-        return make(architecture, variant).changed(monitor=self.objective)
+        return make(architecture, variant).copy_with(monitor=self.objective)
 
     def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
         """Return of each session of a split that is scored what `SessionScore` has, but for its row."""

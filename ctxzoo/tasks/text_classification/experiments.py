@@ -288,7 +288,7 @@ def set_document_dataset(experiment: Experiment, name: str) -> Experiment:
     """
     chosen = get_document_dataset(name)
     columns = {"text_column": (chosen.pop("text_column"),)} if "text_column" in chosen else {}
-    return experiment.changed(**chosen, **columns, tag=build_result_tag(name, experiment.tag))
+    return experiment.copy_with(**chosen, **columns, tag=build_result_tag(name, experiment.tag))
 
 
 def get_document_dataset(name: str) -> dict[str, Any]:
@@ -315,8 +315,8 @@ def set_word2vec_size(experiment: Experiment, *, word2vec: bool = True) -> Exper
     model: Any = experiment.model
     if start.word_vectors is not None:  # which are trained further, of encoders always
         can_freeze = "freeze_embeddings" in ARCHITECTURES[model.architecture].config_class.__dataclass_fields__
-        return experiment.changed(word2vec_dim=0, freeze_embeddings=False if can_freeze else None)
-    return experiment.changed(word2vec_dim=model.word_dim if word2vec else 0)
+        return experiment.copy_with(word2vec_dim=0, freeze_embeddings=False if can_freeze else None)
+    return experiment.copy_with(word2vec_dim=model.word_dim if word2vec else 0)
 
 
 def replace_with_text_baseline(
@@ -341,14 +341,14 @@ def build_paper_experiment(architecture: str, variant: str) -> Experiment:
         ValueError: No recipe trains the architecture on texts with the settings of its paper.
     """
     if architecture == "lama":
-        return build_document_experiment(architecture, variant).changed(cutter="english")
+        return build_document_experiment(architecture, variant).copy_with(cutter="english")
     known = ("contextualizer", "text_baseline")
     if architecture not in known:
         raise ValueError(
             f"there are no settings of a paper for {architecture} on texts, only for {', '.join((*known, 'lama'))}; "
             "try --settings default"
         )
-    return build_sentence_experiment(architecture, variant, eval_context="redraw").changed(folds=None)
+    return build_sentence_experiment(architecture, variant, eval_context="redraw").copy_with(folds=None)
 
 
 _WORDS = {"word_dim": 100, "position_dim": 0, "embedding_bound": 0.1, "wide_dropout": 1.0, "deep_scale": 0.25}

@@ -203,7 +203,7 @@ class LinearRun(CountedRun):
         """Return its experiment, see `CountedRun`; how validation rows are chosen decides nothing where all train."""
         found = super().of(experiment, variant)
         usual = {one.name: one.default for one in fields(found.data) if one.name in ("dev_share", "dev_block")}
-        return found if found.score == "validation" else found.changed(**usual)
+        return found if found.score == "validation" else found.copy_with(**usual)
 
     @property
     def cutter(self) -> Cutter:
@@ -216,12 +216,12 @@ class LinearRun(CountedRun):
         """The splits that the baseline is fitted on."""
         return tuple(split for split in ("train", "validation") if split != self.experiment.score)
 
-    def further_settings(self) -> Mapping[str, Any]:
+    def get_model_settings(self) -> Mapping[str, Any]:
         pipeline = " ".join(repr(build_linear_baseline(self.experiment.model.variant, self.cutter)).split())
         most = {} if self.most_rows is None else {"most_rows": self.most_rows}
         return {**most, "trained_on": " and ".join(self.trained_on), "pipeline": pipeline}
 
-    def data_module(self) -> TextClassificationDataModule:
+    def build_data_module(self) -> TextClassificationDataModule:
         words = build_word_tokenizer([], cutter=self.cutter)  # a baseline has words of its own
         options = cast(TextClassification, self.problem).build_data_options(self.experiment)
         return TextClassificationDataModule.from_options(self.experiment.source, **options, tokenizer=words)

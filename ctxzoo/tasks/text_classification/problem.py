@@ -98,7 +98,7 @@ class TextClassification(Classification, TaskCommands):
             architecture, variant
         )
 
-    def tiny(self, experiment: Experiment) -> Experiment:
+    def make_tiny(self, experiment: Experiment) -> Experiment:
         changes: dict[str, Any] = {"epochs": 1, "tiny": True}
         model, start, data = experiment.model, experiment.start, experiment.data
         assert isinstance(data, TextData)
@@ -109,7 +109,7 @@ class TextClassification(Classification, TaskCommands):
             changes |= {"min_word_count": 1, **sizes}
         if start.values()["wide"]:
             changes |= {"wide_rows": TINY_ROWS, "ngram_buckets": TINY_BUCKETS, "char_ngram_buckets": TINY_BUCKETS}
-        return experiment.changed(**changes, folds=None if data.folds is None else 2)
+        return experiment.copy_with(**changes, folds=None if data.folds is None else 2)
 
     def check(self, experiment: Experiment) -> None:
         super().check(experiment)
@@ -118,9 +118,9 @@ class TextClassification(Classification, TaskCommands):
         if reads_words_alone and (start["naive_bayes"] or (data["ngram_buckets"] and not start["wide"])):
             raise ValueError("--ngram_buckets and --naive_bayes need --linear_mean, the only part that reads n-grams")
 
-    def implied(self, experiment: Experiment) -> dict[str, Any]:
+    def get_implied_values(self, experiment: Experiment) -> dict[str, Any]:
         """Return those of the variant, and what recipes told beside the words, the folds and earlier options."""
-        values = super().implied(experiment)
+        values = super().get_implied_values(experiment)
         if experiment.start.init_from is None:
             values |= ARCHITECTURES[experiment.model.architecture].config_class.former_fields
         if experiment.start.values()["word_vectors"] is not None:
@@ -133,7 +133,7 @@ class TextClassification(Classification, TaskCommands):
         linear = {name: self.space[name] for name in OF_THE_LINEAR_PART if wide and name in self.space}
         return {name: values for name, values in (space | linear).items() if wide or name not in OF_THE_LINEAR_PART}
 
-    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+    def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         import datasets
         import numpy as np
 
@@ -156,7 +156,7 @@ class TextClassification(Classification, TaskCommands):
         splits = {name: split.cast_column("label", label) for name, split in checked.splits.items()}
         return OwnRows(splits=splits, **vars(grouped))
 
-    def data_module(self, experiment: Experiment) -> Any:
+    def build_data_module(self, experiment: Experiment) -> Any:
         from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 
         return TextClassificationDataModule.from_options(experiment.source, **self.build_data_options(experiment))
@@ -230,7 +230,7 @@ class TextClassification(Classification, TaskCommands):
         from ctxzoo.runs.beside import Baseline, beside
         from ctxzoo.tasks.text_classification.linear import LinearRun
 
-        as_written = experiment.changed(cutter="english", min_words=0)
+        as_written = experiment.copy_with(cutter="english", min_words=0)
         run = replace(beside(LinearRun, self, as_written, LINEAR), tell_time=True)
         some = f"{TINY_ROWS:,} texts at most of " if experiment.trainer.tiny else ""
         yield Baseline(run, "a linear model", f"{LINEAR_NAME}, fitted on {some}train and validation")
@@ -296,13 +296,13 @@ class PretrainedEncoder(TextClassification):
     def check(self, experiment: Experiment) -> None:
         """Refuse nothing; an encoder that is not there is found when the training runs."""
 
-    def data_module(self, experiment: Experiment) -> Any:
+    def build_data_module(self, experiment: Experiment) -> Any:
         from transformers import AutoTokenizer
 
         from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 
         tokenizer = AutoTokenizer.from_pretrained(experiment.start.init_from)
-        options = self.build_data_options(experiment.changed(init_from=None))
+        options = self.build_data_options(experiment.copy_with(init_from=None))
         return TextClassificationDataModule.from_options(experiment.source, **options, tokenizer=tokenizer)
 
     def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:

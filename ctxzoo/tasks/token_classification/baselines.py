@@ -145,7 +145,7 @@ class TagRun(CountedRun):
     columns = ("tag_column",)
     tiny_rows = TINY_SENTENCES
 
-    def further_settings(self) -> Mapping[str, Any]:
+    def get_model_settings(self) -> Mapping[str, Any]:
         return {} if self.most_rows is None else {"most_sentences": self.most_rows}
 
     def fit(self, data: TokenClassificationDataModule) -> SimpleModel:

@@ -46,7 +46,7 @@ class TagData(DataArgs):
     fold_digits: bool | None = None
 
     @property
-    def part(self) -> str:
+    def file_name_part(self) -> str:
         return "" if self.rows or self.tag_column is None else self.tag_column
 
 
@@ -150,7 +150,7 @@ def set_corpus(experiment: Experiment, name: str, vectors: str | None = None) ->
     """
     data: Any = experiment.data
     row = RANDOM_VECTORS if vectors is None else strip_known_suffixes(Path(vectors))
-    return experiment.changed(**get_tag_dataset(name, data.tag_column), word_vectors=vectors, row=row)
+    return experiment.copy_with(**get_tag_dataset(name, data.tag_column), word_vectors=vectors, row=row)
 
 
 _ENCODER: Mapping[str, Any] = {

@@ -62,16 +62,16 @@ class TokenClassification(Classification, TaskCommands):
         make = experiments.build_paper_experiment if name == "paper" else experiments.build_default_experiment
         return make(architecture, variant)
 
-    def implied(self, experiment: Experiment) -> dict[str, Any]:
-        return {**super().implied(experiment), "freeze_embeddings": False}
+    def get_implied_values(self, experiment: Experiment) -> dict[str, Any]:
+        return {**super().get_implied_values(experiment), "freeze_embeddings": False}
 
-    def tiny(self, experiment: Experiment) -> Experiment:
+    def make_tiny(self, experiment: Experiment) -> Experiment:
         own = experiment.values()
-        return experiment.changed(
+        return experiment.copy_with(
             epochs=1, tiny=True, **{name: size for name, size in TINY.items() if own[name] is not None}
         )
 
-    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+    def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         import datasets
 
         from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
@@ -93,7 +93,7 @@ class TokenClassification(Classification, TaskCommands):
         }
         return OwnRows(splits=sentences, **vars(group_sentences(checked)))
 
-    def data_module(self, experiment: Experiment) -> Any:
+    def build_data_module(self, experiment: Experiment) -> Any:
         from ctxzoo.tasks.token_classification.data import TokenClassificationDataModule
         from ctxzoo.tasks.token_classification.sources import TAGS
 

@@ -70,7 +70,7 @@ class VoteData(DataArgs):
     cut_outcomes: bool = False  # of the published results
 
     @property
-    def part(self) -> str:
+    def file_name_part(self) -> str:
         return "" if self.rows or self.configuration is None else self.configuration
 
     def report(self) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def set_variant(experiment: Experiment, architecture: str, variant: str, **field
     own = experiment.model.values()
     chosen = {name: value for name, value in {**variants[variant], **fields}.items() if name in own}
     free = {name: value for name, value in chosen.items() if own[name] is None or own[name] is False}
-    return experiment.changed(architecture=architecture, variant=variant, **free)
+    return experiment.copy_with(architecture=architecture, variant=variant, **free)
 
 
 def build_base_experiment() -> Experiment:
@@ -208,7 +208,7 @@ def build_base_experiment() -> Experiment:
 
 def build_paper_experiment(architecture: str = "nipen", variant: str = "pgm_vae") -> Experiment:
     """Return the published weights of the objective; rates, batches and the length of training are ours."""
-    return set_variant(build_base_experiment().changed(cut_outcomes=True), architecture, variant)
+    return set_variant(build_base_experiment().copy_with(cut_outcomes=True), architecture, variant)
 
 
 # Fields beside those of a variant. The last two are those of the configuration: a search changes what is named.
@@ -229,7 +229,7 @@ def build_default_experiment(architecture: str, variant: str) -> Experiment:
     Parameters of bills follow from their texts, so that `ctxzoo predict` can read a new one.
     """
     usual = set_variant(build_base_experiment(), architecture, variant, **DEFAULT_FIELDS[architecture])
-    return usual.changed(batch_size=128, cut_outcomes=True, learning_rate=2e-2)
+    return usual.copy_with(batch_size=128, cut_outcomes=True, learning_rate=2e-2)
 
 
 SEARCH_SPACE: Space = {

@@ -72,11 +72,11 @@ class VotePrediction(Problem, TaskCommands):
         make = experiments.build_paper_experiment if name == "paper" else experiments.build_default_experiment
         return make(architecture, variant)
 
-    def tiny(self, experiment: Experiment) -> Experiment:
+    def make_tiny(self, experiment: Experiment) -> Experiment:
         sizes = TINY.get(experiment.model.architecture, {}) if experiment.start.init_from is None else {}
-        return experiment.changed(epochs=1, tiny=True, **sizes)
+        return experiment.copy_with(epochs=1, tiny=True, **sizes)
 
-    def resolve(self, experiment: Experiment) -> Experiment:
+    def fill_in_settings(self, experiment: Experiment) -> Experiment:
         """Return it as the checkpoint that it goes on from reads texts.
 
         Raises:
@@ -92,9 +92,9 @@ class VotePrediction(Problem, TaskCommands):
         for name, usual in (("max_words", MAX_WORDS), ("cut_outcomes", config.cut_outcomes)):
             if getattr(data, name) not in (usual, False):
                 raise ValueError(f"{name}={getattr(data, name)}: texts are read as {start!r} reads them; leave it out")
-        return experiment.changed(cut_outcomes=config.cut_outcomes)
+        return experiment.copy_with(cut_outcomes=config.cut_outcomes)
 
-    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+    def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         import datasets
 
         from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files
@@ -118,7 +118,7 @@ class VotePrediction(Problem, TaskCommands):
         record_note(data.dataset, "bills without a text", sum(not text for text in checked.texts))
         return OwnRows(splits=splits, **vars(separate_votes(checked)))
 
-    def data_module(self, experiment: Experiment) -> Any:
+    def build_data_module(self, experiment: Experiment) -> Any:
         """Return the data; where a checkpoint goes on, with legislators, bills and words in the rows that it has."""
         from ctxzoo.hub.saved_model import read_saved_model
         from ctxzoo.tasks.vote_prediction.data import VoteDataModule, get_model_names

@@ -222,5 +222,5 @@ def build_embedding_tagger_run(source: EmbeddingSource, experiment: Experiment) 
         experiment: Experiment with the settings that all taggers share.
     """
     row = "-".join(part for part in (source.variant, source.name) if part)
-    tagger = set_corpus(experiment, TAGGING_DATASET, source.path).changed(row=row, seed=source.seed)
+    tagger = set_corpus(experiment, TAGGING_DATASET, source.path).copy_with(row=row, seed=source.seed)
     return EmbeddingTaggerRun(problem=TOKEN_CLASSIFICATION, experiment=tagger, source=source)

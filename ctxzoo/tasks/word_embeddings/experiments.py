@@ -163,7 +163,7 @@ def build_default_experiment(variant: str = ATTENTION) -> Experiment:
     They are the paper's, but for what suits a text of a user's own, which is smaller than theirs: a window of ten
     words, more passes and rarer words, after word2vec's customs (min_count 5, 5 passes, 5 noise words).
     """
-    return build_paper_experiment(variant).changed(word_dim=100, window=10, min_count=5, epochs=5, negative_samples=5)
+    return build_paper_experiment(variant).copy_with(word_dim=100, window=10, min_count=5, epochs=5, negative_samples=5)
 
 
 def replace_architecture(experiment: Experiment, variant: str) -> Experiment:
@@ -171,7 +171,7 @@ def replace_architecture(experiment: Experiment, variant: str) -> Experiment:
     given = experiment.values()
     customs = {name: getattr(CUSTOMS[variant], name) for name in BY_CUSTOM if given[name] is None}
     attention = dict.fromkeys(() if variant == ATTENTION else ("word_logits", "position_logits", "logit_rank"))
-    return experiment.changed(variant=variant, **customs, **attention)
+    return experiment.copy_with(variant=variant, **customs, **attention)
 
 
 # What changes the vocabulary is not searched: scores over other words do not compare.

@@ -80,10 +80,10 @@ class WordEmbeddings(Problem, TaskCommands):
             else experiments.build_default_experiment(variant)
         )
 
-    def tiny(self, experiment: Experiment) -> Experiment:
+    def make_tiny(self, experiment: Experiment) -> Experiment:
         sizes = TINY_SIZES if experiment.start.init_from is None else {}
         rare = {} if experiment.values()["min_count"] is None else {"min_count": 1}
-        return experiment.changed(epochs=1, tiny=True, test_words=200, **sizes, **rare)
+        return experiment.copy_with(epochs=1, tiny=True, test_words=200, **sizes, **rare)
 
     def check(self, experiment: Experiment) -> None:
         """Refuse what a training cannot do before its text is read, beside what `Problem.check` refuses.
@@ -116,29 +116,29 @@ class WordEmbeddings(Problem, TaskCommands):
                     "out, or give --backend torch"
                 )
 
-    def resolve(self, experiment: Experiment) -> Experiment:
-        """Return it with the backend, its threads or its batches and devices, where they were left open."""
+    def fill_in_settings(self, experiment: Experiment) -> Experiment:
+        """Return the experiment with the backend filled in, and its threads or its batches and devices."""
         run: Any = experiment.run
         if choose_backend(run) == "numba":
             import torch
 
             threads = run.threads or torch.get_num_threads()
-            return experiment.changed(backend="numba", accelerator="cpu", devices="1", threads=threads)
+            return experiment.copy_with(backend="numba", accelerator="cpu", devices="1", threads=threads)
         if run.backend == "auto" and not is_installed("numba"):
             print(f"numba is not installed: torch trains, which is slower on a CPU; {INSTALL}")
         devices = "1" if run.devices == "auto" else run.devices
         size = experiment.data.batch_size or TORCH_BATCH
-        return experiment.changed(backend="torch", devices=devices, batch_size=size)
+        return experiment.copy_with(backend="torch", devices=devices, batch_size=size)
 
-    def implied(self, experiment: Experiment) -> dict[str, Any]:
-        """Return values that follow from an experiment's, which results of earlier versions told."""
+    def get_implied_values(self, experiment: Experiment) -> dict[str, Any]:
+        """Return values that results files of earlier versions hold beside the settings, and that follow from these."""
         told = {"architecture": experiment.model.variant, "devices": experiment.run.devices}
         if experiment.start.init_from is None:
             return told
         usual = experiments.build_default_experiment().values()  # which were told though the checkpoint decided them
         return {**told, **{name: usual[name] for name in WORDS}}
 
-    def part(self, experiment: Experiment) -> str:
+    def get_file_name_part(self, experiment: Experiment) -> str:
         """Return the window, of which names of files say nothing where the rows are a user's."""
         return "" if experiment.data.rows else f"b{experiment.values()['window']}"
 
@@ -146,9 +146,9 @@ class WordEmbeddings(Problem, TaskCommands):
         """Return the split that is scored at the end, of a dataset as it is the one that is trained on if none is."""
         if experiment.data.rows:
             return experiment.score
-        return next(iter(self.scored(experiment)), experiment.values()["split"])
+        return next(iter(self.list_scored_splits(experiment)), experiment.values()["split"])
 
-    def scored(self, experiment: Experiment) -> tuple[str, ...]:
+    def list_scored_splits(self, experiment: Experiment) -> tuple[str, ...]:
         """Return the names of the splits that are scored at the end."""
         data: Any = experiment.data
         if data.rows:
@@ -157,7 +157,7 @@ class WordEmbeddings(Problem, TaskCommands):
             return ("validation",)
         return (data.test_split,) if data.test_split and data.dataset != "sample" else ()
 
-    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+    def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         from ctxzoo.tasks.word_embeddings.reader import read_lines
 
         return read_lines(experiment, files, scratch)
@@ -166,7 +166,7 @@ class WordEmbeddings(Problem, TaskCommands):
         """Train, by compiled loops or Lightning, score, and write checkpoint folder and results file."""
         from ctxzoo.tasks.word_embeddings.run import train_word_embeddings
 
-        train_word_embeddings(run, self.scored(run.experiment), resume=resume)
+        train_word_embeddings(run, self.list_scored_splits(run.experiment), resume=resume)
 
     def predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return '--text "... [MASK] ..."'

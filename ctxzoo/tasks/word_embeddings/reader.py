@@ -25,7 +25,7 @@ NO_TEXT = (*NOT_LINES, ".jsonl")
 
 
 def read_lines(experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
-    """Read the lines of a user's text, and which of them stay on one side; see `Problem.read_own`."""
+    """Read the lines of a user's text, and which of them stay on one side; see `Problem.read_user_data`."""
     splits, _ = load_splits_of_files(
         experiment.data.dataset, files, lambda source: _load_split_lines(source, experiment, scratch)
     )

@@ -36,11 +36,11 @@ class Rating(Problem, TaskCommands):
             raise ValueError("there are no settings of a paper for ratings; try --settings default")
         return default(architecture, variant)
 
-    def tiny(self, experiment: Experiment) -> Experiment:
+    def make_tiny(self, experiment: Experiment) -> Experiment:
         size = {"factors": 1} if experiment.start.init_from is None else {}
-        return experiment.changed(epochs=1, tiny=True, **size)
+        return experiment.copy_with(epochs=1, tiny=True, **size)
 
-    def read_own(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
+    def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
         from ctxzoo.data.own_splits import Loaded, OwnRows, load_splits_of_files, number_groups_by_key
         from tests.support.rating.data import read_ratings
 
@@ -54,7 +54,7 @@ class Rating(Problem, TaskCommands):
         groups = number_groups_by_key(pairs)
         return OwnRows(splits=splits, groups=groups, unit="ratings", together="person and thing")
 
-    def data_module(self, experiment: Experiment) -> Any:
+    def build_data_module(self, experiment: Experiment) -> Any:
         from tests.support.rating.data import RatingDataModule
 
         data = experiment.data

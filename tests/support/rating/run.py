@@ -22,7 +22,7 @@ def rating_run(folder: Path, **changes: Any) -> ExperimentRun:
     """A training of generated ratings, with these settings in place of the usual ones."""
     quiet = {"accelerator": "cpu", "devices": "1", "tensorboard": False, "progress": False}
     places = {"output_dir": str(folder / "runs"), "results_dir": str(folder / "results")}
-    return ExperimentRun(RATING, default().changed(recipe="rating", commit="0123abc", **quiet, **places, **changes))
+    return ExperimentRun(RATING, default().copy_with(recipe="rating", commit="0123abc", **quiet, **places, **changes))
 
 
 @contextmanager

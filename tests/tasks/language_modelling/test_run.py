@@ -35,7 +35,7 @@ def run(folder: Path, cell: str = "lstm", epochs: int = 1, **changes) -> Experim
         "optimizer": "adam",
         "learning_rate": 2e-3,
     }
-    experiment = build_paper_experiment().changed(
+    experiment = build_paper_experiment().copy_with(
         recipe="trial",
         dataset="sample",
         epochs=epochs,

@@ -23,7 +23,7 @@ from tests.support.own_trainings import config_of
 def test_equal_lines_stay_together(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("one line\nanother\n\nOne  line\n")
-    rows = LANGUAGE_MODELLING.read_own(build_paper_experiment().changed(dataset=str(path)), {}, tmp_path)
+    rows = LANGUAGE_MODELLING.read_user_data(build_paper_experiment().copy_with(dataset=str(path)), {}, tmp_path)
     assert rows.groups["train"].tolist() == [0, 1, 0]
     assert (rows.unit, rows.together) == ("lines", "equal lines")
 
@@ -55,7 +55,7 @@ def test_one_line_is_trained_validated_and_tested_in_stretches(
 def test_every_setting_makes_a_model(settings: str) -> None:
     for variant in CELLS:
         experiment = LANGUAGE_MODELLING.settings(settings, "beta_lstm", variant)
-        for one in (experiment, LANGUAGE_MODELLING.tiny(experiment)):
+        for one in (experiment, LANGUAGE_MODELLING.make_tiny(experiment)):
             LANGUAGE_MODELLING.check(one)
             config = BetaLstmConfig(vocab_size=10, **config_of(one))
             assert config.cell == variant.removesuffix(PRIOR)
@@ -67,7 +67,7 @@ def test_every_default_of_an_encoder_makes_a_model(architecture: str) -> None:
     known = ARCHITECTURES[architecture]
     for variant in get_variants(architecture):
         experiment = LANGUAGE_MODELLING.settings("default", architecture, variant)
-        for one in (experiment, LANGUAGE_MODELLING.tiny(experiment)):
+        for one in (experiment, LANGUAGE_MODELLING.make_tiny(experiment)):
             LANGUAGE_MODELLING.check(one)
             config: Any = known.config_class(vocab_size=10, **config_of(one))
             of_variant = known.config_class.variants[variant]

@@ -130,5 +130,5 @@ def test_a_run_tells_both_and_is_kept_until_the_weights_are_others(tmp_path: Pat
     assert result.metrics["test/nll"] == pytest.approx(read_result(training.results_file).metrics["test/nll"])
     assert result.metrics["test/even_gates/nll"] != result.metrics["test/nll"]
     assert execute(gates, resume=True) == result
-    execute(replace(training, experiment=training.experiment.changed(learning_rate=0.04)))
+    execute(replace(training, experiment=training.experiment.copy_with(learning_rate=0.04)))
     assert execute(gates, resume=True) != result

@@ -27,7 +27,7 @@ NOTES = [[27, 43, 46, 51], [27, 43, 48, 51], [29, 41, 46, 50]]
 
 
 def run(folder: Path, cell: str = "bibeta5_prior", **changes: Any) -> ExperimentRun:
-    experiment = build_paper_experiment().changed(
+    experiment = build_paper_experiment().copy_with(
         **{"recipe": "trial", "commit": "0123abc", "accelerator": "cpu", "tensorboard": False, "progress": False},
         **{"output_dir": str(folder / "runs"), "results_dir": str(folder / "results")},
         **{"epochs": 1, "hidden_size": 6, "batch_size": 20, **changes},

@@ -175,7 +175,7 @@ def test_cells_have_the_authors_sizes(cell: str, parameters: int) -> None:
 
 def test_settings_of_a_run():
     def run(dataset: str, cell: str = "bibeta5_prior", **changes):
-        experiment = build_paper_experiment().changed(recipe="r", tag="own", seed=3, **changes)
+        experiment = build_paper_experiment().copy_with(recipe="r", tag="own", seed=3, **changes)
         return ExperimentRun(POLYPHONIC_MUSIC, set_dataset_and_cell(experiment, dataset, cell))
 
     assert config_of(run("piano_midi").experiment)["kl_lambda"] == 1e-3

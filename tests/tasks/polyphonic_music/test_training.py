@@ -26,7 +26,9 @@ def songs(path: Path, number: int) -> Path:
 
 
 def read(path: Path, **columns: Any) -> Any:
-    return POLYPHONIC_MUSIC.read_own(build_paper_experiment().changed(dataset=str(path), **columns), {}, path.parent)
+    return POLYPHONIC_MUSIC.read_user_data(
+        build_paper_experiment().copy_with(dataset=str(path), **columns), {}, path.parent
+    )
 
 
 def test_equal_pieces_stay_together(tmp_path: Path) -> None:
@@ -50,7 +52,7 @@ def test_midi_files_are_read_on_the_grid_that_is_asked_for(tmp_path: Path) -> No
 def test_every_setting_makes_a_model(settings: str) -> None:
     for variant in CELLS:
         experiment = POLYPHONIC_MUSIC.settings(settings, "beta_lstm", variant)
-        for one in (experiment, POLYPHONIC_MUSIC.tiny(experiment)):
+        for one in (experiment, POLYPHONIC_MUSIC.make_tiny(experiment)):
             POLYPHONIC_MUSIC.check(one)
             config = BetaLstmConfig(**config_of(one))
             assert all(getattr(config, name) == value for name, value in config_of(one).items())

@@ -43,8 +43,8 @@ def articles(number: int) -> Articles:
 
 
 def read(path: Path) -> Any:
-    experiment = QUESTION_ANSWERING.settings("default", "bidaf", "char7").changed(dataset=str(path))
-    return QUESTION_ANSWERING.read_own(experiment, {}, path.parent)
+    experiment = QUESTION_ANSWERING.settings("default", "bidaf", "char7").copy_with(dataset=str(path))
+    return QUESTION_ANSWERING.read_user_data(experiment, {}, path.parent)
 
 
 def test_a_file_of_any_name_is_trained_on_and_questions_on_one_context_stay_together(tmp_path: Path) -> None:
@@ -72,10 +72,10 @@ def test_with_many_articles_theirs_stay_together_and_a_context_in_two_joins_them
 @pytest.mark.parametrize("variant", QUESTION_ANSWERING.variants("bidaf"))
 def test_every_setting_makes_a_model(settings: str, variant: str) -> None:
     experiment = QUESTION_ANSWERING.settings(settings, "bidaf", variant)
-    characters = QUESTION_ANSWERING.data_module(experiment).characters
+    characters = QUESTION_ANSWERING.build_data_module(experiment).characters
     assert characters == ("char" in variant)
     sizes = {"model_type": "ctxzoo_bidaf", "vocab_size": 30, "char_vocab_size": 9 * characters}
-    for one in (experiment, QUESTION_ANSWERING.tiny(experiment)):
+    for one in (experiment, QUESTION_ANSWERING.make_tiny(experiment)):
         fields = {**QUESTION_ANSWERING.variants("bidaf")[variant], **one.model.config()}
         config = AutoConfig.for_model(**sizes, **fields)
         assert all(getattr(config, name) == value for name, value in fields.items())

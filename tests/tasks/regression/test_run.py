@@ -37,7 +37,7 @@ def run(folder: Path, variant: str = "ikan_direct", **changes: object) -> Experi
         **{"output_dir": str(folder / "runs"), "results_dir": str(folder / "results"), "tensorboard": False},
         **{"progress": False, "accelerator": "cpu", "recipe": "trial", "commit": "0123abc"},
     }
-    return ExperimentRun(REGRESSION, build_paper_experiment(variant=variant).changed(**{**options, **changes}))
+    return ExperimentRun(REGRESSION, build_paper_experiment(variant=variant).copy_with(**{**options, **changes}))
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ def test_commands(
 def test_baselines_know_the_training_rows_alone(tmp_path: Path) -> None:
     scores = {}
     for variant in ("mean", "ridge", "gp_rbf"):
-        experiment = build_paper_experiment().changed(
+        experiment = build_paper_experiment().copy_with(
             recipe="regression_ika", commit="0123abc", results_dir=str(tmp_path)
         )
         one = BaselineRun(REGRESSION, BaselineRun.of(experiment, variant))
@@ -282,7 +282,7 @@ def test_every_setting_makes_a_model(settings: str) -> None:
 
     for variant, fields in REGRESSION.variants("kernel_encoder").items():
         experiment = REGRESSION.settings(settings, "kernel_encoder", variant)
-        for one in (experiment, REGRESSION.tiny(experiment)):
+        for one in (experiment, REGRESSION.make_tiny(experiment)):
             config = KernelEncoderConfig(**fields, **one.model.config())
             assert (config.hidden_dropout, config.num_heads) == (0.0, 8)
 

@@ -65,7 +65,7 @@ def test_scores_count_every_prediction() -> None:
 
 def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
     places = {"results_dir": str(tmp_path / "results"), "output_dir": str(tmp_path / "runs")}
-    usual = build_session_paper_experiment("hcrnn", "hcrnn1").changed(
+    usual = build_session_paper_experiment("hcrnn", "hcrnn1").copy_with(
         recipe="session_floors", commit="0123abc", **places
     )
     run = CountedSessions(SESSION_RECOMMENDATION, CountedSessions.of(usual, "markov"))
@@ -79,7 +79,7 @@ def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
 def test_those_of_events_leave_their_scores(baseline: str, recall: float, tmp_path: Path) -> None:
     assert set(EVENT_BASELINES) == {"pop", "markov"}
     places = {"results_dir": str(tmp_path), "output_dir": str(tmp_path / "runs")}
-    usual = build_event_paper_experiment("time_encoder", "lste").changed(
+    usual = build_event_paper_experiment("time_encoder", "lste").copy_with(
         recipe="badges_lste", commit="0123abc", **places
     )
     one = CountedEvents(NEXT_EVENT, CountedEvents.of(usual, baseline))

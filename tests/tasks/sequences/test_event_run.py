@@ -25,7 +25,7 @@ HISTORY, TIMES = ["water", "feed", "prune"], [0.0, 3600.0, 500_000.0]
 
 
 def run(folder: Path, encoding: str = "lste_behaviour") -> ExperimentRun:
-    experiment = build_event_paper_experiment("time_encoder", encoding).changed(
+    experiment = build_event_paper_experiment("time_encoder", encoding).copy_with(
         **{"epochs": 8, "hidden_size": 16, "num_frequencies": 4, "learning_rate": 0.02},
         **{"recipe": "trial", "commit": "0123abc", "accelerator": "cpu", "tensorboard": False, "progress": False},
         **{"output_dir": str(folder / "runs"), "results_dir": str(folder / "results")},
@@ -147,7 +147,7 @@ def test_every_setting_makes_a_model(settings: str) -> None:
 
     for variant in NEXT_EVENT.variants("time_encoder"):
         experiment = NEXT_EVENT.settings(settings, "time_encoder", variant)
-        for one in (experiment, NEXT_EVENT.tiny(experiment)):
+        for one in (experiment, NEXT_EVENT.make_tiny(experiment)):
             NEXT_EVENT.check(one)
             TimeEncoderConfig(**config_of(one))
 

@@ -26,7 +26,7 @@ from tests.tasks.sequences.test_training import COLUMNS, events
 def run(folder: Path, model: str = "hcrnn3_bi", **changes: object) -> ExperimentRun:
     architecture = "hcrnn" if model.startswith("hcrnn") else "session_baseline"
     topics = {"num_topics": 4} if architecture == "hcrnn" else {}
-    experiment = build_session_paper_experiment(architecture, model).changed(
+    experiment = build_session_paper_experiment(architecture, model).copy_with(
         **{"recipe": "trial", "commit": "0123abc", "accelerator": "cpu", "tensorboard": False, "progress": False},
         **{"output_dir": str(folder / "runs"), "results_dir": str(folder / "results")},
         **{"epochs": 1, "embedding_size": 8, "hidden_size": 8, **topics, **changes},

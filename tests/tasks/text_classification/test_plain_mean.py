@@ -22,9 +22,9 @@ NAIVE_BAYES = {"ngram_order": 2, "ngram_buckets": 50, "naive_bayes": 2.0, "posit
 def run_in(folder: Path, *, plain_mean: bool = False, **changes: Any) -> ExperimentRun:
     usual = {"epochs": 1, "tensorboard": False, "dropout": 0.3, "learning_rate": 0.01, "folds": 2, "fold": 0}
     places = {"output_dir": str(folder / "runs"), "results_dir": str(folder / "results")}
-    tiny = TEXT_CLASSIFICATION.tiny(sentence_contextualizer.BASE)
-    one = tiny.changed(**usual, **places, **changes, commit="0123abc")
-    return ExperimentRun(TEXT_CLASSIFICATION, one.changed(zeroed=(sentence_contextualizer.W,)) if plain_mean else one)
+    tiny = TEXT_CLASSIFICATION.make_tiny(sentence_contextualizer.BASE)
+    one = tiny.copy_with(**usual, **places, **changes, commit="0123abc")
+    return ExperimentRun(TEXT_CLASSIFICATION, one.copy_with(zeroed=(sentence_contextualizer.W,)) if plain_mean else one)
 
 
 def trained(run: ExperimentRun) -> dict[str, torch.Tensor]:

@@ -29,7 +29,7 @@ KINDS = [
 
 
 def read(path: Path, **files: str) -> OwnRows:
-    return TEXTS.read_own(choose(TEXTS).changed(dataset=str(path)), files, path.parent)
+    return TEXTS.read_user_data(choose(TEXTS).copy_with(dataset=str(path)), files, path.parent)
 
 
 def written(path: Path, *rows: str) -> Path:
@@ -87,12 +87,12 @@ def test_a_folder_of_files_named_after_splits_stays_as_it_is(tmp_path: Path) -> 
 def test_every_setting_makes_a_model(settings: str, architecture: str, variant: str) -> None:
     usual = TEXTS.settings(settings, architecture, variant)
     sizes = {"model_type": f"ctxzoo_{architecture}", "vocab_size": 30, "num_labels": 3}
-    for one in (usual, TEXTS.tiny(usual)):
+    for one in (usual, TEXTS.make_tiny(usual)):
         TEXTS.check(one)
         whole = config_of(one)
         config = AutoConfig.for_model(**sizes, **whole)
         assert all(getattr(config, name) == value for name, value in whole.items())
-    assert config_of(TEXTS.tiny(usual))["word_dim"] == 8
+    assert config_of(TEXTS.make_tiny(usual))["word_dim"] == 8
     space = TEXTS.search_space(usual)
     assert "learning_rate" in space
     assert set(space) <= {*SEARCH_SPACE, "learning_rate"}
@@ -127,8 +127,8 @@ def test_the_default_is_the_named_architecture_and_another_has_its_first_variant
 def test_tiny_fits_what_is_linear_to_a_thousand_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_module, "fit_wide_part", lambda counts, labels, *_: (counts.shape[0], labels))
     write_reviews(tmp_path / "many.csv", 1500, labels=("yes", "no", "so"))
-    tiny = TEXTS.tiny(choose(TEXTS)).changed(dataset=str(tmp_path / "many.csv"))
-    data = TEXTS.data_module(tiny)
+    tiny = TEXTS.make_tiny(choose(TEXTS)).copy_with(dataset=str(tmp_path / "many.csv"))
+    data = TEXTS.build_data_module(tiny)
     data.setup()
     rows, labels = data.fit_wide_part(("train",), [0])
     assert (rows, len(labels), set(labels.tolist())) == (1000, 1000, {0, 1, 2})

@@ -185,7 +185,7 @@ def test_names_of_corpora():
     ],
 )
 def test_real_corpora(name, sentences, tags):
-    data = TOKEN_CLASSIFICATION.data_module(set_corpus(build_paper_experiment(), name))
+    data = TOKEN_CLASSIFICATION.build_data_module(set_corpus(build_paper_experiment(), name))
     data.setup()
     assert {split: len(data.rows(split)) for split in data.splits} == sentences
     assert len(data.label_names) == tags

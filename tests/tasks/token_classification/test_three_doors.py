@@ -78,7 +78,9 @@ def tagger_folder(folder: Path) -> Path:
     from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
 
     places = {"output_dir": str(folder / "runs"), "results_dir": str(folder / "results"), "tensorboard": False}
-    experiment = build_paper_experiment().changed(epochs=1, recipe="trial", commit="0123abc", progress=False, **places)
+    experiment = build_paper_experiment().copy_with(
+        epochs=1, recipe="trial", commit="0123abc", progress=False, **places
+    )
     run = ExperimentRun(TOKEN_CLASSIFICATION, set_corpus(experiment, "sample"))
     execute(run)
     return run.checkpoint

@@ -23,7 +23,7 @@ from tests.support.own_trainings import config_of
 
 
 def read(path: Path) -> Any:
-    return TOKEN_CLASSIFICATION.read_own(build_paper_experiment().changed(dataset=str(path)), {}, path.parent)
+    return TOKEN_CLASSIFICATION.read_user_data(build_paper_experiment().copy_with(dataset=str(path)), {}, path.parent)
 
 
 def test_documents_stay_together_where_there_are_enough(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_tags_have_their_names_in_every_part(tmp_path: Path) -> None:
     written = write_own_splits(read(write_tags(tmp_path / "a.conll", 40)), "a.conll", tmp_path)
     assert written.lines[0].startswith("a.conll: 40 sentences: 32 train, 4 validation, 4 test (")
     places = {"dataset": str(tmp_path / "a.conll"), "output_dir": str(tmp_path.parent), "recipe": tmp_path.name}
-    data = TOKEN_CLASSIFICATION.data_module(with_rows(build_paper_experiment().changed(**places), written))
+    data = TOKEN_CLASSIFICATION.build_data_module(with_rows(build_paper_experiment().copy_with(**places), written))
     data.setup()
     assert data.label_names == ["LOC", "O", "PER"]
     assert data.splits == ("train", "validation", "test")
@@ -54,7 +54,7 @@ def test_tags_have_their_names_in_every_part(tmp_path: Path) -> None:
 @pytest.mark.parametrize("settings", ["default", "paper"])
 def test_every_setting_makes_a_model(settings: str) -> None:
     experiment = TOKEN_CLASSIFICATION.settings(settings, *TOKEN_CLASSIFICATION.default)
-    for one in (experiment, TOKEN_CLASSIFICATION.tiny(experiment)):
+    for one in (experiment, TOKEN_CLASSIFICATION.make_tiny(experiment)):
         TOKEN_CLASSIFICATION.check(one)
         config = AutoConfig.for_model("ctxzoo_bilstm_tagger", vocab_size=30, num_labels=3, **config_of(one))
         assert all(getattr(config, name) == value for name, value in config_of(one).items())
@@ -64,7 +64,7 @@ def test_every_setting_makes_a_model(settings: str) -> None:
 def test_every_default_of_an_encoder_makes_a_tagger(architecture: str) -> None:
     for variant in get_variants(architecture):
         experiment = TOKEN_CLASSIFICATION.settings("default", architecture, variant)
-        for one in (experiment, TOKEN_CLASSIFICATION.tiny(experiment)):
+        for one in (experiment, TOKEN_CLASSIFICATION.make_tiny(experiment)):
             TOKEN_CLASSIFICATION.check(one)
             config = AutoConfig.for_model(f"ctxzoo_{architecture}", vocab_size=30, num_labels=3, **config_of(one))
             of_variant = type(config).variants[variant]

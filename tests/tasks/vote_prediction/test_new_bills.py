@@ -26,10 +26,10 @@ def votes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def trained(architecture: str, variant: str, **fields: Any) -> tuple[Any, VoteDataModule]:
     """A model after a few steps on the training, in evaluation mode, and the data."""
-    experiment = VOTE_PREDICTION.tiny(build_paper_experiment(architecture, variant)).changed(
+    experiment = VOTE_PREDICTION.make_tiny(build_paper_experiment(architecture, variant)).copy_with(
         learning_rate=0.02, **fields
     )
-    data = VOTE_PREDICTION.data_module(experiment)
+    data = VOTE_PREDICTION.build_data_module(experiment)
     data.word_limits |= {"min_bills": 1, "max_fraction": 1.0}
     data.setup()
     torch.manual_seed(0)

@@ -85,11 +85,11 @@ def test_a_model_starts_from_votes_of_the_training_alone(
 ) -> None:
     """Neither how others vote nor who votes on what tells its points, its trust or what it knows to be observed."""
     train = "Al b1 1, Bo b1 0, Al b2 0, Bo b2 1, Bo b3 1, Cy b3 0"
-    experiment = VOTE_PREDICTION.tiny(build_paper_experiment(architecture, variant))
+    experiment = VOTE_PREDICTION.make_tiny(build_paper_experiment(architecture, variant))
 
     def start(**splits: str) -> dict[str, torch.Tensor]:
         as_sample(monkeypatch, **splits)
-        data = VOTE_PREDICTION.data_module(experiment)
+        data = VOTE_PREDICTION.build_data_module(experiment)
         data.setup()
         torch.manual_seed(0)
         return VOTE_PREDICTION.module(experiment, data).model.state_dict()

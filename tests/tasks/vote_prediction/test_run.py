@@ -31,7 +31,7 @@ from tests.tasks.vote_prediction.test_three_doors import check_doors
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[ExperimentRun, RunResult]:
     folder = tmp_path_factory.mktemp("votes")
-    experiment = build_paper_experiment("nipen", "pgm_vae").changed(
+    experiment = build_paper_experiment("nipen", "pgm_vae").copy_with(
         recipe="trial",
         commit="0123abc",
         epochs=12,
@@ -149,12 +149,12 @@ def test_a_training_goes_on_with_the_names_of_its_checkpoint(
     table = table[~table["legislator"].isin(["member 0", "member 1"]) & (table["bill"] != "bill 3")]
     others = table.assign(legislator=table["legislator"].replace("member 2", "a new one"))
     others.to_csv(tmp_path / "a.csv", index=False)
-    goes_on = one.experiment.changed(init_from=str(one.checkpoint), dataset=str(tmp_path / "a.csv"))
+    goes_on = one.experiment.copy_with(init_from=str(one.checkpoint), dataset=str(tmp_path / "a.csv"))
     start = replace(goes_on, model=VoteModel(architecture="nipen", variant="continued"))
-    run = ExperimentRun(VOTE_PREDICTION, start.changed(cut_outcomes=False))
+    run = ExperimentRun(VOTE_PREDICTION, start.copy_with(cut_outcomes=False))
     assert run.settings["cut_outcomes"] is True  # as the checkpoint has it
     with pytest.raises(ValueError, match=r"max_words=9: texts are read as .* reads them; leave it out"):
-        ExperimentRun(VOTE_PREDICTION, start.changed(max_words=9))
+        ExperimentRun(VOTE_PREDICTION, start.copy_with(max_words=9))
     data = run.build_data()
     data.setup()
     names = data.legislator_names or []

@@ -153,7 +153,7 @@ def test_a_second_evaluation_of_the_same_is_told_who_is_at_it(tmp_path: Path, da
 def tagging_of(path: Path, name: str = "", seed: int = 3) -> EmbeddingTaggerRun:
     source = EmbeddingSource(path=str(path), seed=seed, name=name)
     return build_embedding_tagger_run(
-        source, build_paper_experiment().changed(recipe="embedding_evaluation", commit="0123abc")
+        source, build_paper_experiment().copy_with(recipe="embedding_evaluation", commit="0123abc")
     )
 
 

@@ -31,7 +31,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 def settings(**changes: Any) -> WordEmbeddingTraining:
     """The paper's, as its recipe trains."""
     return build_training_settings(
-        build_paper_experiment().changed(window=2, epochs=EPOCHS, negative_samples=NOISE, **changes)
+        build_paper_experiment().copy_with(window=2, epochs=EPOCHS, negative_samples=NOISE, **changes)
     )
 
 
@@ -102,4 +102,4 @@ def test_only_the_rate_of_the_logits_differs_from_attention_cbow() -> None:
     even, attention = settings(logit_learning_rate=0.0).to_dict(), settings().to_dict()
     assert {name for name in attention if even[name] != attention[name]} == {"logit_learning_rate"}
     with pytest.raises(ValueError, match="give --logit_learning_rate 0"):
-        build_paper_experiment().changed(word_logits=False, position_logits=False)
+        build_paper_experiment().copy_with(word_logits=False, position_logits=False)

@@ -29,9 +29,9 @@ def no_numba(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def backend(**changes: Any) -> str:
-    experiment = build_paper_experiment().changed(**changes)
+    experiment = build_paper_experiment().copy_with(**changes)
     WORD_EMBEDDINGS.check(experiment)
-    name: str = WORD_EMBEDDINGS.resolve(experiment).values()["backend"]
+    name: str = WORD_EMBEDDINGS.fill_in_settings(experiment).values()["backend"]
     return name
 
 
@@ -87,16 +87,16 @@ def test_what_cannot_be_does_not_wait_for_the_text(changes: dict[str, Any], mess
 
 def test_weights_of_attention_belong_to_attention() -> None:
     with pytest.raises(ValueError, match="word_logits=False: cbow has no attention; leave it out, or train attention"):
-        build_default_experiment("cbow").changed(word_logits=False)
-    given = build_paper_experiment().changed(learning_rate=0.2, schedule=None, logit_rank=8)
+        build_default_experiment("cbow").copy_with(word_logits=False)
+    given = build_paper_experiment().copy_with(learning_rate=0.2, schedule=None, logit_rank=8)
     other = replace_architecture(given, "cbow").values()
     assert [other[name] for name in ("learning_rate", "schedule", "logit_rank")] == [0.2, "linear", None]
 
 
 def test_only_what_decides_the_result_is_told() -> None:
-    compiled = build_paper_experiment().changed(threads=2, num_workers=3).settings()
+    compiled = build_paper_experiment().copy_with(threads=2, num_workers=3).settings()
     assert (compiled["threads"], compiled["batch_size"]) == (2, None)
-    asked = build_paper_experiment().changed(backend="torch", num_workers=3, accelerator="cpu", devices="2")
+    asked = build_paper_experiment().copy_with(backend="torch", num_workers=3, accelerator="cpu", devices="2")
     told = ExperimentRun(WORD_EMBEDDINGS, asked).settings
     assert (told["backend"], told["batch_size"], told["world_size"]) == ("torch", 1024, 2)
     assert not {"num_workers", "accelerator", "devices", "threads", "test_split"} & told.keys()
@@ -104,7 +104,7 @@ def test_only_what_decides_the_result_is_told() -> None:
 
 def run_in(folder: Path, experiment: Experiment) -> ExperimentRun:
     where = {"results_dir": str(folder), "output_dir": str(folder)}
-    return ExperimentRun(WORD_EMBEDDINGS, experiment.changed(recipe="words", commit="0123abc", **where))
+    return ExperimentRun(WORD_EMBEDDINGS, experiment.copy_with(recipe="words", commit="0123abc", **where))
 
 
 def test_results_of_earlier_versions_are_found_again(tmp_path: Path) -> None:
@@ -116,12 +116,12 @@ def test_results_of_earlier_versions_are_found_again(tmp_path: Path) -> None:
     of_new_models = {"cutter", "fold_digits", "lower_case", "min_count", "window", "word_dim"}
     words = {"cutter": "english", "fold_digits": True, "lower_case": True, "min_count": 5}
     torch = {"backend": "torch", "batch_size": 1024, "devices": "1", "precision": "32-true"}
-    usual = build_default_experiment("cbow").changed(threads=1)
+    usual = build_default_experiment("cbow").copy_with(threads=1)
     model, start = WordModel(architecture="word_embedding", variant="cbow"), StartArgs(init_from="runs/one/checkpoint")
     continued = replace(usual, data=WordData(), model=model, start=start)
     for experiment, own in (
         (usual, {"threads": 1}),
-        (usual.changed(backend="torch"), torch),
+        (usual.copy_with(backend="torch"), torch),
         (continued, {"threads": 1, **words}),
     ):
         run = run_in(tmp_path, experiment)
@@ -132,14 +132,14 @@ def test_results_of_earlier_versions_are_found_again(tmp_path: Path) -> None:
         )
         write_result_file(replace(result, settings={**earlier, **own, "architecture": "cbow"}), run.results_file)
         assert run.finished() is not None
-        other = {**run.implied, "architecture": "skip_gram"}
+        other = {**run.implied_values, "architecture": "skip_gram"}
         assert read_result_of_settings(run.results_file, run.settings, run.defaults, other) is None
 
 
 def test_window_and_split_name_the_files_of_a_dataset_as_it_is(tmp_path: Path) -> None:
-    data = build_paper_experiment().changed(dataset="me/texts", tag="mine")
+    data = build_paper_experiment().copy_with(dataset="me/texts", tag="mine")
     names = [
-        run_in(tmp_path, data.changed(**changes)).results_file.stem
+        run_in(tmp_path, data.copy_with(**changes)).results_file.stem
         for changes in ({}, {"dataset": "sample"}, {"test_split": "", "split": "whole"}, {"score": "validation"})
     ]
     assert names == [
@@ -148,17 +148,17 @@ def test_window_and_split_name_the_files_of_a_dataset_as_it_is(tmp_path: Path) -
         "attention_cbow-texts-whole-seed0-b20-mine",
         "attention_cbow-texts-validation-seed0-b20-mine",
     ]
-    rows = data.changed(rows="texts-0123", named="texts")
+    rows = data.copy_with(rows="texts-0123", named="texts")
     assert run_in(tmp_path, rows).results_file.stem == "attention_cbow-texts-test-seed0-mine-texts-0123"
-    assert WORD_EMBEDDINGS.scored(rows) == ("validation", "test")
-    assert WORD_EMBEDDINGS.scored(rows.changed(score="validation")) == ("validation",)
+    assert WORD_EMBEDDINGS.list_scored_splits(rows) == ("validation", "test")
+    assert WORD_EMBEDDINGS.list_scored_splits(rows.copy_with(score="validation")) == ("validation",)
 
 
 def test_what_trains_with_torch_is_imported_without_numba() -> None:
     code = (
         "import sys; sys.modules['numba'] = None; "
         "import ctxzoo.tasks.word_embeddings.run, recipes.wikipedia_attention_cbow as recipe; "
-        "print(recipe.WORD_EMBEDDINGS.resolve(recipe.BASE).run.backend)"
+        "print(recipe.WORD_EMBEDDINGS.fill_in_settings(recipe.BASE).run.backend)"
     )
     done = run_warm(code, env=WITHOUT_HUB)
     assert done.stdout.splitlines()[-1] == "torch"

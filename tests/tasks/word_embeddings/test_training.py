@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def read(data: str, scratch: Path, **columns: Any) -> Any:
     scratch.mkdir()
-    return WORD_EMBEDDINGS.read_own(own_experiment(WORD_EMBEDDINGS, data, **columns), {}, scratch)
+    return WORD_EMBEDDINGS.read_user_data(own_experiment(WORD_EMBEDDINGS, data, **columns), {}, scratch)
 
 
 def test_lines_are_rows_packed_or_not_and_blank_ones_are_left_out(folder: Path) -> None:
