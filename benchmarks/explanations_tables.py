@@ -38,5 +38,5 @@ def format_explanations_table(rows: list[Row]) -> str:
             if row["passes"]:
                 costs = [row["passes"], f"{float(row['missing']):.1%}", f"{float(row['cpu_seconds_a_text']):.2f}"]
             body.append([row["classifier"], NAMES.get(row["method"], row["method"]), *sizes, *scores, *costs])
-        tables += [f"**{title}**", format_markdown_table(HEADINGS, body, left=2)]
+        tables += [f"**{title}**", format_markdown_table(HEADINGS, body, left_aligned=2)]
     return "\n\n".join(tables)

@@ -130,7 +130,7 @@ def format_kernel_start_table(rows: list[dict[str, str]]) -> str:
         for row in causal
     ]
     headings = ["weights", "attention", *(f"{int(number):,} frequencies" for number in numbers)]
-    distances_table = format_markdown_table(headings, body, left=2)
+    distances_table = format_markdown_table(headings, body, left_aligned=2)
     return f"{distances_table}\n\n{format_markdown_table(['causal layer', 'ms', 'times the peer'], costs)}"
 
 

@@ -81,9 +81,8 @@ def format_length_table(
         for line in lines
     ]
     where = f"{format_setting_name(first)}, {documents}, {width} = {first['width']}"
-    return (
-        f"**{first['comparison'].capitalize()}, {title}** ({where})\n\n{format_markdown_table(headings, body, left=2)}"
-    )
+    table = format_markdown_table(headings, body, left_aligned=2)
+    return f"**{first['comparison'].capitalize()}, {title}** ({where})\n\n{table}"
 
 
 def format_least_ratio_verdict(line: Line, aim: float, first: int = 0) -> str:

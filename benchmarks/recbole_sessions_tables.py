@@ -33,4 +33,4 @@ def format_recbole_sessions_table(rows: list[Row]) -> str:
         "of RecBole's",
         "aim: 1 at most",
     ]
-    return format_markdown_table(headings, body, left=2)
+    return format_markdown_table(headings, body, left_aligned=2)

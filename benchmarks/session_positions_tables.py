@@ -20,4 +20,4 @@ def format_session_positions_table(rows: list[Row]) -> str:
             [row["model"], row["side"], row["batches"], predictions, f"{float(row['seconds']):.1f}", f"{part:.2f}", aim]
         )
     headings = ["model", "side", "batches", "predictions", "seconds an epoch", "of prefixes", "aim: 1/3 at most"]
-    return format_markdown_table(headings, body, left=2)
+    return format_markdown_table(headings, body, left_aligned=2)

@@ -121,7 +121,7 @@ def format_settings_search_table(rows: list[dict[str, str]]) -> str:
             ]
             for row in rows
         ],
-        left=3,
+        left_aligned=3,
     )
 
 

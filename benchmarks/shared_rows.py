@@ -110,7 +110,7 @@ def format_shared_rows_tables(rows: list[dict[str, str]]) -> str:
         cells = [f"{float(found[score][part]):.2f}" for score in SCORES for part in ("all", "without")] if found else []
         scores.append([label, *(cells or [NOTHING] * 4)])
     headings = ["model of sessions", *(f"{name}, {part}" for name in SCORES.values() for part in ("all", "without"))]
-    counted = format_markdown_table(["data", "what", "test rows", "of these also in train"], counts, left=2)
+    counted = format_markdown_table(["data", "what", "test rows", "of these also in train"], counts, left_aligned=2)
     return f"{counted}\n\n{format_markdown_table(headings, scores)}"
 
 

@@ -57,7 +57,7 @@ def format_training_step_table(rows: list[Row]) -> str:
             ]
             for row in rows
         ],
-        left=3,
+        left_aligned=3,
     )
 
 
@@ -78,7 +78,7 @@ def format_preparation_table(rows: list[Row]) -> str:
             ]
             for row in rows
         ],
-        left=3,
+        left_aligned=3,
     )
 
 

@@ -377,11 +377,11 @@ def _make_key_mask(
 def _install_attention(model: PreTrainedModel, record: Mapping[str, Any]) -> None:
     """Add mechanisms to the attention modules of a model, and the record to its config."""
     prefix = _base_model_prefix(model)
-    ours = dict(model.named_modules())
+    modules_by_path = dict(model.named_modules())
     mechanisms = []  # all are built before one is added, so that an error leaves the model as it was
     for index, (path, fields) in enumerate(record["modules"].items()):
         # A base model has the modules without the name that a head has for it.
-        module = ours.get(prefix + path) or ours.get(path)
+        module = modules_by_path.get(prefix + path) or modules_by_path.get(path)
         if module is None:
             raise ValueError(f"{type(model).__name__} has no module {path!r}, in which the checkpoint has an attention")
         attention = NAMES[record["name"]].build(_build_encoder_config(record["name"], fields), index)
@@ -455,9 +455,9 @@ def _collect_attention_calls(model: PreTrainedModel, name: str) -> list[_Call]:
     try:
         with torch.no_grad(), _switch_to_eval_mode(model):
             inputs = _make_probe_inputs(model)
-            stock = base(**inputs)[0]
+            stock_output = base(**inputs)[0]
             with _record_attention_calls(model, name) as calls:
-                found = base(**inputs)[0]
+                dot_product_output = base(**inputs)[0]
             modules = {call.module for call in calls}
             for module in modules:
                 module.training = True  # alone, so that only the rates change that it hands over
@@ -466,8 +466,8 @@ def _collect_attention_calls(model: PreTrainedModel, name: str) -> list[_Call]:
     except Exception as error:
         raise ValueError(f"{kind} cannot take {name}: {error}") from error
     real = inputs["attention_mask"].bool()  # (2, 5); what stands at padding does not count
-    difference = ((found - stock)[real].float().norm() / stock[real].float().norm()).item()
-    if difference > (CLOSE if stock.dtype in (torch.float32, torch.float64) else CLOSE_IN_HALF):
+    difference = ((dot_product_output - stock_output)[real].float().norm() / stock_output[real].float().norm()).item()
+    if difference > (CLOSE if stock_output.dtype in (torch.float32, torch.float64) else CLOSE_IN_HALF):
         raise ValueError(
             f"{kind} cannot take {name}: with attention by softmax(q.k / sqrt(d)) its output is off by "
             f"{difference:.1%}, so that its own does something else"

@@ -37,10 +37,10 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
 
 def _parse_type_checking_imports(code: str) -> dict[str, tuple[str, str]]:
     """Return name to module and name there, of `from module import name` under `if TYPE_CHECKING`."""
-    found: dict[str, tuple[str, str]] = {}
+    imports: dict[str, tuple[str, str]] = {}
     for statement in ast.parse(code).body:
         if isinstance(statement, ast.If) and isinstance(statement.test, ast.Name):
             for line in statement.body:
                 assert isinstance(line, ast.ImportFrom)
-                found |= {one.asname or one.name: (str(line.module), one.name) for one in line.names}
-    return found
+                imports |= {alias.asname or alias.name: (str(line.module), alias.name) for alias in line.names}
+    return imports

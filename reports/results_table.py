@@ -373,7 +373,7 @@ class Trials:
         cells = [row for runs in groups for row in format_trial_rows(runs, shown)]
         headings = [*self.headings, "settings", *(column.heading for column in shown)]
         rows = [[*label, *row] for label, row in zip(labels, cells, strict=True)]
-        return format_markdown_table(headings, rows, left=len(self.headings) + 1)
+        return format_markdown_table(headings, rows, left_aligned=len(self.headings) + 1)
 
 
 _SEEDS, *_OTHERS = (*table_parts.RUN_COLUMNS, PARAMETERS_COLUMN, seconds_column())

@@ -118,7 +118,7 @@ SYSTEMS = read_systems()
 
 def make_overview_table(results: Sequence[RunResult]) -> str:
     """Return a row for each of `SYSTEMS`."""
-    return format_markdown_table(HEADINGS, [system.write_row(results) for system in SYSTEMS], left=2)
+    return format_markdown_table(HEADINGS, [system.write_row(results) for system in SYSTEMS], left_aligned=2)
 
 
 TABLES: dict[str, Callable[[Runs], str]] = {"overview": make_overview_table}

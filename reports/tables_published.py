@@ -42,7 +42,7 @@ def make_checkpoint_table(results: Sequence[RunResult], published: Sequence[Publ
                 *(f"{one.size / 1e6:.1f}", f"`{load}`"),
             ]
         )
-    return format_markdown_table(HEADINGS, rows, left=3)
+    return format_markdown_table(HEADINGS, rows, left_aligned=3)
 
 
 def format_interval(run: RunResult, task: str) -> str:

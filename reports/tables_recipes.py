@@ -40,7 +40,7 @@ def make_recipe_table(results: Sequence[RunResult]) -> str:
     pairs = {(recipe, entry.name) for entry in ENTRIES.values() for recipe in entry.uses}
     pairs |= {(run.recipe, run.dataset) for run in results if run.dataset in ENTRIES}
     return format_markdown_table(
-        HEADINGS, [_write_row(recipe, dataset, results) for recipe, dataset in sorted(pairs)], left=4
+        HEADINGS, [_write_row(recipe, dataset, results) for recipe, dataset in sorted(pairs)], left_aligned=4
     )
 
 

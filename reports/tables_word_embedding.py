@@ -199,7 +199,7 @@ def make_use_table(results: Runs) -> str:
         if not ours:
             missing.append(f"python recipes/{where['recipe']}.py {use['options']} --resume")
     return append_commands(
-        format_markdown_table(headings, rows, left=2), format_commands_not_run(list(dict.fromkeys(missing)))
+        format_markdown_table(headings, rows, left_aligned=2), format_commands_not_run(list(dict.fromkeys(missing)))
     )
 
 

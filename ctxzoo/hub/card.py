@@ -155,17 +155,17 @@ def find_dataset_facts(dataset: str, task: TaskCard) -> DatasetFacts | None:
 
 def set_licence(card: str, licence: str | None, language: Sequence[str] = ()) -> str:
     """Return a card that names this licence of the weights and these languages; None and none leave what is there."""
-    found: Any = ModelCard(card, ignore_metadata_errors=True)
+    model_card: Any = ModelCard(card, ignore_metadata_errors=True)
     if licence is not None:
-        found.data.license = licence
+        model_card.data.license = licence
     if language:
-        found.data.language = list(language)
+        model_card.data.language = list(language)
     text = (
-        found.text
+        model_card.text
         if licence is None
-        else found.text.replace(NOT_CHOSEN, f"of these weights: {escape_markdown(licence)}")
+        else model_card.text.replace(NOT_CHOSEN, f"of these weights: {escape_markdown(licence)}")
     )
-    return f"---\n{found.data.to_yaml()}\n---\n{text}"
+    return f"---\n{model_card.data.to_yaml()}\n---\n{text}"
 
 
 def make_card_example(
@@ -176,11 +176,11 @@ def make_card_example(
     tokenizer: Any,
     data: Any = None,
     split: str = "test",
-    chosen: str | None = OF_THE_DATA,
+    example: str | None = OF_THE_DATA,
 ) -> dict[str, Any]:
     """Return inputs of the task's pipeline with its output.
 
-    The inputs are ours where `DATASET_FACTS` have some for the dataset or the task has some for any.
+    The inputs come with ctxzoo where `DATASET_FACTS` have some for the dataset or the task has some for any.
 
     Args:
         task: Problem that the model solves.
@@ -189,19 +189,19 @@ def make_card_example(
             tokenizer.
         data: DataModule from which the inputs and the right output are taken where ctxzoo has no example of its own.
         split: Split of that DataModule from which the example is taken.
-        chosen: Example for unknown data: a text of the user; `OF_THE_DATA`, one of the data; None: inputs that come
+        example: Example for unknown data: a text of the user; `OF_THE_DATA`, one of the data; None: inputs that come
             with ctxzoo, so that the card quotes nothing of the data.
 
     Raises:
-        ValueError: neither inputs of ours nor of data; a text that the task cannot read.
+        ValueError: neither inputs that come with ctxzoo nor inputs of data; a text that the task cannot read.
     """
-    known = find_dataset_facts(dataset, task)
-    ours = task.own_example if known is None or known.example is None else known.example
-    if known is None and chosen:
-        ours = task.parse_example(chosen)
-    elif known is None and chosen is None and ours is None:
-        ours = task.make_builtin_example(model, tokenizer)
-    inputs = dict(ours or {})
+    dataset_facts = find_dataset_facts(dataset, task)
+    own_example = task.own_example if dataset_facts is None or dataset_facts.example is None else dataset_facts.example
+    if dataset_facts is None and example:
+        own_example = task.parse_example(example)
+    elif dataset_facts is None and example is None and own_example is None:
+        own_example = task.make_builtin_example(model, tokenizer)
+    inputs = dict(own_example or {})
     if not inputs and data is not None:
         inputs = task.pick_split_example(data, split) or {}
     if not inputs:
@@ -259,26 +259,35 @@ def _write_results_section(
     Beside them stand intervals of scores that count right rows, and simple models.
     """
     splits = dict.fromkeys([result.split, "validation", "test"])
-    shown = {split: values for split in splits if (values := select_split_metrics(result, split, task))}
-    headings = ["metric", *(f"{split}, this checkpoint ({describe_seed_and_fold(result)})" for split in shown)]
+    metrics_by_split = {split: values for split in splits if (values := select_split_metrics(result, split, task))}
+    headings = [
+        "metric",
+        *(f"{split}, this checkpoint ({describe_seed_and_fold(result)})" for split in metrics_by_split),
+    ]
     runs = [result, *surroundings.other_runs]
-    compared = {f"mean ± sd of {format_count(len(runs), 'runs')}": runs} if surroundings.other_runs else {}
-    for name, others in surroundings.baselines.items():
-        compared[f"{name}{f', mean ± sd of {len(others)} runs' if len(others) > 1 else ''}"] = list(others)
-    headings += [f"{result.split}, {name}" for name in compared]
-    names = [name for name in task.metrics if any(name in values for values in shown.values())]
+    runs_by_heading = {f"mean ± sd of {format_count(len(runs), 'runs')}": runs} if surroundings.other_runs else {}
+    for name, baseline_runs in surroundings.baselines.items():
+        runs_by_heading[f"{name}{f', mean ± sd of {len(baseline_runs)} runs' if len(baseline_runs) > 1 else ''}"] = (
+            list(baseline_runs)
+        )
+    headings += [f"{result.split}, {name}" for name in runs_by_heading]
+    names = [name for name in task.metrics if any(name in values for values in metrics_by_split.values())]
     rows = []
     for name in names:
         metric = task.metrics[name]
         row = [metric.name]
-        row += [f"{values[name]:.{metric.decimals}f}" if name in values else "–" for values in shown.values()]
-        for others in compared.values():
-            scores = [score for one in others if (score := one.metrics.get(f"{result.split}/{name}")) is not None]
+        row += [
+            f"{values[name]:.{metric.decimals}f}" if name in values else "–" for values in metrics_by_split.values()
+        ]
+        for baseline_runs in runs_by_heading.values():
+            scores = [
+                score for run in baseline_runs if (score := run.metrics.get(f"{result.split}/{name}")) is not None
+            ]
             row.append(format_mean_and_deviation(scores, metric.decimals) if scores else "–")
         rows.append(row)
     if not rows:
         return f"This run reported none of the metrics of {task.title}."
-    intervals = "".join(f" {one}" for one in _describe_confidence_intervals(result, dataset_facts, task))
+    intervals = "".join(f" {sentence}" for sentence in _describe_confidence_intervals(result, dataset_facts, task))
     return f"{format_card_table(headings, rows)}\n\n{task.results_note} {_describe_seeds_and_folds(runs)}.{intervals}"
 
 

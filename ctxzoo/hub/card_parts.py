@@ -97,15 +97,15 @@ def format_code_block(text: str, language: str = "python") -> str:
 def format_card_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table with all columns flush left, whose cells hold `BAR` for each "|", and no line break."""
     lines = [[cell.replace("\r", " ").replace("\n", " ") for cell in row] for row in rows]
-    return format_markdown_table(headings, lines, left=len(headings), bar=BAR)
+    return format_markdown_table(headings, lines, left_aligned=len(headings), bar=BAR)
 
 
 def parse_settings_table(card: str) -> dict[str, str]:
     """Return name to value, as the table of settings in a card of `build_card` shows them; none without that table."""
-    _, found, rest = card.partition(f"{HEADING}\n")
-    if not found:
+    _, heading, after_heading = card.partition(f"{HEADING}\n")
+    if not heading:
         return {}
-    rows = rest.partition("\n\n")[0].splitlines()[1:]  # behind the rule
+    rows = after_heading.partition("\n\n")[0].splitlines()[1:]  # behind the rule
     cells = [row.removeprefix("| ").removesuffix(" |").split(" | ") for row in rows]
     return {name: value.replace(BAR, "|") for name, value in cells}
 

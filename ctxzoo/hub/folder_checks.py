@@ -142,13 +142,13 @@ def build_config(architecture: Architecture, content: dict[str, Any], folder: Pa
 
 def find_head_class(architecture: Architecture, content: dict[str, Any], folder: Path) -> type[ZooPreTrainedModel]:
     """Return the model class that a config.json says it was saved from."""
-    named = content.get("architectures") or []
+    named_classes = content.get("architectures") or []
     for model_class in architecture.model_classes.values():
-        if named == [model_class.__name__]:
+        if named_classes == [model_class.__name__]:
             return model_class
-    known = ", ".join(cls.__name__ for cls in architecture.model_classes.values())
+    known_classes = ", ".join(cls.__name__ for cls in architecture.model_classes.values())
     raise CheckpointFolderError(
-        f"{folder / CONFIG}: architectures is {named}; expected one of {known}. A model of a "
+        f"{folder / CONFIG}: architectures is {named_classes}; expected one of {known_classes}. A model of a "
         "class of your own is loaded in Python, with its from_pretrained"
     )
 
@@ -269,7 +269,7 @@ def _check_tokenizer(folder: Path, tokenizer_class: type[Any], config: ZooConfig
             f"{folder}: the tokenizer cannot be loaded: {format_error_on_one_line(error)}"
         ) from error
     characters = getattr(tokenizer, "char_vocab", None) or {}
-    for what, ids, field in (
+    for kind, ids, field in (
         ("word", tokenizer.get_vocab().values(), "vocab_size"),
         ("character", characters.values(), "char_vocab_size"),
     ):
@@ -277,7 +277,7 @@ def _check_tokenizer(folder: Path, tokenizer_class: type[Any], config: ZooConfig
         # A model without characters has no use for those that the tokenizer gives.
         if rows and max(ids, default=0) >= rows:
             raise CheckpointFolderError(
-                f"{folder}: the tokenizer gives {what} ids up to {max(ids)}, but {field} is {rows}; model and "
+                f"{folder}: the tokenizer gives {kind} ids up to {max(ids)}, but {field} is {rows}; model and "
                 "tokenizer do not belong together"
             )
         if field == "char_vocab_size" and rows and not characters:

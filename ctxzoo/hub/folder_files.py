@@ -66,10 +66,10 @@ def describe_code_differences(folder: Path, architecture: Architecture) -> list[
     released = list_code_files(architecture)
     differences = [f"{name} is missing" for name in released if not (folder / name).exists()]
     for name, path in released.items():
-        found = folder / name
-        if found.exists() and found.read_bytes() != path.read_bytes():
+        carried = folder / name
+        if carried.exists() and carried.read_bytes() != path.read_bytes():
             differences.append(
-                f"{name} differs (sha256 {compute_sha256(found)[:12]}, released {compute_sha256(path)[:12]})"
+                f"{name} differs (sha256 {compute_sha256(carried)[:12]}, released {compute_sha256(path)[:12]})"
             )
     return differences
 
@@ -122,11 +122,13 @@ def check_file_names(names: Iterable[str], architecture: Architecture, source: s
         CheckpointFolderError: files that are no part of a checkpoint, or files missing (each is named). What is missing
             of the code is for `describe_code_differences` to say.
     """
-    needed = [CONFIG, WEIGHTS, CARD, *(TOKENIZER_FILES if architecture.tokenizer_class is not None else ())]
-    allowed = {*needed, *HUB_FILES, *list_code_files(architecture)}
+    required_names = [CONFIG, WEIGHTS, CARD, *(TOKENIZER_FILES if architecture.tokenizer_class is not None else ())]
+    allowed_names = {*required_names, *HUB_FILES, *list_code_files(architecture)}
     names = sorted(names)
-    _raise_unexpected_files([name for name in names if name not in allowed and not SCORE_FILE.fullmatch(name)], source)
-    _raise_missing_files([name for name in needed if name not in names], source)
+    _raise_unexpected_files(
+        [name for name in names if name not in allowed_names and not SCORE_FILE.fullmatch(name)], source
+    )
+    _raise_missing_files([name for name in required_names if name not in names], source)
 
 
 def check_files_exist(folder: Path, names: Iterable[str]) -> None:

@@ -86,29 +86,29 @@ def read_published_entries(root: Path = Path()) -> dict[Path, Entry]:
     return {root / FOLDER / name: _make_entry(root, **of_folder) for name, of_folder in index.items()}
 
 
-def _make_entry(root: Path, *, result: str, baselines: Mapping[str, str] | None = None, **others: Any) -> Entry:
-    found = {name: sorted(root.glob(pattern)) for name, pattern in (baselines or {}).items()}
-    missing = [(baselines or {})[name] for name, files in found.items() if not files]
+def _make_entry(root: Path, *, result: str, baselines: Mapping[str, str] | None = None, **fields: Any) -> Entry:
+    baseline_files = {name: sorted(root.glob(pattern)) for name, pattern in (baselines or {}).items()}
+    missing = [(baselines or {})[name] for name, files in baseline_files.items() if not files]
     if missing:
         raise ValueError(f"{FOLDER / INDEX} names {missing[0]}, and no such results file is there")
-    return Entry(result=root / result, baselines=found, **others)
+    return Entry(result=root / result, baselines=baseline_files, **fields)
 
 
 def _load_sibling_runs(file: Path) -> list[RunResult]:
     """Return the runs that differ from that of a results file in seed or fold only, by these."""
     result = read_result(file)
     names = re.sub(r"-seed\d+(-fold\d+)?", "-seed*", file.stem, count=1)
-    runs = [read_result(one) for one in file.parent.glob(f"{names}.json") if one.name != file.name]
+    runs = [read_result(path) for path in file.parent.glob(f"{names}.json") if path.name != file.name]
     same = ("architecture", "variant", "dataset", "split", "tag", "settings")
-    alike = [one for one in runs if all(getattr(one, name) == getattr(result, name) for name in same)]
-    return sorted(alike, key=lambda one: (one.seed, one.fold or 0))
+    alike = [run for run in runs if all(getattr(run, name) == getattr(result, name) for name in same)]
+    return sorted(alike, key=lambda run: (run.seed, run.fold or 0))
 
 
 def _make_failure_example(entry: Mapping[str, Any], model: Any, tokenizer: Any, task: TaskCard) -> dict[str, Any]:
-    given = task.predict(model, tokenizer, entry["inputs"])
-    if given[entry["answer"]] == entry["right"]:
+    prediction = task.predict(model, tokenizer, entry["inputs"])
+    if prediction[entry["answer"]] == entry["right"]:
         raise ValueError(f"{INDEX} has {entry['inputs']} as a mistake of the model, which is right about it")
-    return {**entry, "given": given}
+    return {**entry, "given": prediction}
 
 
 def list_published_checkpoints(root: Path) -> list[Published]:

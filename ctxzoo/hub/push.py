@@ -104,18 +104,18 @@ def push_folder(
             if revision is not None:
                 api.create_branch(repo_id, branch=revision, exist_ok=True)
             head = api.model_info(repo_id, revision=revision)
-            there = [file.rfilename for file in head.siblings or []]
+            remote_names = [file.rfilename for file in head.siblings or []]
             if not replace:
-                _check_repository_is_ctxzoo(repo_id, head.sha, there)
-            named = set_repo_id(card, repo_id)
-            (copy / CARD).write_text(named, encoding="utf-8")
-            write_atomically(folder / CARD, (named if packed else remove_code_section(named)).encode())
-            ours = [name for name in files if name not in HUB_FILES]
-            left_behind = [name for name in there if name not in {*ours, *HUB_FILES}]
+                _check_repository_is_ctxzoo(repo_id, head.sha, remote_names)
+            named_card = set_repo_id(card, repo_id)
+            (copy / CARD).write_text(named_card, encoding="utf-8")
+            write_atomically(folder / CARD, (named_card if packed else remove_code_section(named_card)).encode())
+            upload_names = [name for name in files if name not in HUB_FILES]
+            left_behind = [name for name in remote_names if name not in {*upload_names, *HUB_FILES}]
             commit = api.create_commit(
                 repo_id,
                 [
-                    *(CommitOperationAdd(name, copy / name) for name in ours),
+                    *(CommitOperationAdd(name, copy / name) for name in upload_names),
                     *(CommitOperationDelete(name, is_folder=False) for name in left_behind),
                 ],
                 revision=revision,
@@ -158,32 +158,32 @@ def describe_private_data(folder: Path, card: str) -> list[str]:
     if UNKNOWN not in card:
         return []
     config = read_json_object(folder / CONFIG)
-    held = [
+    contents = [
         f"{len(config[name]):,} {name.replace('_', ' ')}" for name in config if name.endswith("_names") and config[name]
     ]
     if config.get("num_context_rows"):
-        held.append(f"{config['num_context_rows']:,} rows of the training as they are")
+        contents.append(f"{config['num_context_rows']:,} rows of the training as they are")
     if (folder / TOKENIZER_FILES[0]).is_file():
         words = read_json_object(folder / TOKENIZER_FILES[0]).get("model", {}).get("vocab", {})
-        held.append(f"{len(words):,} words of the training texts")
-    found = ModelCard(card, ignore_metadata_errors=True).data
-    missing = [name for name in ("license", "language") if not getattr(found, name, None)]
-    told = f"it holds {', '.join(held)}" if held else "it is trained on your own data"
+        contents.append(f"{len(words):,} words of the training texts")
+    card_data = ModelCard(card, ignore_metadata_errors=True).data
+    missing = [name for name in ("license", "language") if not getattr(card_data, name, None)]
+    opening = f"it holds {', '.join(contents)}" if contents else "it is trained on your own data"
     unnamed = f"; its card names no {' and no '.join(missing)}" if missing else ""
-    return [f"{told}{unnamed}; read the card first"]
+    return [f"{opening}{unnamed}; read the card first"]
 
 
 def _check_repository_is_ctxzoo(repo_id: str, revision: str | None, files: Collection[str]) -> None:
     """Raise FileExistsError unless all in a repository is as the Hub makes it, or what a ctxzoo writes."""
-    others = [name for name in files if name not in HUB_FILES]
-    if others == [CARD]:
+    names = [name for name in files if name not in HUB_FILES]
+    if names == [CARD]:
         card = hf_hub_download(repo_id, CARD, revision=revision)
         if not ModelCard.load(card, ignore_metadata_errors=True).text.strip():
             return  # the licence that was chosen when the repository was made
     foreign = (
-        [name for name in others if not is_ctxzoo_file_name(name)]
+        [name for name in names if not is_ctxzoo_file_name(name)]
         if _is_ctxzoo_repository(repo_id, revision, files)
-        else others
+        else names
     )
     if foreign:
         raise FileExistsError(
@@ -216,13 +216,13 @@ def _explain_upload_errors(repo_id: str) -> Iterator[None]:
             yield
     except HfHubHTTPError as error:
         status = error.response.status_code
-        said = error.server_message or format_error_on_one_line(error)
+        reason = error.server_message or format_error_on_one_line(error)
         if status == 401:
             raise HubError(
-                f"the Hub did not accept the token ({said}); log in again with `hf auth login` or renew HF_TOKEN"
+                f"the Hub did not accept the token ({reason}); log in again with `hf auth login` or renew HF_TOKEN"
             ) from error
         if status == 403:
             raise HubError(
-                f"the token may not write to {repo_id} ({said}); use one with write access to that namespace"
+                f"the token may not write to {repo_id} ({reason}); use one with write access to that namespace"
             ) from error
-        raise HubError(f"the Hub refused the upload to {repo_id} with status {status}: {said}") from error
+        raise HubError(f"the Hub refused the upload to {repo_id} with status {status}: {reason}") from error

@@ -74,13 +74,13 @@ def verify(checkpoint: str) -> Verified:
         CheckpointFolderError: see `check_checkpoint_folder`.
         OSError: the Hub cannot be reached, or has no such repository or revision.
     """
-    named = _REPOSITORY.fullmatch(checkpoint)
-    if named is None:
+    repository = _REPOSITORY.fullmatch(checkpoint)
+    if repository is None:
         refuse_missing_path(checkpoint, "checkpoint")
-    if named is None or path_exists(Path(checkpoint)):
+    if repository is None or path_exists(Path(checkpoint)):
         check_checkpoint_folder(checkpoint)
         return _verify_folder(checkpoint, Path(checkpoint))
-    return check_repository(named["repo_id"], named["revision"])
+    return check_repository(repository["repo_id"], repository["revision"])
 
 
 def check_repository(repo_id: str, revision: str | None = None) -> Verified:
@@ -91,26 +91,28 @@ def check_repository(repo_id: str, revision: str | None = None) -> Verified:
     """
     api = HfApi()
     with convert_download_errors(repo_id), tempfile.TemporaryDirectory() as temporary:
-        found = api.model_info(repo_id, revision=revision, files_metadata=True)
-        where, folder = f"{repo_id}@{found.sha}", Path(temporary)
-        sizes = {file.rfilename: file.size or 0 for file in found.siblings or []}
+        repository = api.model_info(repo_id, revision=revision, files_metadata=True)
+        repository_name, folder = f"{repo_id}@{repository.sha}", Path(temporary)
+        sizes = {file.rfilename: file.size or 0 for file in repository.siblings or []}
         if CONFIG not in sizes:
-            raise CheckpointFolderError(f"{where} has no {CONFIG}; it is not a checkpoint")
+            raise CheckpointFolderError(f"{repository_name} has no {CONFIG}; it is not a checkpoint")
         large = [name for name, size in sorted(sizes.items()) if size > LARGEST_FILE and name != WEIGHTS]
         if large:
-            raise CheckpointFolderError(f"{where} holds {join_first_names(large)}, larger than {LARGEST_FILE:,} bytes")
+            raise CheckpointFolderError(
+                f"{repository_name} holds {join_first_names(large)}, larger than {LARGEST_FILE:,} bytes"
+            )
         try:
-            api.hf_hub_download(repo_id, CONFIG, revision=found.sha, local_dir=folder)
-            check_file_names(sizes, read_architecture(folder)[0], where)
+            api.hf_hub_download(repo_id, CONFIG, revision=repository.sha, local_dir=folder)
+            check_file_names(sizes, read_architecture(folder)[0], repository_name)
             for name in sizes.keys() - {CONFIG, WEIGHTS}:
-                api.hf_hub_download(repo_id, name, revision=found.sha, local_dir=folder)
+                api.hf_hub_download(repo_id, name, revision=repository.sha, local_dir=folder)
             _download_safetensors_header(
-                hf_hub_url(repo_id, WEIGHTS, revision=found.sha), sizes[WEIGHTS], folder / WEIGHTS
+                hf_hub_url(repo_id, WEIGHTS, revision=repository.sha), sizes[WEIGHTS], folder / WEIGHTS
             )
             check_checkpoint_files(folder, read_tensor_shapes(folder / WEIGHTS))
         except CheckpointFolderError as error:
-            raise CheckpointFolderError(str(error).replace(str(folder), where)) from error
-        return _verify_folder(where, folder)
+            raise CheckpointFolderError(str(error).replace(str(folder), repository_name)) from error
+        return _verify_folder(repository_name, folder)
 
 
 def _verify_folder(name: str, folder: Path) -> Verified:

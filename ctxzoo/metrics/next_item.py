@@ -39,10 +39,12 @@ def target_ranks(scores: Tensor, targets: Tensor, ties: Ties = "pessimistic") ->
     odd = targets[(targets < 0) | (targets >= scores.size(1))]
     if odd.numel():
         raise ValueError(f"target {odd[0].item()} is none of the items 0..{scores.size(1) - 1} that have a score")
-    own = scores.gather(1, targets.unsqueeze(1))
-    before = scores > own if ties == "optimistic" else scores >= own  # the target stands before itself here
-    ranks = before.sum(dim=1) + (1 if ties == "optimistic" else 0)
-    return torch.where(own.squeeze(1).isnan(), scores.size(1), ranks)
+    target_scores = scores.gather(1, targets.unsqueeze(1))
+    ahead = (
+        scores > target_scores if ties == "optimistic" else scores >= target_scores
+    )  # the target stands before itself here
+    ranks = ahead.sum(dim=1) + (1 if ties == "optimistic" else 0)
+    return torch.where(target_scores.squeeze(1).isnan(), scores.size(1), ranks)
 
 
 class _RanksAtK(Metric):

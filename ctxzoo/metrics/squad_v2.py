@@ -178,8 +178,8 @@ class SquadV2(Metric):
         return {name: dim_zero_cat(getattr(self, name)).cpu()[rows].tolist() for name in self._state_dtypes()}
 
     @staticmethod
-    def _refuse_repeated_questions(questions: Sequence[_Question], seen: set[str]) -> None:
-        repeated = [question.id for question in questions if question.id in seen]
+    def _refuse_repeated_questions(questions: Sequence[_Question], scored_ids: set[str]) -> None:
+        repeated = [question.id for question in questions if question.id in scored_ids]
         if repeated:
             raise ValueError(
                 f"already scored since the last reset: {_format_ids(repeated)}; each question counts once, so pass it "
@@ -343,13 +343,13 @@ def _score_abstentions(raw: Sequence[float], abstains: Sequence[bool], has_answe
 
 
 def _compute_mean_scores(
-    prefix: str, exact: Sequence[float], f1: Sequence[float], chosen: Sequence[bool]
+    prefix: str, exact: Sequence[float], f1: Sequence[float], is_selected: Sequence[bool]
 ) -> dict[str, float | int]:
     """Return the mean scores in percent, and the number, of the chosen questions (at least one)."""
-    total = sum(chosen)
+    total = sum(is_selected)
     # fsum: the same to the last bit in whatever order the processes' questions come.
-    exact_sum = math.fsum(score for score, use in zip(exact, chosen, strict=True) if use)
-    f1_sum = math.fsum(score for score, use in zip(f1, chosen, strict=True) if use)
+    exact_sum = math.fsum(score for score, is_counted in zip(exact, is_selected, strict=True) if is_counted)
+    f1_sum = math.fsum(score for score, is_counted in zip(f1, is_selected, strict=True) if is_counted)
     return {
         f"{prefix}exact": 100.0 * exact_sum / total,
         f"{prefix}f1": 100.0 * f1_sum / total,

@@ -49,10 +49,12 @@ def compare_models_by_paired_test(first: Sequence[RunResult], second: Sequence[R
         ValueError: the models were scored on different folds, or on fewer than two.
     """
     split = metric.split("/")[0]
-    dev_share = first[0].settings.get("dev_share", DEV_SHARE)
-    ratio = 1 / (first[0].settings["folds"] - 1) if split == "test" else dev_share / (1 - dev_share)
-    ours, theirs = ({(run.seed, run.fold): run.metrics[metric] for run in runs} for runs in (first, second))
-    return compute_paired_test(ours, theirs, ratio)
+    dev_fraction = first[0].settings.get("dev_share", DEV_SHARE)
+    ratio = 1 / (first[0].settings["folds"] - 1) if split == "test" else dev_fraction / (1 - dev_fraction)
+    first_scores, second_scores = (
+        {(run.seed, run.fold): run.metrics[metric] for run in runs} for runs in (first, second)
+    )
+    return compute_paired_test(first_scores, second_scores, ratio)
 
 
 def format_difference_cell(first: Sequence[RunResult], second: Sequence[RunResult], metric: str) -> str:

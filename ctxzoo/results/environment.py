@@ -54,13 +54,13 @@ def describe_hardware() -> dict[str, str | int | float | list[str]]:
 
 def get_library_versions() -> dict[str, str]:
     """Versions of Python, ctxzoo and the libraries that decide a result; ``not installed`` where one is missing."""
-    found = {"python": platform.python_version(), "ctxzoo": version()}
+    versions = {"python": platform.python_version(), "ctxzoo": version()}
     for library in LIBRARIES:
         try:
-            found[library] = metadata.version(library)
+            versions[library] = metadata.version(library)
         except metadata.PackageNotFoundError:
-            found[library] = "not installed"
-    return found
+            versions[library] = "not installed"
+    return versions
 
 
 def measure_peak_memory_mb() -> float:
@@ -117,14 +117,16 @@ def _quote_argument_part(part: str) -> str:
     data = os.environ.get("CTXZOO_DATA")
     # The path as written comes first: the folder may hold links that lead out of it.
     for candidate in (os.path.normpath(path), os.path.realpath(path)):
-        for folder, shown in ((os.getcwd(), ""), (data, "$CTXZOO_DATA/")):
+        for folder, prefix in ((os.getcwd(), ""), (data, "$CTXZOO_DATA/")):
             if not folder:
                 continue
             for base in (os.path.abspath(folder), os.path.realpath(folder)):
                 if Path(candidate).is_relative_to(base):
-                    rest = os.path.relpath(candidate, base)
+                    relative_path = os.path.relpath(candidate, base)
                     # The variable stays outside the quotes so that a shell still expands it.
-                    return shown.rstrip("/") if shown and rest == "." else shown + shlex.quote(rest)
+                    return (
+                        prefix.rstrip("/") if prefix and relative_path == "." else prefix + shlex.quote(relative_path)
+                    )
     return shlex.quote(f"<...>/{os.path.basename(os.path.normpath(path))}")
 
 

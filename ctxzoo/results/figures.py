@@ -97,9 +97,9 @@ def save_figure(figure: Figure, out: str | Path) -> None:
         raise ValueError(f"{str(out)!r}: plots are PNG files, give a name that ends in .png")
     from PIL import Image
 
-    drawn, buffer = io.BytesIO(), io.BytesIO()
-    figure.savefig(drawn, format="png", facecolor="white", metadata={"Software": None})
-    with Image.open(drawn) as image:
+    full_colour, buffer = io.BytesIO(), io.BytesIO()
+    figure.savefig(full_colour, format="png", facecolor="white", metadata={"Software": None})
+    with Image.open(full_colour) as image:
         # Maximum coverage keeps colours that few points have.
         image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE).save(buffer, format="png", optimize=True)
     write_atomically(Path(out), buffer.getvalue())

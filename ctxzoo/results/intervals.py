@@ -29,12 +29,12 @@ def compute_score_interval(run: RunResult, metric: str, rows: int | None = None)
             return None
         low, high = compute_clustered_interval(right_of, rows_of)
         return 100 * low, 100 * high, f"{len(right_of)} articles"
-    percentage, told = run.metrics.get(f"{run.split}/{metric}"), run.metrics.get(f"{run.split}/total", rows)
-    if percentage is None or not told:
+    percentage, total = run.metrics.get(f"{run.split}/{metric}"), run.metrics.get(f"{run.split}/total", rows)
+    if percentage is None or not total:
         return None
-    number = int(told)
-    found = stats.binomtest(round(percentage * number / 100), number).proportion_ci(method="wilson")
-    return 100 * float(found.low), 100 * float(found.high), f"{number:,} {run.split} rows"
+    num_rows = int(total)
+    interval = stats.binomtest(round(percentage * num_rows / 100), num_rows).proportion_ci(method="wilson")
+    return 100 * float(interval.low), 100 * float(interval.high), f"{num_rows:,} {run.split} rows"
 
 
 def compute_clustered_interval(right: Sequence[float], total: Sequence[float]) -> tuple[float, float]:

@@ -78,13 +78,15 @@ def plot_learning_curves(metrics_csv: str | Path, out: str | Path, scores: Mappi
     names = ("train/loss", "validation/nll", *(f"validation/{score}" for score in scores))
     curves = {name: _extract_curve(rows, name) for name in names}
     if not any(len(steps) for steps, _ in curves.values()):
-        known = ", ".join(rows[0]) if rows else "nothing"
-        raise ValueError(f"{metrics_csv}: no numbers under step and one of {', '.join(names)}; found columns: {known}")
+        columns = ", ".join(rows[0]) if rows else "nothing"
+        raise ValueError(
+            f"{metrics_csv}: no numbers under step and one of {', '.join(names)}; found columns: {columns}"
+        )
     figure = new_figure(10, 3.8)
-    left, right = figure.subplots(1, 2)
-    _draw_losses(left, curves["train/loss"], curves["validation/nll"])
-    _draw_scores(right, {label: curves[f"validation/{score}"] for score, label in scores.items()})
-    for axes in (left, right):
+    loss_axes, score_axes = figure.subplots(1, 2)
+    _draw_losses(loss_axes, curves["train/loss"], curves["validation/nll"])
+    _draw_scores(score_axes, {label: curves[f"validation/{score}"] for score, label in scores.items()})
+    for axes in (loss_axes, score_axes):
         axes.set_xlabel("training step")
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", color="#e6e9ed", linewidth=0.8)

@@ -198,12 +198,12 @@ def read_result_of_settings(
     if not Path(path).exists():
         return None
     result = read_result(path)
-    told = {
+    compared_settings = {
         name: value
         for name, value in result.settings.items()
         if name in settings or name not in (implied or {}) or (implied or {})[name] != value
     }
-    return result if {**(defaults or {}), **told} == settings else None
+    return result if {**(defaults or {}), **compared_settings} == settings else None
 
 
 def read_results(folder: str | Path) -> list[RunResult]:

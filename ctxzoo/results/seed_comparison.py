@@ -26,13 +26,15 @@ def compare_seeds(first: Sequence[RunResult], second: Sequence[RunResult], metri
     Raises:
         ValueError: A model has fewer than two runs.
     """
-    ours, theirs = ([run.metrics[metric] for run in runs] for runs in (first, second))
-    if min(len(ours), len(theirs)) < 2:
-        raise ValueError(f"{len(ours)} and {len(theirs)} runs; a test over seeds needs two or more of each model")
-    difference = statistics.fmean(ours) - statistics.fmean(theirs)
-    if len(set(ours)) == len(set(theirs)) == 1:
+    first_scores, second_scores = ([run.metrics[metric] for run in runs] for runs in (first, second))
+    if min(len(first_scores), len(second_scores)) < 2:
+        raise ValueError(
+            f"{len(first_scores)} and {len(second_scores)} runs; a test over seeds needs two or more of each model"
+        )
+    difference = statistics.fmean(first_scores) - statistics.fmean(second_scores)
+    if len(set(first_scores)) == len(set(second_scores)) == 1:
         return PairedTest(difference, float(difference == 0))
-    return PairedTest(difference, float(stats.ttest_ind(ours, theirs, equal_var=False).pvalue))
+    return PairedTest(difference, float(stats.ttest_ind(first_scores, second_scores, equal_var=False).pvalue))
 
 
 def format_seeds_cell(first: Sequence[RunResult], second: Sequence[RunResult], metric: str, digits: int = 2) -> str:
@@ -47,5 +49,5 @@ def format_seeds_cell(first: Sequence[RunResult], second: Sequence[RunResult], m
         return NOTHING
     if min(len(first), len(second)) > 1:
         return compare_seeds(first, second, metric).cell(digits)
-    ours, theirs = (statistics.fmean(run.metrics[metric] for run in runs) for runs in (first, second))
-    return f"{round(ours - theirs, digits) + 0.0:+.{digits}f} ({ONE_SEED})"
+    first_mean, second_mean = (statistics.fmean(run.metrics[metric] for run in runs) for runs in (first, second))
+    return f"{round(first_mean - second_mean, digits) + 0.0:+.{digits}f} ({ONE_SEED})"

@@ -24,40 +24,50 @@ def format_mean_and_deviation(values: Iterable[float | None], decimals: int = 2)
     return mean if len(numbers) == 1 else f"{mean} ± {statistics.stdev(numbers):.{decimals}f}"
 
 
-def add_plus_sign(shown: str) -> str:
-    """Write a number with its sign, also where that is plus."""
-    return shown if shown[0] in f"-{NOTHING}" else f"+{shown}"
+def add_plus_sign(number: str) -> str:
+    """Put "+" before a number, given as text, that has no sign; a dash stays as it is."""
+    return number if number[0] in f"-{NOTHING}" else f"+{number}"
 
 
-def format_mean_difference(ours: Iterable[RunResult], base: Iterable[RunResult], metric: str) -> str:
-    """Write the mean difference over the seeds and folds that both have, with its sign; a dash where there is none."""
-    plain = {(run.seed, run.fold): run.metrics[metric] for run in base}
-    gains = [run.metrics[metric] - plain[run.seed, run.fold] for run in ours if (run.seed, run.fold) in plain]
-    return add_plus_sign(f"{statistics.fmean(gains):.2f}") if gains else NOTHING
+def format_mean_difference(runs: Iterable[RunResult], baseline_runs: Iterable[RunResult], metric: str) -> str:
+    """Write by how much runs score better than baseline runs of the same seeds and folds; a dash without such."""
+    baseline_scores = {(run.seed, run.fold): run.metrics[metric] for run in baseline_runs}
+    differences = [
+        run.metrics[metric] - baseline_scores[run.seed, run.fold]
+        for run in runs
+        if (run.seed, run.fold) in baseline_scores
+    ]
+    return add_plus_sign(f"{statistics.fmean(differences):.2f}") if differences else NOTHING
 
 
 def format_setting_changes(pairs: Mapping[str, tuple[RunResult, RunResult]]) -> str:
-    """Write `` (name value, …; for COLUMN: name value, …)``: the settings of the first runs that the second lack.
+    """Write `` (name value, …; for COLUMN: name value, …)``: the settings of a run that its baseline run does not have.
 
     Args:
-        pairs: Pairs of a setting and its value by column of the row; settings that all columns share come first.
+        pairs: Run and its baseline run for each column of the row; settings that all columns share come first.
     """
-    noted = {column: _list_setting_changes(ours, plain) for column, (ours, plain) in pairs.items()}
-    shared = [note for note in next(iter(noted.values()), []) if all(note in notes for notes in noted.values())]
+    changes_by_column = {
+        column: _list_setting_changes(run, baseline_run) for column, (run, baseline_run) in pairs.items()
+    }
+    shared = [
+        note
+        for note in next(iter(changes_by_column.values()), [])
+        if all(note in notes for notes in changes_by_column.values())
+    ]
     columns: dict[str, list[str]] = {}
-    for column, notes in noted.items():
-        if own := [note for note in notes if note not in shared]:
-            columns.setdefault(", ".join(own), []).append(column)
+    for column, notes in changes_by_column.items():
+        if column_notes := [note for note in notes if note not in shared]:
+            columns.setdefault(", ".join(column_notes), []).append(column)
     parts = [", ".join(shared)] if shared else []
-    parts += [f"for {', '.join(members)}: {own}" for own, members in columns.items()]
+    parts += [f"for {', '.join(members)}: {text}" for text, members in columns.items()]
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def _list_setting_changes(ours: RunResult, plain: RunResult) -> list[str]:
-    """Return the changed settings, each as text; of given word vectors the name, not the content."""
-    keys = sorted({**ours.settings, **plain.settings}.keys() - {VECTORS_CONTENT})
-    changed = [key for key in keys if ours.settings.get(key) != plain.settings.get(key)]
-    return [f"{key} {json.dumps(ours.settings.get(key))}" for key in changed]
+def _list_setting_changes(run: RunResult, baseline_run: RunResult) -> list[str]:
+    """Return the settings that differ from the baseline run's, each as text; word vectors by name, not by content."""
+    keys = sorted({**run.settings, **baseline_run.settings}.keys() - {VECTORS_CONTENT})
+    changed = [key for key in keys if run.settings.get(key) != baseline_run.settings.get(key)]
+    return [f"{key} {json.dumps(run.settings.get(key))}" for key in changed]
 
 
 def refuse_runs_of_different_settings(runs: Sequence[RunResult]) -> None:
@@ -98,17 +108,17 @@ def refuse_repeated_runs(runs: Sequence[RunResult]) -> None:
 
 
 def format_markdown_table(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, bar: str = r"\|"
+    headings: Sequence[str], rows: Sequence[Sequence[str]], left_aligned: int = 1, bar: str = r"\|"
 ) -> str:
     """Return a Markdown table, its short rows filled with empty cells.
 
     Args:
         headings: Headings of the columns, from left to right.
         rows: Cells of each row, at most one for each column.
-        left: Number of first columns that are aligned left; the others are aligned right.
+        left_aligned: Number of first columns that are aligned left; the others are aligned right.
         bar: Text that replaces "|" in cells.
     """
-    lines = [headings, ["---"] * left + ["---:"] * (len(headings) - left)]
+    lines = [headings, ["---"] * left_aligned + ["---:"] * (len(headings) - left_aligned)]
     lines += [[*row, *[""] * (len(headings) - len(row))] for row in rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', bar) for cell in line)} |" for line in lines)
 
@@ -172,8 +182,8 @@ def _format_gpu_names(run: RunResult) -> str:
     return " + ".join(name.removeprefix("NVIDIA ") for name in run.hardware.get("gpus", []))
 
 
-def _format_mean_minutes(found: Sequence[float]) -> str:
-    mean = statistics.fmean(found)
+def _format_mean_minutes(minutes: Sequence[float]) -> str:
+    mean = statistics.fmean(minutes)
     if mean < 0.1:
         return "< 0.1"
     return f"{mean:.1f}" if mean < 10 else f"{mean:.0f}"

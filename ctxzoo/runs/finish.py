@@ -106,7 +106,7 @@ def finish_run(
     asked: dict[str, Any] = {"tokenizer": data.tokenizer, "data": data, "split": run.split}
     options = run.card_options or CardOptions()
     example = make_card_example(card, result.dataset, model=task.model, **asked)
-    published = make_card_example(card, result.dataset, model=task.model, **asked, chosen=options.example)
+    published = make_card_example(card, result.dataset, model=task.model, **asked, example=options.example)
     checkpoint = write_checkpoint_folder(
         run.checkpoint,
         model=task.model,

@@ -60,14 +60,14 @@ class Args:
 
     def __post_init__(self) -> None:
         choices = self.choices()
-        for one in fields(self):
-            value, allowed = getattr(self, one.name), one.metadata.get(RANGE)
-            if one.name in choices and value not in choices[one.name]:
-                known = ", ".join(str(name) for name in choices[one.name] if name is not None)
-                raise ValueError(f"{one.name}={value!r}: expected one of {known}")
+        for argument in fields(self):
+            value, allowed = getattr(self, argument.name), argument.metadata.get(RANGE)
+            if argument.name in choices and value not in choices[argument.name]:
+                known = ", ".join(str(name) for name in choices[argument.name] if name is not None)
+                raise ValueError(f"{argument.name}={value!r}: expected one of {known}")
             for number in value if isinstance(value, (list, tuple)) else [value]:
                 if allowed is not None and number is not None and number not in allowed:
-                    raise ValueError(f"{one.name}={number}: expected {allowed}")
+                    raise ValueError(f"{argument.name}={number}: expected {allowed}")
 
     @classmethod
     def choices(cls) -> dict[str, tuple[Any, ...]]:
@@ -89,10 +89,10 @@ class Args:
 
 @cache
 def _find_choices(args: type[Any]) -> dict[str, tuple[Any, ...]]:
-    found = {}
+    choices = {}
     for name, hint in get_type_hints(args).items():
-        parts = [one for one in (hint, *get_args(hint)) if get_origin(one) is Literal]
+        parts = [part for part in (hint, *get_args(hint)) if get_origin(part) is Literal]
         if parts:
             optional = (None,) if type(None) in get_args(hint) else ()
-            found[name] = (*get_args(parts[0]), *optional)
-    return found
+            choices[name] = (*get_args(parts[0]), *optional)
+    return choices

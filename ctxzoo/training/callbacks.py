@@ -100,10 +100,10 @@ class AtomicCheckpointIO(TorchCheckpointIO):
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None) -> None:
         target = Path(path)
-        for left in target.parent.glob(
+        for leftover in target.parent.glob(
             temporary_file_pattern(target.name)
         ):  # by a run that was killed; this one has the folder
-            left.unlink(missing_ok=True)
+            leftover.unlink(missing_ok=True)
         with atomic_file(target) as file:
             torch.save(checkpoint, file)
             file.flush()
@@ -206,11 +206,11 @@ class KeepCsvRows(lightning.Callback):
 
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
         # Later rows are of steps that are done again; a row without a step was torn off.
-        kept = [row for row in self.rows if row.get("step", "").isdigit()]
-        kept = [row for row in kept if int(row["step"]) < checkpoint["global_step"]]
+        earlier_rows = [row for row in self.rows if row.get("step", "").isdigit()]
+        earlier_rows = [row for row in earlier_rows if int(row["step"]) < checkpoint["global_step"]]
         if trainer.is_global_zero:
             for logger in _find_csv_loggers(trainer):
-                logger.experiment.metrics[:0] = kept
+                logger.experiment.metrics[:0] = earlier_rows
                 logger.save()
 
     def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
@@ -251,15 +251,15 @@ class SameSettings(lightning.Callback):
         self.load_state_dict(kept)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        theirs = convert_settings(state_dict["settings"])
-        other = [
-            f"{name}={theirs.get(name)!r}, not {self.settings.get(name)!r}"
-            for name in sorted(theirs.keys() | self.settings.keys())
-            if theirs.get(name) != self.settings.get(name)
+        checkpoint_settings = convert_settings(state_dict["settings"])
+        differences = [
+            f"{name}={checkpoint_settings.get(name)!r}, not {self.settings.get(name)!r}"
+            for name in sorted(checkpoint_settings.keys() | self.settings.keys())
+            if checkpoint_settings.get(name) != self.settings.get(name)
         ]
-        if other:
+        if differences:
             raise ValueError(
-                f"the checkpoint to resume from is of a training with {'; '.join(other)}: resume with the same "
+                f"the checkpoint to resume from is of a training with {'; '.join(differences)}: resume with the same "
                 "settings, or start anew without --resume"
             )
 

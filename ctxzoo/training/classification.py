@@ -102,20 +102,20 @@ class ClassificationTask(ZooTask):
         label_names = self.hparams["label_names"]
         if label_names is None:
             return super().load_pretrained(pretrained)
-        theirs = read_labels_of_head(self.auto_class, pretrained)
-        if theirs == list(label_names):
+        old_labels = read_labels_of_head(self.auto_class, pretrained)
+        if old_labels == list(label_names):
             return super().load_pretrained(pretrained)
         model = self.auto_class.from_pretrained(
             pretrained,
             use_safetensors=True,
             dtype=torch.float32,  # to train in, whatever the checkpoint keeps
-            ignore_mismatched_sizes=theirs is not None,
+            ignore_mismatched_sizes=old_labels is not None,
             **label_fields(label_names),
         )
-        if theirs is not None:
+        if old_labels is not None:
             warnings.warn(
-                f"the classification head of {pretrained} is for the labels {theirs}; it is replaced by a new one for "
-                f"{list(label_names)}",
+                f"the classification head of {pretrained} is for the labels {old_labels}; it is replaced by a "
+                f"new one for {list(label_names)}",
                 stacklevel=2,
             )
             _load_base_model_weights(model, self.auto_class.from_config(model.config))
@@ -127,11 +127,11 @@ class ClassificationTask(ZooTask):
 
     def setup(self, stage: str) -> None:
         """Refuse data whose labels are others: the numbers would mean something else."""
-        theirs = getattr(self.trainer.datamodule, "label_names", None)
-        ours = [name for _, name in sorted(self.model.config.id2label.items())]
-        if theirs is not None and list(theirs) != ours:
+        data_labels = getattr(self.trainer.datamodule, "label_names", None)
+        model_labels = [name for _, name in sorted(self.model.config.id2label.items())]
+        if data_labels is not None and list(data_labels) != model_labels:
             raise ValueError(
-                f"the model's labels are {ours}, those of the data {list(theirs)}; build its config with "
+                f"the model's labels are {model_labels}, those of the data {list(data_labels)}; build its config with "
                 "**label_fields(data.label_names), or take the data that it was trained for"
             )
 

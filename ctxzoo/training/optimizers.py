@@ -79,14 +79,14 @@ class OptimizerArgs(Args):
             TypeError: there is no such argument.
             ValueError: see the class.
         """
-        known = [one.name for one in fields(self)]
-        named = convert_settings(changes)
-        unknown = [name for name in named if name not in known]
+        known_names = [one.name for one in fields(self)]
+        current_changes = convert_settings(changes)
+        unknown = [name for name in current_changes if name not in known_names]
         if unknown:
-            raise TypeError(f"unexpected argument {unknown[0]!r}; of the optimizer there are {', '.join(known)}")
-        if named.get("optimizer", "sgd") != "sgd":
-            named = {"momentum": None, **named}
-        return super().copy_with(named)
+            raise TypeError(f"unexpected argument {unknown[0]!r}; of the optimizer there are {', '.join(known_names)}")
+        if current_changes.get("optimizer", "sgd") != "sgd":
+            current_changes = {"momentum": None, **current_changes}
+        return super().copy_with(current_changes)
 
 
 def build_optimizer(

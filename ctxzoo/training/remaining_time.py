@@ -1,4 +1,4 @@
-"""How long work will take, told as soon as its first parts are done, and then where it is."""
+"""Lines that tell how long work will take, once its first parts are done, and how much of it is done."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import lightning
 
-FIRST = 5  # parts from which the rest is judged
+FIRST = 5  # parts after which the remaining time is estimated
 SECONDS = 20.0  # between two lines
 
 
@@ -27,10 +27,10 @@ def print_now(line: str) -> None:
 
 
 class RemainingTime:
-    """Says how long work of many parts takes, by the time that the parts so far took.
+    """Prints how long work of many parts takes, estimated from the time that its first parts took.
 
     Args:
-        what: Name of the work, with which each printed line begins.
+        work: Name of the work, with which each printed line begins.
         unit: Name of the parts of the work, in the plural, such as "epochs".
         say: Function that outputs a line; default: print.
         aside: Text appended to the first line.
@@ -38,14 +38,14 @@ class RemainingTime:
     """
 
     def __init__(
-        self, what: str, unit: str, *, say: Callable[[str], None] = print_now, aside: str = "", before: int = 0
+        self, work: str, unit: str, *, say: Callable[[str], None] = print_now, aside: str = "", before: int = 0
     ) -> None:
-        self.what, self.unit, self.say, self.aside, self.before = what, unit, say, aside, before
+        self.work, self.unit, self.say, self.aside, self.before = work, unit, say, aside, before
         self._began = time.monotonic()
-        self._told: float | None = None
+        self._printed_at: float | None = None
 
     def print_if_due(self, done_parts: int, total_parts: int) -> None:
-        """Print a line where one is due: the first after some parts, the others some seconds apart.
+        """Print a line on the time left if one is due: the first after some parts, the others some seconds apart.
 
         Args:
             done_parts: Number of parts done so far.
@@ -55,20 +55,22 @@ class RemainingTime:
         if (
             done_parts <= self.before
             or done_parts < min(self.before + FIRST, total_parts)
-            or (self._told is not None and (done_parts >= total_parts or now - self._told < SECONDS))
+            or (self._printed_at is not None and (done_parts >= total_parts or now - self._printed_at < SECONDS))
         ):
             return
-        left = (now - self._began) / (done_parts - self.before) * (total_parts - done_parts)
-        if self._told is None:
-            whole = format_duration(now - self._began + left, "about ")
+        seconds_left = (now - self._began) / (done_parts - self.before) * (total_parts - done_parts)
+        if self._printed_at is None:
+            total_time = format_duration(now - self._began + seconds_left, "about ")
             self.say(
-                f"{self.what}: {whole} for {total_parts:,} {self.unit}, judged by the first {done_parts:,}{self.aside}"
+                f"{self.work}: {total_time} for {total_parts:,} {self.unit}, "
+                f"judged by the first {done_parts:,}{self.aside}"
             )
         else:
             self.say(
-                f"{self.what}: {done_parts:,} of {total_parts:,} {self.unit}, {format_duration(left, 'about ')} left"
+                f"{self.work}: {done_parts:,} of {total_parts:,} {self.unit}, "
+                f"{format_duration(seconds_left, 'about ')} left"
             )
-        self._told = now
+        self._printed_at = now
 
 
 class TellRemainingTime(lightning.Callback):

@@ -44,9 +44,9 @@ def lock_run_files(lock: Path, option: str) -> Iterator[None]:
         yield
         return
     owner = lock.with_name(f"{lock.name}.owner")
-    held = FileLock(lock)
+    file_lock = FileLock(lock)
     try:
-        held.acquire(timeout=0)
+        file_lock.acquire(timeout=0)
     except Timeout:
         raise RunLockedError(
             f"{lock.parent} belongs to another run, {_describe_lock_owner(owner)}; "
@@ -59,7 +59,7 @@ def lock_run_files(lock: Path, option: str) -> Iterator[None]:
         yield
     finally:
         owner.unlink(missing_ok=True)
-        held.release()
+        file_lock.release()
 
 
 def _describe_lock_owner(owner: Path) -> str:

@@ -41,16 +41,16 @@ def check_checkpoint_head(auto_class: Any, checkpoint: str | Path | PreTrainedMo
         ValueError: no such head; the message says what its heads do.
     """
     if isinstance(checkpoint, PreTrainedModel):
-        what, config = f"a {type(checkpoint).__name__}", checkpoint.config
+        source, config = f"a {type(checkpoint).__name__}", checkpoint.config
     else:
         refuse_missing_path(str(checkpoint), "checkpoint")
-        what, config = repr(str(checkpoint)), AutoConfig.from_pretrained(str(checkpoint))
+        source, config = repr(str(checkpoint)), AutoConfig.from_pretrained(str(checkpoint))
     name = config.model_type.removeprefix(MODEL_TYPE_PREFIX)
-    wanted = getattr(auto_class, "__name__", None)  # an AutoHead says by itself what it misses
-    if name in ARCHITECTURES and wanted is not None and wanted not in ARCHITECTURES[name].model_classes:
-        done = sorted(head.zoo_task for head in ARCHITECTURES[name].model_classes.values() if head.zoo_task)
+    head_name = getattr(auto_class, "__name__", None)  # an AutoHead says by itself what it misses
+    if name in ARCHITECTURES and head_name is not None and head_name not in ARCHITECTURES[name].model_classes:
+        tasks = sorted(head.zoo_task for head in ARCHITECTURES[name].model_classes.values() if head.zoo_task)
         raise ValueError(
-            f"{what} is of the architecture {name!r}, which has no {wanted}; it does {', '.join(done)}; take "
+            f"{source} is of the architecture {name!r}, which has no {head_name}; it does {', '.join(tasks)}; take "
             "`evaluate` of that problem"
         )
 

@@ -56,10 +56,10 @@ class AutoHead:
     def _get_head_class(self, config: ZooConfig) -> type[ZooPreTrainedModel]:
         name = config.model_type.removeprefix(MODEL_TYPE_PREFIX)
         heads = ARCHITECTURES[name].model_classes.values() if name in ARCHITECTURES else ()
-        found = next((head for head in heads if head.zoo_task == self.task), None)
-        if found is None:
+        head_class = next((head for head in heads if head.zoo_task == self.task), None)
+        if head_class is None:
             raise ValueError(f"{config.model_type!r} has no head for {self.task}")
-        return found
+        return head_class
 
 
 class NonFiniteLossError(RuntimeError):

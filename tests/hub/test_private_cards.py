@@ -76,15 +76,15 @@ def test_an_example_of_private_data_is_ours(task: Any, model: Any, tokenizer: An
     """These problems take their example from the data, where it is published; the others have one of ours for any."""
     built = model()
     options: Any = {"model": built, "tokenizer": tokenizer(), "data": NoData()}
-    example = make_card_example(task, PRIVATE, **options, chosen=None)
+    example = make_card_example(task, PRIVATE, **options, example=None)
     assert set(task.example_keys) <= set(example)
     with pytest.raises(AssertionError, match="looked at the data"):
-        make_card_example(task, PRIVATE, **options, chosen=OF_THE_DATA)
+        make_card_example(task, PRIVATE, **options, example=OF_THE_DATA)
 
 
 def test_a_text_for_the_example_is_the_users() -> None:
     options: Any = {"model": toy_model(), "tokenizer": toy_tokenizer(), "data": NoData()}
-    assert make_card_example(TEXT_CLASSIFICATION, PRIVATE, **options, chosen="w1 w2")["text"] == "w1 w2"
+    assert make_card_example(TEXT_CLASSIFICATION, PRIVATE, **options, example="w1 w2")["text"] == "w1 w2"
     asked = QUESTION_ANSWERING.parse_example("Who came? | Anna came.")
     assert asked == {"question": "Who came?", "context": "Anna came."}
     with pytest.raises(ValueError, match=r'expected a question and its context, as "Who came\? \| Anna came\."'):

@@ -163,7 +163,7 @@ def _score_and_save(
     options = run.card_options or CardOptions()
     result = _build_result(run, corpus, model, progress, scores)
     example = make_card_example(
-        CARD, result.dataset, model=model, tokenizer=tokenizer, data=corpus, chosen=options.example
+        CARD, result.dataset, model=model, tokenizer=tokenizer, data=corpus, example=options.example
     )
     checkpoint = write_checkpoint_folder(
         run.checkpoint,
