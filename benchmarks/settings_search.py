@@ -24,13 +24,12 @@ from ctxzoo.data.sources import load_splits
 from ctxzoo.results.environment import git_commit
 from ctxzoo.results.table_parts import format_markdown_table
 from ctxzoo.runs.experiment import describe_values
-from ctxzoo.runs.own_data import OwnArgs, parse_own, search_of, with_rows
-from ctxzoo.runs.own_data import write_rows as write_own_rows
+from ctxzoo.runs.own_data import OwnArgs, build_search, parse_train_command, prepare_user_splits, set_user_rows
 from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.runs.tuning import Ended, Search, Trial, run_trials
-from ctxzoo.tasks import commands_named
+from ctxzoo.tasks import get_problem
 
 NAME = "settings_search"
 TRIALS = 20
@@ -59,10 +58,12 @@ def compare_searched_settings(problem: Problem, words: Sequence[str], trials: in
         words: Words of the command line after `ctxzoo train PROBLEM`.
         trials: Number of trials.
     """
-    line = parse_own(problem, words)
+    line = parse_train_command(problem, words)
     experiment = line.experiment
-    experiment = problem.fill_in_settings(with_rows(experiment, write_own_rows(problem, experiment, OwnArgs())))
-    search = search_of(problem, experiment, line.typed, lambda one: ExperimentRun(problem, one))
+    experiment = problem.fill_in_settings(
+        set_user_rows(experiment, prepare_user_splits(problem, experiment, OwnArgs()))
+    )
+    search = build_search(problem, experiment, line.typed, lambda one: ExperimentRun(problem, one))
     ended = []
     for one in islice(run_trials(search, minutes=MINUTES, seed=experiment.seed, resume=False), trials):
         print(f"{problem.name}: trial {one.number}: {one.said if one.score is None else one.score}", flush=True)
@@ -139,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             data = {TREEBANK: str(_write_first_sentences(TREEBANK, Path(folder)))} if TREEBANK in words else {}
             own = ("--output_dir", folder, "--threads", "1")
             asked = [*(data.get(word, word) for word in words), *own]
-            rows.append(compare_searched_settings(commands_named(problem), asked, options.trials))
+            rows.append(compare_searched_settings(get_problem(problem), asked, options.trials))
         write_rows(options.out, rows, commit)
     print(
         format_settings_search_table(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ctxzoo.hub.saved_model import SavedModel, read_saved_model
 from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
-from ctxzoo.tasks import PROBLEMS, card_named, card_of, commands_named, names_to_train
+from ctxzoo.tasks import PROBLEMS, get_card, get_card_of_head, get_problem, get_train_names
 
 if TYPE_CHECKING:
     from ctxzoo.runs.own_data import Trained
@@ -39,16 +39,16 @@ def train(problem: str, data: str | Path, **options: Any) -> Trained:
         OSError, ValueError: there is no such problem, data, option or value; the data is not as it should be.
         TrainingInterrupted: Ctrl-C; the same call with resume=True goes on.
     """
-    from ctxzoo.runs.own_data import parse_own, train_own
+    from ctxzoo.runs.own_data import parse_train_command, train_on_user_data
 
-    names = names_to_train()
+    names = get_train_names()
     if problem not in names:
         raise ValueError(f"unknown problem {problem!r}; ctxzoo trains {', '.join(names)}")
     if not isinstance(data, (str, Path)):
         raise TypeError(f"data is a {type(data).__name__}; expected a file, a folder or a Hub id: write it into a file")
-    chosen = commands_named(names[problem])
+    chosen = get_problem(names[problem])
     words = [f"--{name}={_format_option_value(value)}" for name, value in {"data": data, **options}.items()]
-    return train_own(chosen, parse_own(chosen, words))
+    return train_on_user_data(chosen, parse_train_command(chosen, words))
 
 
 def _format_option_value(value: Any) -> str:
@@ -111,7 +111,7 @@ def explain(
     if isinstance(checkpoint, ZooPreTrainedModel):
         if tokenizer is None:
             raise ValueError(f"a {type(checkpoint).__name__} was given without its tokenizer; give tokenizer=... too")
-        card = _check_can_explain(card_of(type(checkpoint)), f"a {type(checkpoint).__name__}")
+        card = _check_can_explain(get_card_of_head(type(checkpoint)), f"a {type(checkpoint).__name__}")
     else:
         name = _checkpoint_name(checkpoint)
         card, saved = open_checkpoint(name)
@@ -133,7 +133,7 @@ def open_checkpoint(checkpoint: str) -> tuple[TaskCard, SavedModel]:
     saved = read_saved_model(checkpoint)
     _ = saved.folder  # its files are checked now
     try:
-        return card_of(saved.model_class), saved
+        return get_card_of_head(saved.model_class), saved
     except ValueError as error:
         raise ValueError(f"{checkpoint!r}: {error}") from error
 
@@ -145,7 +145,7 @@ def _check_can_explain(card: TaskCard, checkpoint_name: str) -> TaskCard:
         ValueError: they do not.
     """
     if not card.can_explain():
-        able = ", ".join(problem for problem in PROBLEMS if card_named(problem).can_explain())
+        able = ", ".join(problem for problem in PROBLEMS if get_card(problem).can_explain())
         raise ValueError(
             f"{checkpoint_name} does {card.name}, which is not explained by words; expected a model of {able}"
         )

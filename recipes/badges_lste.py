@@ -52,7 +52,10 @@ def main(
     runs: dict[str, list[Run]] = {}
     for name in dataset:
         one = experiment.copy_with(dataset=HISTORY_DATASETS.get(name, name))
-        runs |= {f"{name}, {floor}": [CountedEvents(NEXT_EVENT, CountedEvents.of(one, floor))] for floor in counted}
+        runs |= {
+            f"{name}, {floor}": [CountedEvents(NEXT_EVENT, CountedEvents.build_experiment(one, floor))]
+            for floor in counted
+        }
         for encoding in encodings:
             runs[f"{name}, {encoding}"] = [
                 ExperimentRun(NEXT_EVENT, one.copy_with(variant=encoding, seed=seed)) for seed in seeds

@@ -159,7 +159,7 @@ class EnsembleRun(Run):
             max_length=first.settings["max_length"],
             **arguments,
         )
-        result = self.result(
+        result = self.build_result(
             metrics={f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},
             parameters={kind: sum(run.parameters[kind] for run in runs) for kind in ("trainable", "total")},
             fingerprint=first.data["fingerprint"],

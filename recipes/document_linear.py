@@ -53,7 +53,7 @@ def main(
         seeds: Numbers that name the results files as seeds; the models draw nothing at random.
     """
     rows = [
-        (f"{name}, {model}", LinearRun.of(set_document_dataset(experiment, name), model))
+        (f"{name}, {model}", LinearRun.build_experiment(set_document_dataset(experiment, name), model))
         for name in dataset
         for model in models
     ]

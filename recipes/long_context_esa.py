@@ -201,7 +201,7 @@ class ProbeRun(Run):
             optimizer.step()
         accuracy = self.compute_test_accuracy(model.eval(), torch.Generator().manual_seed(TEST_SEED + seed))
         numbers = sum(parameter.numel() for parameter in model.parameters())
-        result = self.result(
+        result = self.build_result(
             metrics={"test/accuracy": accuracy},
             parameters={"trainable": numbers, "total": numbers},
             fingerprint=f"{probe}, drawn with seed {seed}",

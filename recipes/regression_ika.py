@@ -66,7 +66,7 @@ def main(
 def set_model(experiment: Experiment, model: str, dataset: str) -> Experiment:
     """Return the experiment with one of `MODELS`."""
     if model in BASELINES:
-        return BaselineRun.of(experiment, model)
+        return BaselineRun.build_experiment(experiment, model)
     return set_attention(experiment, model, dataset)
 
 

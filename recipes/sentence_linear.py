@@ -53,7 +53,7 @@ def main(
         seeds: Seeds of the cross-validation folds and of held-out rows.
     """
     rows = [
-        (f"{Path(name).name}, {model}", LinearRun.of(experiment.copy_with(dataset=name), model))
+        (f"{Path(name).name}, {model}", LinearRun.build_experiment(experiment.copy_with(dataset=name), model))
         for name in datasets
         for model in models
     ]

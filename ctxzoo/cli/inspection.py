@@ -14,7 +14,7 @@ from ctxzoo.hub.saved_model import SavedModel, read_saved_model
 from ctxzoo.models import Architecture
 from ctxzoo.models.configuration_base import ZooConfig
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
-from ctxzoo.tasks import card_of
+from ctxzoo.tasks import get_card_of_head
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def format_info_lines(facts: CheckpointFacts) -> list[str]:
     """Return what the problem of a checkpoint, for a base model that of a head, says of its configuration."""
     heads = (facts.model_class, *facts.architecture.model_classes.values())
     head = next((head for head in heads if head.zoo_task is not None), None)
-    return [] if head is None else list(card_of(head).describe_config(facts.config))
+    return [] if head is None else list(get_card_of_head(head).describe_config(facts.config))
 
 
 def list_files_of_architecture(architecture: Architecture) -> list[str]:

@@ -23,8 +23,16 @@ from ctxzoo.data.files import DATA_SUFFIXES, check_output_file, refuse_output_am
 from ctxzoo.data.notices import format_error_on_one_line, format_error_with_row_hint
 from ctxzoo.data.pipes import BY_CONTENT, KINDS, OPTIONS, replace_pipes_by_files
 from ctxzoo.data.reading_notes import collect_reading_notes, get_reading_notes
-from ctxzoo.tasks import PROBLEMS, commands_named
-from ctxzoo.tasks.commands import FORMAT, NO_HEADER, SKIP_BAD, Option, add_device_options, add_file_options, positive
+from ctxzoo.tasks import PROBLEMS, get_problem
+from ctxzoo.tasks.commands import (
+    FORMAT,
+    NO_HEADER,
+    SKIP_BAD,
+    Option,
+    add_device_options,
+    add_file_options,
+    parse_positive_number,
+)
 from ctxzoo_command import build_command_parser
 
 if TYPE_CHECKING:
@@ -72,9 +80,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError, TypeError, ImportError, StrictDataclassError) as error:
         if options.debug:
             raise
-        from ctxzoo.runs.command_line import advice_for
+        from ctxzoo.runs.command_line import rewrite_advice_for_command
 
-        print(f"ctxzoo: error: {advice_for(format_error_with_row_hint(error), vars(options))}", file=sys.stderr)
+        print(
+            f"ctxzoo: error: {rewrite_advice_for_command(format_error_with_row_hint(error), vars(options))}",
+            file=sys.stderr,
+        )
         return USER_ERROR
     return status
 
@@ -108,7 +119,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--format", choices=KINDS, help=FORMAT)
     sub.add_argument("--no_header", action="store_true", help=NO_HEADER)
     sub.add_argument("--skip_bad", action="store_true", help=SKIP_BAD)
-    sub.add_argument("--batch_size", type=positive, default=128)
+    sub.add_argument("--batch_size", type=parse_positive_number, default=128)
     sub.add_argument("--precision", choices=("32-true", "bf16-mixed", "16-mixed", "64-true"), default="32-true")
     add_device_options(sub)
     sub.add_argument("--output", type=Path, help="also write the scores into this JSON file")
@@ -118,7 +129,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("vectors", help="file of word vectors, or folder or Hub id of a WordEmbedding checkpoint")
     sub.add_argument("--tasks", nargs="+", choices=EMBEDDING_TASKS, default=EMBEDDING_TASKS, help="default: all")
     sub.add_argument("--fold_digits", action="store_true", help="look words up with digits as 0; a checkpoint knows")
-    sub.add_argument("--restarts", type=positive, default=10, help="of POS induction; default: 10")
+    sub.add_argument("--restarts", type=parse_positive_number, default=10, help="of POS induction; default: 10")
     sub.add_argument("--seed", type=int, default=0, help="of POS induction; default: 0")
     sub.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
     sub.add_argument("--output", type=Path, help="also write all numbers into this JSON file")
@@ -129,7 +140,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--no_header", action="store_true", help=NO_HEADER)
     sub.add_argument("--skip_bad", action="store_true", help=SKIP_BAD)
     add_device_options(sub)
-    sub.add_argument("--batch_size", type=positive, default=32)
+    sub.add_argument("--batch_size", type=parse_positive_number, default=32)
     _add_options_of_problems(sub, "predict")
 
     sub = add_command("pack", pack_checkpoint_folder)
@@ -188,7 +199,7 @@ def evaluate_checkpoint(options: argparse.Namespace) -> int:
     card, _ = open_checkpoint(options.checkpoint)
     own = _select_problem_options("evaluate", options, card)
     _set_num_threads(options)
-    scores = commands_named(card.name).evaluate(options, own)
+    scores = get_problem(card.name).evaluate(options, own)
     rows = [
         [
             card.metrics[name].name if name in card.metrics else name.replace("_", " "),
@@ -245,7 +256,7 @@ def write_predictions(options: argparse.Namespace) -> int:
     card, options.saved = open_checkpoint(options.checkpoint)
     own = _select_problem_options("predict", options, card)
     _set_num_threads(options)
-    commands_named(card.name).predict(options, own)
+    get_problem(card.name).predict(options, own)
     return OK
 
 
@@ -358,7 +369,7 @@ def _add_options_of_problems(sub: argparse.ArgumentParser, command: str) -> None
     owners: dict[str, list[str]] = {}
     options: dict[str, Option] = {}
     for problem in PROBLEMS:
-        commands = commands_named(problem)
+        commands = get_problem(problem)
         for option in commands.options(command):
             owners.setdefault(option.name, []).append(commands.title)
             options.setdefault(option.name, option)
@@ -375,21 +386,19 @@ def _select_problem_options(command: str, options: argparse.Namespace, card: Tas
     Raises:
         ValueError: an option of another problem; the problem does not have the command.
     """
-    if not commands_named(card.name).can(command):
-        able = ", ".join(name for name in PROBLEMS if commands_named(name).can(command))
+    if not get_problem(card.name).has_command(command):
+        able = ", ".join(name for name in PROBLEMS if get_problem(name).has_command(command))
         raise ValueError(f"{options.checkpoint!r} does {card.name}; {command} takes checkpoints of {able}")
-    own = [option.name for option in commands_named(card.name).options(command)]
+    own = [option.name for option in get_problem(card.name).options(command)]
     for other in PROBLEMS:
-        others = [option.name for option in commands_named(other).options(command)]
+        others = [option.name for option in get_problem(other).options(command)]
         given = [f"--{name}" for name in others if name not in own and getattr(options, name) is not None]
         if given:
             raise ValueError(
                 f"{', '.join(given)}: for {other}, but {options.checkpoint!r} does {card.name}; "
                 f"it takes {', '.join(f'--{name}' for name in own)}"
             )
-    return {
-        option.name: _get_option_value(option, options, card) for option in commands_named(card.name).options(command)
-    }
+    return {option.name: _get_option_value(option, options, card) for option in get_problem(card.name).options(command)}
 
 
 def _get_option_value(option: Option, options: argparse.Namespace, card: TaskCard) -> Any:

@@ -25,7 +25,7 @@ from ctxzoo.hub.published import FOLDER, INDEX, Entry, read_published_entries
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.models.tokenization_word import WordTokenizer
 from ctxzoo.results.result import RunResult, read_result
-from ctxzoo.tasks import card_of
+from ctxzoo.tasks import get_card_of_head
 
 
 def write_published_folder(folder: Path, checkpoint: Path, entry: Entry, *, half: bool = False) -> None:
@@ -54,7 +54,7 @@ def write_published_folder(folder: Path, checkpoint: Path, entry: Entry, *, half
         model=model,
         tokenizer=tokenizer,
         card=build_published_card(entry, result, model, tokenizer, half=half),
-        eval_results=build_eval_results_files(result, card_of(type(model))),
+        eval_results=build_eval_results_files(result, get_card_of_head(type(model))),
         half=half,
         code=False,
     )
@@ -73,7 +73,7 @@ def rewrite_card(folder: Path, entry: Entry) -> None:
     result = _read_result_of_checkpoint(folder, entry.result)
     model, tokenizer = load_saved_model(str(folder))
     files = {CARD: build_published_card(entry, result, model, tokenizer, half=has_half_precision_weights(folder))}
-    for name, text in {**files, **build_eval_results_files(result, card_of(type(model)))}.items():
+    for name, text in {**files, **build_eval_results_files(result, get_card_of_head(type(model)))}.items():
         write_atomically(folder / name, text.encode())
 
 
@@ -120,7 +120,7 @@ def build_published_card(entry: Entry, result: RunResult, model: Any, tokenizer:
         model, tokenizer: Model and tokenizer of the checkpoint.
         half: Whether the weights are stored in half precision.
     """
-    task = card_of(type(model))
+    task = get_card_of_head(type(model))
     example = make_card_example(task, result.dataset, model=model, tokenizer=tokenizer)
     around = entry.collect_surroundings(model, tokenizer, task)
     return build_card(result, model.config, task=task, example=example, surroundings=around, half=half)

@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from ctxzoo.tasks import PROBLEMS, commands_named, names_to_train
+from ctxzoo.tasks import PROBLEMS, get_problem, get_train_names
 
 INTERRUPTED = 130
 STOPPED = "stopped; the same command with --resume keeps what is finished and goes on with the rest"
@@ -17,7 +17,7 @@ def add_problem_parsers(train: argparse.ArgumentParser) -> None:
     """Add a command for each problem, for the help; `parse_train_options` reads their options."""
     problems = train.add_subparsers(title="problems", required=True, metavar="PROBLEM")
     for name in PROBLEMS:
-        problem = commands_named(name)
+        problem = get_problem(name)
         shown, aliases = (name, []) if problem.train_name is None else (problem.train_name, [name])
         text = f"Train a model of {problem.title} on your own data."
         problems.add_parser(shown, aliases=aliases, help=text, add_help=False)
@@ -31,7 +31,7 @@ def list_problems_with_options(unknown: Sequence[str]) -> str:
     """
     takers: dict[str, list[str]] = {}
     for name in PROBLEMS:
-        other = commands_named(name)
+        other = get_problem(name)
         for option in (*other.data_args().values(), *other.model_args.__dataclass_fields__):
             if f"--{option}" in {one.partition("=")[0] for one in unknown}:
                 takers.setdefault(option, []).append(other.train_name or name)
@@ -46,17 +46,17 @@ def parse_train_options(words: Sequence[str]) -> argparse.Namespace | None:
 
     Raises:
         SystemExit: `--help`, `--print_config`.
-        OSError, ValueError: see `parse_own`.
+        OSError, ValueError: see `parse_train_command`.
     """
-    names = names_to_train()
+    names = get_train_names()
     if words[:1] != ["train"] or not words[1:2] or words[1] not in names:
         return None
     from ctxzoo.runs.command_line import UnknownOptionsError
-    from ctxzoo.runs.own_data import parse_own
+    from ctxzoo.runs.own_data import parse_train_command
 
-    problem = commands_named(names[words[1]])
+    problem = get_problem(names[words[1]])
     try:
-        line = parse_own(problem, [word for word in words[2:] if word != "--debug"])
+        line = parse_train_command(problem, [word for word in words[2:] if word != "--debug"])
     except UnknownOptionsError as error:
         others = list_problems_with_options(error.options)
         raise ValueError(f"{error}{others or '; --help all shows those that there are'}") from error
@@ -70,7 +70,7 @@ def parse_train_options(words: Sequence[str]) -> argparse.Namespace | None:
 
 def run_train_command(options: argparse.Namespace) -> int:
     """Train, and return the exit status."""
-    from ctxzoo.runs.own_data import train_own
+    from ctxzoo.runs.own_data import train_on_user_data
     from ctxzoo.training.interrupted import TrainingInterrupted
 
     if not options.debug:
@@ -80,7 +80,7 @@ def run_train_command(options: argparse.Namespace) -> int:
         logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
         transformers.utils.logging.set_verbosity_error()  # a new head is told in one line
     try:
-        train_own(options.problem, options.line.with_files(options))
+        train_on_user_data(options.problem, options.line.replace_files(options))
     except (TrainingInterrupted, KeyboardInterrupt):
         print(f"ctxzoo: {STOPPED}", file=sys.stderr)
         return INTERRUPTED

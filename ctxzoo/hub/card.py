@@ -94,7 +94,7 @@ def build_card(
     Args:
         result: Results of the run that trained this checkpoint.
         config: Configuration of the checkpoint's model.
-        task: Problem that the checkpoint solves, as `tasks.card_of` returns it.
+        task: Problem that the checkpoint solves, as `tasks.get_card_of_head` returns it.
         example: Inputs of the pipeline with its output on them; the keys of `task.example_keys` and more.
         surroundings: Further facts for the card that are not in the run's results; default: none.
         repo_id: Repository id, or folder, that the card's code snippets load.

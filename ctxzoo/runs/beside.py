@@ -1,4 +1,4 @@
-"""Simple models beside a user's: each is a run of its own on the same rows, and a line tells its scores."""
+"""Baselines beside a user's model: each is a run of its own on the same rows, and a line tells its scores."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Baseline:
     notice: str = ""
 
 
-def beside(kind: type[AnyCounted], problem: Problem, experiment: Experiment, variant: str) -> AnyCounted:
-    """Return the run of a simple model on the rows of a training, whose files the rows alone name.
+def build_baseline_run(kind: type[AnyCounted], problem: Problem, experiment: Experiment, variant: str) -> AnyCounted:
+    """Build the run that fits and scores a baseline on the rows of a training.
 
-    So its settings and those of the trained model do not concern each other, and other rows have one of their own.
+    The names of its files say which rows it is of, but nothing of the settings of the trained model.
 
     Args:
         kind: Class of the simple model's run.
@@ -48,13 +48,13 @@ def beside(kind: type[AnyCounted], problem: Problem, experiment: Experiment, var
     has_start = kind.goes_on and experiment.start.init_from is not None
     parts = {"continued": has_start, "tiny": kind.tiny_rows is not None and experiment.trainer.tiny}
     tag = "-".join(part for part, is_one in parts.items() if is_one)
-    return kind(problem, kind.of(experiment.copy_with(replace=False, tag=tag), variant))
+    return kind(problem, kind.build_experiment(experiment.copy_with(replace=False, tag=tag), variant))
 
 
-def lines_beside(problem: Problem, experiment: Experiment, result: RunResult) -> Iterator[str]:
-    """Fit the baselines of a problem, unless the experiment leaves them out, and yield lines with their scores.
+def describe_baselines(problem: Problem, experiment: Experiment, result: RunResult) -> Iterator[str]:
+    """Fit the baselines of a problem, unless the experiment leaves them out, and yield a line on the scores of each.
 
-    One that cannot be fitted, as to rows that are too few, is told too, and ends nothing.
+    For a baseline that cannot be fitted, as to too few rows, the line says why.
 
     Args:
         problem: Problem of the experiment.
@@ -65,7 +65,7 @@ def lines_beside(problem: Problem, experiment: Experiment, result: RunResult) ->
 
     if not experiment.run.baselines:
         return
-    for one in problem.baselines(experiment):
+    for one in problem.build_baselines(experiment):
         if one.notice:
             yield one.notice
         try:
@@ -75,10 +75,13 @@ def lines_beside(problem: Problem, experiment: Experiment, result: RunResult) ->
         except ValueError as error:
             yield f"{one.name} was not fitted: {error}"
             continue
-        yield _line(problem, one, result, theirs)
+        yield _format_comparison_line(problem, one, result, theirs)
 
 
-def _line(problem: Problem, baseline: Baseline, result: RunResult, theirs: Mapping[str, float]) -> str:
+def _format_comparison_line(
+    problem: Problem, baseline: Baseline, result: RunResult, theirs: Mapping[str, float]
+) -> str:
+    """Format a line with the scores of a baseline, and how the model differs from it."""
     metrics, (first, *_) = problem.card.metrics, problem.card.headline
     scores = " and ".join(
         f"{theirs[f'{result.split}/{name}']:.{metrics[name].decimals}f} {metrics[name].name}"

@@ -78,8 +78,8 @@ class CommandLine:
         typed = {name: value for name, value in self.experiment.values().items() if name in self.typed}
         return make_tiny(self.experiment).copy_with(**typed)
 
-    def with_files(self, options: Any) -> CommandLine:
-        """Return it with the files of `options` in the place of what was typed, such as pipes.
+    def replace_files(self, options: Any) -> CommandLine:
+        """Return a copy that reads the files of `options` instead of those that were typed, such as pipes.
 
         Args:
             options: Parsed options with the attributes `data`, `validation` and `test`, each a file; None: not given.
@@ -135,7 +135,7 @@ class GroupParser:
             self._add_group(group, args)
 
     def read(self, arguments: Sequence[str]) -> tuple[Namespace, Collection[str]]:
-        """Return what the parser found, by group and name, and the names of what was typed.
+        """Parse a command line; return the values of all options, by group and name, and the names of those typed.
 
         Raises:
             SystemExit: `--help`, `--print_config`.
@@ -144,7 +144,7 @@ class GroupParser:
         if any(one in ("-h", "--help") for one in arguments):
             self._print_help(everything="all" in arguments)
         typed: dict[str, None] = {}
-        options = self._name_groups(with_settings_file(arguments), typed)
+        options = self._add_group_names(expand_settings_files(arguments), typed)
         for name in self.needed:
             if name not in typed:
                 shown = next((short for short, whole in self.short.items() if whole == name), name)
@@ -155,10 +155,10 @@ class GroupParser:
         except ArgumentError as error:
             if match := re.search(r"unrecognized arguments: (.*)", str(error)):
                 raise UnknownOptionsError(match[1].split()) from error
-            raise ValueError(self._plain_error(str(error))) from error
+            raise ValueError(self._format_parser_error(str(error))) from error
 
-    def group(self, name: str, found: Namespace) -> Args:
-        """Return a group with what was found; errors are those of its class."""
+    def build_group(self, name: str, found: Namespace) -> Args:
+        """Build a group of settings from parsed values; errors are those of its class."""
         kind = self.groups[name]
         return kind(**{one.name: found[f"{name}.{one.name}"] for one in fields(kind)})
 
@@ -178,8 +178,8 @@ class GroupParser:
                 self.dotted[name], self.kinds[name] = f"{group}.{name}", hints[name]
                 self.parser.set_defaults({f"{group}.{name}": value})
 
-    def _name_groups(self, arguments: Iterable[str], typed: dict[str, None]) -> list[str]:
-        """Return what was typed with the group before each name, and with a value behind each.
+    def _add_group_names(self, arguments: Iterable[str], typed: dict[str, None]) -> list[str]:
+        """Return the words of a command line with the group before the name of each option, and a value behind it.
 
         Args:
             arguments: Words of the command line.
@@ -190,7 +190,7 @@ class GroupParser:
         while words:
             word = words.pop(0)
             option, equals, value = word[2:].partition("=")
-            name, value_of_no = self._name_of_today(option.replace("-", "_"))
+            name, value_of_no = self._convert_option_name(option.replace("-", "_"))
             if not word.startswith("--") or name not in self.dotted:
                 found.append(word)
                 continue
@@ -215,8 +215,8 @@ class GroupParser:
             found.append(f"--{self.dotted[name]}={value}")
         return found
 
-    def _name_of_today(self, option: str) -> tuple[str, str]:
-        """Return the short name of an option, and false behind --no_…, else nothing."""
+    def _convert_option_name(self, option: str) -> tuple[str, str]:
+        """Return the present name of a typed option, and its value "false" for --no_NAME, else ""."""
         group, _, leaf = option.rpartition(".")
         name = leaf if group in self.groups else option
         if name in SETTINGS:
@@ -226,8 +226,8 @@ class GroupParser:
             return name[3:], "false"
         return self.short.get(name, name), ""
 
-    def _plain_error(self, message: str) -> str:
-        """Return an error of the parser in one line, as `Args` would tell it."""
+    def _format_parser_error(self, message: str) -> str:
+        """Format an error message of the parser on one line, in the words of `Args`."""
         match = _EXPECTED.search(message)
         if match is None:
             return _GROUPED.sub(r"--\1", " ".join(message.split()))
@@ -247,7 +247,7 @@ class GroupParser:
         text = re.sub(r"\(required,\s+type: ", "(type: ", text)  # they have defaults here
         text = f"usage: {self.usage}\n\n{self.description.strip()}\n\n{text[text.index('options:') :]}"
         if self.shown is not None and not everything:
-            text = _without_options(text, {*self.shown, "help", "config", "print_config"})
+            text = _remove_hidden_options(text, {*self.shown, "help", "config", "print_config"})
             text += "\n--help all shows the other options.\n"
         for short, name in self.short.items():
             if name in self.lists:  # which have names of their own
@@ -285,17 +285,17 @@ class ExperimentParser(GroupParser):
         self.extra = dict(extra or {})
         self.fixed, self.choices = frozenset(fixed), dict(choices or {})
         groups = {**{group: getattr(base, group) for group in GROUPS}, **self.extra}
-        lists = {} if function is None else _own_arguments(function)
+        lists = {} if function is None else _list_function_options(function)
         super().__init__(groups, lists=lists, usage=usage, **options)
-        self._add_own()
+        self._add_ungrouped_options()
 
     def parse(self, arguments: Sequence[str]) -> CommandLine:
-        """Return what was typed; errors are those of `read`."""
+        """Parse a command line into an experiment and further values; errors are those of `read`."""
         found, typed = self.read(arguments)
-        return CommandLine(self._experiment(found, typed), self._others(found), frozenset(typed))
+        return CommandLine(self._build_experiment(found, typed), self._collect_other_values(found), frozenset(typed))
 
-    def _add_own(self) -> None:
-        """Add what is in no group: seed, score and tag of the experiment, and the arguments of the function."""
+    def _add_ungrouped_options(self) -> None:
+        """Add the options that are in no group: seed, score and tag, and the arguments of the function."""
         texts = {one.arg_name: one.description for one in parse_docstring(Experiment.__doc__ or "").params}
         for name, kind in (("seed", int), ("score", str), ("tag", str)):
             if not {name, self.short.get(name)} & self.lists.keys() and name not in self.hidden:
@@ -308,7 +308,8 @@ class ExperimentParser(GroupParser):
             self.parser.add_argument(f"--{name}", type=kind, help=text, **{"default": default, **many})
             self.dotted[name], self.kinds[name] = name, bool if kind is bool else list
 
-    def _experiment(self, found: Namespace, typed: Iterable[str]) -> Experiment:
+    def _build_experiment(self, found: Namespace, typed: Iterable[str]) -> Experiment:
+        """Return the base experiment with the values that were typed."""
         changes = {}
         for name in typed:
             option = self.dotted[name]
@@ -316,7 +317,8 @@ class ExperimentParser(GroupParser):
                 changes[name] = found[option]
         return self.base.copy_with(**changes)
 
-    def _others(self, found: Namespace) -> dict[str, Any]:
+    def _collect_other_values(self, found: Namespace) -> dict[str, Any]:
+        """Return the arguments of the function, checked, and the extra groups, by name."""
         for name, known in self.choices.items():
             for value in found[name] if isinstance(found[name], list) else [found[name]]:
                 if value not in known:
@@ -327,30 +329,30 @@ class ExperimentParser(GroupParser):
                     self.base.copy_with(**{name: value})
         return {
             **{name: found[name] for name in self.lists},
-            **{group: self.group(group, found) for group in self.extra},
+            **{group: self.build_group(group, found) for group in self.extra},
         }
 
 
-def advice_for(message: str, options: Container[str]) -> str:
-    """Return a message whose asides, "(or set `name` …)", name arguments, for a command that has these options.
+def rewrite_advice_for_command(message: str, options: Container[str]) -> str:
+    """Rewrite a message that names arguments in asides, "(or set `name` …)", for a command with these options.
 
     `name` becomes `--name`, or `--names` where the option takes several, and `to True` becomes `to yes`; where there is
     no such option the aside is left out.
     """
 
-    def told(aside: re.Match[str]) -> str:
+    def rewrite_aside(aside: re.Match[str]) -> str:
         option = next((name for name in (aside[1], f"{aside[1]}s") if name in options), None)
         rest = re.sub(r"`(\w+)`", r"--\1", aside[2]).replace(" to True", " to yes")
         return "" if option is None else f" (or set --{option}{rest})"
 
-    return _ASIDE.sub(told, message)
+    return _ASIDE.sub(rewrite_aside, message)
 
 
-def find_typed(words: Sequence[str], name: str, default: Any = None) -> Any:
-    """Return what was typed for a name before anything is read; the last one wins.
+def find_typed_value(words: Sequence[str], name: str, default: Any = None) -> Any:
+    """Return the value that was typed for an option, before the command line is parsed; the last one wins.
 
     Args:
-        words: Words of the command line, YAML settings files already replaced by options, as `with_settings_file`
+        words: Words of the command line, YAML settings files already replaced by options, as `expand_settings_files`
             returns them.
         name: Name of the option that is looked for, without dashes.
         default: Value that is returned where the option was not typed.
@@ -363,8 +365,8 @@ def find_typed(words: Sequence[str], name: str, default: Any = None) -> Any:
     return found
 
 
-def with_settings_file(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments, with YAML files, at their head or behind `--config`, replaced by the options they hold.
+def expand_settings_files(arguments: Sequence[str]) -> list[str]:
+    """Replace YAML files, at the head of a command line or behind `--config`, by the options that they hold.
 
     Raises:
         OSError: the file cannot be read.
@@ -380,13 +382,14 @@ def with_settings_file(arguments: Sequence[str]) -> list[str]:
         if option != "--config":
             found.append(word)
         elif equals or words:
-            found += _options_of(value if equals else words.pop(0))
+            found += _read_options_from_yaml(value if equals else words.pop(0))
         else:
             raise ValueError("--config: expected a YAML file behind it")
     return found
 
 
-def _options_of(file: str) -> list[str]:
+def _read_options_from_yaml(file: str) -> list[str]:
+    """Read a YAML file of settings, and return them as words of a command line."""
     try:
         values = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -414,8 +417,8 @@ def _is_sequence(kind: Any) -> bool:
     return any(get_origin(one) in (list, tuple) for one in (kind, *get_args(kind)))
 
 
-def _own_arguments(function: Callable[..., Any]) -> dict[str, tuple[Any, Any, str]]:
-    """Return the arguments of a function behind the first: name to type (of a list's elements), default and text."""
+def _list_function_options(function: Callable[..., Any]) -> dict[str, tuple[Any, Any, str]]:
+    """Return the arguments of a function but the first: name to type (of a list's elements), default and text."""
     texts = {one.arg_name: one.description for one in parse_docstring(function.__doc__ or "").params}
     hints = get_type_hints(function)
     found = {}
@@ -425,8 +428,8 @@ def _own_arguments(function: Callable[..., Any]) -> dict[str, tuple[Any, Any, st
     return found
 
 
-def _without_options(text: str, shown: Iterable[str]) -> str:
-    """Return a help text without the options that are not shown, and without the usage."""
+def _remove_hidden_options(text: str, shown: Iterable[str]) -> str:
+    """Remove the usage from a help text, and all options but those shown."""
     head, *rest = re.split(r"(?m)^(?=  (?:-h, )?--\w)|(?=^\S)", text)
     kept = [head]
     names = set(shown)
@@ -438,7 +441,7 @@ def _without_options(text: str, shown: Iterable[str]) -> str:
 
 
 def format_settings(experiment: Experiment, others: Mapping[str, Any], hidden: Sequence[str] = ()) -> str:
-    """Return YAML by which the same training starts again, see `with_settings_file`.
+    """Format an experiment as YAML by which the same training starts again, see `expand_settings_files`.
 
     Args:
         experiment: Experiment with the settings that the user typed, before file contents such as fingerprints are

@@ -61,8 +61,8 @@ class CountedRun(Run):
     experiment: Experiment
 
     @classmethod
-    def of(cls, experiment: Experiment, variant: str) -> Experiment:
-        """Return the experiment of a simple model on the data of another, of which nothing else is left.
+    def build_experiment(cls, experiment: Experiment, variant: str) -> Experiment:
+        """Build the experiment of a simple model on the data of another experiment, of which only the data is kept.
 
         Args:
             experiment: Experiment of any model on the same data, whose data settings are copied.
@@ -79,8 +79,8 @@ class CountedRun(Run):
         )
 
     @property
-    def most_rows(self) -> int | None:
-        """Rows to which it is fitted at most; None: all."""
+    def max_rows(self) -> int | None:
+        """Largest number of rows that the model is fitted to; None: all."""
         return self.tiny_rows if self.experiment.trainer.tiny else None
 
     @property
@@ -91,14 +91,14 @@ class CountedRun(Run):
     def settings(self) -> dict[str, Any]:
         told = self.experiment.settings()
         start = {} if told["init_from"] is None else {"init_from": told["init_from"]}
-        return {**{name: told[name] for name in self._names}, **start, **self.get_model_settings()}
+        return {**{name: told[name] for name in self._setting_names}, **start, **self.get_model_settings()}
 
     @property
     def defaults(self) -> dict[str, Any]:
-        return {name: value for name, value in self.experiment.class_defaults().items() if name in self._names}
+        return {name: value for name, value in self.experiment.class_defaults().items() if name in self._setting_names}
 
     @property
-    def _names(self) -> tuple[str, ...]:
+    def _setting_names(self) -> tuple[str, ...]:
         return (*self.reads, *(() if self.experiment.data.rows else self.columns))
 
     def get_model_settings(self) -> Mapping[str, Any]:
@@ -111,7 +111,7 @@ class CountedRun(Run):
 
     @abstractmethod
     def fit(self, data: Any) -> SimpleModel:
-        """Return the model, counted in the training rows of data after `setup`."""
+        """Return the simple model, fitted to the training rows of a DataModule after `setup`."""
 
     def work(self, *, resume: bool) -> None:
         score = self.experiment.score
@@ -122,7 +122,7 @@ class CountedRun(Run):
         model = self.fit(data)
         seconds = time.perf_counter() - started
         scores = {f"{score}/{name}": value for name, value in model.scores_of(score).items()}
-        result = self.result(
+        result = self.build_result(
             metrics={**scores, **model.metrics},
             parameters={"trainable": model.numbers, "total": model.numbers},
             fingerprint=data.fingerprint,

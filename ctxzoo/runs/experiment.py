@@ -54,7 +54,7 @@ class ModelArgs(Args):
     row: str = ""
 
     def config(self) -> dict[str, Any]:
-        """Return the fields of a configuration that differ from it, without `model_type`."""
+        """Return the fields of the variant's configuration that the user changed, by name, without `model_type`."""
         return {
             name: value
             for name, value in self.values().items()
@@ -82,8 +82,8 @@ class OptimizerArgs(optimizers.OptimizerArgs):
     warmup: float = number_field(0.0, FRACTION)
     decay: bool = False
 
-    def arguments(self, steps: int) -> dict[str, Any]:
-        """Return the arguments of a LightningModule for a training of so many steps."""
+    def get_module_arguments(self, steps: int) -> dict[str, Any]:
+        """Return the optimizer's arguments of the LightningModule for a training of this number of steps."""
         own = {one.name: getattr(self, one.name) for one in fields(optimizers.OptimizerArgs)}
         warmup = {"warmup_steps": round(self.warmup * steps)} if self.warmup else {}
         return {**own, **warmup, **({"decay_steps": steps} if self.decay else {})}
@@ -99,8 +99,8 @@ class ClassifierOptimizer(OptimizerArgs):
 
     label_smoothing: float = number_field(0.0, FRACTION)
 
-    def arguments(self, steps: int) -> dict[str, Any]:
-        return {**super().arguments(steps), "label_smoothing": self.label_smoothing}
+    def get_module_arguments(self, steps: int) -> dict[str, Any]:
+        return {**super().get_module_arguments(steps), "label_smoothing": self.label_smoothing}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,11 +220,11 @@ class RunArgs(Args):
     baselines: bool = True
 
     def report(self) -> dict[str, Any]:
-        """Return those arguments that decide the result after all, which a problem's own may be."""
+        """Return the arguments that belong into the results file: none, but for subclasses with some that matter."""
         return {}
 
-    def content(self, rows: str) -> str:
-        """Return what names of files say of a user's rows, so that other rows do not take their place."""
+    def format_rows_part(self, rows: str) -> str:
+        """Return the part of file names for a user's rows, so that runs on other rows are not overwritten."""
         return "" if self.replace else rows
 
 
@@ -274,7 +274,7 @@ class Experiment:
             raise ValueError(f"score={self.score!r}: expected one of test, validation")
 
     def values(self) -> dict[str, Any]:
-        """Return every value by its name."""
+        """Return all values of all groups, by name."""
         own = {name: getattr(self, name) for name in OWN}
         return own | {name: value for group in GROUPS for name, value in getattr(self, group).values().items()}
 
@@ -299,36 +299,36 @@ class Experiment:
         return replace(self, **found)
 
     def groups(self) -> dict[str, str]:
-        """Return name to group of every value that stands in one."""
+        """Return for the name of each value the name of the group that holds it."""
         return {one.name: group for group in GROUPS for one in fields(getattr(self, group))}
 
     def settings(self) -> dict[str, Any]:
-        """Return what decides the result, complete and flat, as a results file reports it."""
+        """Return all settings that decide the result, by name, as a results file holds them."""
         found = {name: value for group in GROUPS for name, value in getattr(self, group).report().items()}
-        return {name: _plain(value) for name, value in found.items() if name not in OF_THE_FILE}
+        return {name: _convert_tuples_to_lists(value) for name, value in found.items() if name not in OF_THE_FILE}
 
     def class_defaults(self) -> dict[str, Any]:
-        """Return what stands for a name that the settings of a results file lack: the defaults of the classes."""
+        """Return the default of each setting, which counts where a results file lacks the setting."""
         groups = [getattr(self, group) for group in GROUPS]
         told = {name for group in groups for name in group.report() if name not in OF_THE_FILE}
         found = {one.name: one.default for group in groups for one in fields(group) if one.name in told}
-        return {name: _plain(value) for name, value in found.items() if value is not MISSING}
+        return {name: _convert_tuples_to_lists(value) for name, value in found.items() if value is not MISSING}
 
     @property
     def source(self) -> str:
-        """What a DataModule reads: the folder of a user's divided rows, or the dataset as it is."""
+        """Source that a DataModule reads: the folder of a user's divided rows, or the dataset as it is."""
         if not self.data.rows:
             return self.data.dataset
         return str(Path(self.run.output_dir) / self.recipe / self.data.rows)
 
     def same_when_resumed(self) -> dict[str, Any]:
-        """Return what must be the same when the training goes on; with a decay the epochs decide every step."""
+        """Return the settings that must be the same when the training is resumed; with a decay, the epochs too."""
         optimizer: Any = self.optimizer
         epochs = {"epochs to decay in": self.trainer.epochs} if optimizer.decay else {}
         return {**self.settings(), **epochs}
 
-    def trainer_settings(self) -> Any:
-        """Return how Lightning's Trainer is built, a `TrainerSettings`."""
+    def build_trainer_settings(self) -> Any:
+        """Build the `TrainerSettings`, from which Lightning's Trainer is built."""
         from ctxzoo.training.trainer import TrainerSettings
 
         tiny = self.trainer.tiny
@@ -355,14 +355,15 @@ class Experiment:
 
 
 def describe_values(settings: Mapping[str, Any], names: Iterable[str] | None = None) -> str:
-    """Write settings for a person: those named, or all, as `name value`."""
-    return ", ".join(f"{name} {_written(settings[name])}" for name in (settings if names is None else names))
+    """Format settings for a person, those named or all, as "name value, name value"."""
+    return ", ".join(f"{name} {_format_value(settings[name])}" for name in (settings if names is None else names))
 
 
-def _written(value: Any) -> str:
+def _format_value(value: Any) -> str:
+    """Format one value for a person."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON keeps it."""
-    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
+def _convert_tuples_to_lists(value: Any) -> Any:
+    """Return a value with lists in place of tuples, as JSON has it."""
+    return [_convert_tuples_to_lists(one) for one in value] if isinstance(value, (list, tuple)) else value

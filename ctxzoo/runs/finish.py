@@ -39,7 +39,7 @@ class RunData(Protocol):
         """What turns texts into the model's inputs; None for an architecture that reads no text."""
 
 
-def training_result(
+def build_training_result(
     task: ZooTask,
     data: RunData,
     trainer: lightning.Trainer,
@@ -47,7 +47,7 @@ def training_result(
     run: ExperimentRun,
     per_example: Mapping[str, Sequence[float]] | None = None,
 ) -> RunResult:
-    """Return the results of a finished training.
+    """Build the content of the results file of a finished training.
 
     Args:
         task, data, trainer: LightningModule, DataModule and Trainer of the finished training.
@@ -58,7 +58,7 @@ def training_result(
     """
     log = run.folder / CSV_LOG
     parameters = list(task.model.parameters())
-    return run.result(
+    return run.build_result(
         metrics={
             **{f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},
             **read_losses_by_epoch(log),
@@ -84,7 +84,7 @@ def finish_run(
     run: ExperimentRun,
     per_example: Mapping[str, Sequence[float]] | None = None,
 ) -> None:
-    """Write everything that a run leaves behind, what is dearest first, and say where it is.
+    """Write checkpoint folder, results file and pictures of a finished training, and print where they are.
 
     Of several processes the first alone calls it, see `run_in_first_process`.
 
@@ -101,7 +101,7 @@ def finish_run(
             `RunResult`.
     """
     card, push_to = run.card, run.experiment.run.push_to
-    result = training_result(task, data, trainer, scores, run, per_example)
+    result = build_training_result(task, data, trainer, scores, run, per_example)
     task.model.eval()
     asked: dict[str, Any] = {"tokenizer": data.tokenizer, "data": data, "split": run.split}
     options = run.card_options or CardOptions()

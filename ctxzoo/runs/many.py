@@ -75,7 +75,7 @@ def print_outcomes(outcomes: Outcomes, title: str, card: TaskCard) -> None:
 
     Rows on the same folds of the same data are compared with the first of them.
     """
-    firsts = [_first_like(results, outcomes) for results in outcomes.values()]
+    firsts = [_find_first_comparable_row(results, outcomes) for results in outcomes.values()]
     compared = any(first is not results for first, results in zip(firsts, outcomes.values(), strict=True))
     scores = [card.metrics[name].name for name in card.headline]
     headings = ["model", *scores, "parameters", "runs", *["difference"] * compared]
@@ -103,7 +103,7 @@ def run_rows(
     title: str,
     folds: Sequence[int | None] = (None,),
 ) -> Outcomes:
-    """Do every row of a table with every seed, and on every fold, and print the table.
+    """Run every row of a table with every seed and on every fold, and print the table.
 
     Args:
         kind: Class or function that turns an experiment into a run.
@@ -125,7 +125,7 @@ def run_rows(
 
 
 def run_all(runs: Mapping[str, Sequence[Run]], title: str, settings: RunArgs) -> Outcomes:
-    """Do the runs of every row, print the table, and say where checkpoints are, if any, and how one is loaded.
+    """Execute the runs of every row, print the table of scores, and how a checkpoint is loaded.
 
     Args:
         runs: Runs of each row of the printed table, by the name of the row.
@@ -145,7 +145,7 @@ def run_all(runs: Mapping[str, Sequence[Run]], title: str, settings: RunArgs) ->
 
 
 def _print_checkpoints(runs: Sequence[Run]) -> None:
-    """Those that are there; results of a run that was resumed may have come without."""
+    """Print the checkpoints that exist; a resumed run may have kept its results alone."""
     there = [run for run in runs if path_exists(run.checkpoint)]
     for run in there:
         print(f"checkpoint {run.checkpoint}")
@@ -153,8 +153,8 @@ def _print_checkpoints(runs: Sequence[Run]) -> None:
         print("\n".join(format_loading_snippet(there[0].checkpoint, there[0].card)))
 
 
-def _first_like(results: list[RunResult], outcomes: Outcomes) -> list[RunResult]:
-    """The first row that was scored on the same folds of the same data: itself where there is none before it."""
+def _find_first_comparable_row(results: list[RunResult], outcomes: Outcomes) -> list[RunResult]:
+    """Return the first row that was scored on the same folds of the same data, or the row itself."""
     return next(
         (other for other in outcomes.values() if other is results or are_scored_on_same_folds(results, other)), results
     )

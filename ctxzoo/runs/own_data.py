@@ -24,18 +24,18 @@ from ctxzoo.data.reading_notes import get_reading_notes
 from ctxzoo.hub.card import CardOptions
 from ctxzoo.results.environment import strip_local_path
 from ctxzoo.results.result import TRIALS, RunResult, read_result
-from ctxzoo.runs.beside import lines_beside
+from ctxzoo.runs.beside import describe_baselines
 from ctxzoo.runs.command_line import (
     OWN,
     CommandLine,
     ExperimentParser,
-    find_typed,
+    expand_settings_files,
+    find_typed_value,
     format_settings,
-    with_settings_file,
 )
 from ctxzoo.runs.experiment import Experiment, describe_values
 from ctxzoo.runs.finish import print_summary
-from ctxzoo.runs.problem import CONTINUED, OF_A_CONTINUATION, Problem, choose_names, open_start
+from ctxzoo.runs.problem import CONTINUED, OF_A_CONTINUATION, Problem, choose_names, open_start_checkpoint
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.runs.tuning import Search, Trial, search_run
@@ -85,8 +85,8 @@ class OwnArgs(Args):
     example: str | None = None
 
 
-def parse_own(problem: Problem, arguments: Sequence[str]) -> CommandLine:
-    """Return what a user asks of `ctxzoo train PROBLEM`; `several["own"]` is an `OwnArgs`.
+def parse_train_command(problem: Problem, arguments: Sequence[str]) -> CommandLine:
+    """Parse the command line of `ctxzoo train PROBLEM`; `several["own"]` of the result is an `OwnArgs`.
 
     Args:
         problem: Problem that `ctxzoo train` is called for, such as text classification.
@@ -96,9 +96,11 @@ def parse_own(problem: Problem, arguments: Sequence[str]) -> CommandLine:
         SystemExit: `--help`, `--print_config`.
         OSError, ValueError: there is no such option, setting, architecture, variant or checkpoint.
     """
-    words = with_settings_file(arguments)  # read once: it may be a pipe
-    chosen = {name: find_typed(words, name) for name in ("settings", "architecture", "variant", "init_from")}
-    base = choose(problem, **{name: value for name, value in chosen.items() if value not in (None, "null")})
+    words = expand_settings_files(arguments)  # read once: it may be a pipe
+    chosen = {name: find_typed_value(words, name) for name in ("settings", "architecture", "variant", "init_from")}
+    base = choose_base_experiment(
+        problem, **{name: value for name, value in chosen.items() if value not in (None, "null")}
+    )
     parser = ExperimentParser(
         base,
         extra={OWN: OwnArgs()},
@@ -122,7 +124,7 @@ def parse_own(problem: Problem, arguments: Sequence[str]) -> CommandLine:
     return replace(line, experiment=experiment)
 
 
-def choose(
+def choose_base_experiment(
     problem: Problem,
     *,
     settings: str = "default",
@@ -130,7 +132,7 @@ def choose(
     variant: str | None = None,
     init_from: str | None = None,
 ) -> Experiment:
-    """Return the settings of an architecture and variant, or those with which a checkpoint goes on.
+    """Return the experiment of an architecture and variant, or the one that continues from a checkpoint.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -140,20 +142,20 @@ def choose(
     paper = "paper" if settings == "paper" else ""
     if init_from is None:
         names = choose_names(problem, problem.title, architecture, variant)
-        return problem.settings(settings, *names).copy_with(recipe=recipe, tag=paper, **_how_to_run())
-    saved = open_start(init_from, problem.name, architecture, variant)
+        return problem.get_settings(settings, *names).copy_with(recipe=recipe, tag=paper, **_get_usual_run_values())
+    saved = open_start_checkpoint(init_from, problem.name, architecture, variant)
     name = saved.architecture.name
-    suited = problem.variant_of(saved.config)
-    usual = problem.settings(settings, name, suited or next(iter(problem.variants(name))))
+    suited = problem.find_variant(saved.config)
+    usual = problem.get_settings(settings, name, suited or next(iter(problem.get_variants(name))))
     model = problem.model_args(architecture=name, variant=suited or CONTINUED)  # all else is that of the checkpoint
     kept = {key: value for key, value in usual.data.values().items() if key in OF_A_CONTINUATION}
     tag = "-".join(part for part in (paper, CONTINUED if suited else "") if part)
     begun = replace(usual, model=model, data=problem.data_args(**kept), start=type(usual.start)())
-    return begun.copy_with(recipe=recipe, tag=tag, init_from=init_from, **_how_to_run())
+    return begun.copy_with(recipe=recipe, tag=tag, init_from=init_from, **_get_usual_run_values())
 
 
-def _how_to_run() -> dict[str, Any]:
-    """Return the values of `RunArgs` of a command that a person looks at."""
+def _get_usual_run_values() -> dict[str, Any]:
+    """Return values of `RunArgs` that suit a command whose output a person reads."""
     return {"progress": sys.stdout.isatty(), "tell_time": True, "tensorboard": False, "threads": None}
 
 
@@ -176,12 +178,12 @@ class Trained:
         return self.result.metrics
 
 
-def train_own(problem: Problem, line: CommandLine) -> Trained:
-    """Train on a user's data, and print what was done and found.
+def train_on_user_data(problem: Problem, line: CommandLine) -> Trained:
+    """Train a model on a user's data, and print the scores and how the checkpoint is used.
 
     Args:
         problem: Problem that `ctxzoo train` is called for, such as text classification.
-        line: Parsed command line of `ctxzoo train`, as `parse_own` returns it.
+        line: Parsed command line of `ctxzoo train`, as `parse_train_command` returns it.
 
     Raises:
         OSError, ValueError: the data, a checkpoint, word vectors or a folder is not as it should be; no finite loss.
@@ -197,39 +199,41 @@ def train_own(problem: Problem, line: CommandLine) -> Trained:
     if line.experiment.run.threads is not None:
         torch.set_num_threads(line.experiment.run.threads)
     datasets.disable_progress_bars()
-    splits = write_rows(problem, line.experiment, own)
+    splits = prepare_user_splits(problem, line.experiment, own)
     for text in (*splits.lines, *get_reading_notes().format_new_lines()):
         print(text)
-    experiment = problem.fill_in_settings(with_rows(line.experiment, splits))
+    experiment = problem.fill_in_settings(set_user_rows(line.experiment, splits))
     where, model = own.settings if experiment.start.init_from is None else "the checkpoint's", experiment.model
     print(f"training {model.architecture} {model.variant} with {where} settings: {_describe_settings(experiment)}")
     try:
-        with warnings_as_notes():
-            run_of = partial(_run_of, problem, card, own)
-            run, resume = _plain_run(experiment, run_of), experiment.run.resume
+        with print_warnings_as_notes():
+            run_of = partial(_build_run, problem, card, own)
+            run, resume = _find_or_build_run(experiment, run_of), experiment.run.resume
             if own.tune is not None:
-                search = search_of(problem, experiment, line.typed, run_of)
+                search = build_search(problem, experiment, line.typed, run_of)
                 found = search_run(search, minutes=own.tune, seed=experiment.seed, resume=resume, tell=say)
                 assert isinstance(found, ExperimentRun)
                 run, resume = found, True
             elif resume and not run.folder.is_dir():
                 say("note: no training on these rows was begun before; it starts anew")
-            kept = run.finished() if resume else None
-            before = training_before(run)
+            kept = run.read_finished_result() if resume else None
+            before = find_previous_training(run)
             result = execute(run, resume=resume)
     except (NonFiniteLossError, FloatingPointError) as error:
         raise ValueError(str(error)) from error
     except MisconfigurationException as error:
         raise ValueError(f"{error} Choose another --accelerator, --devices or --precision") from error
-    predicted = problem.predict_arguments(run.checkpoint, splits.folder / "test.parquet")
-    print_results(problem, run, result, predicted, lines_beside(problem, run.experiment, result), is_new=kept is None)
+    predicted = problem.format_predict_arguments(run.checkpoint, splits.folder / "test.parquet")
+    print_results(
+        problem, run, result, predicted, describe_baselines(problem, run.experiment, result), is_new=kept is None
+    )
     if kept is None and before is not None:
-        print(compared_line(problem, run, result, *before))
+        print(format_comparison_with_previous(problem, run, result, *before))
     return Trained(run.checkpoint, result)
 
 
-def write_rows(problem: Problem, experiment: Experiment, own: OwnArgs) -> OwnSplits:
-    """Read, check and divide the user's data, and write it into the folder of the outputs.
+def prepare_user_splits(problem: Problem, experiment: Experiment, own: OwnArgs) -> OwnSplits:
+    """Read, check and split the user's data, and write the splits into the folder of outputs.
 
     Raises:
         OSError: that folder cannot be written; see also `Problem.read_user_data`.
@@ -240,48 +244,48 @@ def write_rows(problem: Problem, experiment: Experiment, own: OwnArgs) -> OwnSpl
     files = {name: file for name, file in (("validation", own.validation), ("test", own.test)) if file is not None}
     with tempfile.TemporaryDirectory(dir=folder, prefix=".reading-") as scratch:
         rows = problem.read_user_data(experiment, files, Path(scratch))
-        return write_own_splits(rows, _name_of(experiment.data.dataset), folder)
+        return write_own_splits(rows, _get_data_name(experiment.data.dataset), folder)
 
 
-def _name_of(data: str) -> str:
-    """Return what data is called: a file or folder by its last part, so that it is not taken for a Hub id."""
+def _get_data_name(data: str) -> str:
+    """Return the name of data in results: of a file or folder its last part, so that it does not look like a Hub id."""
     return Path(data).resolve().name if Path(data).exists() else data
 
 
-def with_rows(experiment: Experiment, splits: OwnSplits) -> Experiment:
-    """Return the experiment on rows that are written, and named by them."""
-    name = _name_of(experiment.data.dataset)
+def set_user_rows(experiment: Experiment, splits: OwnSplits) -> Experiment:
+    """Return a copy of the experiment that trains on the written splits, with their name and fingerprint."""
+    name = _get_data_name(experiment.data.dataset)
     # Scores on a test split that was drawn here are none on the Hub's dataset.
     named = name.rpartition("/")[2] if "test" in splits.drawn else name
     tag = "-".join(part for part in (experiment.tag, "tiny" if experiment.trainer.tiny else "") if part)
     return experiment.copy_with(rows=splits.folder.name, named=named, tag=tag, commit=version())
 
 
-def _run_of(problem: Problem, card: CardOptions, own: OwnArgs, experiment: Experiment) -> ExperimentRun:
-    """Return one training, which keeps the settings by which it starts again."""
+def _build_run(problem: Problem, card: CardOptions, own: OwnArgs, experiment: Experiment) -> ExperimentRun:
+    """Build the run of one training, with the YAML text of settings by which it can be started again."""
     typed = format_settings(experiment, {OWN: replace(own, tune=None)}, problem.of_recipes)
     return ExperimentRun(problem, experiment, card, typed)
 
 
-def _plain_run(experiment: Experiment, run_of: Callable[[Experiment], ExperimentRun]) -> ExperimentRun:
-    """Return the training; to resume, a finished one whose names say nothing of the data's content, where it is.
+def _find_or_build_run(experiment: Experiment, run_of: Callable[[Experiment], ExperimentRun]) -> ExperimentRun:
+    """Return the run of an experiment; with `--resume` a finished one without the data's fingerprint in its name.
 
-    Those are of `--replace`, or of before names told the content.
+    Such runs are of `--replace`, or of earlier versions.
     """
     if experiment.run.resume:
         named = run_of(experiment.copy_with(replace=True))
-        if named.finished() is not None:
+        if named.read_finished_result() is not None:
             return named
     return run_of(experiment)
 
 
-def search_of(
+def build_search(
     problem: Problem,
     experiment: Experiment,
     typed: frozenset[str],
     run_of: Callable[[Experiment], ExperimentRun],
 ) -> Search:
-    """Return the search from an experiment on; what was typed is not changed.
+    """Build a hyperparameter search that starts from an experiment; settings that the user typed are not varied.
 
     Args:
         problem: Problem of the experiment.
@@ -291,23 +295,23 @@ def search_of(
     """
     trials = str(Path(experiment.run.results_dir) / TRIALS)
 
-    def run_of_trial(tried: Experiment, trial: Trial) -> ExperimentRun:
+    def build_trial_run(tried: Experiment, trial: Trial) -> ExperimentRun:
         tag = "-".join(part for part in (tried.tag, trial.name) if part)
         one = tried.copy_with(tag=tag, score=trial.score, minutes=trial.minutes, progress=False, tell_time=False)
         only_kept = {} if trial.score == "test" else {"results_dir": trials, "push_to": None}
         return run_of(one.copy_with(**only_kept))
 
     return Search(
-        run_of=run_of_trial,
+        run_of=build_trial_run,
         start=experiment,
-        space={name: values for name, values in problem.search_space(experiment).items() if name not in typed},
+        space={name: values for name, values in problem.build_search_space(experiment).items() if name not in typed},
         objective=problem.objective,
         lower_is_better=problem.lower_is_better,
     )
 
 
 def _describe_settings(experiment: Experiment) -> str:
-    """Write for a person the settings of the training, those of data and start only where they are not the usual."""
+    """Format the settings of a training for a person; those of data and start only where they are not the defaults."""
     unless_usual = {*experiment.data.values(), *experiment.start.values()}
     usual = {name: value for name, value in experiment.class_defaults().items() if name in unless_usual}
     aside = {"rows", "world_size"}
@@ -320,8 +324,8 @@ def _describe_settings(experiment: Experiment) -> str:
     )
 
 
-def training_before(run: ExperimentRun) -> tuple[RunResult, Path] | None:
-    """Return the results of the newest training of the same name, whatever its rows and settings, and their file."""
+def find_previous_training(run: ExperimentRun) -> tuple[RunResult, Path] | None:
+    """Find the newest training of the same name, whatever its rows and settings: its results and their file."""
     found = []
     for path in run.results_file.parent.glob("*.json"):
         with suppress(ValueError, TypeError):  # no results file
@@ -331,8 +335,10 @@ def training_before(run: ExperimentRun) -> tuple[RunResult, Path] | None:
     return max(same, key=lambda one: one[0].created, default=None)
 
 
-def compared_line(problem: Problem, run: ExperimentRun, result: RunResult, before: RunResult, file: Path) -> str:
-    """Say in a line what the training before scored beside this one, how the two differ, and where its model is."""
+def format_comparison_with_previous(
+    problem: Problem, run: ExperimentRun, result: RunResult, before: RunResult, file: Path
+) -> str:
+    """Format a line that compares a training with the previous one: scores, settings, and where its model is."""
     name = f"{result.split}/{problem.objective}"
     scores = [f"{one.metrics[name]:.2f}" if name in one.metrics else "none" for one in (before, result)]
     kept = {**run.defaults, **before.settings}
@@ -349,7 +355,13 @@ def compared_line(problem: Problem, run: ExperimentRun, result: RunResult, befor
 
 
 def print_results(
-    problem: Problem, run: ExperimentRun, result: RunResult, predicted: str, beside: Iterable[str], *, is_new: bool
+    problem: Problem,
+    run: ExperimentRun,
+    result: RunResult,
+    predicted: str,
+    baseline_lines: Iterable[str],
+    *,
+    is_new: bool,
 ) -> None:
     """Print the scores of a finished training, those of the baselines, and how the checkpoint is used.
 
@@ -358,14 +370,14 @@ def print_results(
         run: Training run that has finished.
         result: Results of the training run.
         predicted: Example arguments of `ctxzoo predict` for this checkpoint, as a line to copy.
-        beside: Lines that compare the scores with baselines, printed below the scores.
+        baseline_lines: Lines that compare the scores with baselines, printed below the scores.
         is_new: Whether the model was trained in this call; otherwise an earlier, finished run was kept.
     """
     if not is_new:
         print("this training was finished before; its results are kept")
         print_summary(result, run)  # which a new one has printed
     print()
-    for line in beside:
+    for line in baseline_lines:
         print(line)
     checkpoint = run.checkpoint
     print(f"use it:\n    ctxzoo predict {checkpoint} {predicted}")
@@ -374,8 +386,8 @@ def print_results(
 
 
 @contextmanager
-def warnings_as_notes() -> Iterator[None]:
-    """Print what the package warns of in one line each, and nothing of what other libraries warn of."""
+def print_warnings_as_notes() -> Iterator[None]:
+    """Print warnings of this package as notes of one line; within this context others are not shown."""
 
     def show(message: Warning | str, category: type[Warning], filename: str, *_: Any) -> None:
         if Path(filename).is_relative_to(PACKAGE):
@@ -388,4 +400,5 @@ def warnings_as_notes() -> Iterator[None]:
 
 
 def say(line: str) -> None:
+    """Print a line at once, without waiting for more output."""
     print(line, flush=True)

@@ -13,7 +13,7 @@ from ctxzoo.data.notices import print_once
 from ctxzoo.models.old_names import convert_architecture_name
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs.experiment import DataArgs, Experiment, ModelArgs
-from ctxzoo.runs.spaces import Between, Space, rates_around
+from ctxzoo.runs.spaces import Between, Space, build_learning_rate_range
 
 if TYPE_CHECKING:
     from ctxzoo.data.own_splits import OwnRows
@@ -69,23 +69,23 @@ class Problem(ABC):
 
     @property
     def card(self) -> TaskCard:
-        """What is written about its models."""
-        found: TaskCard = _imported(self.card_at)
+        """The `TaskCard` of the problem: its metrics, and the texts of its model cards."""
+        found: TaskCard = _import_object(self.card_at)
         return found
 
     @property
     def module_class(self) -> type[ZooTask]:
-        """The LightningModule; a problem with a `train` of its own needs none."""
-        found: type[ZooTask] = _imported(self.module_at)
+        """Class of the LightningModule; a problem with a `train` of its own needs none."""
+        found: type[ZooTask] = _import_object(self.module_at)
         return found
 
     @abstractmethod
-    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
-        """Return the variants of an architecture, the one that is taken where none is named first, and their fields."""
+    def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the variants of an architecture, the default one first, each with its configuration fields."""
 
     @abstractmethod
-    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
-        """Return the settings of that name, "default" or "paper"."""
+    def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
+        """Return the experiment with the settings of that name, "default" or "paper", for a variant."""
 
     @abstractmethod
     def make_tiny(self, experiment: Experiment) -> Experiment:
@@ -109,24 +109,24 @@ class Problem(ABC):
         raise NotImplementedError
 
     @abstractmethod
-    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
-        """Return arguments of `ctxzoo predict` that this checkpoint takes, as they are typed.
+    def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        """Format example arguments of `ctxzoo predict` for a checkpoint, as they are typed.
 
         Args:
             checkpoint: Folder of the saved model and tokenizer.
             test: File of the test rows, named in the example command of problems that predict from files.
         """
 
-    def variant_of(self, config: Any) -> str | None:
-        """Return the variant whose settings suit a checkpoint with this config; None where all have the same."""
+    def find_variant(self, config: Any) -> str | None:
+        """Find the variant to which a checkpoint with this config belongs; None where variants do not matter."""
         return None
 
-    def architectures(self) -> list[str]:
+    def list_architectures(self) -> list[str]:
         """Return the names of the architectures that have a head of this problem."""
-        return architectures_of(self.name)
+        return list_architectures_of_problem(self.name)
 
     def check(self, experiment: Experiment) -> None:
-        """Refuse fields of a configuration that the architecture does not have, or whose checkpoint says them.
+        """Refuse settings that the architecture does not have, or that the checkpoint to start from decides.
 
         Raises:
             ValueError: there is such a field.
@@ -135,7 +135,7 @@ class Problem(ABC):
 
         model = experiment.model
         check_architecture(model.architecture)
-        variants = self.variants(model.architecture)
+        variants = self.get_variants(model.architecture)
         if experiment.start.init_from is None and model.variant not in variants:
             raise ValueError(f"unknown variant {model.variant!r} of {model.architecture}; known: {', '.join(variants)}")
         known = ARCHITECTURES[model.architecture].config_class.__dataclass_fields__
@@ -152,7 +152,7 @@ class Problem(ABC):
         self.check_continuation(experiment)
 
     def check_continuation(self, experiment: Experiment) -> None:
-        """Refuse values of their own for what the checkpoint decides from which a training goes on.
+        """Refuse values for settings that the checkpoint to continue from decides.
 
         Raises:
             ValueError: there is such a value.
@@ -183,7 +183,7 @@ class Problem(ABC):
         """Return values that results files of earlier versions hold beside the settings, and that follow from these."""
         if experiment.start.init_from is not None:
             return {}
-        return dict(self.variants(experiment.model.architecture)[experiment.model.variant])
+        return dict(self.get_variants(experiment.model.architecture)[experiment.model.variant])
 
     def get_file_name_part(self, experiment: Experiment) -> str:
         """Return a part of the names of results files, such as a configuration of the dataset; empty: none."""
@@ -193,39 +193,39 @@ class Problem(ABC):
         """Return the name of the split that the results file reports."""
         return experiment.score
 
-    def folder_name(self, experiment: Experiment) -> str | None:
+    def get_folder_name(self, experiment: Experiment) -> str | None:
         """Return the name of the folder of checkpoints, logs and pictures; None: that of the results file."""
         return None
 
-    def search_space(self, experiment: Experiment) -> dict[str, Sequence[Any] | Between]:
-        """Return name to what a search tries of a setting, from this experiment on."""
+    def build_search_space(self, experiment: Experiment) -> dict[str, Sequence[Any] | Between]:
+        """Build the space of a hyperparameter search around an experiment: values to try, by name of the setting."""
         own = experiment.values()
-        rates = {"learning_rate": rates_around(own["learning_rate"])}
+        rates = {"learning_rate": build_learning_rate_range(own["learning_rate"])}
         decided = {*experiment.data.values(), *experiment.model.values()} - set(OF_A_CONTINUATION)
         others = decided if experiment.start.init_from else ()
         tried = {name: values for name, values in self.space.items() if own[name] is not None and name not in others}
         return {**rates, **tried}
 
-    def model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
-        """Return the whole config of the model as a plain dict, on data after `setup`."""
+    def build_model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        """Build the complete config of a new model as a plain dict, from a DataModule after `setup`."""
         model = experiment.model
-        fields = self.variants(model.architecture)[model.variant]
+        fields = self.get_variants(model.architecture)[model.variant]
         return {"model_type": f"ctxzoo_{model.architecture}", **fields, **model.config(), **data.model_sizes()}
 
-    def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
-        """Return the LightningModule with its model as it starts.
+    def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+        """Build the LightningModule with the untrained model, or the one to continue from.
 
         Args:
             experiment: Experiment that describes the model's training.
             data: DataModule after its `setup`.
             processes: Number of processes that train together.
         """
-        steps = experiment.trainer_settings().count_training_steps(data, processes)
+        steps = experiment.build_trainer_settings().count_training_steps(data, processes)
         optimizer: Any = experiment.optimizer
-        return self.module_class(**self.start(experiment, data), **optimizer.arguments(steps))
+        return self.module_class(**self.get_start_arguments(experiment, data), **optimizer.get_module_arguments(steps))
 
     def train(self, run: ExperimentRun, *, resume: bool) -> None:
-        """Train, score, and write checkpoint folder and results file: by Lightning, or in a way of the problem's own.
+        """Train and score the model, and write checkpoint folder and results file; a problem may do it its own way.
 
         Args:
             run: Training run to carry out, which holds the lock of its folder.
@@ -237,23 +237,23 @@ class Problem(ABC):
         """
         run.fit(resume=resume)
 
-    def start(self, experiment: Experiment, data: Any) -> dict[str, Any]:
-        """Return the arguments of the LightningModule that say how its model begins, on data after `setup`."""
+    def get_start_arguments(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        """Return the arguments of the LightningModule from which its model is made: a config, or a checkpoint."""
         checkpoint = experiment.start.init_from
         if checkpoint is not None:
             return {"pretrained": checkpoint}
-        return {"model_config": self.model_config(experiment, data)}
+        return {"model_config": self.build_model_config(experiment, data)}
 
     def score(
         self, experiment: Experiment, task: Any, data: Any, splits: tuple[str, ...]
     ) -> dict[str, dict[str, float]]:
-        """Return split to scores of the finished model."""
+        """Score the trained model; return the scores of each split, by name."""
         from ctxzoo.training.scoring import score_splits
 
         return score_splits(task, data, splits, progress=False)
 
-    def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
-        """Return what the results file keeps of each example of the scored splits, see `RunResult`; none by default."""
+    def collect_scores_per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
+        """Return the scores of every single example for the results file, see `RunResult`; none by default."""
         return {}
 
     def finish(self, run: ExperimentRun, task: Any, data: Any, trainer: Any, scores: dict[str, Any]) -> None:
@@ -267,11 +267,11 @@ class Problem(ABC):
         """
         from ctxzoo.runs.finish import finish_run
 
-        kept = self.per_example(task, data, tuple(scores))
+        kept = self.collect_scores_per_example(task, data, tuple(scores))
         finish_run(task, data, trainer, scores, run, kept)
 
-    def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
-        """Return the simple models whose scores stand beside those of a user's model; none by default."""
+    def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        """Yield the baselines whose scores are printed beside those of a user's model; none by default."""
         return ()
 
 
@@ -294,24 +294,24 @@ class Classification(Problem):
 
         return experiment.copy_with(word_dim=None, vectors_fingerprint=fingerprint_word_vectors(vectors))
 
-    def model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+    def build_model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
         from ctxzoo.training.classification import label_fields
 
-        return {**super().model_config(experiment, data), **label_fields(data.label_names)}
+        return {**super().build_model_config(experiment, data), **label_fields(data.label_names)}
 
-    def start(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+    def get_start_arguments(self, experiment: Experiment, data: Any) -> dict[str, Any]:
         labels = {} if experiment.start.init_from is None else {"label_names": data.label_names}
-        return {**super().start(experiment, data), **labels}
+        return {**super().get_start_arguments(experiment, data), **labels}
 
 
-def _imported(where: str) -> Any:
-    """Return what stands at "module:name"."""
+def _import_object(where: str) -> Any:
+    """Import the object at "module:name"."""
     module, _, name = where.partition(":")
     return getattr(import_module(module), name)
 
 
-def saved_names(checkpoint: str) -> list[str]:
-    """Return the names of the things that a checkpoint knows, in the order of their ids."""
+def read_names_of_checkpoint(checkpoint: str) -> list[str]:
+    """Read the names of the things that a checkpoint's model has ids for, in the order of the ids."""
     from ctxzoo.hub.saved_model import read_saved_model
 
     config: Any = read_saved_model(checkpoint).config
@@ -319,7 +319,7 @@ def saved_names(checkpoint: str) -> list[str]:
     return names
 
 
-def architectures_of(problem: str) -> list[str]:
+def list_architectures_of_problem(problem: str) -> list[str]:
     """Return the names of the architectures that have a head of a problem."""
     return [
         name
@@ -329,7 +329,7 @@ def architectures_of(problem: str) -> list[str]:
 
 
 def choose_names(problem: Any, title: str, architecture: str | None, variant: str | None) -> tuple[str, str]:
-    """Return the architecture and variant that a user asks for, by their names of today.
+    """Return the names of architecture and variant for what a user typed; old names are converted.
 
     Args:
         problem: Object with `default` (architecture and variant names), `architectures()` and `variants(architecture)`.
@@ -339,7 +339,7 @@ def choose_names(problem: Any, title: str, architecture: str | None, variant: st
     Raises:
         ValueError: there is no such architecture or variant.
     """
-    known = problem.architectures()
+    known = problem.list_architectures()
     name, named = problem.default[0], variant
     if architecture is not None:
         name, named = convert_architecture_name(architecture, variant, known.__contains__)
@@ -348,15 +348,15 @@ def choose_names(problem: Any, title: str, architecture: str | None, variant: st
             print_once(f"--architecture {architecture} is --architecture {now} now")
     if name not in known:
         raise ValueError(f"unknown --architecture {name!r}; for {title}: {', '.join(known)}")
-    variants = problem.variants(name)
+    variants = problem.get_variants(name)
     named = named or (problem.default[1] if name == problem.default[0] else next(iter(variants)))
     if named not in variants:
         raise ValueError(f"unknown --variant {named!r}; {name} has {', '.join(variants)}")
     return name, named
 
 
-def open_start(checkpoint: str, problem: str, architecture: str | None, variant: str | None) -> SavedModel:
-    """Open the checkpoint that a training goes on from; its files are checked.
+def open_start_checkpoint(checkpoint: str, problem: str, architecture: str | None, variant: str | None) -> SavedModel:
+    """Open the checkpoint that a training continues from, and check that it fits the problem.
 
     Args:
         checkpoint: Checkpoint folder or Hub id.

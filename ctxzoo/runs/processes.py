@@ -49,10 +49,10 @@ def run_in_processes(
     context = multiprocessing.get_context("spawn")
     stop = context.Event()
     with ProcessPoolExecutor(
-        min(processes, len(jobs)), context, initializer=_prepare, initargs=(stop, threads)
+        min(processes, len(jobs)), context, initializer=_initialize_process, initargs=(stop, threads)
     ) as pool:
-        with _ignoring_interrupts():  # the processes start here, and inherit it while they import
-            futures = {pool.submit(_run, work, job): job for job in jobs}
+        with _ignore_interrupts():  # the processes start here, and inherit it while they import
+            futures = {pool.submit(_run_unless_stopped, work, job): job for job in jobs}
         try:
             dropped: BaseException | None = None
             for future in as_completed(futures):
@@ -68,23 +68,25 @@ def run_in_processes(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _prepare(stop: Any, threads: int) -> None:
+def _initialize_process(stop: Any, threads: int) -> None:
+    """Prepare a process of the pool: its threads, its signals, and that it exits with its parent."""
     global _stop
     _stop = stop
-    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     torch.set_num_threads(threads)
 
 
-def _end_with_the_parent() -> None:
-    """End this process as soon as the one that started it is gone: killed, it can tell nobody."""
+def _exit_with_parent() -> None:
+    """Exit this process as soon as the one that started it is gone, even if that was killed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
     os._exit(1)
 
 
-def _run(work: Callable[[Job], Result], job: Job) -> Result:
+def _run_unless_stopped(work: Callable[[Job], Result], job: Job) -> Result:
+    """Do a job, unless another job failed or the run was stopped; a failure stops the others."""
     if _stop.is_set():
         raise CancelledError("another job failed, or the run was stopped")
     try:
@@ -95,7 +97,8 @@ def _run(work: Callable[[Job], Result], job: Job) -> Result:
 
 
 @contextmanager
-def _ignoring_interrupts() -> Iterator[None]:
+def _ignore_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C within this context, in processes started in it too."""
     if threading.current_thread() is not threading.main_thread():  # others may not set handlers
         yield
         return

@@ -11,7 +11,7 @@ from huggingface_hub.errors import StrictDataclassError
 
 from ctxzoo.data.notices import format_error_with_row_hint
 from ctxzoo.results.environment import git_commit
-from ctxzoo.runs.command_line import ExperimentParser, GroupParser, advice_for
+from ctxzoo.runs.command_line import ExperimentParser, GroupParser, rewrite_advice_for_command
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.problem import Problem
 from ctxzoo.training.arguments import Args
@@ -49,8 +49,8 @@ class Study:
     choices: Mapping[str, Collection[Any]] = field(default_factory=dict)
     options: Collection[str] | None = None
 
-    def parser(self, description: str | None = None) -> ExperimentParser:
-        """Return the parser of its options."""
+    def build_parser(self, description: str | None = None) -> ExperimentParser:
+        """Build the parser of the options of this study."""
         names = {"name": "tag", "seed": "seeds", **self.short}
         shown = (*OF_SIMPLE_MODELS, *(self.options or ()))
         hidden = () if self.options is None else set(self.base.values()) - set(shown)
@@ -59,7 +59,7 @@ class Study:
         )
 
     def run(self, arguments: Sequence[str], description: str | None = None) -> None:
-        """Do what a command line asks for.
+        """Run the study with the options of a command line.
 
         Args:
             arguments: Words of the command line after the name of the script.
@@ -69,7 +69,7 @@ class Study:
             SystemExit: `--help`, `--print_config`.
             OSError, ValueError: an option or a value that cannot be; see also the kind of run.
         """
-        line = self.parser(description).parse(arguments)
+        line = self.build_parser(description).parse(arguments)
         experiment = line.make_tiny(self.problem.make_tiny)
         if experiment.run.wandb:
             check_wandb()
@@ -77,11 +77,11 @@ class Study:
 
 
 def run_study(study: Study, description: str | None) -> None:
-    """Do what the command line asks of a study.
+    """Run a study with the options of the command line.
 
     What a user can mend (bad settings, data, files, packages) is printed in one line, with exit status 1.
     """
-    _end_in_a_line(lambda: study.run(sys.argv[1:], description), study.base.values())
+    _exit_with_error_line(lambda: study.run(sys.argv[1:], description), study.base.values())
 
 
 def run_recipe(settings: type[Settings], main: Callable[[Settings], None], description: str | None) -> None:
@@ -95,7 +95,7 @@ def run_recipe(settings: type[Settings], main: Callable[[Settings], None], descr
         description: Text that `--help` prints above the options.
     """
     names = [one.name for one in fields(settings)]
-    _end_in_a_line(lambda: main(parse_settings(settings, sys.argv[1:], description)), names)
+    _exit_with_error_line(lambda: main(parse_settings(settings, sys.argv[1:], description)), names)
 
 
 def parse_settings(settings: type[Settings], arguments: Sequence[str], description: str | None = None) -> Settings:
@@ -112,13 +112,14 @@ def parse_settings(settings: type[Settings], arguments: Sequence[str], descripti
     usage = f"python {sys.argv[0]} [settings.yaml] [options]"
     parser = GroupParser({"settings": settings}, usage=usage, description=description)
     found, _ = parser.read(arguments)
-    return cast(Settings, parser.group("settings", found))
+    return cast(Settings, parser.build_group("settings", found))
 
 
-def _end_in_a_line(work: Callable[[], None], names: Container[str]) -> None:
+def _exit_with_error_line(work: Callable[[], None], names: Container[str]) -> None:
+    """Do the work of a script; errors that a user can mend are printed on one line, with exit status 1."""
     try:
         work()
     except (OSError, ValueError, ImportError, FloatingPointError, StrictDataclassError) as error:
-        sys.exit(f"error: {advice_for(format_error_with_row_hint(error), names)}")
+        sys.exit(f"error: {rewrite_advice_for_command(format_error_with_row_hint(error), names)}")
     except (TrainingInterrupted, KeyboardInterrupt):
         sys.exit(STOPPED if "resume" in names else "stopped")

@@ -40,7 +40,7 @@ class Run(ABC):
 
         @property
         def experiment(self) -> Experiment:
-            """The identity of the run."""
+            """The experiment, which identifies the run."""
 
     @property
     def variant(self) -> str:
@@ -49,7 +49,7 @@ class Run(ABC):
 
     @property
     def dataset(self) -> str:
-        """What results are told to be of: Hub id, folder, file or "sample"."""
+        """Name of the data in the results file: a Hub id, folder, file or "sample"."""
         return self.experiment.data.named or self.experiment.data.dataset
 
     @property
@@ -69,15 +69,16 @@ class Run(ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What decides the result, as the results file tells it."""
-        return self._read(self.experiment.settings())
+        """Settings that decide the result, as the results file holds them."""
+        return self._select_settings(self.experiment.settings())
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """Values of settings that a results file lacks."""
-        return self._read(self.experiment.class_defaults())
+        """Default of each setting, which counts where a results file lacks the setting."""
+        return self._select_settings(self.experiment.class_defaults())
 
-    def _read(self, values: dict[str, Any]) -> dict[str, Any]:
+    def _select_settings(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the values of the settings that decide the result, see `reads`."""
         reads = values if self.reads is None else self.reads
         return {name: values[name] for name in reads if name in values}
 
@@ -98,7 +99,7 @@ class Run(ABC):
             split=self.split,
             seed=one.seed,
             fold=one.fold,
-            tag="-".join(part for part in (self.tag, one.run.content(one.data.rows)) if part),
+            tag="-".join(part for part in (self.tag, one.run.format_rows_part(one.data.rows)) if part),
         )
 
     @property
@@ -111,11 +112,11 @@ class Run(ABC):
         """The folder of the finished model."""
         return self.folder / "checkpoint"
 
-    def finished(self) -> RunResult | None:
-        """Return the results of the run, if they are there and are those of its settings; raises as `read_result`."""
+    def read_finished_result(self) -> RunResult | None:
+        """Read the results file of the run, or return None where it is missing or has other settings."""
         return read_result_of_settings(self.results_file, self.settings, self.defaults, self.implied_values)
 
-    def result(
+    def build_result(
         self,
         *,
         metrics: Mapping[str, float],
@@ -126,7 +127,7 @@ class Run(ABC):
         split: str | None = None,
         per_example: Mapping[str, Sequence[float]] | None = None,
     ) -> RunResult:
-        """Return the content of the results file.
+        """Build the content of the results file.
 
         Args:
             metrics, parameters: Metric values by name, such as "test/accuracy", and numbers of trainable and total
@@ -163,14 +164,14 @@ class Run(ABC):
 
     @abstractmethod
     def work(self, *, resume: bool) -> None:
-        """Do the work, and write the results file when all else is there.
+        """Do the work of the run; the results file is written last.
 
         Args:
             resume: Whether an interrupted run continues where it stopped.
         """
 
-    def quiet(self) -> Run:
-        """Return the run with no progress bar of its own, which would fill a log."""
+    def copy_without_progress_bar(self) -> Run:
+        """Return a copy of the run without a progress bar, which would fill a log."""
         return self
 
 
@@ -187,7 +188,7 @@ def execute(run: Run, *, resume: bool = False, quiet: bool = False) -> RunResult
             is full.
         ValueError, TrainingInterrupted: see the kind of run.
     """
-    done = run.finished() if resume else None
+    done = run.read_finished_result() if resume else None
     if done is not None:
         return done
     folder, file = run.folder, run.results_file
@@ -196,14 +197,15 @@ def execute(run: Run, *, resume: bool = False, quiet: bool = False) -> RunResult
     with (
         raise_full_disk_errors(folder),
         lock_run_files(folder / LOCK, "--output_dir"),
-        _printing_to(folder / LOG if quiet else None),
+        _redirect_output(folder / LOG if quiet else None),
     ):
-        (run.quiet() if quiet else run).work(resume=resume)
+        (run.copy_without_progress_bar() if quiet else run).work(resume=resume)
     return read_result(file)
 
 
 @contextlib.contextmanager
-def _printing_to(log: Path | None) -> Iterator[None]:
+def _redirect_output(log: Path | None) -> Iterator[None]:
+    """Append to a log file what is printed within this context; None: leave output as it is."""
     if log is None:
         yield
         return

@@ -40,8 +40,8 @@ class Between:
     def __contains__(self, value: Any) -> bool:
         return isinstance(value, (int, float)) and self.low <= value <= self.high
 
-    def rounded(self, value: float) -> float:
-        """Return a drawn number with a few digits, within the ends."""
+    def round_number(self, value: float) -> float:
+        """Round a drawn number to a few digits, within the range."""
         if self.is_whole:
             return round(value)
         return min(max(float(f"{value:.{DIGITS}g}"), self.low), self.high)
@@ -50,13 +50,13 @@ class Between:
 Space = Mapping[str, "Sequence[Any] | Between"]
 
 
-def rates_around(rate: float) -> Between:
-    """Return the learning rates that a search tries, from a quarter of a usual one to four times of it."""
+def build_learning_rate_range(rate: float) -> Between:
+    """Build the range of learning rates to search, from a quarter of the usual rate to four times of it."""
     return Between(float(f"{rate / 4:.6g}"), float(f"{rate * 4:.6g}"), log=True)
 
 
-def widened(space: Space, own: Mapping[str, Any]) -> dict[str, tuple[Any, ...] | Between]:
-    """Return a space that holds the usual value of each setting, and each choice once.
+def widen_space(space: Space, own: Mapping[str, Any]) -> dict[str, tuple[Any, ...] | Between]:
+    """Return a search space that also holds the usual value of each setting, and each choice once.
 
     Args:
         space: Values that may be tried, by name of the setting.
@@ -78,8 +78,8 @@ def widened(space: Space, own: Mapping[str, Any]) -> dict[str, tuple[Any, ...] |
     return found
 
 
-def number_of_points(space: Space) -> float:
-    """Return how many combinations a space has; infinity where numbers of it are not whole."""
+def count_combinations(space: Space) -> float:
+    """Count the combinations of values of a search space; infinity where some numbers are not whole."""
     return math.prod(
         len(values)
         if not isinstance(values, Between)

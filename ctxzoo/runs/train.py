@@ -69,12 +69,12 @@ class ExperimentRun(Run):
 
     @property
     def folder(self) -> Path:
-        folder, name = super().folder, self.problem.folder_name(self.experiment)
+        folder, name = super().folder, self.problem.get_folder_name(self.experiment)
         return folder if name is None else folder.with_name(name)
 
     @property
     def trainer(self) -> TrainerSettings:
-        settings: TrainerSettings = self.experiment.trainer_settings()
+        settings: TrainerSettings = self.experiment.build_trainer_settings()
         return settings
 
     @property
@@ -135,7 +135,7 @@ class ExperimentRun(Run):
         scores = self.score(task, data, scored)
         run_in_first_process(lambda: self.finish(task, data, trainer, scores))
 
-    def quiet(self) -> ExperimentRun:
+    def copy_without_progress_bar(self) -> ExperimentRun:
         typed = format_settings(self.experiment, {}) if self.typed is None else self.typed
         return replace(self, experiment=self.experiment.copy_with(progress=False), typed=typed)
 
@@ -143,7 +143,7 @@ class ExperimentRun(Run):
         return self.problem.build_data_module(self.experiment)
 
     def build_task(self, data: Any, processes: int) -> ZooTask:
-        return self.problem.module(self.experiment, data, processes)
+        return self.problem.build_module(self.experiment, data, processes)
 
     def score(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, dict[str, float]]:
         return self.problem.score(self.experiment, task, data, splits)

@@ -16,7 +16,7 @@ from ctxzoo.data.files import check_folder_is_writable
 from ctxzoo.data.notices import format_count, format_error_on_one_line
 from ctxzoo.runs.experiment import describe_values
 from ctxzoo.runs.run import Run, execute
-from ctxzoo.runs.spaces import Between, Space, number_of_points, widened
+from ctxzoo.runs.spaces import Between, Space, count_combinations, widen_space
 from ctxzoo.training.callbacks import stop_training_by_judge
 from ctxzoo.training.interrupted import TrainingPruned
 from ctxzoo.training.task import NonFiniteLossError
@@ -74,7 +74,7 @@ class Search:
 
     @property
     def name_of_score(self) -> str:
-        """The objective for readers."""
+        """Name of the objective for messages, such as "validation macro f1"."""
         return f"validation {self.objective.replace('_', ' ')}"
 
 
@@ -98,7 +98,7 @@ class Ended:
 
     @property
     def trial(self) -> Trial:
-        """The trial, with the least minutes."""
+        """The `Trial` of this number, with the least minutes."""
         return Trial(name=f"trial{self.number}", minutes=LEAST_SECONDS / 60)
 
 
@@ -124,11 +124,11 @@ def search_run(search: Search, *, minutes: float, seed: int, resume: bool, tell:
     best: Ended | None = None
     for ended in run_trials(search, minutes=minutes, seed=seed, resume=resume):
         number, spent = ended.number + 1, spent + ended.seconds
-        changes = _changes(ended.settings, search.start)
+        changes = _describe_changes(ended.settings, search.start)
         if ended.score is None:
             tell(f"trial {ended.number}: {changes}: {ended.said}")
             continue
-        best, other = _better(best, ended, search.lower_is_better)
+        best, other = _choose_better(best, ended, search.lower_is_better)
         if other is not None:
             # Its results file is what is kept of it.
             shutil.rmtree(search.run_of(other.settings, other.trial).folder, ignore_errors=True)
@@ -142,7 +142,7 @@ def search_run(search: Search, *, minutes: float, seed: int, resume: bool, tell:
     # Of a trial whose folder is gone it is a training anew, in the minutes of the whole search.
     kept_trial = Trial(name=TUNED, minutes=minutes, score="test")
     run = search.run_of(best.settings, kept_trial)
-    if run.finished() is None and tried.folder.is_dir():
+    if run.read_finished_result() is None and tried.folder.is_dir():
         shutil.rmtree(run.folder, ignore_errors=True)
         shutil.copytree(tried.folder, run.folder)
         # It is trained already; no epoch is to follow where the budget ended it.
@@ -157,39 +157,39 @@ def run_trials(search: Search, *, minutes: float, seed: int, resume: bool) -> It
     """
     study = Study(search, seed=seed, minutes=minutes, resume=resume)
     budget, spent, number = 60 * minutes, 0.0, 0
-    for ended in study.ended():
+    for ended in study.list_ended_trials():
         yield ended
         spent, number = spent + ended.seconds, ended.number + 1
     while not number or budget - spent >= WORTH_IT * spent / number:
-        drawn = study.draw(number)
+        drawn = study.draw_trial(number)
         if drawn is None:
             return
-        ended = _try(study, drawn, search, number, budget - spent, resume)
+        ended = _run_drawn_trial(study, drawn, search, number, budget - spent, resume)
         yield ended
         spent, number = spent + ended.seconds, number + 1
 
 
-def _try(study: Study, drawn: Any, search: Search, number: int, seconds: float, resume: bool) -> Ended:
-    """Train with the settings of a drawn trial, and write down how it ended."""
-    settings = study.settings_of(drawn.params)
+def _run_drawn_trial(study: Study, drawn: Any, search: Search, number: int, seconds: float, resume: bool) -> Ended:
+    """Train with the settings of a drawn trial, and write into the journal how it ended."""
+    settings = study.get_trial_settings(drawn.params)
     run = search.run_of(settings, Trial(name=f"trial{number}", minutes=max(seconds, LEAST_SECONDS) / 60))
     began = time.monotonic()
     try:
-        with stop_training_by_judge(f"validation/{search.objective}", study.judge(drawn)):
+        with stop_training_by_judge(f"validation/{search.objective}", study.build_judge(drawn)):
             result = execute(run, resume=resume, quiet=True)
     except TrainingPruned as error:
         shutil.rmtree(run.folder, ignore_errors=True)
         ended = Ended(number, settings, time.monotonic() - began, None, str(error))
-        study.end(drawn, ended, pruned=True)
+        study.record_end(drawn, ended, pruned=True)
     except (NonFiniteLossError, FloatingPointError, ValueError) as error:
         if number == 0 and not isinstance(error, (NonFiniteLossError, FloatingPointError)):
             raise  # of the data or the preset; behind it, of settings that do not go together
         ended = Ended(number, settings, time.monotonic() - began, None, format_error_on_one_line(error))
-        study.end(drawn, ended)
+        study.record_end(drawn, ended)
     else:
         took = max(time.monotonic() - began, result.wall_seconds)
         ended = Ended(number, settings, took, result.metrics[f"validation/{search.objective}"])
-        study.end(drawn, ended)
+        study.record_end(drawn, ended)
     return ended
 
 
@@ -217,8 +217,8 @@ class Study:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self.search, self.seed = search, seed
         self.own = search.start.values()
-        self.space = widened(search.space, self.own)
-        self.distributions = {name: _distribution(values) for name, values in self.space.items()}
+        self.space = widen_space(search.space, self.own)
+        self.distributions = {name: _build_distribution(values) for name, values in self.space.items()}
         epochs = int(self.own.get("epochs") or 1)
         self.every = -(-epochs // REPORTS)
         run = search.run_of(search.start, Trial(name="trials", minutes=minutes))
@@ -248,7 +248,7 @@ class Study:
         self._recover()
 
     def _recover(self) -> None:
-        """Put what was being trained when the search was stopped in front of what is drawn next."""
+        """Queue the trials that were running when the search was stopped, so that they are drawn next."""
         from optuna.trial import TrialState
 
         for stopped in self.study.get_trials(states=(TrialState.RUNNING,)):
@@ -260,16 +260,16 @@ class Study:
             if stopped.params.keys() == self.distributions.keys():
                 self.study.enqueue_trial(stopped.params, user_attrs={REPORTED: stopped.intermediate_values})
 
-    def ended(self) -> list[Ended]:
-        """Return the trials that are over."""
+    def list_ended_trials(self) -> list[Ended]:
+        """Return the trials that have ended, as the journal holds them."""
         return [
-            Ended(kept["number"], self.settings_of(trial.params), kept["seconds"], kept["score"], kept["said"])
+            Ended(kept["number"], self.get_trial_settings(trial.params), kept["seconds"], kept["score"], kept["said"])
             for trial in self.study.get_trials()
             if (kept := trial.user_attrs.get(ENDED)) is not None
         ]
 
-    def draw(self, number: int) -> Any:
-        """Return the next trial, of settings that were not tried; None: all were.
+    def draw_trial(self, number: int) -> Any:
+        """Draw the next Optuna trial, with settings that were not tried; None: all were.
 
         Args:
             number: Number of trials that have ended.
@@ -278,10 +278,10 @@ class Study:
         from optuna.trial import TrialState
 
         if not self.study.get_trials():
-            self.study.enqueue_trial({name: _label(self.space[name], self.own[name]) for name in self.space})
+            self.study.enqueue_trial({name: _convert_to_label(self.space[name], self.own[name]) for name in self.space})
         past = [one for one in self.study.get_trials() if ENDED in one.user_attrs]
         ended = {tuple(sorted(one.params.items())): one.user_attrs[ENDED]["score"] for one in past}
-        if len(ended) >= number_of_points(self.space):
+        if len(ended) >= count_combinations(self.space):
             return None
         for attempt in range(DRAWS):
             draws = random.Random(f"{self.seed} {number} {attempt}")
@@ -294,19 +294,19 @@ class Study:
             self.study.tell(trial, score, TrialState.FAIL if score is None else TrialState.COMPLETE)
         return None
 
-    def settings_of(self, params: Mapping[str, Any]) -> Any:
-        """Return the settings that a trial tries."""
+    def get_trial_settings(self, params: Mapping[str, Any]) -> Any:
+        """Return the settings that a trial tries, from the parameters that Optuna drew."""
         return self.search.start.copy_with(
-            **{name: _value(values, params[name], self.own[name]) for name, values in self.space.items()}
+            **{name: _convert_from_label(values, params[name], self.own[name]) for name, values in self.space.items()}
         )
 
-    def judge(self, trial: Any) -> Callable[[int, float], str | None]:
-        """Return a function of an epoch, from 1, and its score: why the trial is to end, or None."""
+    def build_judge(self, trial: Any) -> Callable[[int, float], str | None]:
+        """Build the function that ends bad trials: from epoch (from 1) and score to the reason to end, or None."""
         before = {int(epoch): score for epoch, score in trial.user_attrs.get(REPORTED, {}).items()}
         for epoch, score in before.items():
             trial.report(score, epoch)
 
-        def judged(epoch: int, score: float) -> str | None:
+        def judge(epoch: int, score: float) -> str | None:
             if epoch % self.every or epoch in before:
                 return None
             trial.report(score, epoch)
@@ -315,10 +315,10 @@ class Study:
             epochs = format_count(epoch, "epochs")
             return f"ended after {epochs} with {self.search.name_of_score} {score:.2f}, worse than the median"
 
-        return judged
+        return judge
 
-    def end(self, trial: Any, ended: Ended, *, pruned: bool = False) -> None:
-        """Write down how a trial ended."""
+    def record_end(self, trial: Any, ended: Ended, *, pruned: bool = False) -> None:
+        """Write into the journal how a trial ended."""
         from optuna.trial import TrialState
 
         state = TrialState.PRUNED if pruned else TrialState.FAIL if ended.score is None else TrialState.COMPLETE
@@ -327,36 +327,37 @@ class Study:
         self.study.tell(trial, ended.score, state)
 
 
-def _distribution(values: tuple[Any, ...] | Between) -> Any:
+def _build_distribution(values: tuple[Any, ...] | Between) -> Any:
+    """Return Optuna's distribution of the values of a setting."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     if not isinstance(values, Between):
-        return CategoricalDistribution([_label(values, value) for value in values])
+        return CategoricalDistribution([_convert_to_label(values, value) for value in values])
     kind = IntDistribution if values.is_whole else FloatDistribution
     return kind(values.low, values.high, log=values.log)
 
 
-def _label(values: tuple[Any, ...] | Between, value: Any) -> Any:
-    """Return a value as the journal keeps it: of a choice its JSON, since Optuna takes no lists."""
+def _convert_to_label(values: tuple[Any, ...] | Between, value: Any) -> Any:
+    """Convert a value to its form in the journal: a choice to JSON, since Optuna takes no lists."""
     return value if isinstance(values, Between) else json.dumps(value)
 
 
-def _value(values: tuple[Any, ...] | Between, label: Any, usual: Any) -> Any:
-    """Return the value of a label; of a number that was drawn some digits, of the usual one all."""
+def _convert_from_label(values: tuple[Any, ...] | Between, label: Any, usual: Any) -> Any:
+    """Convert the form in the journal back to a value; a drawn number is rounded, the usual one is not."""
     if isinstance(values, Between):
-        return usual if label == usual else values.rounded(label)
-    return next(value for value in values if _label(values, value) == label)
+        return usual if label == usual else values.round_number(label)
+    return next(value for value in values if _convert_to_label(values, value) == label)
 
 
-def _changes(tried: Settings, start: Settings) -> str:
-    """Write for a person what a trial changes of the start."""
+def _describe_changes(tried: Settings, start: Settings) -> str:
+    """Format for a person the settings in which a trial differs from the start."""
     own = start.values()
     changed = {name: value for name, value in tried.values().items() if value != own[name]}
     return describe_values(changed) or "the settings as they are"
 
 
-def _better(best: Ended | None, found: Ended, lower: bool) -> tuple[Ended, Ended | None]:
-    """Return the better of the two, of equal ones the earlier, and the other."""
+def _choose_better(best: Ended | None, found: Ended, lower: bool) -> tuple[Ended, Ended | None]:
+    """Return the better of two trials, of equal ones the earlier, and the other."""
     if best is None:
         return found, None
     assert best.score is not None

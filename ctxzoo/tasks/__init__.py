@@ -24,18 +24,18 @@ PROBLEMS = {
 }
 
 
-def card_named(name: str) -> TaskCard:
-    """The card of a problem.
+def get_card(name: str) -> TaskCard:
+    """Return the `TaskCard` of the problem with this name.
 
     Raises:
         ValueError: none of `PROBLEMS`; the message names them.
     """
-    card: TaskCard = commands_named(name).card
+    card: TaskCard = get_problem(name).card
     return card
 
 
-def commands_named(name: str) -> Any:
-    """The `Problem` of a name, which is its `TaskCommands` too.
+def get_problem(name: str) -> Any:
+    """Return the `Problem` with this name, which is its `TaskCommands` too.
 
     Raises:
         ValueError: none of `PROBLEMS`; the message names them.
@@ -46,14 +46,14 @@ def commands_named(name: str) -> Any:
     return getattr(import_module(module), problem)
 
 
-def names_to_train() -> dict[str, str]:
-    """Return each name by which `ctxzoo train` knows a problem, its own first, to the name that heads say."""
-    shown = {commands_named(name).train_name or name: name for name in PROBLEMS}
+def get_train_names() -> dict[str, str]:
+    """Return the problems by each name that `ctxzoo train` takes for one; values are their names in `zoo_task`."""
+    shown = {get_problem(name).train_name or name: name for name in PROBLEMS}
     return {**shown, **{name: name for name in PROBLEMS}}
 
 
-def card_of(model_class: type[ZooPreTrainedModel]) -> TaskCard:
-    """The card of the problem that a head names.
+def get_card_of_head(model_class: type[ZooPreTrainedModel]) -> TaskCard:
+    """Return the `TaskCard` of the problem that a model class with a head solves.
 
     Raises:
         ValueError: it names none, or one that is none of `PROBLEMS`; the message names them.
@@ -62,7 +62,7 @@ def card_of(model_class: type[ZooPreTrainedModel]) -> TaskCard:
         raise ValueError(
             f"a {model_class.__name__} does no task that ctxzoo can score and describe; it knows {_list_problems()}"
         )
-    return card_named(model_class.zoo_task)
+    return get_card(model_class.zoo_task)
 
 
 def _list_problems() -> str:

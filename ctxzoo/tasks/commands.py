@@ -43,7 +43,7 @@ class Option:
     many: bool = False
 
     def add_to(self, group: Any) -> None:
-        """Add it to a parser, or to a group of one."""
+        """Add the option to an argparse parser, or to a group of it."""
         more = {"nargs": "+"} if self.many else {}
         group.add_argument(f"--{self.name}", type=self.type, choices=self.choices, help=self.help, **more)
 
@@ -65,8 +65,8 @@ class TaskCommands:
         """Return the scores of the checkpoint on the split, name to value.
 
         Args:
-            options: Parsed command line with `checkpoint`, `dataset` and `split`, and the options that `how_to_score`
-                reads, such as `batch_size`.
+            options: Parsed command line with `checkpoint`, `dataset` and `split`, and the options that
+                `get_scoring_arguments` reads, such as `batch_size`.
             own: Values of the problem's own `evaluate_options`, by name.
 
         Raises:
@@ -88,18 +88,18 @@ class TaskCommands:
         raise NotImplementedError
 
     def options(self, command: str) -> tuple[Option, ...]:
-        """Return the options of "evaluate" or "predict" that not every problem has."""
+        """Return the options of a command, "evaluate" or "predict", that only this problem has."""
         found: tuple[Option, ...] = getattr(self, f"{command}_options")
         return found
 
     @classmethod
-    def can(cls, command: str) -> bool:
+    def has_command(cls, command: str) -> bool:
         """Return whether the problem has this command, "evaluate" or "predict"."""
         return getattr(cls, command) is not getattr(TaskCommands, command)
 
 
-def how_to_score(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of `ctxzoo evaluate` that every problem has, as its scoring function takes them."""
+def get_scoring_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of the problem's scoring function that follow from options every problem has."""
     check_device(options.device)
     return {
         "data_dir": options.data_dir,
@@ -120,7 +120,7 @@ TEXT_COLUMN = Option("text_column", "one or several, read one after another; def
 def add_device_options(sub: argparse.ArgumentParser) -> None:
     """Add the options that say where a command computes."""
     sub.add_argument("--device", choices=DEVICES, default="auto", help="default: auto, a GPU where there is one")
-    sub.add_argument("--threads", type=positive, help="of the CPU; default: as many as it has")
+    sub.add_argument("--threads", type=parse_positive_number, help="of the CPU; default: as many as it has")
 
 
 def add_file_options(sub: argparse.ArgumentParser) -> None:
@@ -158,8 +158,8 @@ def check_device(name: str) -> None:
         raise ValueError("--device mps: torch finds no Apple GPU here; take cpu")
 
 
-def device_of(options: argparse.Namespace) -> Any:
-    """Return the torch device of `--device`; "auto" is a GPU where there is one.
+def get_device(options: argparse.Namespace) -> Any:
+    """Return the torch device that `--device` names; "auto" is a GPU where there is one.
 
     Raises:
         ValueError: There is no such device.
@@ -225,8 +225,8 @@ def answer_file(
         return write_answers(stream.chunks, lambda chunk: answer(chunk, stream), options.output, kind=kind)
 
 
-def say_written(options: argparse.Namespace, what: str, *also: Path | None) -> None:
-    """Say what was answered, and where it is; on the standard error where the standard output has the answers.
+def report_written_answers(options: argparse.Namespace, what: str, *also: Path | None) -> None:
+    """Print how many answers were written, and where; on the standard error where the standard output has them.
 
     Args:
         options: Parsed command line with the attribute `output`.
@@ -241,16 +241,16 @@ def say_written(options: argparse.Namespace, what: str, *also: Path | None) -> N
     print(line, file=sys.stderr if is_mixed else sys.stdout)
 
 
-def positive(text: str) -> int:
-    """Read a whole number above 0."""
+def parse_positive_number(text: str) -> int:
+    """Parse a whole number above 0."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{value} is less than 1")
     return value
 
 
-def probability(text: str) -> float:
-    """Read a number from 0 to 1."""
+def parse_probability(text: str) -> float:
+    """Parse a number from 0 to 1."""
     value = float(text)
     if not 0 <= value <= 1:
         raise argparse.ArgumentTypeError(f"{value} is not between 0 and 1")

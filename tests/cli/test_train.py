@@ -15,8 +15,8 @@ import torch
 import ctxzoo
 from ctxzoo.cli.main import main
 from ctxzoo.results.result import TRIALS, read_result, read_results
-from ctxzoo.runs.problem import architectures_of
-from ctxzoo.tasks import PROBLEMS, commands_named
+from ctxzoo.runs.problem import list_architectures_of_problem
+from ctxzoo.tasks import PROBLEMS, get_problem
 from ctxzoo.tasks.text_classification.problem import TextClassification
 from ctxzoo.training.callbacks import StopOnInterrupt
 from tests.support.own_data import COMPLAINTS, write_reviews, write_tags
@@ -150,7 +150,7 @@ MISTAKES: dict[str, tuple[str, bytes | None, tuple[str, ...], str]] = {
         "a.csv",
         f"text,label\n{ROWS}".encode(),
         ("--architecture", "bidaf"),
-        f"unknown --architecture 'bidaf'; for text classification: {', '.join(architectures_of(TEXTS))}",
+        f"unknown --architecture 'bidaf'; for text classification: {', '.join(list_architectures_of_problem(TEXTS))}",
     ),
     "unknown variant": (
         "a.csv",
@@ -284,7 +284,7 @@ def test_every_problem_is_offered_and_what_is_none_is_not(capsys: pytest.Capture
     with pytest.raises(SystemExit):
         train("--help")
     offered = capsys.readouterr().out
-    assert all((commands_named(problem).train_name or problem) in offered for problem in PROBLEMS)
+    assert all((get_problem(problem).train_name or problem) in offered for problem in PROBLEMS)
     with pytest.raises(SystemExit) as ended:
         train("rating", "--data", "sample")
     assert ended.value.code == 2

@@ -15,7 +15,7 @@ from ctxzoo.hub.card import Surroundings, build_card
 from ctxzoo.hub.card_parts import set_repo_id
 from ctxzoo.hub.packing import WITHOUT_CODE
 from ctxzoo.models import ARCHITECTURES
-from ctxzoo.tasks import card_of
+from ctxzoo.tasks import get_card_of_head
 from ctxzoo.tasks.question_answering.card import CARD as QUESTION_ANSWERING
 from tests.support.doors import offline
 from tests.support.tiny_checkpoint import CONTEXT, QUESTION, ask, tiny_config, tiny_model, tiny_result, tiny_tokenizer
@@ -80,7 +80,7 @@ def test_every_head_with_a_task_has_a_card() -> None:
     for name, architecture in ARCHITECTURES.items():
         heads = [head for head in architecture.model_classes.values() if head.zoo_task is not None]
         assert heads
-        for task in map(card_of, heads):
+        for task in map(get_card_of_head, heads):
             metrics = {f"test/{metric}": 50.0 for metric in task.metrics}
             result = tiny_result(architecture=name, metrics=metrics, dataset="someone/data")
             example = {key: 0.5 if key == "score" else "word" for key in task.example_keys}

@@ -25,7 +25,7 @@ from ctxzoo.hub.task_card import TaskCard
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.pipeline_question_answering import QuestionAnsweringPipeline
 from ctxzoo.results.result import read_result, write_result
-from ctxzoo.tasks import card_of
+from ctxzoo.tasks import get_card_of_head
 from ctxzoo.tasks.text_classification.card import TURNED
 from tests.hub.test_card import python_blocks
 from tests.support import doors_reader
@@ -75,7 +75,7 @@ def head_in(folder: Path) -> type[ZooPreTrainedModel]:
 
 
 def task_in(folder: Path) -> TaskCard:
-    return card_of(head_in(folder))
+    return get_card_of_head(head_in(folder))
 
 
 def without_scores(card: str) -> str:

@@ -84,7 +84,7 @@ def runs_of(command: str, monkeypatch: pytest.MonkeyPatch) -> list[Run]:
 
     def begin_one(run: Run, **options: Any) -> Any:
         asked.append(run)
-        return run.finished()
+        return run.read_finished_result()
 
     _, script, *options = shlex.split(command)
     recipe = importlib.import_module(f"recipes.{Path(script).stem}")
@@ -107,10 +107,10 @@ def test_the_recorded_commands_would_repeat_no_run(recipe: str, monkeypatch: pyt
             names = ("recipe", "variant", "dataset", "split", "seed", "fold", "tag")
             file = build_result_path(RESULTS, **{name: getattr(one, name) for name in names})
             assert file in runs, f"{command} asks for no {file.name}"
-            assert runs[file].finished() == one, f"{command} would repeat {file.name}"
+            assert runs[file].read_finished_result() == one, f"{command} would repeat {file.name}"
 
 
 def test_another_setting_would_repeat_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     command = next(iter(results_by_command("mr_contextualizer")))
     (*runs,) = runs_of(f"{command} --batch_size 63", monkeypatch)
-    assert [run.finished() for run in runs] == [None] * len(runs)
+    assert [run.read_finished_result() for run in runs] == [None] * len(runs)

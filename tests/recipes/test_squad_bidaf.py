@@ -188,7 +188,7 @@ def test_a_training_that_goes_on_is_named_after_its_checkpoint(finished: tuple[P
 
 def found_out(*options: str) -> Experiment:
     """What the recipe would train, without the defaults that its files are named by."""
-    return QUESTION_ANSWERING.resolve(STUDY.parser().parse(["--dataset", "sample", *options]).experiment)
+    return QUESTION_ANSWERING.resolve(STUDY.build_parser().parse(["--dataset", "sample", *options]).experiment)
 
 
 @pytest.mark.usefixtures("small_sample")
@@ -237,7 +237,7 @@ def test_a_new_reader_is_as_wide_and_as_dropped_out_as_asked(tmp_path: Path, mon
         ((), (BidafConfig().hidden_size, BidafConfig().dropout)),
     ):
         experiment = found_out("--variant", "baseline", *options)
-        config = BidafConfig.from_dict(QUESTION_ANSWERING.model_config(experiment, data))
+        config = BidafConfig.from_dict(QUESTION_ANSWERING.build_model_config(experiment, data))
         assert (config.hidden_size, config.dropout) == expected
 
 
@@ -311,7 +311,7 @@ def test_recorded_commands_would_repeat_no_run_but_of_the_earlier_start(monkeypa
     monkeypatch.setattr("ctxzoo.tasks.question_answering.data.refuse_missing_path", lambda *_: None)
     asked: dict[Path, RunResult | None] = {}
     monkeypatch.setattr(
-        "recipes.squad_bidaf.execute", lambda run, **_: asked.update({run.results_file: run.finished()})
+        "recipes.squad_bidaf.execute", lambda run, **_: asked.update({run.results_file: run.read_finished_result()})
     )
     refused, repeated = [], []
     for folder in ("results", "results/trials"):

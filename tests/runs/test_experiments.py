@@ -18,7 +18,7 @@ from ctxzoo.cli.main import main
 from ctxzoo.results.result import read_result, write_result_file
 from ctxzoo.runs.command_line import CommandLine
 from ctxzoo.runs.experiment import GROUPS, Experiment, describe_values
-from ctxzoo.runs.own_data import parse_own
+from ctxzoo.runs.own_data import parse_train_command
 from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.train import SETTINGS_FILE, ExperimentRun
 from ctxzoo.tasks.sequences.experiments import build_session_paper_experiment
@@ -35,7 +35,7 @@ TYPED = {WORDS: {"schedule": "linear", "subsampling": 0.5, "threads": 1}}  # of 
 
 
 def usual(problem: Problem) -> Experiment:
-    return problem.settings("default", *problem.default)
+    return problem.get_settings("default", *problem.default)
 
 
 @each_problem
@@ -60,7 +60,7 @@ def test_settings_are_complete_flat_and_survive_a_results_file(problem: Problem,
     settings = experiment.settings()
     assert set(settings) == set(experiment.class_defaults())
     assert json.loads(json.dumps(settings)) == settings
-    result = PlainRun(experiment.copy_with(commit="0123abc")).result(
+    result = PlainRun(experiment.copy_with(commit="0123abc")).build_result(
         metrics={"test/nll": 1.0}, parameters={"total": 1, "trainable": 1}, fingerprint="test 0", seconds=1.0
     )
     write_result_file(result, tmp_path / "x.json")
@@ -150,7 +150,7 @@ def in_this_process(work: Any, jobs: Any, *_: Any) -> Any:
 
 
 def parsed(*words: str) -> CommandLine:
-    return STUDY.parser().parse(words)
+    return STUDY.build_parser().parse(words)
 
 
 def test_options_are_typed_short_with_their_group_or_in_yaml(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_a_yaml_may_come_through_a_pipe(problem: Problem, tmp_path: Path) -> Non
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=("epochs: 7\n",), daemon=True)
     writer.start()
-    line = parse_own(problem, ["--data", "rows.csv", "--config", str(pipe)])
+    line = parse_train_command(problem, ["--data", "rows.csv", "--config", str(pipe)])
     writer.join()
     assert line.experiment.trainer.epochs == 7
 
@@ -236,29 +236,32 @@ def test_what_is_printed_as_configuration_is_read_again(
 ) -> None:
     typed = ["--data", "rows.csv", "--epochs", "7", "--skip_bad", "--language", "en", "de"]
     with pytest.raises(SystemExit) as stopped:
-        parse_own(problem, [*typed, "--print_config"])
+        parse_train_command(problem, [*typed, "--print_config"])
     printed = capsys.readouterr().out
     assert not stopped.value.code
     assert yaml.safe_load(printed)["trainer"]["epochs"] == 7
     (tmp_path / "x.yaml").write_text(printed)
-    again, first = parse_own(problem, ["--config", str(tmp_path / "x.yaml")]), parse_own(problem, typed)
+    again, first = (
+        parse_train_command(problem, ["--config", str(tmp_path / "x.yaml")]),
+        parse_train_command(problem, typed),
+    )
     assert again.experiment == first.experiment
     assert again.several == first.several
 
 
 @pytest.mark.parametrize("words", [("--text_column", "body"), ("--text_column=body",), ('--text_column=["body"]',)])
 def test_one_value_of_a_list_may_stand_behind_an_equals_sign(words: tuple[str, ...]) -> None:
-    experiment = parse_own(TEXT_CLASSIFICATION, ["--data", "rows.csv", *words]).experiment
+    experiment = parse_train_command(TEXT_CLASSIFICATION, ["--data", "rows.csv", *words]).experiment
     assert experiment.data.values()["text_column"] == ("body",)
-    assert parse_own(TEXT_CLASSIFICATION, ["--data", "rows.csv", "--text_column=null"]).experiment == (
-        parse_own(TEXT_CLASSIFICATION, ["--data", "rows.csv"]).experiment
+    assert parse_train_command(TEXT_CLASSIFICATION, ["--data", "rows.csv", "--text_column=null"]).experiment == (
+        parse_train_command(TEXT_CLASSIFICATION, ["--data", "rows.csv"]).experiment
     )
 
 
 def test_help_shows_what_people_type_and_all_of_it_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
     for words, is_there in ((["--help"], False), (["--help", "all"], True)):
         with pytest.raises(SystemExit):
-            parse_own(SESSION_RECOMMENDATION, words)
+            parse_train_command(SESSION_RECOMMENDATION, words)
         text = capsys.readouterr().out
         assert text.startswith("usage: ctxzoo train session-recommendation --data DATA [options]\n")
         for option in ("--data DATA", "--learning_rate", "--hidden_size", "--tune", "--config"):
@@ -315,13 +318,15 @@ def test_a_checkpoint_goes_on_with_its_own_fields(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     assert main(["train", "session-recommendation", "--data", "sample", "--tiny"]) == 0
     (checkpoint,) = Path("runs").rglob("checkpoint")
-    line = parse_own(SESSION_RECOMMENDATION, ["--data", "sample", "--init_from", str(checkpoint)])
+    line = parse_train_command(SESSION_RECOMMENDATION, ["--data", "sample", "--init_from", str(checkpoint)])
     assert line.experiment.model.config() == {}
     assert PlainRun(line.experiment).variant == "continued"
     with pytest.raises(ValueError, match="hcrnn continued has no setting hidden_size"):
-        parse_own(SESSION_RECOMMENDATION, ["--data", "sample", "--init_from", str(checkpoint), "--hidden_size", "9"])
+        parse_train_command(
+            SESSION_RECOMMENDATION, ["--data", "sample", "--init_from", str(checkpoint), "--hidden_size", "9"]
+        )
     with pytest.raises(ValueError, match="leave --architecture and --variant out, it says them"):
-        parse_own(SESSION_RECOMMENDATION, ["--init_from", str(checkpoint), "--variant", "hcrnn1"])
+        parse_train_command(SESSION_RECOMMENDATION, ["--init_from", str(checkpoint), "--variant", "hcrnn1"])
 
 
 def test_numbers_of_processes_tell_runs_apart(tmp_path: Path) -> None:

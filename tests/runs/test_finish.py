@@ -45,7 +45,7 @@ def test_the_title_of_the_scores_stays_on_one_line(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     run = tiny_run(tmp_path)
-    result = run.result(
+    result = run.build_result(
         metrics={"validation/accuracy": 50.0, "test/accuracy": 40.0},
         parameters={"trainable": 1, "total": 1},
         fingerprint="",

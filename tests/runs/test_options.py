@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ctxzoo.cli.main import build_parser
-from ctxzoo.runs.command_line import advice_for
+from ctxzoo.runs.command_line import rewrite_advice_for_command
 from tests.support.recipe_here import options_of
 from tests.support.subprocesses import REPOSITORY_ROOT
 
@@ -100,10 +100,10 @@ def test_every_recipe_that_trains_has_the_options_that_the_library_names() -> No
 
 def test_an_aside_is_told_in_options_or_left_out() -> None:
     message = "no column 'x'; rename one (or set `text_column`), or take others (or set `dataset` to sample)."
-    assert advice_for(message, {"text_column", "dataset"}) == (
+    assert rewrite_advice_for_command(message, {"text_column", "dataset"}) == (
         "no column 'x'; rename one (or set --text_column), or take others (or set --dataset to sample)."
     )
-    assert advice_for(message, {"datasets"}) == (
+    assert rewrite_advice_for_command(message, {"datasets"}) == (
         "no column 'x'; rename one, or take others (or set --datasets to sample)."
     )
-    assert advice_for(message, ()) == "no column 'x'; rename one, or take others."
+    assert rewrite_advice_for_command(message, ()) == "no column 'x'; rename one, or take others."

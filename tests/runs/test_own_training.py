@@ -9,7 +9,7 @@ import datasets
 import pytest
 
 from ctxzoo.data.own_splits import OwnSplits
-from ctxzoo.runs.own_data import with_rows
+from ctxzoo.runs.own_data import set_user_rows
 from ctxzoo.runs.train import ExperimentRun
 from ctxzoo.tasks.question_answering.sample import sample_squad
 from ctxzoo.tasks.word_embeddings.run import build_training_settings
@@ -34,12 +34,12 @@ def test_other_rows_have_a_place_of_their_own_and_the_seed_reaches_every_part(
     monkeypatch.chdir(tmp_path)
     both = [splits_named(problem, name) for name in ("data-0123", "data-4567")]
     experiment = own_experiment(problem, "mine.csv", seed=3)
-    run, other = (ExperimentRun(problem, with_rows(experiment, splits)) for splits in both)
+    run, other = (ExperimentRun(problem, set_user_rows(experiment, splits)) for splits in both)
     assert run.folder != other.folder
     assert run.results_file != other.results_file
     assert run.folder.name.endswith("-seed3-data-0123")
     asked = experiment.copy_with(replace=True)
-    replaced = [ExperimentRun(problem, with_rows(asked, splits)) for splits in both]
+    replaced = [ExperimentRun(problem, set_user_rows(asked, splits)) for splits in both]
     assert replaced[0].folder == replaced[1].folder
     assert replaced[0].settings != replaced[1].settings  # so that neither is taken for the other where one is resumed
     own = build_training_settings(run.experiment) if problem.name == "fill-mask" else run.build_data()

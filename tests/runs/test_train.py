@@ -102,7 +102,9 @@ def test_no_validation_rows_to_score_are_told_before_the_training(tmp_path, monk
 
 def test_a_second_linear_run_of_one_name_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    of_sample = LinearRun.of(build_linear_experiment("r").copy_with(results_dir=str(tmp_path)), "bigram_nbsvm")
+    of_sample = LinearRun.build_experiment(
+        build_linear_experiment("r").copy_with(results_dir=str(tmp_path)), "bigram_nbsvm"
+    )
     run = LinearRun(TEXT_CLASSIFICATION, of_sample)
     run.folder.mkdir(parents=True)
     with lock_run_files(run.folder / LOCK, "-"), pytest.raises(RunLockedError, match="--output_dir"):
@@ -175,7 +177,7 @@ def test_the_seed_of_a_run_decides_weights_order_and_dropout(tmp_path, monkeypat
     data.setup()
     torch.manual_seed(seed)
     model = AutoModelForSequenceClassification.from_config(
-        AutoConfig.for_model(**run.problem.model_config(run.experiment, data))
+        AutoConfig.for_model(**run.problem.build_model_config(run.experiment, data))
     )
     kept = torch.load(run.folder / "lightning" / "best.ckpt", weights_only=True)["state_dict"]
     torch.testing.assert_close(kept["model.classifier.weight"], model.classifier.weight.detach())
@@ -189,10 +191,10 @@ def test_the_seed_of_a_run_decides_weights_order_and_dropout(tmp_path, monkeypat
 def test_a_finished_run_of_one_process_is_none_of_two(tmp_path):
     alone, both = classifier_run(tmp_path), classifier_run(tmp_path, devices=2)
     execute(alone)
-    assert alone.finished() is not None
-    assert both.finished() is None
+    assert alone.read_finished_result() is not None
+    assert both.read_finished_result() is None
     assert both.settings == {**alone.settings, "world_size": 2}
     again = replace(both, experiment=both.experiment.copy_with(devices="1"))
-    assert (again.folder, again.finished()) == (alone.folder, alone.finished())
+    assert (again.folder, again.read_finished_result()) == (alone.folder, alone.read_finished_result())
     with pytest.raises(ValueError, match="world_size=1, not 2: resume with the same settings"):
         SameSettings(both.same_when_resumed).refuse_other_settings(alone.folder / "lightning" / "last.ckpt")

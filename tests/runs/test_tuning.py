@@ -17,7 +17,7 @@ from ctxzoo.cli.main import main
 from ctxzoo.models.registration import ARCHITECTURES
 from ctxzoo.runs import tuning
 from ctxzoo.runs.experiment import Experiment, OptimizerArgs, TrainerArgs
-from ctxzoo.runs.spaces import Between, widened
+from ctxzoo.runs.spaces import Between, widen_space
 from ctxzoo.runs.tuning import TUNED, Search, Study, Trial, search_run
 from ctxzoo.tasks.text_classification.experiments import TextData, TextModel
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
@@ -42,11 +42,11 @@ Score = Callable[[Mapping[str, Any]], Sequence[float]]
 def presets(problem: Any) -> list[Any]:
     """The settings of every variant of every architecture, default and of papers, where there are some."""
     found = []
-    for architecture in problem.architectures():
-        for variant in problem.variants(architecture):
+    for architecture in problem.list_architectures():
+        for variant in problem.get_variants(architecture):
             for name in ("default", "paper"):
                 try:
-                    found.append(problem.settings(name, architecture, variant))
+                    found.append(problem.get_settings(name, architecture, variant))
                 except (KeyError, ValueError):  # nobody has written them
                     continue
     assert found
@@ -147,18 +147,18 @@ def drawn(search: Search, seed: int, number: int) -> list[dict[str, Any]]:
     """What the first trials of a search would change, all with the same score."""
     study, found = Study(search, seed=seed, minutes=1, resume=False), []
     for one in range(number):
-        trial = study.draw(one)
-        settings = study.settings_of(trial.params)
+        trial = study.draw_trial(one)
+        settings = study.get_trial_settings(trial.params)
         found.append({name: settings.values()[name] for name in search.space})
-        study.end(trial, tuning.Ended(one, settings, 1.0, 0.0))
+        study.record_end(trial, tuning.Ended(one, settings, 1.0, 0.0))
     return found
 
 
 @each_problem
 @pytest.mark.usefixtures("_journal_in_memory")
 def test_the_usual_settings_come_first_and_every_setting_is_tried(problem: Any, tmp_path: Path) -> None:
-    start = problem.settings("default", *problem.default)
-    space = problem.search_space(start)
+    start = problem.get_settings("default", *problem.default)
+    space = problem.build_search_space(start)
     assert len(space) >= 5
     search = search_for(tmp_path, space, start)
     first = [drawn(search, seed, 10) for seed in (0, 1, 0)]
@@ -172,7 +172,7 @@ def test_the_usual_settings_come_first_and_every_setting_is_tried(problem: Any, 
 
 @each_problem
 def test_every_setting_of_the_space_is_one_of_some_preset(problem: Any) -> None:
-    assert set(problem.space) <= {name for preset in presets(problem) for name in problem.search_space(preset)}
+    assert set(problem.space) <= {name for preset in presets(problem) for name in problem.build_search_space(preset)}
 
 
 @each_problem
@@ -181,11 +181,11 @@ def test_every_model_takes_every_value_of_its_space(problem: Any, tmp_path: Path
     for preset in presets(problem):
         architecture = preset.model.architecture
         needed = {"num_legislators": 3} if architecture in ("nipen", "vote_baseline") else {}
-        search = search_for(tmp_path, problem.search_space(preset), preset)
+        search = search_for(tmp_path, problem.build_search_space(preset), preset)
         for changes in drawn(search, 0, 6):
             for name, values in search.space.items():
                 own = preset.values()[name]
-                assert changes[name] in widened({name: values}, {name: own})[name]
+                assert changes[name] in widen_space({name: values}, {name: own})[name]
             config = config_of(preset.copy_with(**changes))
             ARCHITECTURES[architecture].config_class(**{**needed, **config})
 
@@ -213,7 +213,7 @@ def test_a_rate_is_drawn_from_all_magnitudes_with_few_digits(carry_out: Callable
 
 def test_the_rates_of_a_search_are_around_that_of_the_settings() -> None:
     problem = TOKEN_CLASSIFICATION
-    space = problem.search_space(problem.settings("paper", *problem.default))  # momentum, at 0.2
+    space = problem.build_search_space(problem.get_settings("paper", *problem.default))  # momentum, at 0.2
     assert space["learning_rate"] == Between(0.05, 0.8, log=True)
 
 
@@ -351,9 +351,9 @@ def test_ends_that_cannot_be_are_named(low: float, high: float, log: bool, messa
 
 def test_a_space_holds_the_usual_value() -> None:
     space = {"rate": Between(0.1, 0.3), "words": Between(2, 5), "sizes": (1, 2, 2)}
-    found = widened(space, {"rate": 0.0, "words": 7, "sizes": 3})
+    found = widen_space(space, {"rate": 0.0, "words": 7, "sizes": 3})
     assert found == {"rate": Between(0.0, 0.3), "words": Between(2, 7), "sizes": (3, 1, 2)}
     with pytest.raises(ValueError, match="rate=None: expected a number; give --rate, and it is not searched"):
-        widened({"rate": Between(0.1, 0.3)}, {"rate": None})
+        widen_space({"rate": Between(0.1, 0.3)}, {"rate": None})
     with pytest.raises(ValueError, match=r"rate=0\.0: expected a number above 0"):
-        widened({"rate": Between(0.1, 0.3, log=True)}, {"rate": 0.0})
+        widen_space({"rate": Between(0.1, 0.3, log=True)}, {"rate": 0.0})

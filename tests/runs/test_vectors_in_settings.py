@@ -16,7 +16,7 @@ from tests.support.result_tables import make_run
 
 def told_of(vectors: str | None) -> dict[str, Any]:
     """The settings of a classifier that starts from these word vectors."""
-    experiment = TEXT_CLASSIFICATION.settings("default", *TEXT_CLASSIFICATION.default)
+    experiment = TEXT_CLASSIFICATION.get_settings("default", *TEXT_CLASSIFICATION.default)
     return TEXT_CLASSIFICATION.fill_in_settings(experiment.copy_with(word_vectors=vectors)).settings()
 
 

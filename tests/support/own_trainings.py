@@ -8,9 +8,9 @@ import pytest
 
 import ctxzoo  # noqa: F401  registers the architectures
 from ctxzoo.runs.experiment import Experiment
-from ctxzoo.tasks import PROBLEMS, commands_named
+from ctxzoo.tasks import PROBLEMS, get_problem
 
-ALL_PROBLEMS: list[Any] = [commands_named(name) for name in PROBLEMS]
+ALL_PROBLEMS: list[Any] = [get_problem(name) for name in PROBLEMS]
 each_problem = pytest.mark.parametrize("problem", ALL_PROBLEMS, ids=[one.name for one in ALL_PROBLEMS])
 
 
@@ -23,7 +23,7 @@ def own_experiment(problem: Any, data: str, *, tiny: bool = False, **changes: An
         tiny: Whether the model is a small one.
         changes: Name to another value.
     """
-    usual = problem.settings("default", *problem.default)
+    usual = problem.get_settings("default", *problem.default)
     named = {"dataset": data, "recipe": f"train_{problem.name.replace('-', '_')}", "accelerator": "cpu"}
     return (problem.make_tiny(usual) if tiny else usual).copy_with(
         **named, **{"tensorboard": False, "progress": False, "results_dir": "runs/results", **changes}
@@ -32,5 +32,8 @@ def own_experiment(problem: Any, data: str, *, tiny: bool = False, **changes: An
 
 def config_of(experiment: Experiment) -> dict[str, Any]:
     """The fields of a model's config that settings decide, without its `model_type`."""
-    problem = commands_named(experiment.problem)
-    return {**problem.variants(experiment.model.architecture)[experiment.model.variant], **experiment.model.config()}
+    problem = get_problem(experiment.problem)
+    return {
+        **problem.get_variants(experiment.model.architecture)[experiment.model.variant],
+        **experiment.model.config(),
+    }

@@ -20,7 +20,7 @@ from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
 from ctxzoo.data.own_splits import OwnSplits
 from ctxzoo.data.reading_notes import collect_reading_notes
-from ctxzoo.runs.own_data import OwnArgs, with_rows, write_rows
+from ctxzoo.runs.own_data import OwnArgs, prepare_user_splits, set_user_rows
 from ctxzoo.runs.train import ExperimentRun
 from tests.support.own_trainings import ALL_PROBLEMS, own_experiment
 
@@ -31,8 +31,8 @@ LIGHTNING_PROBLEMS = {one.name: one for one in ALL_PROBLEMS if one.name != "fill
 def tiny_run(problem: Any, folder: Path, data: str = "sample") -> tuple[ExperimentRun, OwnSplits]:
     """A tiny training on data that is divided into the three splits, and how."""
     experiment = own_experiment(problem, data, tiny=True, output_dir=str(folder), devices="1")
-    splits = write_rows(problem, experiment, OwnArgs())
-    return ExperimentRun(problem, with_rows(experiment, splits)), splits
+    splits = prepare_user_splits(problem, experiment, OwnArgs())
+    return ExperimentRun(problem, set_user_rows(experiment, splits)), splits
 
 
 def scores_and_rows(run: Any, trainer: lightning.Trainer) -> dict[str, Any]:

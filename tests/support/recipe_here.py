@@ -62,6 +62,6 @@ def options_of(module: Any) -> dict[str, Any]:
     """Name to default of the options of a script."""
     if not hasattr(module, "STUDY"):
         return {one.name: one.default for one in fields(module.Settings)}
-    parser = module.STUDY.parser()
+    parser = module.STUDY.build_parser()
     own = {name: default for name, (_, default, _) in parser.lists.items()}
     return {**{name: module.STUDY.base.values().get(name) for name in (*parser.dotted, *parser.short)}, **own}

@@ -21,7 +21,7 @@ from ctxzoo.results.result import RunResult, read_result
 from ctxzoo.runs.many import run_all
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.tasks import card_named, card_of, commands_named
+from ctxzoo.tasks import get_card, get_card_of_head, get_problem
 from ctxzoo.training.task import AutoHead, NonFiniteLossError, ZooTask
 from tests.hub.test_card import python_blocks
 from tests.support import rating as rating_problem
@@ -214,10 +214,10 @@ def test_a_finished_run_is_kept(run: ExperimentRun, result: RunResult) -> None:
 
 
 def test_it_is_known_by_the_name_that_its_head_says() -> None:
-    assert card_of(RatingForPairs) is RATING is card_named("rating")
-    assert commands_named("rating").can("predict")
+    assert get_card_of_head(RatingForPairs) is RATING is get_card("rating")
+    assert get_problem("rating").has_command("predict")
     with pytest.raises(ValueError, match=r"unknown task 'rates'; ctxzoo knows question-answering, .*rating"):
-        card_named("rates")
+        get_card("rates")
 
 
 def test_heads_are_found_by_their_problem() -> None:

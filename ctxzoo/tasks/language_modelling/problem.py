@@ -17,10 +17,10 @@ from ctxzoo.tasks.commands import (
     TaskCommands,
     answer_file,
     check_input,
-    device_of,
-    how_to_score,
-    positive,
-    say_written,
+    get_device,
+    get_scoring_arguments,
+    parse_positive_number,
+    report_written_answers,
 )
 from ctxzoo.tasks.language_modelling import experiments
 from ctxzoo.tasks.language_modelling.experiments import (
@@ -57,15 +57,15 @@ class LanguageModelling(Problem, TaskCommands):
     predict_options = (
         TEXT,
         TEXT_COLUMN,
-        Option("words", f"to add at most; default: {WORDS}", positive),
+        Option("words", f"to add at most; default: {WORDS}", parse_positive_number),
         Option("temperature", "below 1: what is likely becomes likelier; default: 1", float),
         Option("draw_seed", "of the draws; default: 0", int),
     )
 
-    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+    def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return experiments.get_variants(architecture)
 
-    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+    def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
         if name == "paper":
             return set_cell(experiments.build_paper_experiment(architecture, variant), variant)
         return experiments.build_default_experiment(architecture, variant)
@@ -106,25 +106,25 @@ class LanguageModelling(Problem, TaskCommands):
             seed=experiment.seed,
         )
 
-    def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
-        from ctxzoo.runs.beside import Baseline, beside
+    def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        from ctxzoo.runs.beside import Baseline, build_baseline_run
         from ctxzoo.tasks.language_modelling.baselines import BaselineRun
 
         yield Baseline(
-            beside(BaselineRun, self, experiment, COUNTED),
+            build_baseline_run(BaselineRun, self, experiment, COUNTED),
             "a count of up to five words in a row",
             "modified Kneser-Ney, fitted on train",
             notice="counting up to five words in a row in all training lines, to stand beside it",
         )
 
-    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+    def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return '--text "the beginning of a line"'
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.language_modelling.task import evaluate
 
         own = {name: value for name, value in own.items() if value is not None}
-        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **own)
+        return evaluate(options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **own)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         check_input(options, "text", own["text"])
@@ -134,7 +134,7 @@ class LanguageModelling(Problem, TaskCommands):
 
         model, tokenizer = options.saved.load()
         continuations = Continuations(
-            model.to(device_of(options)),
+            model.to(get_device(options)),
             tokenizer,
             text_column=own["text_column"],
             words=own["words"] or WORDS,
@@ -145,7 +145,7 @@ class LanguageModelling(Problem, TaskCommands):
             print(f"{own['text']} {continuations.continue_prompts([own['text']])[0]}".rstrip())
             return
         number = answer_file(options, continuations, columns=own["text_column"] or TEXT_COLUMNS[:1])
-        say_written(options, format_count(number, "continuations"))
+        report_written_answers(options, format_count(number, "continuations"))
 
 
 LANGUAGE_MODELLING = LanguageModelling()

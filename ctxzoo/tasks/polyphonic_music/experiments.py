@@ -94,9 +94,9 @@ class MusicOptimizer(OptimizerArgs):
     kl_annealing: Literal["constant", "linear", "logistic"] = "constant"
     kl_annealing_epochs: int = number_field(50, SIZE)
 
-    def arguments(self, steps: int) -> dict[str, Any]:
+    def get_module_arguments(self, steps: int) -> dict[str, Any]:
         own = ("divide_by", "divide_after", "kl_annealing", "kl_annealing_epochs")
-        return {**super().arguments(steps), **{name: getattr(self, name) for name in own}}
+        return {**super().get_module_arguments(steps), **{name: getattr(self, name) for name in own}}
 
 
 def build_paper_experiment(architecture: str = ARCHITECTURE, variant: str = "bibeta5") -> Experiment:

@@ -245,7 +245,7 @@ class GatesRun(Run):
                 scores = score_splits(task, data, (split,), precision="32-true", accelerator="cpu", progress=False)
                 metrics |= {f"{split}/{prefix}{name}": value for name, value in scores[split].items()}
         numbers = sum(parameter.numel() for parameter in after.parameters())
-        result = self.result(
+        result = self.build_result(
             metrics=metrics,
             parameters={"trainable": numbers, "total": numbers},
             fingerprint=data.fingerprint,

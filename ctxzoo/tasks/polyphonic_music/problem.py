@@ -15,11 +15,11 @@ from ctxzoo.tasks.commands import (
     Option,
     TaskCommands,
     answer_file,
-    device_of,
-    how_to_score,
-    positive,
-    probability,
-    say_written,
+    get_device,
+    get_scoring_arguments,
+    parse_positive_number,
+    parse_probability,
+    report_written_answers,
     write_json,
 )
 from ctxzoo.tasks.polyphonic_music import experiments
@@ -60,20 +60,20 @@ class PolyphonicMusic(Problem, TaskCommands):
     objective, lower_is_better = "nll", True
     evaluate_options = (CONFIG_NAME, *GRID)
     predict_options = (
-        Option("steps", f"to add; default: {STEPS}", positive),
-        Option("prompt_steps", "read only so many of the file's first steps", positive),
+        Option("steps", f"to add; default: {STEPS}", parse_positive_number),
+        Option("prompt_steps", "read only so many of the file's first steps", parse_positive_number),
         Option("row", "piece of a file or folder, from 0; default: all, of .mid, .json and pictures 0", int),
         Option("temperature", "below 1: what is likely becomes likelier; default: 1", float),
-        Option("threshold", "probability from which a key sounds; nothing is drawn then", probability),
+        Option("threshold", "probability from which a key sounds; nothing is drawn then", parse_probability),
         Option("draw_seed", "of the draws; default: 0", int),
         Option("picture", "PNG file of the roll", Path),
         *GRID,
     )
 
-    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+    def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return CELLS
 
-    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+    def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
         if name == "paper":
             return set_cell(experiments.build_paper_experiment(architecture, variant), variant)
         return experiments.build_default_experiment(architecture, variant)
@@ -110,8 +110,8 @@ class PolyphonicMusic(Problem, TaskCommands):
             seed=experiment.seed,
         )
 
-    def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
-        from ctxzoo.runs.beside import Baseline, beside
+    def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        from ctxzoo.runs.beside import Baseline, build_baseline_run
         from ctxzoo.tasks.polyphonic_music.baselines import KEY_FREQUENCY, KEY_MARKOV, BaselineRun
 
         for variant, name, description in (
@@ -122,16 +122,16 @@ class PolyphonicMusic(Problem, TaskCommands):
                 "how often it sounds in train behind a step with it, and behind one without it",
             ),
         ):
-            yield Baseline(beside(BaselineRun, self, experiment, variant), name, description)
+            yield Baseline(build_baseline_run(BaselineRun, self, experiment, variant), name, description)
 
-    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+    def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return f"--file {shlex.quote(str(test))} --row 0 --output continued.mid"
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.polyphonic_music.task import evaluate
 
         own = {name: value for name, value in own.items() if value is not None}
-        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **own)
+        return evaluate(options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **own)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         if options.file is None:
@@ -160,7 +160,7 @@ class PolyphonicMusic(Problem, TaskCommands):
             raise ValueError(f"--row {row}: {options.file} has {found}; expected 0..{len(pieces) - 1}")
         model, _ = options.saved.load()
         answers = PieceAnswers(
-            model.to(device_of(options)),
+            model.to(get_device(options)),
             steps=own["steps"] or STEPS,
             prompt_steps=own["prompt_steps"],
             temperature=1.0 if own["temperature"] is None else own["temperature"],
@@ -171,7 +171,7 @@ class PolyphonicMusic(Problem, TaskCommands):
         if is_table and picture is None:
             numbers = range(len(pieces)) if row is None else [row]
             rows = build_row_stream(str(options.file), ({"piece": number, **pieces[number]} for number in numbers))
-            say_written(options, format_count(answer_file(options, answers, rows=rows), "pieces"))
+            report_written_answers(options, format_count(answer_file(options, answers, rows=rows), "pieces"))
             return
         if is_table and options.output is not None:
             raise ValueError(f"--picture is of one piece; give a {' or '.join(ONE_PIECE)} file as --output, or none")
@@ -184,7 +184,7 @@ class PolyphonicMusic(Problem, TaskCommands):
             prompt, continuation = map(roll_of_notes, notes.values())
             draw_roll(prompt, continuation, picture)
         said = f"{format_count(len(notes['continuation']), 'steps')} behind {len(notes['prompt'])}"
-        say_written(options, said, picture)
+        report_written_answers(options, said, picture)
 
 
 def _build_grid(options: Mapping[str, Any]) -> Any:

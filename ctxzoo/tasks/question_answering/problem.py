@@ -15,10 +15,10 @@ from ctxzoo.tasks.commands import (
     Option,
     TaskCommands,
     answer_file,
-    device_of,
-    how_to_score,
-    probability,
-    say_written,
+    get_device,
+    get_scoring_arguments,
+    parse_probability,
+    report_written_answers,
     write_json,
 )
 from ctxzoo.tasks.question_answering import experiments
@@ -68,20 +68,20 @@ class QuestionAnswering(Problem, TaskCommands):
     evaluate_options = (
         Option("squad_version", "default: auto, as the data is", choices=("auto", "1.1", "2.0")),
         fix_answer_start,
-        Option("threshold", "no-answer score above which it abstains; default: the model's", probability),
+        Option("threshold", "no-answer score above which it abstains; default: the model's", parse_probability),
     )
     predict_options = (
         Option("question"),
         Option("context", "the text that answers it"),
         Option("na_prob", "JSON file of id to no-answer score; with --file", Path),
-        Option("threshold", "no-answer score above which the answer is empty", probability),
+        Option("threshold", "no-answer score above which the answer is empty", parse_probability),
     )
 
-    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+    def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         found: Mapping[str, Mapping[str, Any]] = ARCHITECTURES[architecture].config_class.variants
         return found
 
-    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+    def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
         make = experiments.build_paper_experiment if name == "paper" else experiments.build_default_experiment
         return make(architecture, variant)
 
@@ -100,7 +100,7 @@ class QuestionAnswering(Problem, TaskCommands):
 
         model, start = experiment.model, experiment.start.init_from
         check_architecture(model.architecture)
-        variants = self.variants(model.architecture)
+        variants = self.get_variants(model.architecture)
         if model.variant not in ("", CONTINUED, *variants):
             raise ValueError(f"variant={model.variant!r}: expected one of {', '.join(variants)}")
         self.check_continuation(experiment)
@@ -161,7 +161,7 @@ class QuestionAnswering(Problem, TaskCommands):
                 )
         return begun
 
-    def folder_name(self, experiment: Experiment) -> str | None:
+    def get_folder_name(self, experiment: Experiment) -> str | None:
         return None if experiment.data.rows else experiments.build_folder_name(experiment)
 
     def read_user_data(self, experiment: Experiment, files: Mapping[str, str], scratch: Path) -> OwnRows:
@@ -208,14 +208,14 @@ class QuestionAnswering(Problem, TaskCommands):
             init_from=start.init_from,
         )
 
-    def model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
-        return {**super().model_config(experiment, data), "squad_version": data.squad_version}
+    def build_model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        return {**super().build_model_config(experiment, data), "squad_version": data.squad_version}
 
-    def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+    def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
         from ctxzoo.word_vectors.vocabulary import set_word_vectors
 
         data.split_dataloader("validation")  # it picks epoch and threshold: where there is none, an error now
-        task = super().module(experiment, data, processes)
+        task = super().build_module(experiment, data, processes)
         if experiment.start.init_from is None:
             set_word_vectors(task.model, data.build_vector_table())
             return task
@@ -240,24 +240,24 @@ class QuestionAnswering(Problem, TaskCommands):
             later_splits.append(LEFT_OUT)
         return scores | score_splits(task, data, tuple(later_splits), progress=progress)
 
-    def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
+    def collect_scores_per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
         """Return what `score_articles` gives of the split that results are of."""
         from ctxzoo.tasks.question_answering.task import score_articles
 
         return score_articles(task, data, "test" if "test" in splits else "validation")
 
-    def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
-        from ctxzoo.runs.beside import Baseline, beside
+    def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        from ctxzoo.runs.beside import Baseline, build_baseline_run
         from ctxzoo.tasks.question_answering.sliding_window import VARIANT, SlidingWindowRun
 
         yield Baseline(
-            beside(SlidingWindowRun, self, experiment, VARIANT),
+            build_baseline_run(SlidingWindowRun, self, experiment, VARIANT),
             "a sliding window",
             "the words of the context beside which most words of the question stand; it always answers",
             notice="reading every question with a sliding window over words, to stand beside it",
         )
 
-    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+    def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return '--question "..." --context "..."'
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
@@ -270,7 +270,7 @@ class QuestionAnswering(Problem, TaskCommands):
             squad_version=own["squad_version"] or "auto",
             fix_answer_start=own["fix_answer_start"] == "yes",
             no_answer_threshold=own["threshold"],
-            **how_to_score(options),
+            **get_scoring_arguments(options),
         )
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
@@ -287,7 +287,7 @@ class QuestionAnswering(Problem, TaskCommands):
         from ctxzoo.tasks.question_answering.prediction import COLUMNS, QuestionAnswers, stream_questions
 
         rows = None if is_typed else stream_questions(options.file)
-        reader = CARD.load_pipeline(options.saved, device=device_of(options))
+        reader = CARD.load_pipeline(options.saved, device=get_device(options))
         if is_typed:
             parameters = {} if threshold is None else {"no_answer_threshold": threshold}
             _print_answer(reader(question=question, context=context, **parameters))
@@ -296,7 +296,7 @@ class QuestionAnswering(Problem, TaskCommands):
         number = answer_file(options, answers, rows=rows, columns=COLUMNS)
         if na_prob is not None:
             write_json(na_prob, answers.no_answer_scores)
-        say_written(options, f"{format_count(number, 'answers')}, {answers.empty} of them empty", na_prob)
+        report_written_answers(options, f"{format_count(number, 'answers')}, {answers.empty} of them empty", na_prob)
 
 
 def _infer_model_values(experiment: Experiment, checkpoint: BidafCheckpoint | None) -> dict[str, Any]:

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 from ctxzoo.data.notices import format_count
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.problem import Problem
-from ctxzoo.tasks.commands import Option, TaskCommands, answer_file, check_input, device_of, how_to_score, say_written
+from ctxzoo.tasks.commands import (
+    Option,
+    TaskCommands,
+    answer_file,
+    check_input,
+    get_device,
+    get_scoring_arguments,
+    report_written_answers,
+)
 from ctxzoo.tasks.regression import experiments
 from ctxzoo.tasks.regression.experiments import (
     ARCHITECTURE,
@@ -60,10 +68,10 @@ class Regression(Problem, TaskCommands):
     )
     predict_options = (Option("numbers", f'the features of one row, with "{BETWEEN}" between them'),)
 
-    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+    def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return ATTENTIONS
 
-    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+    def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
         make = experiments.build_paper_experiment if name == "paper" else experiments.build_default_experiment
         return make(architecture, variant)
 
@@ -125,12 +133,12 @@ class Regression(Problem, TaskCommands):
             seed=experiment.seed,
         )
 
-    def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+    def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
         """Return the LightningModule; its model keeps scaling and rows of the training, to read these beside others."""
         import numpy as np
         import torch
 
-        task = super().module(experiment, data, processes)
+        task = super().build_module(experiment, data, processes)
         task.model.scaling.set_offsets_and_scales(data.scaling.offsets, data.scaling.scales)
         rows = torch.from_numpy(np.ascontiguousarray(data.scale_all_features()[data.row_indices("train")])).float()
         context = task.model.context
@@ -138,23 +146,23 @@ class Regression(Problem, TaskCommands):
             context.rows.copy_(rows)
         return task
 
-    def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
-        from ctxzoo.runs.beside import Baseline, beside
+    def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        from ctxzoo.runs.beside import Baseline, build_baseline_run
         from ctxzoo.tasks.regression.baselines import BOOSTING, TREES, BaselineRun
 
-        mean, trees = (beside(BaselineRun, self, experiment, variant) for variant in ("mean", BOOSTING))
+        mean, trees = (build_baseline_run(BaselineRun, self, experiment, variant) for variant in ("mean", BOOSTING))
         yield Baseline(mean, "the mean of the target", "of the rows of train")
         description = f"{TREES} trees of scikit-learn's HistGradientBoostingRegressor, fitted on train"
         yield Baseline(trees, "gradient boosting", description)
 
-    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+    def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return f"--file {shlex.quote(str(test))} --output predicted.csv"
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.regression.task import evaluate
 
         own = {name: value for name, value in own.items() if value is not None}
-        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **own)
+        return evaluate(options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **own)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         check_input(options, "numbers", own["numbers"])
@@ -163,12 +171,12 @@ class Regression(Problem, TaskCommands):
         from ctxzoo.tasks.regression.prediction import NumberAnswers, predict_rows
 
         model, _ = options.saved.load()
-        model.to(device_of(options))
+        model.to(get_device(options))
         if row is not None:
             print(f"{predict_rows(model, [row])[0]:.6g}")
             return
         number = answer_file(options, NumberAnswers(model), columns=model.config.feature_names)
-        say_written(options, format_count(number, "rows"))
+        report_written_answers(options, format_count(number, "rows"))
 
 
 def parse_row(text: str) -> list[float]:

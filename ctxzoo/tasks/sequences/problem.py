@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ctxzoo.data.notices import format_count
 from ctxzoo.runs.experiment import Experiment
-from ctxzoo.runs.problem import Problem, saved_names
+from ctxzoo.runs.problem import Problem, read_names_of_checkpoint
 from ctxzoo.tasks.commands import (
     Option,
     TaskCommands,
     answer_file,
     check_input,
-    device_of,
-    how_to_score,
-    positive,
-    say_written,
+    get_device,
+    get_scoring_arguments,
+    parse_positive_number,
+    report_written_answers,
 )
 from ctxzoo.tasks.sequences import experiments, kinds
 from ctxzoo.tasks.sequences.experiments import (
@@ -87,7 +87,7 @@ class SequenceProblem(Problem, TaskCommands):
         start = experiment.start.init_from
         # Rows that are written have no columns of their own.
         columns = {} if data.rows else {option.name: getattr(data, option.name) for option in COLUMNS}
-        names = {} if start is None else {self.kind.names_argument: saved_names(start)}
+        names = {} if start is None else {self.kind.names_argument: read_names_of_checkpoint(start)}
         build: Any = SessionDataModule if self.name == SESSIONS else HistoryDataModule
         return build(
             experiment.source,
@@ -99,8 +99,8 @@ class SequenceProblem(Problem, TaskCommands):
             seed=experiment.seed,
         )
 
-    def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
-        from ctxzoo.runs.beside import Baseline, beside
+    def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        from ctxzoo.runs.beside import Baseline, build_baseline_run
         from ctxzoo.tasks.sequences.baselines import CountedEvents, CountedSessions
 
         counted = CountedSessions if self.name == SESSIONS else CountedEvents
@@ -112,10 +112,10 @@ class SequenceProblem(Problem, TaskCommands):
         }
         for variant, (name, description) in descriptions.items():
             if variant in counted.baselines:
-                yield Baseline(beside(counted, self, experiment, variant), name, description)
+                yield Baseline(build_baseline_run(counted, self, experiment, variant), name, description)
 
-    def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
-        task = super().module(experiment, data, processes)
+    def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+        task = super().build_module(experiment, data, processes)
         task.model.config.max_history = data.max_length
         return task
 
@@ -131,9 +131,9 @@ class SequenceProblem(Problem, TaskCommands):
             for split, scores in super().score(experiment, task, data, splits).items()
         }
 
-    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
-        names = [name for name in saved_names(str(checkpoint)) if BETWEEN not in name][: len(self.ends)]
-        names = names or saved_names(str(checkpoint))[:1]
+    def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        names = [name for name in read_names_of_checkpoint(str(checkpoint)) if BETWEEN not in name][: len(self.ends)]
+        names = names or read_names_of_checkpoint(str(checkpoint))[:1]
         shown = [names[min(place, len(names) - 1)] + end for place, end in enumerate(self.ends)]
         return f"--history {shlex.quote(f' {BETWEEN} '.join(shown))}"
 
@@ -143,7 +143,7 @@ class SequenceProblem(Problem, TaskCommands):
         score: Any = evaluate_sessions if self.name == SESSIONS else evaluate_histories
         typed = {name: value for name, value in own.items() if value is not None}
         scores: dict[str, float] = score(
-            options.checkpoint, options.dataset, options.split, **how_to_score(options), **typed
+            options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **typed
         )
         return scores
 
@@ -155,7 +155,7 @@ class SequenceProblem(Problem, TaskCommands):
         from ctxzoo.tasks.sequences.prediction import SequenceAnswers, stream_sequences
 
         model, _ = options.saved.load()
-        model.to(device_of(options))
+        model.to(get_device(options))
         options_of_kind = {"only_new": own["only_new"] == "yes"} if "only_new" in own else {}
         if history is not None:
             next_things = model.recommend if self.name == SESSIONS else model.next_events
@@ -167,7 +167,7 @@ class SequenceProblem(Problem, TaskCommands):
         with open_as_file_with_suffix(options.file, kind=options.format, columns=header) as file:
             answers = SequenceAnswers(self.kind, model, k=own["top"], **options_of_kind)
             number = answer_file(options, answers, rows=stream_sequences(self.kind, file, columns))
-        say_written(options, format_count(number, self.kind.several))
+        report_written_answers(options, format_count(number, self.kind.several))
 
     def parse_history(self, text: str) -> tuple[Any, ...]:
         """Return the things of a history as it is typed, and their times where the problem has any."""
@@ -188,20 +188,24 @@ class SessionRecommendation(SequenceProblem):
     ends = ("", "")
     evaluate_options = (
         *COLUMNS,
-        Option("max_length", SEEN.format("items"), positive),
+        Option("max_length", SEEN.format("items"), parse_positive_number),
         Option("ties", TIES.format("items", "the right one"), str, ("pessimistic", "optimistic")),
     )
     predict_options = (
         Option("history", f'names of items in the order of time, with "{BETWEEN}" between them'),
-        Option("top", "number of items; default: 10, or all that can be recommended where they are fewer", positive),
+        Option(
+            "top",
+            "number of items; default: 10, or all that can be recommended where they are fewer",
+            parse_positive_number,
+        ),
         Option("only_new", "whether to leave out the items of the history", str, ("yes", "no")),
         *COLUMNS,
     )
 
-    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+    def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return SESSION_VARIANTS[architecture]
 
-    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+    def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
         make = (
             experiments.build_session_paper_experiment
             if name == "paper"
@@ -209,7 +213,7 @@ class SessionRecommendation(SequenceProblem):
         )
         return make(architecture, variant).copy_with(monitor=self.objective)
 
-    def per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
+    def collect_scores_per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
         """Return of each session of a split that is scored what `SessionScore` has, but for its row."""
         from ctxzoo.tasks.sequences.task import session_scores
 
@@ -233,7 +237,7 @@ class NextEvent(SequenceProblem):
     ends = (f" {AT} 0", f" {AT} 3600")
     evaluate_options = (
         *COLUMNS,
-        Option("max_length", SEEN.format("events"), positive),
+        Option("max_length", SEEN.format("events"), parse_positive_number),
         Option("ties", TIES.format("events", "the right one"), str, ("pessimistic", "optimistic")),
     )
     predict_options = (
@@ -242,14 +246,14 @@ class NextEvent(SequenceProblem):
             f'names of events with their times, "water {AT} 0 {BETWEEN} feed {AT} 86400", or dates where those of the '
             "training were dates",
         ),
-        Option("top", "number of events; default: 10, or all where there are fewer", positive),
+        Option("top", "number of events; default: 10, or all where there are fewer", parse_positive_number),
         *COLUMNS,
     )
 
-    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+    def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return EVENT_VARIANTS[architecture]
 
-    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+    def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
         make = (
             experiments.build_event_paper_experiment if name == "paper" else experiments.build_event_default_experiment
         )

@@ -199,9 +199,9 @@ class LinearRun(CountedRun):
             raise ValueError(f"folds={folds} and fold={fold}; give both, or none for the dataset's own splits")
 
     @classmethod
-    def of(cls, experiment: Experiment, variant: str) -> Experiment:
+    def build_experiment(cls, experiment: Experiment, variant: str) -> Experiment:
         """Return its experiment, see `CountedRun`; how validation rows are chosen decides nothing where all train."""
-        found = super().of(experiment, variant)
+        found = super().build_experiment(experiment, variant)
         usual = {one.name: one.default for one in fields(found.data) if one.name in ("dev_share", "dev_block")}
         return found if found.score == "validation" else found.copy_with(**usual)
 
@@ -218,7 +218,7 @@ class LinearRun(CountedRun):
 
     def get_model_settings(self) -> Mapping[str, Any]:
         pipeline = " ".join(repr(build_linear_baseline(self.experiment.model.variant, self.cutter)).split())
-        most = {} if self.most_rows is None else {"most_rows": self.most_rows}
+        most = {} if self.max_rows is None else {"most_rows": self.max_rows}
         return {**most, "trained_on": " and ".join(self.trained_on), "pipeline": pipeline}
 
     def build_data_module(self) -> TextClassificationDataModule:
@@ -228,9 +228,9 @@ class LinearRun(CountedRun):
 
     def fit(self, data: TextClassificationDataModule) -> SimpleModel:
         training = _join_split_texts(data, self.trained_on)
-        if self.most_rows is not None and len(training) > self.most_rows:
+        if self.max_rows is not None and len(training) > self.max_rows:
             training = training.select(
-                draw_rows_of_every_label(get_labels(training), self.most_rows, self.experiment.seed)
+                draw_rows_of_every_label(get_labels(training), self.max_rows, self.experiment.seed)
             )
         model = build_linear_baseline(self.experiment.model.variant, self.cutter)
         if self.tell_time:

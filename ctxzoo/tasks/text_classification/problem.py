@@ -24,10 +24,10 @@ from ctxzoo.tasks.commands import (
     TaskCommands,
     answer_file,
     check_input,
-    device_of,
-    how_to_score,
-    positive,
-    say_written,
+    get_device,
+    get_scoring_arguments,
+    parse_positive_number,
+    report_written_answers,
 )
 from ctxzoo.tasks.text_classification import experiments
 from ctxzoo.tasks.text_classification.experiments import (
@@ -78,10 +78,10 @@ class TextClassification(Classification, TaskCommands):
     evaluate_options = (
         TEXT_COLUMN,
         Option("label_column", "default: label or the like"),
-        Option("folds", "of the cross-validation that the checkpoint is from", positive),
+        Option("folds", "of the cross-validation that the checkpoint is from", parse_positive_number),
         Option("fold", "which of them, from 0", int),
         Option("fold_seed", "of the folds", int),
-        Option("max_length", "cut texts to so many known words", positive),
+        Option("max_length", "cut texts to so many known words", parse_positive_number),
     )
     predict_options = (
         TEXT,
@@ -89,11 +89,11 @@ class TextClassification(Classification, TaskCommands):
         Option("explain", "page (.html), or picture of one text (.png), of which words decided", Path),
     )
 
-    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+    def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         variants: Mapping[str, Mapping[str, Any]] = ARCHITECTURES[architecture].config_class.variants
         return variants
 
-    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+    def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
         return (experiments.build_paper_experiment if name == "paper" else experiments.build_default_experiment)(
             architecture, variant
         )
@@ -127,8 +127,8 @@ class TextClassification(Classification, TaskCommands):
             values |= {"freeze_embeddings": False, "embedding_seed": None}
         return values if experiment.fold is not None else {**values, "own_splits": True}
 
-    def search_space(self, experiment: Experiment) -> dict[str, Sequence[Any] | Between]:
-        space = super().search_space(experiment)
+    def build_search_space(self, experiment: Experiment) -> dict[str, Sequence[Any] | Between]:
+        space = super().build_search_space(experiment)
         wide = experiment.start.values()["wide"]
         linear = {name: self.space[name] for name in OF_THE_LINEAR_PART if wide and name in self.space}
         return {name: values for name, values in (space | linear).items() if wide or name not in OF_THE_LINEAR_PART}
@@ -180,8 +180,8 @@ class TextClassification(Classification, TaskCommands):
         linear = {name: start[name] for name in ("wide", "wide_rows", "wide_cost", *_OF_THE_DATA_MODULE)}
         return {**options, **linear, "fold_seed": DEV_SEED if is_document else experiment.seed}
 
-    def model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
-        config = super().model_config(experiment, data)
+    def build_model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        config = super().build_model_config(experiment, data)
         if config.get("linear_mean"):
             config["ngram_buckets"] = experiment.data.values()["ngram_buckets"]
         # With a seed of their own, frozen vectors would be drawn again and no checkpoint would hold those given.
@@ -189,14 +189,14 @@ class TextClassification(Classification, TaskCommands):
         has_vectors = has_vectors and "embedding_seed" in _get_config_fields(experiment.model.architecture)
         return {**config, "embedding_seed": None} if has_vectors else config
 
-    def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+    def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
         from torch import nn
 
         from ctxzoo.tasks.text_classification.prediction import RECORDED
         from ctxzoo.tasks.text_classification.wide_start import has_wide_part, initialize_wide_part
         from ctxzoo.word_vectors.vocabulary import set_word_vectors, write_into_word_table
 
-        task: Any = super().module(experiment, data, processes)
+        task: Any = super().build_module(experiment, data, processes)
         start, columns = experiment.start.values(), experiment.data.values()["text_column"]
         data.tokenizer.init_kwargs.pop(RECORDED, None)
         if experiment.data.rows and columns:
@@ -226,16 +226,16 @@ class TextClassification(Classification, TaskCommands):
         others = tuple(split for split in splits if split != "validation")
         return scores | super().score(experiment, task, data, others)
 
-    def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
-        from ctxzoo.runs.beside import Baseline, beside
+    def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        from ctxzoo.runs.beside import Baseline, build_baseline_run
         from ctxzoo.tasks.text_classification.linear import LinearRun
 
         as_written = experiment.copy_with(cutter="english", min_words=0)
-        run = replace(beside(LinearRun, self, as_written, LINEAR), tell_time=True)
+        run = replace(build_baseline_run(LinearRun, self, as_written, LINEAR), tell_time=True)
         some = f"{TINY_ROWS:,} texts at most of " if experiment.trainer.tiny else ""
         yield Baseline(run, "a linear model", f"{LINEAR_NAME}, fitted on {some}train and validation")
 
-    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+    def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return '--text "..."'
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
@@ -246,7 +246,7 @@ class TextClassification(Classification, TaskCommands):
         own = {name: value for name, value in own.items() if value is not None}
         if options.dataset != SAMPLE:
             own.setdefault("text_column", read_text_columns(options.checkpoint))
-        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **own)
+        return evaluate(options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **own)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         text, page = own["text"], own["explain"]
@@ -264,7 +264,7 @@ class TextClassification(Classification, TaskCommands):
 
         columns = own["text_column"] or read_text_columns(options.checkpoint)
         model, tokenizer = options.saved.load()
-        model.to(device_of(options))
+        model.to(get_device(options))
         answers = TextAnswers(
             model, tokenizer, text_column=columns, batch_size=options.batch_size, keeps_texts=page is not None
         )
@@ -282,7 +282,7 @@ class TextClassification(Classification, TaskCommands):
         if text is not None:
             print(json.dumps(drop_probabilities(label), ensure_ascii=False))
         else:
-            say_written(options, format_count(len(answers.known), "labels"), page)
+            report_written_answers(options, format_count(len(answers.known), "labels"), page)
         for note in answers.write_notes():
             print(f"ctxzoo: {note}", file=sys.stderr)
 
@@ -305,20 +305,20 @@ class PretrainedEncoder(TextClassification):
         options = self.build_data_options(experiment.copy_with(init_from=None))
         return TextClassificationDataModule.from_options(experiment.source, **options, tokenizer=tokenizer)
 
-    def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
-        return Classification.module(self, experiment, data, processes)
+    def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+        return Classification.build_module(self, experiment, data, processes)
 
     def finish(self, run: ExperimentRun, task: Any, data: Any, trainer: Any, scores: dict[str, Any]) -> None:
         from ctxzoo.data.files import atomic_folder
         from ctxzoo.hub.checkpoint_folder import save_weights
         from ctxzoo.results.result import write_result_file
-        from ctxzoo.runs.finish import training_result
+        from ctxzoo.runs.finish import build_training_result
 
         with atomic_folder(run.checkpoint) as new:
             save_weights(task.model, new, half=False)
             data.tokenizer.save_pretrained(new)
         # Last: a run whose results are there is taken for finished.
-        write_result_file(training_result(task, data, trainer, scores, run), run.results_file)
+        write_result_file(build_training_result(task, data, trainer, scores, run), run.results_file)
 
 
 def _get_config_fields(architecture: str) -> Mapping[str, Any]:

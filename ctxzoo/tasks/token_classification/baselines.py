@@ -146,11 +146,11 @@ class TagRun(CountedRun):
     tiny_rows = TINY_SENTENCES
 
     def get_model_settings(self) -> Mapping[str, Any]:
-        return {} if self.most_rows is None else {"most_sentences": self.most_rows}
+        return {} if self.max_rows is None else {"most_sentences": self.max_rows}
 
     def fit(self, data: TokenClassificationDataModule) -> SimpleModel:
         sentences, labels = get_sentences_and_labels(data, "train")
-        sentences = sentences[: self.most_rows]
+        sentences = sentences[: self.max_rows]
         model = BASELINES[self.experiment.model.variant](sentences, labels[: sum(map(len, sentences))])
 
         def score_split(split: str) -> dict[str, float]:

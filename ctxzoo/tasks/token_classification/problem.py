@@ -16,9 +16,9 @@ from ctxzoo.tasks.commands import (
     TaskCommands,
     answer_file,
     check_input,
-    device_of,
-    how_to_score,
-    say_written,
+    get_device,
+    get_scoring_arguments,
+    report_written_answers,
 )
 from ctxzoo.tasks.token_classification import experiments
 from ctxzoo.tasks.token_classification.experiments import (
@@ -55,10 +55,10 @@ class TokenClassification(Classification, TaskCommands):
     evaluate_options = (Option("tag_column", "default: pos_tags or the like"),)
     predict_options = (TEXT,)
 
-    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+    def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return experiments.get_variants(architecture)
 
-    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+    def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
         make = experiments.build_paper_experiment if name == "paper" else experiments.build_default_experiment
         return make(architecture, variant)
 
@@ -112,15 +112,15 @@ class TokenClassification(Classification, TaskCommands):
             divide=data.dataset != BY_FILE,
         )
 
-    def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+    def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
         from ctxzoo.word_vectors.vocabulary import set_word_vectors
 
-        task = super().module(experiment, data, processes)
+        task = super().build_module(experiment, data, processes)
         set_word_vectors(task.model, data.build_vector_table())
         return task
 
-    def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
-        from ctxzoo.runs.beside import Baseline, beside
+    def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+        from ctxzoo.runs.beside import Baseline, build_baseline_run
         from ctxzoo.tasks.token_classification.baselines import TagRun
 
         some = f"{TINY_SENTENCES:,} sentences at most of " if experiment.trainer.tiny else ""
@@ -132,15 +132,15 @@ class TokenClassification(Classification, TaskCommands):
                 f"of a word, its ends, its shape and the words beside it, fitted on {some}train",
             ),
         ):
-            yield Baseline(beside(TagRun, self, experiment, variant), name, description)
+            yield Baseline(build_baseline_run(TagRun, self, experiment, variant), name, description)
 
-    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+    def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return '--text "..."'
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.token_classification.task import evaluate
 
-        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **own)
+        return evaluate(options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **own)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         check_input(options, "text", own["text"])
@@ -149,14 +149,16 @@ class TokenClassification(Classification, TaskCommands):
         from ctxzoo.tasks.token_classification.task import TagAnswers, stream_conll_sentences
 
         model, tokenizer = options.saved.load()
-        answers = TagAnswers(model.to(device_of(options)), tokenizer, batch_size=options.batch_size)
+        answers = TagAnswers(model.to(get_device(options)), tokenizer, batch_size=options.batch_size)
         if options.file is None:
             for word in answers.tag_and_count([own["text"].split()])[0]:
                 print(f"{word['word']}\t{word['tag']}\t{word['score']:.4f}")
             return
         rows = stream_conll_sentences(options.file, options.format)
         number = answer_file(options, answers, rows=rows, columns=TEXT_COLUMNS[:1])
-        say_written(options, f"tags of {format_count(answers.words, 'words')} in {format_count(number, 'texts')}")
+        report_written_answers(
+            options, f"tags of {format_count(answers.words, 'words')} in {format_count(number, 'texts')}"
+        )
 
 
 TOKEN_CLASSIFICATION = TokenClassification()

@@ -159,8 +159,8 @@ class VoteOptimizer(OptimizerArgs):
 
     text_learning_rate: float | None = number_field(None, POSITIVE)
 
-    def arguments(self, steps: int) -> dict[str, Any]:
-        return {**super().arguments(steps), "text_learning_rate": self.text_learning_rate}
+    def get_module_arguments(self, steps: int) -> dict[str, Any]:
+        return {**super().get_module_arguments(steps), "text_learning_rate": self.text_learning_rate}
 
 
 def get_dataset_arguments(name: str, configuration: str | None = None) -> dict[str, Any]:

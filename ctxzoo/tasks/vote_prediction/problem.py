@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 from ctxzoo.data.notices import format_count
 from ctxzoo.runs.experiment import Experiment
 from ctxzoo.runs.problem import Problem
-from ctxzoo.tasks.commands import Option, TaskCommands, answer_file, device_of, how_to_score, say_written
+from ctxzoo.tasks.commands import (
+    Option,
+    TaskCommands,
+    answer_file,
+    get_device,
+    get_scoring_arguments,
+    report_written_answers,
+)
 from ctxzoo.tasks.vote_prediction import experiments
 from ctxzoo.tasks.vote_prediction.experiments import (
     MAX_WORDS,
@@ -65,10 +72,10 @@ class VotePrediction(Problem, TaskCommands):
         *(option for option in COLUMNS if option.name != "party_column"),
     )
 
-    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+    def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return VARIANTS[architecture]
 
-    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+    def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
         make = experiments.build_paper_experiment if name == "paper" else experiments.build_default_experiment
         return make(architecture, variant)
 
@@ -137,11 +144,11 @@ class VotePrediction(Problem, TaskCommands):
             seed=experiment.seed,
         )
 
-    def baselines(self, experiment: Experiment) -> Iterable[Baseline]:
+    def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
         import pyarrow.compute as pc
         import pyarrow.parquet as pq
 
-        from ctxzoo.runs.beside import Baseline, beside
+        from ctxzoo.runs.beside import Baseline, build_baseline_run
         from ctxzoo.tasks.vote_prediction.baselines import BaselineRun
         from ctxzoo.tasks.vote_prediction.sample import GROUP, TEXT
 
@@ -164,18 +171,18 @@ class VotePrediction(Problem, TaskCommands):
             notice = (
                 "fitting a linear model of the words of bills, to stand beside it" if variant == "tfidf_party" else ""
             )
-            yield Baseline(beside(BaselineRun, self, experiment, variant), name, description, notice=notice)
+            yield Baseline(build_baseline_run(BaselineRun, self, experiment, variant), name, description, notice=notice)
 
-    def module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
-        """Return the LightningModule; its model knows which votes the training has, see `Problem.module`."""
+    def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+        """Return the LightningModule; its model knows which votes the training has, see `Problem.build_module`."""
         import torch
 
-        task = super().module(experiment, data, processes)
+        task = super().build_module(experiment, data, processes)
         if experiment.start.init_from is None:
             task.model.set_observed_votes(torch.from_numpy(data.observed[data.bill_ids >= 0]))
         return task
 
-    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+    def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         from ctxzoo.hub.saved_model import load_saved_model
 
         model: Any = load_saved_model(str(checkpoint))[0]
@@ -187,7 +194,7 @@ class VotePrediction(Problem, TaskCommands):
         from ctxzoo.tasks.vote_prediction.task import evaluate
 
         own = {name: value for name, value in own.items() if value is not None}
-        return evaluate(options.checkpoint, options.dataset, options.split, **how_to_score(options), **own)
+        return evaluate(options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **own)
 
     def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
         text, bill = own["text"], own["bill"]
@@ -204,13 +211,15 @@ class VotePrediction(Problem, TaskCommands):
 
         columns = _build_vote_columns(own)
         model: Any = options.saved.load()[0]
-        model.to(device_of(options))
+        model.to(get_device(options))
         texts = None if own["texts"] is None else read_bill_texts(Path(own["texts"]), columns)
         source = own["known"]
         known = {} if source is None else collect_known_votes(source, read_votes(source, columns=columns), model)
         if options.file is not None:
             answers = VoteAnswers(model, columns, texts=texts, known=known)
-            say_written(options, format_count(answer_file(options, answers, columns=columns.names), "predictions"))
+            report_written_answers(
+                options, format_count(answer_file(options, answers, columns=columns.names), "predictions")
+            )
             return
         if bill is None and len(known) > 1:
             raise ValueError(f"--known {source} has votes on {len(known):,} bills; say which with --bill, or give one")

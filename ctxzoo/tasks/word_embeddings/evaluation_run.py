@@ -180,7 +180,7 @@ class EmbeddingRun(Run):
         vectors = self.source.vectors
         started = time.perf_counter()
         found = self.evaluation.run(vectors, self.options)
-        result = self.result(
+        result = self.build_result(
             metrics=found.metrics,
             parameters={"trainable": 0, "total": vectors.vectors.numel()},
             fingerprint=found.fingerprint,

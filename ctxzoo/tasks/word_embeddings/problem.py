@@ -19,9 +19,9 @@ from ctxzoo.tasks.commands import (
     TaskCommands,
     answer_file,
     check_input,
-    device_of,
-    positive,
-    say_written,
+    get_device,
+    parse_positive_number,
+    report_written_answers,
 )
 from ctxzoo.tasks.word_embeddings import experiments
 from ctxzoo.tasks.word_embeddings.experiments import (
@@ -62,18 +62,18 @@ class WordEmbeddings(Problem, TaskCommands):
     called = '"... [MASK] ..."'
     evaluate_options = (
         Option("text_column", "of a dataset, one or several, read one after another; default: text", many=True),
-        Option("words", "how many of the text are predicted, a line at a time; default: 5000", positive),
+        Option("words", "how many of the text are predicted, a line at a time; default: 5000", parse_positive_number),
     )
     predict_options = (TEXT, TEXT_COLUMN)
 
-    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+    def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return {name: {"architecture": name} for name in CUSTOMS}
 
-    def variant_of(self, config: Any) -> str:
+    def find_variant(self, config: Any) -> str:
         architecture: str = config.architecture
         return architecture
 
-    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+    def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
         return (
             experiments.build_paper_experiment(variant)
             if name == "paper"
@@ -168,7 +168,7 @@ class WordEmbeddings(Problem, TaskCommands):
 
         train_word_embeddings(run, self.list_scored_splits(run.experiment), resume=resume)
 
-    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+    def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return '--text "... [MASK] ..."'
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
@@ -187,14 +187,16 @@ class WordEmbeddings(Problem, TaskCommands):
         from ctxzoo.data.text_columns import TEXT_COLUMNS
         from ctxzoo.tasks.word_embeddings.prediction import MaskAnswers, fill_masks
 
-        filler = self.card.load_pipeline(options.saved, device=device_of(options))
+        filler = self.card.load_pipeline(options.saved, device=get_device(options))
         if options.file is None:
             for word in fill_masks(filler, [own["text"]])[0]:
                 print(json.dumps(word, ensure_ascii=False))
             return
         columns = own["text_column"] or TEXT_COLUMNS[:1]
         answers = MaskAnswers(filler, text_column=own["text_column"], batch_size=options.batch_size)
-        say_written(options, f"words for {format_count(answer_file(options, answers, columns=columns), 'texts')}")
+        report_written_answers(
+            options, f"words for {format_count(answer_file(options, answers, columns=columns), 'texts')}"
+        )
 
 
 WORD_EMBEDDINGS = WordEmbeddings()

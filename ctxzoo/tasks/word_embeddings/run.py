@@ -200,7 +200,7 @@ def _build_result(
 ) -> RunResult:
     losses = {f"train/epoch{epoch}/loss": loss for epoch, loss in enumerate(progress.epoch_losses, start=1)}
     numbers = sum(parameter.numel() for parameter in model.parameters())
-    return run.result(
+    return run.build_result(
         metrics={
             **scores,
             **{name: value for name, value in losses.items() if math.isfinite(value)},

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxzoo.runs.experiment import DataArgs, Experiment
 from ctxzoo.runs.problem import Problem
-from ctxzoo.tasks.commands import Option, TaskCommands, how_to_score
+from ctxzoo.tasks.commands import Option, TaskCommands, get_scoring_arguments
 from tests.support.rating.experiments import ARCHITECTURE, PROBLEM, SEARCH_SPACE, VARIANT, RatingModel, default
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ class Rating(Problem, TaskCommands):
     evaluate_options = (Option("users", "of the generated ratings", int),)
     predict_options = (Option("user", type=int), Option("item", type=int))
 
-    def variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
+    def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
         return {VARIANT: {}}
 
-    def settings(self, name: str, architecture: str, variant: str) -> Experiment:
+    def get_settings(self, name: str, architecture: str, variant: str) -> Experiment:
         if name == "paper":
             raise ValueError("there are no settings of a paper for ratings; try --settings default")
         return default(architecture, variant)
@@ -60,13 +60,13 @@ class Rating(Problem, TaskCommands):
         data = experiment.data
         return RatingDataModule(experiment.source, data_dir=experiment.run.data_dir, batch_size=data.batch_size)
 
-    def predict_arguments(self, checkpoint: Path, test: Path) -> str:
+    def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return "--user 0 --item 0"
 
     def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
         from tests.support.rating.task import evaluate
 
-        how = how_to_score(options)
+        how = get_scoring_arguments(options)
         users = {} if own["users"] is None else {"users": own["users"]}
         quiet = {name: how[name] for name in ("data_dir", "batch_size", "progress")}
         return evaluate(options.checkpoint, options.dataset, options.split, **quiet, **users)

@@ -136,7 +136,9 @@ def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
         places = {"results_dir": str(tmp_path), "output_dir": str(tmp_path / "runs")}
         run = BaselineRun(
             LANGUAGE_MODELLING,
-            BaselineRun.of(build_paper_experiment().copy_with(recipe="floors", commit="x", **places), name),
+            BaselineRun.build_experiment(
+                build_paper_experiment().copy_with(recipe="floors", commit="x", **places), name
+            ),
         )
         result = execute(run)
         assert read_result(run.results_file) == result

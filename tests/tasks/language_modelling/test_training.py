@@ -54,7 +54,7 @@ def test_one_line_is_trained_validated_and_tested_in_stretches(
 @pytest.mark.parametrize("settings", ["default", "paper"])
 def test_every_setting_makes_a_model(settings: str) -> None:
     for variant in CELLS:
-        experiment = LANGUAGE_MODELLING.settings(settings, "beta_lstm", variant)
+        experiment = LANGUAGE_MODELLING.get_settings(settings, "beta_lstm", variant)
         for one in (experiment, LANGUAGE_MODELLING.make_tiny(experiment)):
             LANGUAGE_MODELLING.check(one)
             config = BetaLstmConfig(vocab_size=10, **config_of(one))
@@ -66,7 +66,7 @@ def test_every_setting_makes_a_model(settings: str) -> None:
 def test_every_default_of_an_encoder_makes_a_model(architecture: str) -> None:
     known = ARCHITECTURES[architecture]
     for variant in get_variants(architecture):
-        experiment = LANGUAGE_MODELLING.settings("default", architecture, variant)
+        experiment = LANGUAGE_MODELLING.get_settings("default", architecture, variant)
         for one in (experiment, LANGUAGE_MODELLING.make_tiny(experiment)):
             LANGUAGE_MODELLING.check(one)
             config: Any = known.config_class(vocab_size=10, **config_of(one))
@@ -75,7 +75,7 @@ def test_every_default_of_an_encoder_makes_a_model(architecture: str) -> None:
             assert {name: getattr(config, name) for name in of_variant} == of_variant
             known.model_classes["AutoModelForCausalLM"](config)
     with pytest.raises(ValueError, match=rf"no settings of a paper for {architecture} on language, .* default"):
-        LANGUAGE_MODELLING.settings("paper", architecture, variant)
+        LANGUAGE_MODELLING.get_settings("paper", architecture, variant)
 
 
 def test_a_search_takes_the_lowest_score() -> None:

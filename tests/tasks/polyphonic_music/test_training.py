@@ -51,7 +51,7 @@ def test_midi_files_are_read_on_the_grid_that_is_asked_for(tmp_path: Path) -> No
 @pytest.mark.parametrize("settings", ["default", "paper"])
 def test_every_setting_makes_a_model(settings: str) -> None:
     for variant in CELLS:
-        experiment = POLYPHONIC_MUSIC.settings(settings, "beta_lstm", variant)
+        experiment = POLYPHONIC_MUSIC.get_settings(settings, "beta_lstm", variant)
         for one in (experiment, POLYPHONIC_MUSIC.make_tiny(experiment)):
             POLYPHONIC_MUSIC.check(one)
             config = BetaLstmConfig(**config_of(one))

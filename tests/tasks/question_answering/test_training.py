@@ -43,7 +43,7 @@ def articles(number: int) -> Articles:
 
 
 def read(path: Path) -> Any:
-    experiment = QUESTION_ANSWERING.settings("default", "bidaf", "char7").copy_with(dataset=str(path))
+    experiment = QUESTION_ANSWERING.get_settings("default", "bidaf", "char7").copy_with(dataset=str(path))
     return QUESTION_ANSWERING.read_user_data(experiment, {}, path.parent)
 
 
@@ -69,20 +69,20 @@ def test_with_many_articles_theirs_stay_together_and_a_context_in_two_joins_them
 
 
 @pytest.mark.parametrize("settings", ["default", "paper"])
-@pytest.mark.parametrize("variant", QUESTION_ANSWERING.variants("bidaf"))
+@pytest.mark.parametrize("variant", QUESTION_ANSWERING.get_variants("bidaf"))
 def test_every_setting_makes_a_model(settings: str, variant: str) -> None:
-    experiment = QUESTION_ANSWERING.settings(settings, "bidaf", variant)
+    experiment = QUESTION_ANSWERING.get_settings(settings, "bidaf", variant)
     characters = QUESTION_ANSWERING.build_data_module(experiment).characters
     assert characters == ("char" in variant)
     sizes = {"model_type": "ctxzoo_bidaf", "vocab_size": 30, "char_vocab_size": 9 * characters}
     for one in (experiment, QUESTION_ANSWERING.make_tiny(experiment)):
-        fields = {**QUESTION_ANSWERING.variants("bidaf")[variant], **one.model.config()}
+        fields = {**QUESTION_ANSWERING.get_variants("bidaf")[variant], **one.model.config()}
         config = AutoConfig.for_model(**sizes, **fields)
         assert all(getattr(config, name) == value for name, value in fields.items())
 
 
 def test_settings_of_the_paper_are_those_of_its_recipe() -> None:
-    told = QUESTION_ANSWERING.settings("paper", "bidaf", "learned_char7").settings()
+    told = QUESTION_ANSWERING.get_settings("paper", "bidaf", "learned_char7").settings()
     names = ("optimizer", "learning_rate", "epochs", "batch_size", "ema_decay", "monitor", "decay")
     assert [told[name] for name in names] == ["adadelta", 0.5, 30, 64, 0.999, "f1", False]
 

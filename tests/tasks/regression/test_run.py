@@ -144,7 +144,7 @@ def test_baselines_know_the_training_rows_alone(tmp_path: Path) -> None:
         experiment = build_paper_experiment().copy_with(
             recipe="regression_ika", commit="0123abc", results_dir=str(tmp_path)
         )
-        one = BaselineRun(REGRESSION, BaselineRun.of(experiment, variant))
+        one = BaselineRun(REGRESSION, BaselineRun.build_experiment(experiment, variant))
         scores[variant] = execute(one).metrics["test/rmse"]
     assert scores["gp_rbf"] < scores["ridge"] < scores["mean"]
 
@@ -280,8 +280,8 @@ def test_times_and_incomes_are_features(
 def test_every_setting_makes_a_model(settings: str) -> None:
     from ctxzoo.models.configuration_kernel_encoder import KernelEncoderConfig
 
-    for variant, fields in REGRESSION.variants("kernel_encoder").items():
-        experiment = REGRESSION.settings(settings, "kernel_encoder", variant)
+    for variant, fields in REGRESSION.get_variants("kernel_encoder").items():
+        experiment = REGRESSION.get_settings(settings, "kernel_encoder", variant)
         for one in (experiment, REGRESSION.make_tiny(experiment)):
             config = KernelEncoderConfig(**fields, **one.model.config())
             assert (config.hidden_dropout, config.num_heads) == (0.0, 8)

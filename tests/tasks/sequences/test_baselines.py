@@ -68,7 +68,7 @@ def test_a_run_leaves_its_scores(tmp_path: Path) -> None:
     usual = build_session_paper_experiment("hcrnn", "hcrnn1").copy_with(
         recipe="session_floors", commit="0123abc", **places
     )
-    run = CountedSessions(SESSION_RECOMMENDATION, CountedSessions.of(usual, "markov"))
+    run = CountedSessions(SESSION_RECOMMENDATION, CountedSessions.build_experiment(usual, "markov"))
     execute(run)
     result = read_result(run.results_file)
     assert set(result.metrics) == {"test/recall_at_10", "test/mrr_at_10", "test/recall_at_20", "test/mrr_at_20"}
@@ -82,7 +82,7 @@ def test_those_of_events_leave_their_scores(baseline: str, recall: float, tmp_pa
     usual = build_event_paper_experiment("time_encoder", "lste").copy_with(
         recipe="badges_lste", commit="0123abc", **places
     )
-    one = CountedEvents(NEXT_EVENT, CountedEvents.of(usual, baseline))
+    one = CountedEvents(NEXT_EVENT, CountedEvents.build_experiment(usual, baseline))
     result = execute(one)
     assert result.metrics["test/recall_at_1"] == pytest.approx(recall, abs=0.01)
     assert read_result(one.results_file).metrics == pytest.approx(result.metrics, rel=1e-5)

@@ -145,8 +145,8 @@ def test_events_of_ones_own_go_the_whole_way(
 def test_every_setting_makes_a_model(settings: str) -> None:
     from ctxzoo.models.configuration_time_encoder import TimeEncoderConfig
 
-    for variant in NEXT_EVENT.variants("time_encoder"):
-        experiment = NEXT_EVENT.settings(settings, "time_encoder", variant)
+    for variant in NEXT_EVENT.get_variants("time_encoder"):
+        experiment = NEXT_EVENT.get_settings(settings, "time_encoder", variant)
         for one in (experiment, NEXT_EVENT.make_tiny(experiment)):
             NEXT_EVENT.check(one)
             TimeEncoderConfig(**config_of(one))

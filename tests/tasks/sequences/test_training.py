@@ -40,7 +40,7 @@ def events(path: Path, sessions: Sequence[Sequence[str]], columns: Sequence[str]
 @pytest.mark.parametrize("name", ["own.csv", "own.parquet"])
 def test_equal_sessions_stay_together(tmp_path: Path, name: str) -> None:
     path = events(tmp_path / name, ["ab", "ba", "ab"], ("user", "item", "time"))
-    experiment = SESSION_RECOMMENDATION.settings("default", "hcrnn", "hcrnn1").copy_with(dataset=str(path))
+    experiment = SESSION_RECOMMENDATION.get_settings("default", "hcrnn", "hcrnn1").copy_with(dataset=str(path))
     rows = SESSION_RECOMMENDATION.read_user_data(experiment, {}, tmp_path)
     assert rows.splits["train"]["items"] == [["a", "b"], ["b", "a"], ["a", "b"]]
     assert rows.groups["train"].tolist() == [0, 1, 0]
@@ -50,9 +50,9 @@ def test_equal_sessions_stay_together(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("settings", ["default", "paper"])
 @pytest.mark.parametrize("architecture", SESSION_VARIANTS)
 def test_every_setting_makes_a_model(settings: str, architecture: str) -> None:
-    assert architecture in SESSION_RECOMMENDATION.architectures()
-    for variant in SESSION_RECOMMENDATION.variants(architecture):
-        experiment = SESSION_RECOMMENDATION.settings(settings, architecture, variant)
+    assert architecture in SESSION_RECOMMENDATION.list_architectures()
+    for variant in SESSION_RECOMMENDATION.get_variants(architecture):
+        experiment = SESSION_RECOMMENDATION.get_settings(settings, architecture, variant)
         for one in (experiment, SESSION_RECOMMENDATION.make_tiny(experiment)):
             SESSION_RECOMMENDATION.check(one)
             config = CONFIGS[architecture](**config_of(one))

@@ -19,7 +19,7 @@ from ctxzoo.hub.card_facts import DATASET_FACTS
 from ctxzoo.hub.card_parts import set_repo_id
 from ctxzoo.hub.checkpoint_folder import check_checkpoint_folder
 from ctxzoo.models import ARCHITECTURES
-from ctxzoo.tasks import card_of
+from ctxzoo.tasks import get_card_of_head
 from ctxzoo.tasks.text_classification.card import CARD as TEXT_CLASSIFICATION
 from ctxzoo.training.classification import CALIBRATION_BINS
 from tests.hub.test_card import SECTIONS, python_blocks, sections
@@ -143,7 +143,7 @@ def test_programs_of_the_card_give_what_the_pipeline_gives(
 
 def test_base_model_has_no_task() -> None:
     with pytest.raises(ValueError, match=r"a ToyModel does no task .* question-answering, text-classification"):
-        card_of(ARCHITECTURES["toy"].model_classes["AutoModel"])
+        get_card_of_head(ARCHITECTURES["toy"].model_classes["AutoModel"])
 
 
 def test_a_card_holds_no_text_of_a_known_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

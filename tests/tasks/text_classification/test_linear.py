@@ -186,7 +186,7 @@ def make_run(folder: Path, **changes: Any) -> LinearRun:
     variant = settings.pop("variant", MAJORITY_CLASS)
     places = {"results_dir": str(folder), "output_dir": str(folder / "runs")}
     usual = build_linear_experiment("sentence_linear").copy_with(commit="0123abc", **places)
-    return LinearRun(TEXT_CLASSIFICATION, LinearRun.of(usual.copy_with(**settings), variant), tells)
+    return LinearRun(TEXT_CLASSIFICATION, LinearRun.build_experiment(usual.copy_with(**settings), variant), tells)
 
 
 def test_it_is_fitted_on_all_that_the_fold_does_not_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

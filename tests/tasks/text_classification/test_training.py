@@ -11,7 +11,7 @@ from transformers import AutoConfig
 import ctxzoo  # noqa: F401  registers the architectures
 from ctxzoo.data.own_splits import OwnRows
 from ctxzoo.data.reading_notes import collect_reading_notes
-from ctxzoo.runs.own_data import choose, parse_own
+from ctxzoo.runs.own_data import choose_base_experiment, parse_train_command
 from ctxzoo.tasks.text_classification import data as data_module
 from ctxzoo.tasks.text_classification.experiments import SEARCH_SPACE
 from ctxzoo.tasks.text_classification.problem import TEXT_CLASSIFICATION as TEXTS
@@ -22,14 +22,14 @@ from tests.support.own_trainings import config_of
 KINDS = [
     (settings, architecture, variant)
     for settings in ("default", "paper")
-    for architecture in TEXTS.architectures()
+    for architecture in TEXTS.list_architectures()
     if settings == "default" or architecture in ("contextualizer", "lama", "text_baseline")
-    for variant in TEXTS.variants(architecture)
+    for variant in TEXTS.get_variants(architecture)
 ]
 
 
 def read(path: Path, **files: str) -> OwnRows:
-    return TEXTS.read_user_data(choose(TEXTS).copy_with(dataset=str(path)), files, path.parent)
+    return TEXTS.read_user_data(choose_base_experiment(TEXTS).copy_with(dataset=str(path)), files, path.parent)
 
 
 def written(path: Path, *rows: str) -> Path:
@@ -85,7 +85,7 @@ def test_a_folder_of_files_named_after_splits_stays_as_it_is(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("settings", "architecture", "variant"), KINDS)
 def test_every_setting_makes_a_model(settings: str, architecture: str, variant: str) -> None:
-    usual = TEXTS.settings(settings, architecture, variant)
+    usual = TEXTS.get_settings(settings, architecture, variant)
     sizes = {"model_type": f"ctxzoo_{architecture}", "vocab_size": 30, "num_labels": 3}
     for one in (usual, TEXTS.make_tiny(usual)):
         TEXTS.check(one)
@@ -93,7 +93,7 @@ def test_every_setting_makes_a_model(settings: str, architecture: str, variant: 
         config = AutoConfig.for_model(**sizes, **whole)
         assert all(getattr(config, name) == value for name, value in whole.items())
     assert config_of(TEXTS.make_tiny(usual))["word_dim"] == 8
-    space = TEXTS.search_space(usual)
+    space = TEXTS.build_search_space(usual)
     assert "learning_rate" in space
     assert set(space) <= {*SEARCH_SPACE, "learning_rate"}
     assert "wide_cost" in space or not usual.start.values()["wide"]
@@ -101,14 +101,14 @@ def test_every_setting_makes_a_model(settings: str, architecture: str, variant: 
 
 def test_an_architecture_without_a_recipe_for_texts_has_no_settings_of_a_paper() -> None:
     with pytest.raises(ValueError, match=r"no settings of a paper for beta_lstm on texts, .* try --settings default"):
-        TEXTS.settings("paper", "beta_lstm", "bibeta5")
+        TEXTS.get_settings("paper", "beta_lstm", "bibeta5")
 
 
 def test_settings_of_the_papers_are_those_of_their_recipes() -> None:
-    lama = TEXTS.settings("paper", "lama", "lama").settings()
+    lama = TEXTS.get_settings("paper", "lama", "lama").settings()
     told = {name: lama[name] for name in ("optimizer", "learning_rate", "halve_after", "epochs", "word2vec_dim")}
     assert told == {"optimizer": "sgd", "learning_rate": 0.05, "halve_after": 2, "epochs": 50, "word2vec_dim": 100}
-    sentences = TEXTS.settings("paper", "contextualizer", "recurrent").settings()
+    sentences = TEXTS.get_settings("paper", "contextualizer", "recurrent").settings()
     told = {name: sentences[name] for name in ("optimizer", "learning_rate", "batch_size", "decay", "eval_context")}
     assert told == {
         **{"optimizer": "adam", "learning_rate": 1e-3, "batch_size": 64, "decay": False},
@@ -118,22 +118,22 @@ def test_settings_of_the_papers_are_those_of_their_recipes() -> None:
 
 
 def test_the_default_is_the_named_architecture_and_another_has_its_first_variant() -> None:
-    assert choose(TEXTS).model.variant == "cnn"
-    assert choose(TEXTS, architecture="lama").model.variant == "lama"
-    line = parse_own(TEXTS, ["--data", "a.csv", "--learning_rate", "0.5", "--max_length", "7"])
+    assert choose_base_experiment(TEXTS).model.variant == "cnn"
+    assert choose_base_experiment(TEXTS, architecture="lama").model.variant == "lama"
+    line = parse_train_command(TEXTS, ["--data", "a.csv", "--learning_rate", "0.5", "--max_length", "7"])
     assert (line.experiment.optimizer.learning_rate, line.experiment.data.values()["max_length"]) == (0.5, 7)
 
 
 def test_tiny_fits_what_is_linear_to_a_thousand_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_module, "fit_wide_part", lambda counts, labels, *_: (counts.shape[0], labels))
     write_reviews(tmp_path / "many.csv", 1500, labels=("yes", "no", "so"))
-    tiny = TEXTS.make_tiny(choose(TEXTS)).copy_with(dataset=str(tmp_path / "many.csv"))
+    tiny = TEXTS.make_tiny(choose_base_experiment(TEXTS)).copy_with(dataset=str(tmp_path / "many.csv"))
     data = TEXTS.build_data_module(tiny)
     data.setup()
     rows, labels = data.fit_wide_part(("train",), [0])
     assert (rows, len(labels), set(labels.tolist())) == (1000, 1000, {0, 1, 2})
     assert tiny.settings()["wide_rows"] == 1000
-    assert choose(TEXTS).settings()["wide_rows"] is None
+    assert choose_base_experiment(TEXTS).settings()["wide_rows"] is None
 
 
 def test_drawn_rows_have_every_label_and_are_different_with_another_seed() -> None:

@@ -13,7 +13,7 @@ from transformers import AutoConfig, AutoModelForTokenClassification
 import ctxzoo
 from ctxzoo.cli.main import main
 from ctxzoo.data.own_splits import write_own_splits
-from ctxzoo.runs.own_data import with_rows
+from ctxzoo.runs.own_data import set_user_rows
 from ctxzoo.tasks.token_classification.baselines import FrequentTags, extract_features
 from ctxzoo.tasks.token_classification.experiments import build_paper_experiment, get_variants
 from ctxzoo.tasks.token_classification.problem import TOKEN_CLASSIFICATION
@@ -45,7 +45,7 @@ def test_tags_have_their_names_in_every_part(tmp_path: Path) -> None:
     written = write_own_splits(read(write_tags(tmp_path / "a.conll", 40)), "a.conll", tmp_path)
     assert written.lines[0].startswith("a.conll: 40 sentences: 32 train, 4 validation, 4 test (")
     places = {"dataset": str(tmp_path / "a.conll"), "output_dir": str(tmp_path.parent), "recipe": tmp_path.name}
-    data = TOKEN_CLASSIFICATION.build_data_module(with_rows(build_paper_experiment().copy_with(**places), written))
+    data = TOKEN_CLASSIFICATION.build_data_module(set_user_rows(build_paper_experiment().copy_with(**places), written))
     data.setup()
     assert data.label_names == ["LOC", "O", "PER"]
     assert data.splits == ("train", "validation", "test")
@@ -53,7 +53,7 @@ def test_tags_have_their_names_in_every_part(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("settings", ["default", "paper"])
 def test_every_setting_makes_a_model(settings: str) -> None:
-    experiment = TOKEN_CLASSIFICATION.settings(settings, *TOKEN_CLASSIFICATION.default)
+    experiment = TOKEN_CLASSIFICATION.get_settings(settings, *TOKEN_CLASSIFICATION.default)
     for one in (experiment, TOKEN_CLASSIFICATION.make_tiny(experiment)):
         TOKEN_CLASSIFICATION.check(one)
         config = AutoConfig.for_model("ctxzoo_bilstm_tagger", vocab_size=30, num_labels=3, **config_of(one))
@@ -63,7 +63,7 @@ def test_every_setting_makes_a_model(settings: str) -> None:
 @pytest.mark.parametrize("architecture", ["kernel_encoder", "linear_encoder", "higher_order_encoder"])
 def test_every_default_of_an_encoder_makes_a_tagger(architecture: str) -> None:
     for variant in get_variants(architecture):
-        experiment = TOKEN_CLASSIFICATION.settings("default", architecture, variant)
+        experiment = TOKEN_CLASSIFICATION.get_settings("default", architecture, variant)
         for one in (experiment, TOKEN_CLASSIFICATION.make_tiny(experiment)):
             TOKEN_CLASSIFICATION.check(one)
             config = AutoConfig.for_model(f"ctxzoo_{architecture}", vocab_size=30, num_labels=3, **config_of(one))
@@ -71,7 +71,7 @@ def test_every_default_of_an_encoder_makes_a_tagger(architecture: str) -> None:
             assert {name: getattr(config, name) for name in of_variant} == of_variant
             AutoModelForTokenClassification.from_config(config)
     with pytest.raises(ValueError, match=rf"no settings of a paper for {architecture} on tags, .* default"):
-        TOKEN_CLASSIFICATION.settings("paper", architecture, variant)
+        TOKEN_CLASSIFICATION.get_settings("paper", architecture, variant)
 
 
 def test_a_tagger_goes_on_with_other_tags(

@@ -33,7 +33,7 @@ def trained(architecture: str, variant: str, **fields: Any) -> tuple[Any, VoteDa
     data.word_limits |= {"min_bills": 1, "max_fraction": 1.0}
     data.setup()
     torch.manual_seed(0)
-    task: Any = VOTE_PREDICTION.module(experiment, data)
+    task: Any = VOTE_PREDICTION.build_module(experiment, data)
     optimizer = torch.optim.Adam(task.parameters(), lr=0.02)
     (batch,) = data.train_dataloader()
     losses = []

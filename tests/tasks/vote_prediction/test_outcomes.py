@@ -92,7 +92,7 @@ def test_a_model_starts_from_votes_of_the_training_alone(
         data = VOTE_PREDICTION.build_data_module(experiment)
         data.setup()
         torch.manual_seed(0)
-        return VOTE_PREDICTION.module(experiment, data).model.state_dict()
+        return VOTE_PREDICTION.build_module(experiment, data).model.state_dict()
 
     first = start(train=train, test="Al b3 1, Cy b1 0")
     (mask,) = (value for name, value in first.items() if name.endswith("mask"))

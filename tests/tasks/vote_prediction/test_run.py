@@ -292,7 +292,7 @@ def test_the_line_that_a_training_prints_runs(finished: tuple[ExperimentRun, Run
     config = VoteBaselineConfig(num_legislators=2, num_bills=2, vocab_size=1, bill_names=["a b", "c"], words=["road"])
     VoteBaselineForVotePrediction(config).save_pretrained(tmp_path)
     for checkpoint, start in ((tmp_path, "--bill 'a b'"), (finished[0].checkpoint, "--text")):
-        options = VOTE_PREDICTION.predict_arguments(checkpoint, tmp_path)
+        options = VOTE_PREDICTION.format_predict_arguments(checkpoint, tmp_path)
         assert options.startswith(start)
         assert main(["predict", str(checkpoint), *shlex.split(options)]) == 0
 

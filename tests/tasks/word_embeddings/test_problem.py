@@ -127,11 +127,11 @@ def test_results_of_earlier_versions_are_found_again(tmp_path: Path) -> None:
         run = run_in(tmp_path, experiment)
         told = names | (of_new_models if experiment is not continued else set())
         earlier = {name: value for name, value in run.settings.items() if name in told}
-        result = run.result(
+        result = run.build_result(
             metrics={"words": 3}, parameters={"total": 1, "trainable": 1}, fingerprint="test 0", seconds=1.0
         )
         write_result_file(replace(result, settings={**earlier, **own, "architecture": "cbow"}), run.results_file)
-        assert run.finished() is not None
+        assert run.read_finished_result() is not None
         other = {**run.implied_values, "architecture": "skip_gram"}
         assert read_result_of_settings(run.results_file, run.settings, run.defaults, other) is None
 

@@ -17,7 +17,7 @@ from ctxzoo.data.reading_notes import collect_reading_notes
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import build_pre_tokenizer
 from ctxzoo.results.result import TRIALS, read_results
-from ctxzoo.runs.own_data import OwnArgs, with_rows, write_rows
+from ctxzoo.runs.own_data import OwnArgs, prepare_user_splits, set_user_rows
 from ctxzoo.tasks.word_embeddings.corpus import load_corpus
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 from ctxzoo.tasks.word_embeddings.problem import WORD_EMBEDDINGS, WordEmbeddings
@@ -77,7 +77,7 @@ def test_a_text_without_line_ends_is_cut_into_lines(folder: Path) -> None:
     assert " ".join(rows).split() == words
     assert [len(row.split()) for row in rows[1:-1]] == [1000] * (len(rows) - 2)
     assert notes.counts() == {"lines of up to 1,000 words, cut from longer ones": len(rows)}
-    assert all(write_rows(WORD_EMBEDDINGS, own_experiment(WORD_EMBEDDINGS, "text8"), OwnArgs()).sizes.values())
+    assert all(prepare_user_splits(WORD_EMBEDDINGS, own_experiment(WORD_EMBEDDINGS, "text8"), OwnArgs()).sizes.values())
 
 
 def test_columns_of_a_dataset_and_of_a_file_that_has_none(folder: Path) -> None:
@@ -92,15 +92,15 @@ def test_columns_of_a_dataset_and_of_a_file_that_has_none(folder: Path) -> None:
 @pytest.mark.parametrize("settings", ["default", "paper"])
 @pytest.mark.parametrize("variant", CUSTOMS)
 def test_every_setting_makes_a_training(settings: str, variant: str) -> None:
-    experiment = WORD_EMBEDDINGS.settings(settings, "word_embedding", variant)
+    experiment = WORD_EMBEDDINGS.get_settings(settings, "word_embedding", variant)
     told = build_training_settings(experiment)
     assert {name: getattr(told, name) for name in CUSTOMS[variant]._fields} == CUSTOMS[variant]._asdict()
     searched = {"learning_rate", "epochs", "window", "word_dim", "negative_samples", "subsampling"}
-    assert set(WORD_EMBEDDINGS.search_space(experiment)) == searched
+    assert set(WORD_EMBEDDINGS.build_search_space(experiment)) == searched
 
 
 def test_settings_of_the_paper_are_those_of_its_recipe() -> None:
-    told = WORD_EMBEDDINGS.settings("paper", "word_embedding", "attention_cbow").settings()
+    told = WORD_EMBEDDINGS.get_settings("paper", "word_embedding", "attention_cbow").settings()
     names = ("word_dim", "window", "min_count", "epochs", "negative_samples", "learning_rate")
     assert [told[name] for name in names] == [50, 20, 10, 2, 10, 0.05]
 
@@ -165,7 +165,7 @@ def test_a_search_keeps_the_lowest_perplexity(
 
 def test_the_seed_of_a_training_decides_the_weights_it_starts_from(folder: Path) -> None:
     experiment = own_experiment(WORD_EMBEDDINGS, "text.txt", seed=3)
-    experiment = with_rows(experiment, write_rows(WORD_EMBEDDINGS, experiment, OwnArgs()))
+    experiment = set_user_rows(experiment, prepare_user_splits(WORD_EMBEDDINGS, experiment, OwnArgs()))
     model = build_model(experiment, load_experiment_corpus(experiment))
     torch.manual_seed(3)
     expected = WordEmbeddingForMaskedLM(model.config)
