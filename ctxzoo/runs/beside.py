@@ -65,32 +65,32 @@ def describe_baselines(problem: Problem, experiment: Experiment, result: RunResu
 
     if not experiment.run.baselines:
         return
-    for one in problem.build_baselines(experiment):
-        if one.notice:
-            yield one.notice
+    for baseline in problem.build_baselines(experiment):
+        if baseline.notice:
+            yield baseline.notice
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # scikit-learn's, as of labels with fewer rows than folds
-                theirs = execute(one.run, resume=experiment.run.resume).metrics
+                scores = execute(baseline.run, resume=experiment.run.resume).metrics
         except ValueError as error:
-            yield f"{one.name} was not fitted: {error}"
+            yield f"{baseline.name} was not fitted: {error}"
             continue
-        yield _format_comparison_line(problem, one, result, theirs)
+        yield _format_comparison_line(problem, baseline, result, scores)
 
 
 def _format_comparison_line(
-    problem: Problem, baseline: Baseline, result: RunResult, theirs: Mapping[str, float]
+    problem: Problem, baseline: Baseline, result: RunResult, baseline_scores: Mapping[str, float]
 ) -> str:
     """Format a line with the scores of a baseline, and how the model differs from it."""
     metrics, (first, *_) = problem.card.metrics, problem.card.headline
     scores = " and ".join(
-        f"{theirs[f'{result.split}/{name}']:.{metrics[name].decimals}f} {metrics[name].name}"
+        f"{baseline_scores[f'{result.split}/{name}']:.{metrics[name].decimals}f} {metrics[name].name}"
         for name in problem.card.headline
     )
-    difference = result.metrics[f"{result.split}/{first}"] - theirs[f"{result.split}/{first}"]
-    told = f"{difference:+.{metrics[first].decimals}f}" if difference else "no difference"
+    difference = result.metrics[f"{result.split}/{first}"] - baseline_scores[f"{result.split}/{first}"]
+    difference_text = f"{difference:+.{metrics[first].decimals}f}" if difference else "no difference"
     lower = "; lower is better" if problem.lower_is_better else ""
     return (
         f"{baseline.name} has {scores} on {result.split} ({baseline.description}); this model's {metrics[first].name} "
-        f"beside it: {told}{lower}"
+        f"beside it: {difference_text}{lower}"
     )

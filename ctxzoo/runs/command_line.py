@@ -157,10 +157,10 @@ class GroupParser:
                 raise UnknownOptionsError(match[1].split()) from error
             raise ValueError(self._format_parser_error(str(error))) from error
 
-    def build_group(self, name: str, found: Namespace) -> Args:
+    def build_group(self, name: str, values: Namespace) -> Args:
         """Build a group of settings from parsed values; errors are those of its class."""
         kind = self.groups[name]
-        return kind(**{one.name: found[f"{name}.{one.name}"] for one in fields(kind)})
+        return kind(**{one.name: values[f"{name}.{one.name}"] for one in fields(kind)})
 
     def _add_group(self, group: str, args: Args | type[Args]) -> None:
         kind = args if isinstance(args, type) else type(args)
@@ -185,14 +185,14 @@ class GroupParser:
             arguments: Words of the command line.
             typed: Dict to which the names of the typed options are added as keys.
         """
-        found: list[str] = []
+        named_words: list[str] = []
         words = list(arguments)
         while words:
             word = words.pop(0)
             option, equals, value = word[2:].partition("=")
             name, value_of_no = self._convert_option_name(option.replace("-", "_"))
             if not word.startswith("--") or name not in self.dotted:
-                found.append(word)
+                named_words.append(word)
                 continue
             typed[name] = None
             kind, ends = self.kinds[name], not words or words[0].startswith("--")
@@ -208,12 +208,12 @@ class GroupParser:
             elif name in self.alone and not equals and ends:
                 value = self.alone[name]
             elif not equals:
-                found.append(f"--{self.dotted[name]}")
+                named_words.append(f"--{self.dotted[name]}")
                 continue
             if kind is bool and value.lower() in TRUE | FALSE:
                 value = str(value.lower() in TRUE).lower()
-            found.append(f"--{self.dotted[name]}={value}")
-        return found
+            named_words.append(f"--{self.dotted[name]}={value}")
+        return named_words
 
     def _convert_option_name(self, option: str) -> tuple[str, str]:
         """Return the present name of a typed option, and its value "false" for --no_NAME, else ""."""
@@ -291,8 +291,8 @@ class ExperimentParser(GroupParser):
 
     def parse(self, arguments: Sequence[str]) -> CommandLine:
         """Parse a command line into an experiment and further values; errors are those of `read`."""
-        found, typed = self.read(arguments)
-        return CommandLine(self._build_experiment(found, typed), self._collect_other_values(found), frozenset(typed))
+        values, typed = self.read(arguments)
+        return CommandLine(self._build_experiment(values, typed), self._collect_other_values(values), frozenset(typed))
 
     def _add_ungrouped_options(self) -> None:
         """Add the options that are in no group: seed, score and tag, and the arguments of the function."""
@@ -308,28 +308,28 @@ class ExperimentParser(GroupParser):
             self.parser.add_argument(f"--{name}", type=kind, help=text, **{"default": default, **many})
             self.dotted[name], self.kinds[name] = name, bool if kind is bool else list
 
-    def _build_experiment(self, found: Namespace, typed: Iterable[str]) -> Experiment:
+    def _build_experiment(self, values: Namespace, typed: Iterable[str]) -> Experiment:
         """Return the base experiment with the values that were typed."""
         changes = {}
         for name in typed:
             option = self.dotted[name]
             if name not in self.lists and name not in self.fixed and option.partition(".")[0] not in self.extra:
-                changes[name] = found[option]
+                changes[name] = values[option]
         return self.base.copy_with(**changes)
 
-    def _collect_other_values(self, found: Namespace) -> dict[str, Any]:
+    def _collect_other_values(self, values: Namespace) -> dict[str, Any]:
         """Return the arguments of the function, checked, and the extra groups, by name."""
-        for name, known in self.choices.items():
-            for value in found[name] if isinstance(found[name], list) else [found[name]]:
-                if value not in known:
-                    raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(str, known))}")
+        for name, allowed in self.choices.items():
+            for value in values[name] if isinstance(values[name], list) else [values[name]]:
+                if value not in allowed:
+                    raise ValueError(f"{name}={value!r}: expected one of {', '.join(map(str, allowed))}")
         for name in self.lists.keys() & self.base.values().keys():  # what is one of them must be what it could be
-            for value in found[name] if isinstance(found[name], list) else [found[name]]:
+            for value in values[name] if isinstance(values[name], list) else [values[name]]:
                 if value is not None:
                     self.base.copy_with(**{name: value})
         return {
-            **{name: found[name] for name in self.lists},
-            **{group: self.build_group(group, found) for group in self.extra},
+            **{name: values[name] for name in self.lists},
+            **{group: self.build_group(group, values) for group in self.extra},
         }
 
 
@@ -357,12 +357,12 @@ def find_typed_value(words: Sequence[str], name: str, default: Any = None) -> An
         name: Name of the option that is looked for, without dashes.
         default: Value that is returned where the option was not typed.
     """
-    found = default
+    typed_value = default
     for number, word in enumerate(words):
         option, equals, value = word.partition("=")
         if option.rpartition(".")[2] == name or option == f"--{name}":
-            found = value if equals else next(iter(words[number + 1 : number + 2]), default)
-    return found
+            typed_value = value if equals else next(iter(words[number + 1 : number + 2]), default)
+    return typed_value
 
 
 def expand_settings_files(arguments: Sequence[str]) -> list[str]:
@@ -372,7 +372,7 @@ def expand_settings_files(arguments: Sequence[str]) -> list[str]:
         OSError: the file cannot be read.
         ValueError: it is not YAML, or holds no settings by name.
     """
-    found: list[str] = []
+    expanded: list[str] = []
     words = list(arguments)
     if words and Path(words[0]).suffix in (".yaml", ".yml"):
         words.insert(0, "--config")
@@ -380,12 +380,12 @@ def expand_settings_files(arguments: Sequence[str]) -> list[str]:
         word = words.pop(0)
         option, equals, value = word.partition("=")
         if option != "--config":
-            found.append(word)
+            expanded.append(word)
         elif equals or words:
-            found += _read_options_from_yaml(value if equals else words.pop(0))
+            expanded += _read_options_from_yaml(value if equals else words.pop(0))
         else:
             raise ValueError("--config: expected a YAML file behind it")
-    return found
+    return expanded
 
 
 def _read_options_from_yaml(file: str) -> list[str]:
@@ -396,15 +396,15 @@ def _read_options_from_yaml(file: str) -> list[str]:
         raise ValueError(f"{file} is not YAML: {format_error_with_row_hint(error)}") from error
     if not isinstance(values, dict):
         raise ValueError(f"{file} holds {values!r:.80}; expected settings by name, such as `epochs: 10`")
-    found = []
+    options = []
     for name, value in values.items():
         grouped = isinstance(value, dict)
-        for option, one in value.items() if grouped else ((name, value),):
-            if isinstance(one, list):
-                found += [f"--{option}", *map(str, one)]
-            elif one is not None or grouped:  # nothing beside a name alone: the default
-                found.append(f"--{option}={one if isinstance(one, str) else json.dumps(one)}")
-    return found
+        for option, setting in value.items() if grouped else ((name, value),):
+            if isinstance(setting, list):
+                options += [f"--{option}", *map(str, setting)]
+            elif setting is not None or grouped:  # nothing beside a name alone: the default
+                options.append(f"--{option}={setting if isinstance(setting, str) else json.dumps(setting)}")
+    return options
 
 
 class _Parser(ArgumentParser):
@@ -419,25 +419,29 @@ def _is_sequence(kind: Any) -> bool:
 
 def _list_function_options(function: Callable[..., Any]) -> dict[str, tuple[Any, Any, str]]:
     """Return the arguments of a function but the first: name to type (of a list's elements), default and text."""
-    texts = {one.arg_name: one.description for one in parse_docstring(function.__doc__ or "").params}
+    texts = {parameter.arg_name: parameter.description for parameter in parse_docstring(function.__doc__ or "").params}
     hints = get_type_hints(function)
-    found = {}
-    for one in list(inspect.signature(function).parameters.values())[1:]:
-        inner = get_args(hints[one.name])
-        found[one.name] = (inner[0] if inner else hints[one.name], one.default, texts[one.name] or "")
-    return found
+    options = {}
+    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+        inner = get_args(hints[parameter.name])
+        options[parameter.name] = (
+            inner[0] if inner else hints[parameter.name],
+            parameter.default,
+            texts[parameter.name] or "",
+        )
+    return options
 
 
-def _remove_hidden_options(text: str, shown: Iterable[str]) -> str:
+def _remove_hidden_options(text: str, shown_names: Iterable[str]) -> str:
     """Remove the usage from a help text, and all options but those shown."""
-    head, *rest = re.split(r"(?m)^(?=  (?:-h, )?--\w)|(?=^\S)", text)
-    kept = [head]
-    names = set(shown)
-    for part in rest:
+    head, *option_texts = re.split(r"(?m)^(?=  (?:-h, )?--\w)|(?=^\S)", text)
+    parts = [head]
+    names = set(shown_names)
+    for part in option_texts:
         match = re.match(r"  (?:-h, )?--(\w+)", part)
         if match is None or match[1] in names:
-            kept.append(part)
-    return "".join(kept)
+            parts.append(part)
+    return "".join(parts)
 
 
 def format_settings(experiment: Experiment, others: Mapping[str, Any], hidden: Sequence[str] = ()) -> str:

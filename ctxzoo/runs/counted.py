@@ -68,10 +68,10 @@ class CountedRun(Run):
             experiment: Experiment of any model on the same data, whose data settings are copied.
             variant: Name of the baseline's variant.
         """
-        kept = ("dataset", "rows", "named", *cls.reads, *cls.columns)
+        data_names = ("dataset", "rows", "named", *cls.reads, *cls.columns)
         return replace(
             experiment,
-            data=type(experiment.data)(**{name: getattr(experiment.data, name) for name in kept}),
+            data=type(experiment.data)(**{name: getattr(experiment.data, name) for name in data_names}),
             model=ModelArgs(architecture=cls.architecture, variant=variant),
             optimizer=OptimizerArgs(),
             trainer=TrainerArgs(tiny=experiment.trainer.tiny),

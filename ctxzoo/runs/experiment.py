@@ -275,8 +275,8 @@ class Experiment:
 
     def values(self) -> dict[str, Any]:
         """Return all values of all groups, by name."""
-        own = {name: getattr(self, name) for name in OWN}
-        return own | {name: value for group in GROUPS for name, value in getattr(self, group).values().items()}
+        ungrouped = {name: getattr(self, name) for name in OWN}
+        return ungrouped | {name: value for group in GROUPS for name, value in getattr(self, group).values().items()}
 
     def copy_with(self, **changes: Any) -> Experiment:
         """Return a copy of the experiment in which some values, by their names, are others.
@@ -291,12 +291,12 @@ class Experiment:
                 f"{self.model.architecture} {self.model.variant} has no setting {unknown[0]}; it has "
                 f"{', '.join(sorted(self.settings()))}"
             )
-        found: dict[str, Any] = {name: value for name, value in changes.items() if name in OWN}
+        replaced: dict[str, Any] = {name: value for name, value in changes.items() if name in OWN}
         for group in GROUPS:
             of_group = {name: value for name, value in changes.items() if owner.get(name) == group}
             if of_group:
-                found[group] = getattr(self, group).copy_with(of_group)
-        return replace(self, **found)
+                replaced[group] = getattr(self, group).copy_with(of_group)
+        return replace(self, **replaced)
 
     def groups(self) -> dict[str, str]:
         """Return for the name of each value the name of the group that holds it."""
@@ -304,15 +304,15 @@ class Experiment:
 
     def settings(self) -> dict[str, Any]:
         """Return all settings that decide the result, by name, as a results file holds them."""
-        found = {name: value for group in GROUPS for name, value in getattr(self, group).report().items()}
-        return {name: _convert_tuples_to_lists(value) for name, value in found.items() if name not in OF_THE_FILE}
+        values = {name: value for group in GROUPS for name, value in getattr(self, group).report().items()}
+        return {name: _convert_tuples_to_lists(value) for name, value in values.items() if name not in OF_THE_FILE}
 
     def class_defaults(self) -> dict[str, Any]:
         """Return the default of each setting, which counts where a results file lacks the setting."""
         groups = [getattr(self, group) for group in GROUPS]
-        told = {name for group in groups for name in group.report() if name not in OF_THE_FILE}
-        found = {one.name: one.default for group in groups for one in fields(group) if one.name in told}
-        return {name: _convert_tuples_to_lists(value) for name, value in found.items() if value is not MISSING}
+        reported_names = {name for group in groups for name in group.report() if name not in OF_THE_FILE}
+        defaults = {one.name: one.default for group in groups for one in fields(group) if one.name in reported_names}
+        return {name: _convert_tuples_to_lists(value) for name, value in defaults.items() if value is not MISSING}
 
     @property
     def source(self) -> str:

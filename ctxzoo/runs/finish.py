@@ -103,10 +103,10 @@ def finish_run(
     card, push_to = run.card, run.experiment.run.push_to
     result = build_training_result(task, data, trainer, scores, run, per_example)
     task.model.eval()
-    asked: dict[str, Any] = {"tokenizer": data.tokenizer, "data": data, "split": run.split}
+    example_arguments: dict[str, Any] = {"tokenizer": data.tokenizer, "data": data, "split": run.split}
     options = run.card_options or CardOptions()
-    example = make_card_example(card, result.dataset, model=task.model, **asked)
-    published = make_card_example(card, result.dataset, model=task.model, **asked, example=options.example)
+    example = make_card_example(card, result.dataset, model=task.model, **example_arguments)
+    published = make_card_example(card, result.dataset, model=task.model, **example_arguments, example=options.example)
     checkpoint = write_checkpoint_folder(
         run.checkpoint,
         model=task.model,

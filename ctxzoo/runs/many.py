@@ -58,15 +58,15 @@ def run_in_parallel(
     jobs = [run for members in runs.values() for run in members]
     outcomes: Outcomes = {name: [] for name in runs}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=not progress) as shown:
-        bar = shown.add_task("runs", total=len(jobs))
+    with Progress(*columns, console=Console(stderr=True), disable=not progress) as progress_bar:
+        bar = progress_bar.add_task("runs", total=len(jobs))
         for run, result in run_in_processes(work, jobs, processes or os.cpu_count() or 1, threads):
             name = row_of[str(run.results_file)]
             outcomes[name].append(result)
-            shown.advance(bar)
+            progress_bar.advance(bar)
             score = result.metrics[f"{result.split}/{run.card.headline[0]}"]
             fold = "" if run.experiment.fold is None else f", fold {run.experiment.fold}"
-            shown.console.print(f"{name}, seed {run.experiment.seed}{fold}: {score:.2f}", highlight=False)
+            progress_bar.console.print(f"{name}, seed {run.experiment.seed}{fold}: {score:.2f}", highlight=False)
     return outcomes
 
 
@@ -115,13 +115,13 @@ def run_rows(
     Raises:
         OSError, ValueError, TrainingInterrupted: see `run_all`; two rows of one name.
     """
-    found = list(rows)
+    row_list = list(rows)
     runs = {
-        name: [kind(one.copy_with(seed=seed, fold=fold)) for seed in seeds for fold in folds] for name, one in found
+        name: [kind(one.copy_with(seed=seed, fold=fold)) for seed in seeds for fold in folds] for name, one in row_list
     }
-    if len(runs) < len(found):
-        raise ValueError(f"rows must have names of their own, got {[name for name, _ in found]}")
-    return run_all(runs, title, found[0][1].run)
+    if len(runs) < len(row_list):
+        raise ValueError(f"rows must have names of their own, got {[name for name, _ in row_list]}")
+    return run_all(runs, title, row_list[0][1].run)
 
 
 def run_all(runs: Mapping[str, Sequence[Run]], title: str, settings: RunArgs) -> Outcomes:
@@ -146,11 +146,11 @@ def run_all(runs: Mapping[str, Sequence[Run]], title: str, settings: RunArgs) ->
 
 def _print_checkpoints(runs: Sequence[Run]) -> None:
     """Print the checkpoints that exist; a resumed run may have kept its results alone."""
-    there = [run for run in runs if path_exists(run.checkpoint)]
-    for run in there:
+    finished_runs = [run for run in runs if path_exists(run.checkpoint)]
+    for run in finished_runs:
         print(f"checkpoint {run.checkpoint}")
-    if there:
-        print("\n".join(format_loading_snippet(there[0].checkpoint, there[0].card)))
+    if finished_runs:
+        print("\n".join(format_loading_snippet(finished_runs[0].checkpoint, finished_runs[0].card)))
 
 
 def _find_first_comparable_row(results: list[RunResult], outcomes: Outcomes) -> list[RunResult]:

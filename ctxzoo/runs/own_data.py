@@ -190,34 +190,39 @@ def train_on_user_data(problem: Problem, line: CommandLine) -> Trained:
         ImportError: what a search needs is not installed.
         TrainingInterrupted: Ctrl-C; what is finished is kept, and `resume` goes on.
     """
-    own: OwnArgs = line.several[OWN]
-    if own.tune is not None:
+    user_args: OwnArgs = line.several[OWN]
+    if user_args.tune is not None:
         check_optuna()
-    card = CardOptions(example=own.example, licence=own.license, language=own.language)
+    card = CardOptions(example=user_args.example, licence=user_args.license, language=user_args.language)
     if card.example:
         problem.card.parse_example(card.example)  # an error now, not when the training is over
     if line.experiment.run.threads is not None:
         torch.set_num_threads(line.experiment.run.threads)
     datasets.disable_progress_bars()
-    splits = prepare_user_splits(problem, line.experiment, own)
+    splits = prepare_user_splits(problem, line.experiment, user_args)
     for text in (*splits.lines, *get_reading_notes().format_new_lines()):
         print(text)
     experiment = problem.fill_in_settings(set_user_rows(line.experiment, splits))
-    where, model = own.settings if experiment.start.init_from is None else "the checkpoint's", experiment.model
-    print(f"training {model.architecture} {model.variant} with {where} settings: {_describe_settings(experiment)}")
+    settings_name, model = (
+        user_args.settings if experiment.start.init_from is None else "the checkpoint's",
+        experiment.model,
+    )
+    print(
+        f"training {model.architecture} {model.variant} with {settings_name} settings: {_describe_settings(experiment)}"
+    )
     try:
         with print_warnings_as_notes():
-            run_of = partial(_build_run, problem, card, own)
+            run_of = partial(_build_run, problem, card, user_args)
             run, resume = _find_or_build_run(experiment, run_of), experiment.run.resume
-            if own.tune is not None:
+            if user_args.tune is not None:
                 search = build_search(problem, experiment, line.typed, run_of)
-                found = search_run(search, minutes=own.tune, seed=experiment.seed, resume=resume, tell=say)
-                assert isinstance(found, ExperimentRun)
-                run, resume = found, True
+                best_run = search_run(search, minutes=user_args.tune, seed=experiment.seed, resume=resume, tell=say)
+                assert isinstance(best_run, ExperimentRun)
+                run, resume = best_run, True
             elif resume and not run.folder.is_dir():
                 say("note: no training on these rows was begun before; it starts anew")
-            kept = run.read_finished_result() if resume else None
-            before = find_previous_training(run)
+            finished_result = run.read_finished_result() if resume else None
+            previous = find_previous_training(run)
             result = execute(run, resume=resume)
     except (NonFiniteLossError, FloatingPointError) as error:
         raise ValueError(str(error)) from error
@@ -225,14 +230,19 @@ def train_on_user_data(problem: Problem, line: CommandLine) -> Trained:
         raise ValueError(f"{error} Choose another --accelerator, --devices or --precision") from error
     predicted = problem.format_predict_arguments(run.checkpoint, splits.folder / "test.parquet")
     print_results(
-        problem, run, result, predicted, describe_baselines(problem, run.experiment, result), is_new=kept is None
+        problem,
+        run,
+        result,
+        predicted,
+        describe_baselines(problem, run.experiment, result),
+        is_new=finished_result is None,
     )
-    if kept is None and before is not None:
-        print(format_comparison_with_previous(problem, run, result, *before))
+    if finished_result is None and previous is not None:
+        print(format_comparison_with_previous(problem, run, result, *previous))
     return Trained(run.checkpoint, result)
 
 
-def prepare_user_splits(problem: Problem, experiment: Experiment, own: OwnArgs) -> OwnSplits:
+def prepare_user_splits(problem: Problem, experiment: Experiment, user_args: OwnArgs) -> OwnSplits:
     """Read, check and split the user's data, and write the splits into the folder of outputs.
 
     Raises:
@@ -241,7 +251,11 @@ def prepare_user_splits(problem: Problem, experiment: Experiment, own: OwnArgs) 
     """
     folder = Path(experiment.run.output_dir) / experiment.recipe
     check_folder_is_writable(folder)
-    files = {name: file for name, file in (("validation", own.validation), ("test", own.test)) if file is not None}
+    files = {
+        name: file
+        for name, file in (("validation", user_args.validation), ("test", user_args.test))
+        if file is not None
+    }
     with tempfile.TemporaryDirectory(dir=folder, prefix=".reading-") as scratch:
         rows = problem.read_user_data(experiment, files, Path(scratch))
         return write_own_splits(rows, _get_data_name(experiment.data.dataset), folder)
@@ -261,9 +275,9 @@ def set_user_rows(experiment: Experiment, splits: OwnSplits) -> Experiment:
     return experiment.copy_with(rows=splits.folder.name, named=named, tag=tag, commit=version())
 
 
-def _build_run(problem: Problem, card: CardOptions, own: OwnArgs, experiment: Experiment) -> ExperimentRun:
+def _build_run(problem: Problem, card: CardOptions, user_args: OwnArgs, experiment: Experiment) -> ExperimentRun:
     """Build the run of one training, with the YAML text of settings by which it can be started again."""
-    typed = format_settings(experiment, {OWN: replace(own, tune=None)}, problem.of_recipes)
+    typed = format_settings(experiment, {OWN: replace(user_args, tune=None)}, problem.of_recipes)
     return ExperimentRun(problem, experiment, card, typed)
 
 
@@ -295,11 +309,13 @@ def build_search(
     """
     trials = str(Path(experiment.run.results_dir) / TRIALS)
 
-    def build_trial_run(tried: Experiment, trial: Trial) -> ExperimentRun:
-        tag = "-".join(part for part in (tried.tag, trial.name) if part)
-        one = tried.copy_with(tag=tag, score=trial.score, minutes=trial.minutes, progress=False, tell_time=False)
+    def build_trial_run(trial_settings: Experiment, trial: Trial) -> ExperimentRun:
+        tag = "-".join(part for part in (trial_settings.tag, trial.name) if part)
+        trial_experiment = trial_settings.copy_with(
+            tag=tag, score=trial.score, minutes=trial.minutes, progress=False, tell_time=False
+        )
         only_kept = {} if trial.score == "test" else {"results_dir": trials, "push_to": None}
-        return run_of(one.copy_with(**only_kept))
+        return run_of(trial_experiment.copy_with(**only_kept))
 
     return Search(
         run_of=build_trial_run,
@@ -326,26 +342,30 @@ def _describe_settings(experiment: Experiment) -> str:
 
 def find_previous_training(run: ExperimentRun) -> tuple[RunResult, Path] | None:
     """Find the newest training of the same name, whatever its rows and settings: its results and their file."""
-    found = []
+    results = []
     for path in run.results_file.parent.glob("*.json"):
         with suppress(ValueError, TypeError):  # no results file
-            found.append((read_result(path), path))
-    ours = (run.variant, strip_local_path(run.dataset), run.split, run.experiment.seed, run.tag)
-    same = [one for one in found if (one[0].variant, one[0].dataset, one[0].split, one[0].seed, one[0].tag) == ours]
-    return max(same, key=lambda one: one[0].created, default=None)
+            results.append((read_result(path), path))
+    identity = (run.variant, strip_local_path(run.dataset), run.split, run.experiment.seed, run.tag)
+    matching = [
+        one for one in results if (one[0].variant, one[0].dataset, one[0].split, one[0].seed, one[0].tag) == identity
+    ]
+    return max(matching, key=lambda one: one[0].created, default=None)
 
 
 def format_comparison_with_previous(
-    problem: Problem, run: ExperimentRun, result: RunResult, before: RunResult, file: Path
+    problem: Problem, run: ExperimentRun, result: RunResult, previous: RunResult, file: Path
 ) -> str:
     """Format a line that compares a training with the previous one: scores, settings, and where its model is."""
     name = f"{result.split}/{problem.objective}"
-    scores = [f"{one.metrics[name]:.2f}" if name in one.metrics else "none" for one in (before, result)]
-    kept = {**run.defaults, **before.settings}
-    same_rows = kept.get("rows") == result.settings.get("rows")
-    names = sorted((kept.keys() | result.settings.keys()) - {"rows"})
-    others = {one: kept.get(one) for one in names if kept.get(one) != result.settings.get(one)}
-    settings = f"with {describe_values(others)}" if others else "with the same settings"
+    scores = [f"{one.metrics[name]:.2f}" if name in one.metrics else "none" for one in (previous, result)]
+    previous_settings = {**run.defaults, **previous.settings}
+    same_rows = previous_settings.get("rows") == result.settings.get("rows")
+    names = sorted((previous_settings.keys() | result.settings.keys()) - {"rows"})
+    differing = {
+        one: previous_settings.get(one) for one in names if previous_settings.get(one) != result.settings.get(one)
+    }
+    settings = f"with {describe_values(differing)}" if differing else "with the same settings"
     folder = run.folder.with_name(file.stem)
     place = "this one has taken its place" if file == run.results_file else f"its model is kept in {folder}"
     return (

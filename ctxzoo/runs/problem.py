@@ -70,14 +70,14 @@ class Problem(ABC):
     @property
     def card(self) -> TaskCard:
         """The `TaskCard` of the problem: its metrics, and the texts of its model cards."""
-        found: TaskCard = _import_object(self.card_at)
-        return found
+        task_card: TaskCard = _import_object(self.card_at)
+        return task_card
 
     @property
     def module_class(self) -> type[ZooTask]:
         """Class of the LightningModule; a problem with a `train` of its own needs none."""
-        found: type[ZooTask] = _import_object(self.module_at)
-        return found
+        task_class: type[ZooTask] = _import_object(self.module_at)
+        return task_class
 
     @abstractmethod
     def get_variants(self, architecture: str) -> Mapping[str, Mapping[str, Any]]:
@@ -139,15 +139,15 @@ class Problem(ABC):
         if experiment.start.init_from is None and model.variant not in variants:
             raise ValueError(f"unknown variant {model.variant!r} of {model.architecture}; known: {', '.join(variants)}")
         known = ARCHITECTURES[model.architecture].config_class.__dataclass_fields__
-        ours = [name for name in model.config() if experiment.start.init_from is None and name in known]
-        unknown = [name for name in model.config() if name not in ours]
+        model_names = [name for name in model.config() if experiment.start.init_from is None and name in known]
+        unknown = [name for name in model.config() if name not in model_names]
         if unknown:
-            others = (
+            shared_names = (
                 value for group in ("data", "optimizer", "trainer") for value in getattr(experiment, group).values()
             )
             raise ValueError(
                 f"{model.architecture} {model.variant} has no setting {unknown[0]}; it has "
-                f"{', '.join(sorted((*ours, *others)))}"
+                f"{', '.join(sorted((*model_names, *shared_names)))}"
             )
         self.check_continuation(experiment)
 
@@ -199,12 +199,14 @@ class Problem(ABC):
 
     def build_search_space(self, experiment: Experiment) -> dict[str, Sequence[Any] | Between]:
         """Build the space of a hyperparameter search around an experiment: values to try, by name of the setting."""
-        own = experiment.values()
-        rates = {"learning_rate": build_learning_rate_range(own["learning_rate"])}
+        values_now = experiment.values()
+        rates = {"learning_rate": build_learning_rate_range(values_now["learning_rate"])}
         decided = {*experiment.data.values(), *experiment.model.values()} - set(OF_A_CONTINUATION)
-        others = decided if experiment.start.init_from else ()
-        tried = {name: values for name, values in self.space.items() if own[name] is not None and name not in others}
-        return {**rates, **tried}
+        excluded = decided if experiment.start.init_from else ()
+        space = {
+            name: values for name, values in self.space.items() if values_now[name] is not None and name not in excluded
+        }
+        return {**rates, **space}
 
     def build_model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
         """Build the complete config of a new model as a plain dict, from a DataModule after `setup`."""
@@ -267,8 +269,8 @@ class Problem(ABC):
         """
         from ctxzoo.runs.finish import finish_run
 
-        kept = self.collect_scores_per_example(task, data, tuple(scores))
-        finish_run(task, data, trainer, scores, run, kept)
+        per_example = self.collect_scores_per_example(task, data, tuple(scores))
+        finish_run(task, data, trainer, scores, run, per_example)
 
     def build_baselines(self, experiment: Experiment) -> Iterable[Baseline]:
         """Yield the baselines whose scores are printed beside those of a user's model; none by default."""
@@ -304,9 +306,9 @@ class Classification(Problem):
         return {**super().get_start_arguments(experiment, data), **labels}
 
 
-def _import_object(where: str) -> Any:
+def _import_object(path: str) -> Any:
     """Import the object at "module:name"."""
-    module, _, name = where.partition(":")
+    module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 
 
@@ -339,20 +341,20 @@ def choose_names(problem: Any, title: str, architecture: str | None, variant: st
     Raises:
         ValueError: there is no such architecture or variant.
     """
-    known = problem.list_architectures()
-    name, named = problem.default[0], variant
+    architectures = problem.list_architectures()
+    name, variant_name = problem.default[0], variant
     if architecture is not None:
-        name, named = convert_architecture_name(architecture, variant, known.__contains__)
+        name, variant_name = convert_architecture_name(architecture, variant, architectures.__contains__)
         if name != architecture:
-            now = " ".join((name, *([] if named is None else ["--variant", named])))
+            now = " ".join((name, *([] if variant_name is None else ["--variant", variant_name])))
             print_once(f"--architecture {architecture} is --architecture {now} now")
-    if name not in known:
-        raise ValueError(f"unknown --architecture {name!r}; for {title}: {', '.join(known)}")
+    if name not in architectures:
+        raise ValueError(f"unknown --architecture {name!r}; for {title}: {', '.join(architectures)}")
     variants = problem.get_variants(name)
-    named = named or (problem.default[1] if name == problem.default[0] else next(iter(variants)))
-    if named not in variants:
-        raise ValueError(f"unknown --variant {named!r}; {name} has {', '.join(variants)}")
-    return name, named
+    variant_name = variant_name or (problem.default[1] if name == problem.default[0] else next(iter(variants)))
+    if variant_name not in variants:
+        raise ValueError(f"unknown --variant {variant_name!r}; {name} has {', '.join(variants)}")
+    return name, variant_name
 
 
 def open_start_checkpoint(checkpoint: str, problem: str, architecture: str | None, variant: str | None) -> SavedModel:
@@ -371,10 +373,10 @@ def open_start_checkpoint(checkpoint: str, problem: str, architecture: str | Non
 
     saved = read_saved_model(checkpoint)
     _ = saved.folder  # its files are checked now
-    name, done = saved.architecture.name, saved.model_class.zoo_task
-    if done != problem:
+    name, task_name = saved.architecture.name, saved.model_class.zoo_task
+    if task_name != problem:
         raise ValueError(
-            f"--init_from {checkpoint!r} holds a {saved.model_class.__name__}, which does {done or 'no task'}; "
+            f"--init_from {checkpoint!r} holds a {saved.model_class.__name__}, which does {task_name or 'no task'}; "
             f"expected a checkpoint of {problem}"
         )
     if variant is not None or architecture not in (None, name):

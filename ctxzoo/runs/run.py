@@ -90,16 +90,16 @@ class Run(ABC):
     @property
     def results_file(self) -> Path:
         """The results file that the finished run leaves."""
-        one = self.experiment
+        experiment = self.experiment
         return build_result_path(
-            one.run.results_dir,
-            recipe=one.recipe,
+            experiment.run.results_dir,
+            recipe=experiment.recipe,
             variant=self.variant,
             dataset=strip_local_path(self.dataset),
             split=self.split,
-            seed=one.seed,
-            fold=one.fold,
-            tag="-".join(part for part in (self.tag, one.run.format_rows_part(one.data.rows)) if part),
+            seed=experiment.seed,
+            fold=experiment.fold,
+            tag="-".join(part for part in (self.tag, experiment.run.format_rows_part(experiment.data.rows)) if part),
         )
 
     @property
@@ -138,20 +138,20 @@ class Run(ABC):
             per_example: Values for every scored example, by name, which the results file keeps for paired tests; None:
                 none.
         """
-        one, source = self.experiment, strip_local_path(dataset or self.dataset)
+        experiment, source = self.experiment, strip_local_path(dataset or self.dataset)
         return RunResult(
-            recipe=one.recipe,
-            architecture=one.model.architecture,
+            recipe=experiment.recipe,
+            architecture=experiment.model.architecture,
             variant=self.variant,
             dataset=source,
             split=split or self.split,
-            fold=one.fold,
-            seed=one.seed,
+            fold=experiment.fold,
+            seed=experiment.seed,
             metrics=dict(metrics),
             settings=self.settings,
             parameters=dict(parameters),
             command=format_command_line(),
-            commit=one.commit,
+            commit=experiment.commit,
             data={"source": source, "fingerprint": fingerprint},
             hardware=describe_hardware(),
             versions=get_library_versions(),

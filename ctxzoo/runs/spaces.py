@@ -55,27 +55,27 @@ def build_learning_rate_range(rate: float) -> Between:
     return Between(float(f"{rate / 4:.6g}"), float(f"{rate * 4:.6g}"), log=True)
 
 
-def widen_space(space: Space, own: Mapping[str, Any]) -> dict[str, tuple[Any, ...] | Between]:
+def widen_space(space: Space, usual_values: Mapping[str, Any]) -> dict[str, tuple[Any, ...] | Between]:
     """Return a search space that also holds the usual value of each setting, and each choice once.
 
     Args:
         space: Values that may be tried, by name of the setting.
-        own: Current value of every setting, by name.
+        usual_values: Current value of every setting, by name.
 
     Raises:
         ValueError: the usual value is no number, or none above 0, where numbers are drawn.
     """
-    found: dict[str, tuple[Any, ...] | Between] = {}
+    widened: dict[str, tuple[Any, ...] | Between] = {}
     for name, values in space.items():
-        usual = own[name]
+        usual = usual_values[name]
         if not isinstance(values, Between):
-            found[name] = tuple(dict.fromkeys((usual, *values)))
+            widened[name] = tuple(dict.fromkeys((usual, *values)))
         elif isinstance(usual, (int, float)) and not (values.log and usual <= 0):
-            found[name] = Between(min(values.low, usual), max(values.high, usual), values.log)
+            widened[name] = Between(min(values.low, usual), max(values.high, usual), values.log)
         else:
             above = " above 0" if values.log else ""
             raise ValueError(f"{name}={usual!r}: expected a number{above}; give --{name}, and it is not searched")
-    return found
+    return widened
 
 
 def count_combinations(space: Space) -> float:

@@ -128,23 +128,23 @@ def search_run(search: Search, *, minutes: float, seed: int, resume: bool, tell:
         if ended.score is None:
             tell(f"trial {ended.number}: {changes}: {ended.said}")
             continue
-        best, other = _choose_better(best, ended, search.lower_is_better)
-        if other is not None:
+        best, worse = _choose_better(best, ended, search.lower_is_better)
+        if worse is not None:
             # Its results file is what is kept of it.
-            shutil.rmtree(search.run_of(other.settings, other.trial).folder, ignore_errors=True)
+            shutil.rmtree(search.run_of(worse.settings, worse.trial).folder, ignore_errors=True)
         score = f"{search.name_of_score} {ended.score:.2f} in {ended.seconds:.0f} s"
         tell(f"trial {ended.number}: {changes}: {score}; best {best.score:.2f}")
     if best is None:
         raise ValueError("no trial of --tune gave a finite loss; lower --learning_rate")
     found_best = describe_values(best.settings.values(), search.space)
     tell(f"{format_count(number, 'trials')} in {spent / 60:.1f} min; the best has {found_best}")
-    tried = search.run_of(best.settings, best.trial)
+    best_trial_run = search.run_of(best.settings, best.trial)
     # Of a trial whose folder is gone it is a training anew, in the minutes of the whole search.
     kept_trial = Trial(name=TUNED, minutes=minutes, score="test")
     run = search.run_of(best.settings, kept_trial)
-    if run.read_finished_result() is None and tried.folder.is_dir():
+    if run.read_finished_result() is None and best_trial_run.folder.is_dir():
         shutil.rmtree(run.folder, ignore_errors=True)
-        shutil.copytree(tried.folder, run.folder)
+        shutil.copytree(best_trial_run.folder, run.folder)
         # It is trained already; no epoch is to follow where the budget ended it.
         run = search.run_of(best.settings, replace(kept_trial, minutes=0.0))
     return run
@@ -161,35 +161,37 @@ def run_trials(search: Search, *, minutes: float, seed: int, resume: bool) -> It
         yield ended
         spent, number = spent + ended.seconds, ended.number + 1
     while not number or budget - spent >= WORTH_IT * spent / number:
-        drawn = study.draw_trial(number)
-        if drawn is None:
+        optuna_trial = study.draw_trial(number)
+        if optuna_trial is None:
             return
-        ended = _run_drawn_trial(study, drawn, search, number, budget - spent, resume)
+        ended = _run_drawn_trial(study, optuna_trial, search, number, budget - spent, resume)
         yield ended
         spent, number = spent + ended.seconds, number + 1
 
 
-def _run_drawn_trial(study: Study, drawn: Any, search: Search, number: int, seconds: float, resume: bool) -> Ended:
+def _run_drawn_trial(
+    study: Study, optuna_trial: Any, search: Search, number: int, seconds: float, resume: bool
+) -> Ended:
     """Train with the settings of a drawn trial, and write into the journal how it ended."""
-    settings = study.get_trial_settings(drawn.params)
+    settings = study.get_trial_settings(optuna_trial.params)
     run = search.run_of(settings, Trial(name=f"trial{number}", minutes=max(seconds, LEAST_SECONDS) / 60))
-    began = time.monotonic()
+    start_time = time.monotonic()
     try:
-        with stop_training_by_judge(f"validation/{search.objective}", study.build_judge(drawn)):
+        with stop_training_by_judge(f"validation/{search.objective}", study.build_judge(optuna_trial)):
             result = execute(run, resume=resume, quiet=True)
     except TrainingPruned as error:
         shutil.rmtree(run.folder, ignore_errors=True)
-        ended = Ended(number, settings, time.monotonic() - began, None, str(error))
-        study.record_end(drawn, ended, pruned=True)
+        ended = Ended(number, settings, time.monotonic() - start_time, None, str(error))
+        study.record_end(optuna_trial, ended, pruned=True)
     except (NonFiniteLossError, FloatingPointError, ValueError) as error:
         if number == 0 and not isinstance(error, (NonFiniteLossError, FloatingPointError)):
             raise  # of the data or the preset; behind it, of settings that do not go together
-        ended = Ended(number, settings, time.monotonic() - began, None, format_error_on_one_line(error))
-        study.record_end(drawn, ended)
+        ended = Ended(number, settings, time.monotonic() - start_time, None, format_error_on_one_line(error))
+        study.record_end(optuna_trial, ended)
     else:
-        took = max(time.monotonic() - began, result.wall_seconds)
-        ended = Ended(number, settings, took, result.metrics[f"validation/{search.objective}"])
-        study.record_end(drawn, ended)
+        seconds_taken = max(time.monotonic() - start_time, result.wall_seconds)
+        ended = Ended(number, settings, seconds_taken, result.metrics[f"validation/{search.objective}"])
+        study.record_end(optuna_trial, ended)
     return ended
 
 
@@ -280,17 +282,17 @@ class Study:
         if not self.study.get_trials():
             self.study.enqueue_trial({name: _convert_to_label(self.space[name], self.own[name]) for name in self.space})
         past = [one for one in self.study.get_trials() if ENDED in one.user_attrs]
-        ended = {tuple(sorted(one.params.items())): one.user_attrs[ENDED]["score"] for one in past}
-        if len(ended) >= count_combinations(self.space):
+        scores_by_point = {tuple(sorted(one.params.items())): one.user_attrs[ENDED]["score"] for one in past}
+        if len(scores_by_point) >= count_combinations(self.space):
             return None
         for attempt in range(DRAWS):
             draws = random.Random(f"{self.seed} {number} {attempt}")
             self.study.sampler = TPESampler(seed=draws.getrandbits(32))
             trial = self.study.ask(self.distributions)
             point = tuple(sorted(trial.params.items()))
-            if point not in ended:
+            if point not in scores_by_point:
                 return trial
-            score = ended[point]  # the same settings have the same score: nothing is trained for it
+            score = scores_by_point[point]  # the same settings have the same score: nothing is trained for it
             self.study.tell(trial, score, TrialState.FAIL if score is None else TrialState.COMPLETE)
         return None
 
@@ -349,18 +351,18 @@ def _convert_from_label(values: tuple[Any, ...] | Between, label: Any, usual: An
     return next(value for value in values if _convert_to_label(values, value) == label)
 
 
-def _describe_changes(tried: Settings, start: Settings) -> str:
+def _describe_changes(settings: Settings, start: Settings) -> str:
     """Format for a person the settings in which a trial differs from the start."""
-    own = start.values()
-    changed = {name: value for name, value in tried.values().items() if value != own[name]}
+    start_values = start.values()
+    changed = {name: value for name, value in settings.values().items() if value != start_values[name]}
     return describe_values(changed) or "the settings as they are"
 
 
-def _choose_better(best: Ended | None, found: Ended, lower: bool) -> tuple[Ended, Ended | None]:
+def _choose_better(best: Ended | None, candidate: Ended, lower: bool) -> tuple[Ended, Ended | None]:
     """Return the better of two trials, of equal ones the earlier, and the other."""
     if best is None:
-        return found, None
+        return candidate, None
     assert best.score is not None
-    assert found.score is not None
-    is_better = found.score < best.score if lower else found.score > best.score
-    return (found, best) if is_better else (best, found)
+    assert candidate.score is not None
+    is_better = candidate.score < best.score if lower else candidate.score > best.score
+    return (candidate, best) if is_better else (best, candidate)

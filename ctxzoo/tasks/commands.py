@@ -225,19 +225,19 @@ def answer_file(
         return write_answers(stream.chunks, lambda chunk: answer(chunk, stream), options.output, kind=kind)
 
 
-def report_written_answers(options: argparse.Namespace, what: str, *also: Path | None) -> None:
+def report_written_answers(options: argparse.Namespace, description: str, *also: Path | None) -> None:
     """Print how many answers were written, and where; on the standard error where the standard output has them.
 
     Args:
         options: Parsed command line with the attribute `output`.
-        what: Number and kind of answers, such as "3 labels", for the message.
+        description: Number and kind of answers, such as "3 labels", for the message.
         also: Paths of further files that were written; None: left out.
     """
     from ctxzoo.data.files import is_pipe_or_device
 
     files = [file for file in (options.output, *also) if file is not None]
     is_mixed = not files or any(is_pipe_or_device(file) for file in files)  # as in --output /dev/stdout
-    line = f"{what}: {', '.join(map(str, files))}" if files else what
+    line = f"{description}: {', '.join(map(str, files))}" if files else description
     print(line, file=sys.stderr if is_mixed else sys.stdout)
 
 

@@ -116,17 +116,19 @@ class KneserNey:
                 allowed.
         """
         text, at = _pad_lines(tokens, self.order, self.end_id)
-        known = np.where(text < self._base, text, 0)
+        known_tokens = np.where(text < self._base, text, 0)
         ending = np.zeros(len(text), np.int64)
-        found = np.full(len(text), 1.0 / self.words)
-        for one in self._orders:
+        probabilities = np.full(len(text), 1.0 / self.words)
+        for model_order in self._orders:
             contexts = np.concatenate([[0], ending[:-1]])
-            ending = np.where(text < self._base, one.numbers(contexts, known, self._base), NEVER_SEEN)
-            totals = np.where(contexts == NEVER_SEEN, 0, one.totals[contexts])
-            counts = np.where(ending == NEVER_SEEN, 0, one.counts[ending])
-            kept = counts - one.discounts[counts.clip(max=3)]
-            found = np.where(totals > 0, (kept + one.taken[contexts] * found) / np.maximum(totals, 1), found)
-        return found[at]
+            ending = np.where(text < self._base, model_order.numbers(contexts, known_tokens, self._base), NEVER_SEEN)
+            totals = np.where(contexts == NEVER_SEEN, 0, model_order.totals[contexts])
+            counts = np.where(ending == NEVER_SEEN, 0, model_order.counts[ending])
+            kept = counts - model_order.discounts[counts.clip(max=3)]
+            probabilities = np.where(
+                totals > 0, (kept + model_order.taken[contexts] * probabilities) / np.maximum(totals, 1), probabilities
+            )
+        return probabilities[at]
 
 
 def estimate_discounts(counts: Ids) -> Floats:

@@ -58,7 +58,7 @@ def continue_text(
     with in_evaluation_mode(model), torch.random.fork_rng(enabled=seed is not None):
         if seed is not None:
             torch.manual_seed(seed)
-        found = model.generate(
+        generated = model.generate(
             ids,
             attention_mask=torch.ones_like(ids),
             state=_read_long_prompt(model, ids),
@@ -68,7 +68,7 @@ def continue_text(
             suppress_tokens=[tokenizer.pad_token_id, tokenizer.unk_token_id],
             **draws,
         )
-    added = [index for index in found[0, ids.size(1) :].tolist() if index != end]
+    added = [index for index in generated[0, ids.size(1) :].tolist() if index != end]
     return " ".join(tokenizer.convert_ids_to_tokens(added))
 
 
@@ -115,15 +115,15 @@ class Continuations:
         """Return the answers to rows, in their order; None for a row without a text."""
         begin = self.texts_of.rows
         texts = self.texts_of(rows, stream.name, stream.kind == LINES)
-        found: list[Answer | None] = []
+        answers: list[Answer | None] = []
         for number, text in enumerate(texts, start=begin):
             if text is None:
-                found.append(None)
+                answers.append(None)
                 continue
             (added,) = self.continue_prompts([text], first_number=number)
-            told = {"continuation": added}
-            found.append(Answer(fields=told, cells=[told], alone={"prompt": text, **told}))
-        return found
+            fields = {"continuation": added}
+            answers.append(Answer(fields=fields, cells=[fields], alone={"prompt": text, **fields}))
+        return answers
 
     def continue_prompts(self, prompts: Sequence[str], first_number: int = 0) -> list[str]:
         """Return the continuation of each prompt, of which the first has the number `first_number`."""

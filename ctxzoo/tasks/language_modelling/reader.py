@@ -108,16 +108,18 @@ def check_lines(
     Raises:
         TextFormatError: as in `read_lines`.
     """
-    where = {name: (origin or {}).get(name, f"split {name!r}") for name in splits}
-    lines = {name: _check_split(where[name], split, text_column) for name, split in splits.items()}
-    cut = {name: pieces for name, texts in lines.items() if len(pieces := _split_single_text(texts)) > 1}
-    for name, pieces in cut.items():
+    locations = {name: (origin or {}).get(name, f"split {name!r}") for name in splits}
+    lines = {name: _check_split(locations[name], split, text_column) for name, split in splits.items()}
+    pieces_by_split = {name: pieces for name, texts in lines.items() if len(pieces := _split_single_text(texts)) > 1}
+    for name, pieces in pieces_by_split.items():
         record_note(
-            where[name], f"pieces of up to {PIECE:,} words, into which the one line was cut, read as lines", len(pieces)
+            locations[name],
+            f"pieces of up to {PIECE:,} words, into which the one line was cut, read as lines",
+            len(pieces),
         )
-    checked = {name: _build_dataset(cut.get(name, texts)) for name, texts in lines.items()}
+    checked = {name: _build_dataset(pieces_by_split.get(name, texts)) for name, texts in lines.items()}
     fingerprint = {name: dataset_fingerprint(split) for name, split in checked.items()}
-    return LineSplits(checked, fingerprint, frozenset(cut))
+    return LineSplits(checked, fingerprint, frozenset(pieces_by_split))
 
 
 def group_equal_lines(checked: LineSplits) -> RowGroups:
@@ -140,16 +142,16 @@ def _read_file(path: Path, text_column: ColumnNames) -> pa.Table:
         rows = read_json_lines(path)
         present = list(dict.fromkeys(key for row in rows for key in row))
         names = find_columns(str(path), present, {TEXT: (text_column, TEXT_COLUMNS)})[0]
-        kept = []
+        rows_with_text = []
         for number, row in enumerate(rows):
             # Of several columns some may be empty.
             wrong = [name for name in names if not isinstance(row.get(name), (str, type(None))[: len(names)])]
             if not wrong:
-                kept.append(row)
+                rows_with_text.append(row)
                 continue
             error = TextFormatError(f"{path}, row {number}: {row.get(wrong[0])!r} in {wrong[0]!r}; expected text")
             skip_or_raise(f"{path}, object {number}", error)  # the rows that are left are counted anew
-        return pa.table({name: pa.array([row.get(name) for row in kept], pa.string()) for name in names})
+        return pa.table({name: pa.array([row.get(name) for row in rows_with_text], pa.string()) for name in names})
     return read_csv_or_tsv(path, list_column_names(text_column) or (TEXT,))
 
 
@@ -163,10 +165,10 @@ def _build_dataset(texts: pa.ChunkedArray | list[str]) -> datasets.Dataset:
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table({TEXT: column})))
 
 
-def _check_split(where: str, split: datasets.Dataset, text_column: ColumnNames) -> pa.ChunkedArray:
+def _check_split(location: str, split: datasets.Dataset, text_column: ColumnNames) -> pa.ChunkedArray:
     table: pa.Table = split.with_format("arrow")[:]
-    checks = RowChecks(where, len(split))
-    names = find_columns(where, split.column_names, {TEXT: (text_column, TEXT_COLUMNS)})[0]
+    checks = RowChecks(location, len(split))
+    names = find_columns(location, split.column_names, {TEXT: (text_column, TEXT_COLUMNS)})[0]
     texts = join_text_columns(checks, table, names)
     checks.refuse_rows(
         pc.fill_null(pc.match_substring(texts, END_MARK), False),
@@ -175,9 +177,9 @@ def _check_split(where: str, split: datasets.Dataset, text_column: ColumnNames) 
     )
     texts = checks.select_kept_rows(texts)
     lines = texts.filter(pc.invert(find_blank_texts(texts)))
-    record_note(where, "blank lines, left out", len(texts) - len(lines))
+    record_note(location, "blank lines, left out", len(texts) - len(lines))
     if not len(lines):
-        raise TextFormatError(f"{where}: no line of text; expected at least one")
+        raise TextFormatError(f"{location}: no line of text; expected at least one")
     return lines
 
 

@@ -56,7 +56,7 @@ def continue_roll(
     if threshold is not None and not 0 < threshold < 1:
         raise ValueError(f"threshold is {threshold}; expected more than 0, and less than 1")
     reads = torch.from_numpy(prompt.astype(np.float32)).unsqueeze(0)
-    state, found = None, np.zeros((steps, KEYS), np.bool_)
+    state, continuation = None, np.zeros((steps, KEYS), np.bool_)
     with in_evaluation_mode(model):
         for step in range(steps):
             output = model(inputs_embeds=reads.to(model.device, model.dtype), state=state, use_cache=True)
@@ -66,9 +66,9 @@ def continue_roll(
                 sounds = torch.bernoulli((logits / temperature).sigmoid(), generator=generator)
             else:
                 sounds = (logits.sigmoid() >= threshold).float()
-            found[step] = sounds.numpy()
+            continuation[step] = sounds.numpy()
             reads = sounds.view(1, 1, KEYS)
-    return found
+    return continuation
 
 
 def predict_roll(model: ZooPreTrainedModel, roll: Roll) -> NDArray[np.float32]:

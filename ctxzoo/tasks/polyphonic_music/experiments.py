@@ -126,12 +126,14 @@ def set_cell(experiment: Experiment, cell: str, dataset: str = "") -> Experiment
     if cell not in CELLS:
         raise ValueError(f"cells: unknown cell {cell!r}; known: {', '.join(CELLS)}")
     model: Any = experiment.model
-    own = {name: CELLS[cell][name] for name in ("hidden_size", "locked_dropout") if getattr(model, name) is None}
+    cell_values = {
+        name: CELLS[cell][name] for name in ("hidden_size", "locked_dropout") if getattr(model, name) is None
+    }
     if not cell.endswith(PRIOR):
-        own["kl_lambda"] = 0.0
+        cell_values["kl_lambda"] = 0.0
     elif model.kl_lambda is None:
-        own["kl_lambda"] = PRIOR_WEIGHTS.get(dataset, PRIOR_WEIGHT)
-    return experiment.copy_with(variant=cell, **own)
+        cell_values["kl_lambda"] = PRIOR_WEIGHTS.get(dataset, PRIOR_WEIGHT)
+    return experiment.copy_with(variant=cell, **cell_values)
 
 
 def get_dataset_arguments(name: str, config_name: str | None = None) -> dict[str, Any]:

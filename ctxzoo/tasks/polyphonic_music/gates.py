@@ -94,13 +94,13 @@ def gates_of_split(
         for batch in data.split_dataloader(split):
             inputs = {name: value for name, value in select_model_inputs(batch).items() if name != "labels"}
             x, mask = encoder.embeddings(None, inputs["attention_mask"], inputs["inputs_embeds"])
-            found = encoder.rnn.encode(x, mask=mask).statistics(samples, generator)
-            if any(one.correlation is None for one in found):
+            layers = encoder.rnn.encode(x, mask=mask).statistics(samples, generator)
+            if any(one.correlation is None for one in layers):
                 raise ValueError(f"cell {encoder.config.cell!r} draws no gates, so that none are correlated")
             weight = float(mask.sum())
-            of_batch = [_sum_gate_statistics(one) for one in found]
+            of_batch = [_sum_gate_statistics(one) for one in layers]
             sums = of_batch if not sums else [_add_values(*pair) for pair in zip(sums, of_batch, strict=True)]
-            dead.append([one.dead_fraction * weight for one in found])
+            dead.append([one.dead_fraction * weight for one in layers])
             steps += weight
     return [
         _build_layer_gates({name: total / steps for name, total in layer.items()}, dead_fraction=sum(of_layer) / steps)

@@ -227,24 +227,24 @@ class _Clock:
 def _check_note_and_rest_lengths(notes: Sequence[_Note], ticks_per_beat: int, path: Path) -> None:
     """Refuse a note or a rest that is too long for music: one wrong byte of a time makes hours of it."""
     sounded = 0  # until this tick
-    for one in sorted(notes, key=lambda one: one.begin):
-        for what, begin, end in (("rest", sounded, one.begin), ("note", one.begin, one.end)):
+    for note in sorted(notes, key=lambda note: note.begin):
+        for kind, begin, end in (("rest", sounded, note.begin), ("note", note.begin, note.end)):
             if end - begin > LONGEST_BEATS * ticks_per_beat:
                 raise DatasetFileError(
-                    f"{path} has a {what} of {(end - begin) // ticks_per_beat:,} beats; expected at most "
+                    f"{path} has a {kind} of {(end - begin) // ticks_per_beat:,} beats; expected at most "
                     f"{LONGEST_BEATS:,}: it may be damaged; export it again, or leave it out (or set `skip_bad`)"
                 )
-        sounded = max(sounded, one.end)
+        sounded = max(sounded, note.end)
 
 
 def _list_keys_by_step(notes: Sequence[_Note], clock: _Clock, path: Path) -> list[list[int]]:
     spans = [
         (
-            one.pitch - LOWEST_PITCH,
-            first := _round_half_up(clock.convert_to_steps(one.begin)),
-            max(first + 1, _round_half_up(clock.convert_to_steps(one.end))),
+            note.pitch - LOWEST_PITCH,
+            first := _round_half_up(clock.convert_to_steps(note.begin)),
+            max(first + 1, _round_half_up(clock.convert_to_steps(note.end))),
         )
-        for one in notes
+        for note in notes
     ]
     length = max(end for _, _, end in spans)
     if length > LARGEST_ROLL:

@@ -76,16 +76,16 @@ def load_music(
     dataset: str, data_dir: str | None = None, config_name: str | None = None, *, grid: Grid | None = None
 ) -> dict[str, datasets.Dataset]:
     """Return the splits of a dataset as they are; arguments and errors as in `read_music`."""
-    own = _load_sample_or_files(dataset, Path(resolve_dataset(dataset, data_dir)), grid or Grid())
-    if own is not None:
+    file_splits = _load_sample_or_files(dataset, Path(resolve_dataset(dataset, data_dir)), grid or Grid())
+    if file_splits is not None:
         if config_name is not None:
             raise ValueError(f"config_name={config_name!r}, but {dataset!r} has no configurations; leave it out")
-        return own
+        return file_splits
     loaded = load_splits(dataset, data_dir, config_name, sample=True)
-    found = {name: loaded[name] for name in SPLITS if name in loaded}
-    if not found:
+    splits = {name: loaded[name] for name in SPLITS if name in loaded}
+    if not splits:
         raise TextFormatError(f"dataset {dataset!r} has the splits {sorted(loaded)}; expected one of {list(SPLITS)}")
-    return found
+    return splits
 
 
 def check_music(splits: Mapping[str, datasets.Dataset], *, origin: str = "the data") -> MusicSplits:
@@ -138,11 +138,13 @@ def _read_file(path: Path, grid: Grid) -> datasets.Dataset:
 def _read_folder(folder: Path, files: list[Path], grid: Grid) -> dict[str, datasets.Dataset]:
     """Return the pieces of a folder; those below folders named after splits, where there are such, are these splits."""
     of_split = {name: [file for file in files if file.relative_to(folder).parts[0] == name] for name in SPLITS}
-    found = {name: those for name, those in of_split.items() if those} or {"train": files}
-    others = sorted(set(files).difference(*found.values()))
+    files_by_split = {name: split_files for name, split_files in of_split.items() if split_files} or {"train": files}
+    others = sorted(set(files).difference(*files_by_split.values()))
     if others:
-        raise DatasetFileError(f"{folder}: {others[0].relative_to(folder)} is in none of {', '.join(found)}; move it")
-    return {name: _read_midi_files(those, folder, grid) for name, those in found.items()}
+        raise DatasetFileError(
+            f"{folder}: {others[0].relative_to(folder)} is in none of {', '.join(files_by_split)}; move it"
+        )
+    return {name: _read_midi_files(split_files, folder, grid) for name, split_files in files_by_split.items()}
 
 
 def _read_midi_files(files: list[Path], folder: Path, grid: Grid) -> datasets.Dataset:
@@ -161,29 +163,31 @@ def _read_midi_files(files: list[Path], folder: Path, grid: Grid) -> datasets.Da
     return datasets.Dataset.from_dict(pieces)
 
 
-def _check_split(where: str, split: datasets.Dataset) -> datasets.Dataset:
+def _check_split(location: str, split: datasets.Dataset) -> datasets.Dataset:
     if len(split) == 0:
-        raise TextFormatError(f"{where}: no rows; expected at least one piece")
+        raise TextFormatError(f"{location}: no rows; expected at least one piece")
     table: pa.Table = split.with_format("arrow")[:]
     if NOTES not in table.column_names:
-        raise TextFormatError(f"{where}: no column {NOTES!r}; there are {table.column_names}")
-    notes = _read_keys(where, cast_to_plain_type(table.column(NOTES)).combine_chunks())
+        raise TextFormatError(f"{location}: no column {NOTES!r}; there are {table.column_names}")
+    notes = _read_keys(location, cast_to_plain_type(table.column(NOTES)).combine_chunks())
     lengths = notes.value_lengths().to_numpy(zero_copy_only=False)
-    _refuse_first_bad_row(where, lengths == 0, "the piece has no step; leave the row out")
+    _refuse_first_bad_row(location, lengths == 0, "the piece has no step; leave the row out")
     if NUM_STEPS in table.column_names:
-        told = table.column(NUM_STEPS).to_pylist()
-        row = next((row for row, (one, other) in enumerate(zip(told, lengths, strict=True)) if one != other), None)
+        step_counts = table.column(NUM_STEPS).to_pylist()
+        row = next(
+            (row for row, (one, other) in enumerate(zip(step_counts, lengths, strict=True)) if one != other), None
+        )
         if row is not None:
             raise TextFormatError(
-                f"{where}, row {row}: {told[row]} in {NUM_STEPS!r}, but {NOTES!r} has {lengths[row]} steps"
+                f"{location}, row {row}: {step_counts[row]} in {NUM_STEPS!r}, but {NOTES!r} has {lengths[row]} steps"
             )
-    _check_keys(where, notes)
+    _check_keys(location, notes)
     names = table.column(PIECE).to_pylist() if PIECE in table.column_names else range(len(split))
     content = {PIECE: pa.array([str(name) for name in names], pa.string()), NOTES: notes}
     return datasets.Dataset(datasets.table.InMemoryTable(pa.table(content)))
 
 
-def _read_keys(where: str, notes: pa.Array) -> pa.ListArray:
+def _read_keys(location: str, notes: pa.Array) -> pa.ListArray:
     """Return the column with 64-bit keys; pieces and steps that are missing, and other types, are refused."""
     kind = notes.type
     inner = kind.value_type if pa.types.is_list(kind) else None
@@ -192,16 +196,16 @@ def _read_keys(where: str, notes: pa.Array) -> pa.ListArray:
     whole = inner is not None and (pa.types.is_null(inner) or (value is not None and _is_integer_or_null(value)))
     if not whole:
         raise TextFormatError(
-            f"{where}: column {NOTES!r} has the type {kind}; expected for each step a list of keys, 0..{KEYS - 1}"
+            f"{location}: column {NOTES!r} has the type {kind}; expected for each step a list of keys, 0..{KEYS - 1}"
         )
     _refuse_first_bad_row(
-        where, notes.is_null().to_numpy(zero_copy_only=False), f"nothing in {NOTES!r}; leave the row out"
+        location, notes.is_null().to_numpy(zero_copy_only=False), f"nothing in {NOTES!r}; leave the row out"
     )
     steps = notes.flatten()
     missing = pc.index(steps.is_null(), True).as_py()
     if missing >= 0:
         row, step = _locate_step(notes, missing)
-        raise TextFormatError(f"{where}, row {row}, step {step}: nothing; expected a list of keys, empty where none")
+        raise TextFormatError(f"{location}, row {row}, step {step}: nothing; expected a list of keys, empty where none")
     return notes.cast(_NESTED)
 
 
@@ -209,7 +213,7 @@ def _is_integer_or_null(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_null(kind))
 
 
-def _check_keys(where: str, notes: pa.ListArray) -> None:
+def _check_keys(location: str, notes: pa.ListArray) -> None:
     """Refuse keys that are missing, that no piano has, or that are not ascending within their step."""
     steps = notes.flatten()
     keys = steps.flatten()
@@ -220,13 +224,13 @@ def _check_keys(where: str, notes: pa.ListArray) -> None:
     if odd is not None:
         row, step = _locate_step(notes, int(step_of[odd]))
         shown = "nothing" if missing[odd] else f"key {values[odd]}"
-        raise TextFormatError(f"{where}, row {row}, step {step}: {shown}; expected keys of 0..{KEYS - 1}")
+        raise TextFormatError(f"{location}, row {row}, step {step}: {shown}; expected keys of 0..{KEYS - 1}")
     unsorted = _find_first_true((np.diff(values) <= 0) & (np.diff(step_of) == 0))
     if unsorted is not None:
         row, step = _locate_step(notes, int(step_of[unsorted]))
         before, key = values[unsorted], values[unsorted + 1]
         what = f"key {key} stands there twice" if before == key else f"key {key} stands behind {before}"
-        raise TextFormatError(f"{where}, row {row}, step {step}: {what}; expected each key once, in ascending order")
+        raise TextFormatError(f"{location}, row {row}, step {step}: {what}; expected each key once, in ascending order")
 
 
 def _locate_step(notes: pa.ListArray, step: int) -> tuple[int, int]:
@@ -236,10 +240,10 @@ def _locate_step(notes: pa.ListArray, step: int) -> tuple[int, int]:
     return row, step - (int(ends[row - 1]) if row else 0)
 
 
-def _refuse_first_bad_row(where: str, bad: npt.NDArray[np.bool_], reason: str) -> None:
+def _refuse_first_bad_row(location: str, bad: npt.NDArray[np.bool_], reason: str) -> None:
     row = _find_first_true(bad)
     if row is not None:
-        raise TextFormatError(f"{where}, row {row}: {reason}")
+        raise TextFormatError(f"{location}, row {row}: {reason}")
 
 
 def _find_first_true(bad: npt.NDArray[np.bool_]) -> int | None:

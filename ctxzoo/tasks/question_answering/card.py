@@ -183,12 +183,12 @@ class QuestionAnsweringCard(TaskCard):
 
     def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
         context = format_text_assignment("context", example["context"])
-        shown = format_prediction(example, ("score", "start", "end", "answer", "no_answer_score"))
+        output = format_prediction(example, ("score", "start", "end", "answer", "no_answer_score"))
         return Snippets(
             example=f"{format_repo_id_line(repo_id)}\nquestion = {example['question']!r}\n{context}",
             with_package=WITH_PACKAGE,
             without_package=WITHOUT_PACKAGE,
-            as_pipeline=f"{AS_PIPELINE}\n# {shown!r}",
+            as_pipeline=f"{AS_PIPELINE}\n# {output!r}",
         )
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:

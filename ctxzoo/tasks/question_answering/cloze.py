@@ -63,12 +63,14 @@ class _Cloze:
 
 
 def _tokenize_texts(texts: Iterable[str]) -> list[_TokenizedText]:
-    cut = []
+    tokenized = []
     for text in texts:
         pieces = _PRE_TOKENIZER.pre_tokenize_str(text)
         written = [word for word, _ in pieces]
-        cut.append(_TokenizedText(written, [word.lower() for word in written], [offsets for _, offsets in pieces]))
-    return cut
+        tokenized.append(
+            _TokenizedText(written, [word.lower() for word in written], [offsets for _, offsets in pieces])
+        )
+    return tokenized
 
 
 def drop_overlapping_articles(articles: Iterable[Article], texts: Iterable[str]) -> tuple[list[Article], int]:
@@ -81,11 +83,11 @@ def drop_overlapping_articles(articles: Iterable[Article], texts: Iterable[str])
     Returns:
         The articles that are left, and how many are not.
     """
-    known = {shingle for words in _tokenize_texts(texts) for shingle in _generate_shingles(words)}
+    known_shingles = {shingle for words in _tokenize_texts(texts) for shingle in _generate_shingles(words)}
     distinct, left_out = [], 0
     for article in articles:
         shingles = (shingle for words in _tokenize_texts(article.paragraphs) for shingle in _generate_shingles(words))
-        if any(shingle in known for shingle in shingles):
+        if any(shingle in known_shingles for shingle in shingles):
             left_out += 1
         else:
             distinct.append(article)
@@ -111,13 +113,13 @@ def generate_cloze_questions(
     Yields:
         SQuAD's columns: id, title, context, question, answers.
     """
-    read = [(article.title, _tokenize_paragraphs(article)) for article in articles]
-    counts = Counter(word for _, paragraphs in read for _, words in paragraphs for word in set(words.lower))
-    total = sum(len(paragraphs) for _, paragraphs in read)
+    tokenized = [(article.title, _tokenize_paragraphs(article)) for article in articles]
+    counts = Counter(word for _, paragraphs in tokenized for _, words in paragraphs for word in set(words.lower))
+    total = sum(len(paragraphs) for _, paragraphs in tokenized)
     information = {word: math.log(total / count) for word, count in counts.items()}
     draw = random.Random(seed)
     number = 0
-    for title, paragraphs in read:
+    for title, paragraphs in tokenized:
         index = _ArticleIndex([words for _, words in paragraphs], information)
         for source, (text, _) in enumerate(paragraphs):
             for sentence in _tokenize_texts(_SENTENCE_END.split(text)):
@@ -167,13 +169,13 @@ class _ArticleIndex:
         candidates = set.intersection(*(self._with_word[word] for word in answer)) - {source_paragraph}
         if not candidates:
             return
-        rest = {
+        other_words = {
             word
             for word in (*sentence.lower[:first], *sentence.lower[last:])
             if self._information.get(word, 0.0) > RARE and word not in answer
         }
         for paragraph in candidates:
-            shared = {word for word in rest if paragraph in self._with_word[word]}
+            shared = {word for word in other_words if paragraph in self._with_word[word]}
             if len(shared) < SHARED_WORDS:
                 continue
             places = self._find_occurrences(sentence.written[first:last], paragraph)
@@ -207,11 +209,11 @@ class _ArticleIndex:
 
     def _find_occurrences(self, phrase: list[str], paragraph: int) -> list[int]:
         """Return where in a paragraph the phrase begins, written as it is in the sentence."""
-        written = self._paragraphs[paragraph].written
+        words = self._paragraphs[paragraph].written
         return [
             place
-            for place in range(len(written) - len(phrase) + 1)
-            if written[place] == phrase[0] and written[place : place + len(phrase)] == phrase
+            for place in range(len(words) - len(phrase) + 1)
+            if words[place] == phrase[0] and words[place : place + len(phrase)] == phrase
         ]
 
     def _choose_occurrence(self, positions: list[int], paragraph: int, shared_words: set[str]) -> int:

@@ -215,14 +215,14 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
             spans: Predicted answer spans of the batch, as positions that count the extra token in front.
             may_refuse: Whether the model may answer that there is no answer, as in SQuAD 2.0.
         """
-        prepared, texts = self.get_prepared_split(split), self.texts(split)
+        prepared_split, texts = self.get_prepared_split(split), self.texts(split)
         scores = no_answer_score(spans).tolist() if may_refuse else [0.0] * len(rows)
         predictions, references = [], []
         for row, start, end, score in zip(
             rows.tolist(), spans.starts.tolist(), spans.ends.tolist(), scores, strict=True
         ):
-            text = prepared.context_of[row]
-            offsets = prepared.contexts.offsets[prepared.contexts.pointers[text] :]
+            text = prepared_split.context_of[row]
+            offsets = prepared_split.contexts.offsets[prepared_split.contexts.pointers[text] :]
             example = texts[row]
             answer = example["context"][offsets[start - 1, 0] : offsets[end - 1, 1]] if start > 0 else ""
             predictions.append({"id": example["id"], "prediction_text": answer, "no_answer_probability": score})
@@ -295,35 +295,37 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
             )
         return split
 
-    def _choose_rows(self, prepared: PreparedSquad) -> dict[str, Rows]:
-        if "train" not in prepared.splits:
+    def _choose_rows(self, squad: PreparedSquad) -> dict[str, Rows]:
+        if "train" not in squad.splits:
             return {}
-        train = prepared.splits["train"]
+        train = squad.splits["train"]
         rows = select_rows_within(train, TRAINING_LIMITS)
-        chosen = {"train": rows}
-        if "test" in prepared.splits:
-            chosen["test"] = np.arange(len(prepared.splits["test"]))
-            if "validation" in prepared.splits:
-                chosen["validation"] = np.arange(len(prepared.splits["validation"]))
-        elif "validation" in prepared.splits:
+        rows_by_split = {"train": rows}
+        if "test" in squad.splits:
+            rows_by_split["test"] = np.arange(len(squad.splits["test"]))
+            if "validation" in squad.splits:
+                rows_by_split["validation"] = np.arange(len(squad.splits["validation"]))
+        elif "validation" in squad.splits:
             contexts = len(train.contexts.pointers) - 1
             held_out = np.random.default_rng(self.seed).permutation(contexts)[
                 : max(1, round(contexts * HELD_OUT_FRACTION))
             ]
             is_held_out = np.isin(train.context_of, held_out)
-            chosen["train"] = rows[~is_held_out[rows]]
-            chosen["validation"] = np.flatnonzero(is_held_out)
-            chosen["test"] = np.arange(len(prepared.splits["validation"]))
+            rows_by_split["train"] = rows[~is_held_out[rows]]
+            rows_by_split["validation"] = np.flatnonzero(is_held_out)
+            rows_by_split["test"] = np.arange(len(squad.splits["validation"]))
         if self.train_source is not None:
             is_of_source = self._mark_rows_of_source("train_source", self.train_source)
-            chosen["train"] = chosen["train"][is_of_source[chosen["train"]]]
+            rows_by_split["train"] = rows_by_split["train"][is_of_source[rows_by_split["train"]]]
         if self.left_out_source is not None:
             is_left_out = self._mark_rows_of_source("left_out_source", self.left_out_source)
-            chosen = {name: self._drop_left_out_rows(rows, name, is_left_out) for name, rows in chosen.items()}
-            chosen[LEFT_OUT] = np.flatnonzero(is_left_out)
-        if not len(chosen["train"]):
+            rows_by_split = {
+                name: self._drop_left_out_rows(rows, name, is_left_out) for name, rows in rows_by_split.items()
+            }
+            rows_by_split[LEFT_OUT] = np.flatnonzero(is_left_out)
+        if not len(rows_by_split["train"]):
             raise ValueError(f"no training question of {self.dataset!r} is within the limits {TRAINING_LIMITS}")
-        return chosen
+        return rows_by_split
 
     def _mark_rows_of_source(self, option: str, source: str) -> npt.NDArray[np.bool_]:
         """Return (rows,) whether the column `source` of each row of the dataset's training split holds this value."""
@@ -340,21 +342,19 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         """Return the rows of a split without those left out, where it reads the dataset's training split."""
         return rows[~is_left_out[rows]] if self._find_source_split(split) == "train" else rows
 
-    def _build_tokenizer(self, prepared: PreparedSquad) -> WordCharTokenizer:
-        if "train" not in prepared.counts:
+    def _build_tokenizer(self, squad: PreparedSquad) -> WordCharTokenizer:
+        if "train" not in squad.counts:
             raise ValueError(
                 f"dataset {self.dataset!r} has no train split to build a vocabulary from; add one, such as a JSON file "
                 "with 'train' in its name (or set `tokenizer`)"
             )
-        counts = prepared.counts["train"]
+        counts = squad.counts["train"]
         if self.word_vectors is not None:
-            self._vectors = read_word_vectors(self.word_vectors, keep=prepared.words, limit=self.vector_limit)
+            self._vectors = read_word_vectors(self.word_vectors, keep=squad.words, limit=self.vector_limit)
             words = self._vectors.words
         else:
-            words = select_frequent_words(prepared.words, counts, self.min_word_count)
-        characters = (
-            select_frequent_characters(prepared.words, counts, self.min_char_count) if self.characters else None
-        )
+            words = select_frequent_words(squad.words, counts, self.min_word_count)
+        characters = select_frequent_characters(squad.words, counts, self.min_char_count) if self.characters else None
         return build_word_char_tokenizer(
             words,
             characters=characters,

@@ -107,7 +107,7 @@ class _ParagraphWriter:
                 yield paragraph
                 number += 1
 
-    def _draw_value(self, kind: str, used: set[str]) -> str:
+    def _draw_value(self, kind: str, used_values: set[str]) -> str:
         """Return a value that stands nowhere else in the paragraph, so that each answer has one offset."""
         draws = self._draws
         while True:
@@ -121,12 +121,12 @@ class _ParagraphWriter:
             else:
                 first, last = YEARS
                 value = str(first + draws.draw_integer(last - first + 1))
-            if value not in used:
-                used.add(value)
+            if value not in used_values:
+                used_values.add(value)
                 return value
 
-    def _draw_entity(self, entity_type: str, used: set[str]) -> Entity:
-        name = self._draw_value(entity_type, used)
+    def _draw_entity(self, entity_type: str, used_values: set[str]) -> Entity:
+        name = self._draw_value(entity_type, used_values)
         if entity_type == "person":
             pronouns = ("she", "her") if name.split()[0] in WOMEN else ("he", "him")
         else:
@@ -135,42 +135,44 @@ class _ParagraphWriter:
 
     def _write_paragraph(self, title: str) -> Paragraph:
         draws = self._draws
-        used: set[str] = set()
+        used_values: set[str] = set()
         main, side = draws.draw_permutation(list(ARTICLES))[:2]
         counts = {main: 3, side: 1} if draws.draw_bool(0.5) else {main: 3}
         holders: dict[Relation, list[Entity]] = {}
         present: dict[str, list[Entity]] = {}
         for entity_type, count in counts.items():
-            present[entity_type] = entities = [self._draw_entity(entity_type, used) for _ in range(count)]
-            own = draws.draw_permutation(self._relations[entity_type])[: 2 + draws.draw_integer(2)]
-            for relation in own:
+            present[entity_type] = entities = [self._draw_entity(entity_type, used_values) for _ in range(count)]
+            relations = draws.draw_permutation(self._relations[entity_type])[: 2 + draws.draw_integer(2)]
+            for relation in relations:
                 # Mostly all entities but one have it: values to confuse, and one entity whose question has no answer.
                 have = max(1, count - 1) if draws.draw_bool(0.8) else 1 + draws.draw_integer(count)
                 holders[relation] = draws.draw_permutation(entities)[:have]
             for entity in entities:
-                if all(entity not in holders[relation] for relation in own):
-                    holders[draws.draw_item(own)].append(entity)
-        context, facts = self._write_context(holders, used)
-        return Paragraph(title, context, facts, self._write_questions(holders, present, facts, used))
+                if all(entity not in holders[relation] for relation in relations):
+                    holders[draws.draw_item(relations)].append(entity)
+        context, facts = self._write_context(holders, used_values)
+        return Paragraph(title, context, facts, self._write_questions(holders, present, facts, used_values))
 
-    def _write_context(self, holders: dict[Relation, list[Entity]], used: set[str]) -> tuple[str, tuple[Fact, ...]]:
+    def _write_context(
+        self, holders: dict[Relation, list[Entity]], used_values: set[str]
+    ) -> tuple[str, tuple[Fact, ...]]:
         """Return the paragraph's text: each entity's facts in runs of one or two, the runs in random order."""
         draws = self._draws
         runs: list[list[tuple[Entity, Relation]]] = []
         entities = [entity for owners in holders.values() for entity in owners]
         for entity in dict.fromkeys(entities):
-            own = draws.draw_permutation(
+            relations = draws.draw_permutation(
                 [(entity, relation) for relation, owners in holders.items() if entity in owners]
             )
-            while own:
+            while relations:
                 length = 1 if draws.draw_bool(0.4) else 2
-                runs.append(own[:length])
-                own = own[length:]
+                runs.append(relations[:length])
+                relations = relations[length:]
         context = ""
         facts: list[Fact] = []
         for run in draws.draw_permutation(runs):
             for position, (entity, relation) in enumerate(run):
-                value = self._draw_value(relation.kind, used)
+                value = self._draw_value(relation.kind, used_values)
                 continued = position > 0 and draws.draw_bool(0.8)
                 clause, start = _fill_template(draws.draw_item(relation.statements), entity, value, continued)
                 if continued and draws.draw_bool(0.4):
@@ -190,7 +192,7 @@ class _ParagraphWriter:
         holders: dict[Relation, list[Entity]],
         present: dict[str, list[Entity]],
         facts: tuple[Fact, ...],
-        used: set[str],
+        used_values: set[str],
     ) -> tuple[Question, ...]:
         """Return three to six questions, whose relation, wording and answerability are independent draws."""
         draws = self._draws
@@ -206,7 +208,7 @@ class _ParagraphWriter:
             else:
                 lacking = [entity for entity in present[relation.subject] if entity not in holders[relation]]
                 is_lacking = bool(lacking) and draws.draw_bool(0.7)
-                entity = draws.draw_item(lacking) if is_lacking else self._draw_entity(relation.subject, used)
+                entity = draws.draw_item(lacking) if is_lacking else self._draw_entity(relation.subject, used_values)
             key = (entity, relation)
             if key not in questions:
                 questions[key] = Question(wording.format(s=entity.name), entity, relation, by_key.get(key))

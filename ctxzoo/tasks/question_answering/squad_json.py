@@ -92,10 +92,13 @@ def _read_rows(file: str, content: object, with_answers: bool) -> Iterator[dict[
                 row += 1
                 try:
                     identifier = _read_identifier(file, question, location)
-                    named = f"{location} (id {identifier!r})"
-                    fields = {"id": identifier, "question": _require_member(file, question, "question", str, named)}
+                    question_location = f"{location} (id {identifier!r})"
+                    fields = {
+                        "id": identifier,
+                        "question": _require_member(file, question, "question", str, question_location),
+                    }
                     if with_answers:
-                        fields["answers"] = _read_answers(file, question, named)
+                        fields["answers"] = _read_answers(file, question, question_location)
                 except SquadFormatError as error:
                     skip_or_raise(f"{file}, {location}", error)
                     continue

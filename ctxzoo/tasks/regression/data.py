@@ -46,11 +46,11 @@ def draw_random_split(groups: npt.NDArray[np.int64], seed: int, protocol: str) -
     """
     names = np.unique(groups)
     order = names[np.random.default_rng(seed).permutation(len(names))]
-    held = max(1, round(HELD_OUT * len(names)))
-    test, others = order[:held], order[held:]
-    parts = {"train": others, "validation": test, "test": test}
+    num_held_out = max(1, round(HELD_OUT * len(names)))
+    test, train = order[:num_held_out], order[num_held_out:]
+    parts = {"train": train, "validation": test, "test": test}
     if protocol != BEST_TEST:
-        parts = {"train": others[held:], "validation": others[:held], "test": test}
+        parts = {"train": train[num_held_out:], "validation": train[:num_held_out], "test": test}
     return {name: np.flatnonzero(np.isin(groups, members)) for name, members in parts.items()}
 
 

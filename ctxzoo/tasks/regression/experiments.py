@@ -110,12 +110,12 @@ class RegressionModel(ModelArgs):
 
     def config(self) -> dict[str, Any]:
         """Return the fields of a configuration that differ from it; the usual p of a variant without one is none."""
-        found = super().config()
+        values = super().config()
         if self.variant in ATTENTIONS and self.variant not in PUBLISHED_NORMS and self.p_norm == NORM:
-            del found["p_norm"]
-        if "dropout" in found:
-            found["hidden_dropout"] = found.pop("dropout")
-        return found
+            del values["p_norm"]
+        if "dropout" in values:
+            values["hidden_dropout"] = values.pop("dropout")
+        return values
 
 
 def parse_column_names(text: str) -> tuple[str, ...]:

@@ -64,25 +64,26 @@ class NumberAnswers:
         Raises:
             TextFormatError: Columns are missing, all of which are named; a row holds what is no finite number.
         """
-        found = [self._read_features(row, stream) for row in rows]
-        told = [row for row in found if row is not None]
-        predicted = iter(predict_rows(self.model, told) if told else [])
-        return [None if row is None else self._build_answer(next(predicted)) for row in found]
+        features = [self._read_features(row, stream) for row in rows]
+        known_features = [row for row in features if row is not None]
+        predicted = iter(predict_rows(self.model, known_features) if known_features else [])
+        return [None if row is None else self._build_answer(next(predicted)) for row in features]
 
     def _read_features(self, row: Row, stream: RowStream) -> list[float] | None:
-        where = f"{stream.name}, row {self.rows}"
+        location = f"{stream.name}, row {self.rows}"
         self.rows += 1
         if isinstance(row.get(VECTOR), (list, tuple)):
             row = {**row, **{f"{VECTOR}{place}": value for place, value in enumerate(row[VECTOR])}}
         missing = [name for name in self.features if name not in row]
         if missing and (self.rows == 1 or stream.kind == LINES):
             raise TextFormatError(
-                f"{where}: no column {', '.join(map(repr, missing))}; there are {list(row)}, expected {self.features}"
+                f"{location}: no column {', '.join(map(repr, missing))}; there are {list(row)}, expected "
+                f"{self.features}"
             )
         try:
             return [_parse_finite_number(name, row.get(name)) for name in self.features]
         except ValueError as error:
-            skip_or_raise(where, TextFormatError(f"{where}: {error}; fill it in or leave the row out"))
+            skip_or_raise(location, TextFormatError(f"{location}: {error}; fill it in or leave the row out"))
             return None
 
     def _build_answer(self, value: float) -> Answer:
@@ -96,12 +97,12 @@ def _parse_finite_number(column: str, value: Any) -> float:
     Raises:
         ValueError: It is none, or not finite.
     """
-    told = f"no finite number in {column!r} but {str(value)[:40]!r}"
+    message = f"no finite number in {column!r} but {str(value)[:40]!r}"
     try:
         number = TRUTH.get(value.strip().lower(), value) if isinstance(value, str) else value
         number = float(number)
     except (TypeError, ValueError) as error:
-        raise ValueError(told) from error
+        raise ValueError(message) from error
     if not math.isfinite(number):
-        raise ValueError(told)
+        raise ValueError(message)
     return number

@@ -191,7 +191,7 @@ def parse_row(text: str) -> list[float]:
         raise ValueError(f'--numbers is {text!r}; expected numbers with "{BETWEEN}" between them') from error
 
 
-def _note_features_and_target(where: str, checked: RegressionSplits) -> None:
+def _note_features_and_target(dataset: str, checked: RegressionSplits) -> None:
     """Note what is predicted from what, and each feature that may be an identifier."""
     import numpy as np
 
@@ -199,13 +199,13 @@ def _note_features_and_target(where: str, checked: RegressionSplits) -> None:
 
     names = checked.feature_names
     shown = ", ".join(map(repr, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
-    record_note(where, f"features, {shown}; what is predicted is {checked.target_name!r}", len(names))
+    record_note(dataset, f"features, {shown}; what is predicted is {checked.target_name!r}", len(names))
     if "train" not in checked.splits:  # which `write_own_splits` refuses
         return
     for name, column in zip(names, checked.splits["train"].features.T, strict=True):
         if np.all(column == np.round(column)) and len(np.unique(column)) == len(column):
             record_note(
-                where,
+                dataset,
                 f"values of the feature {name!r} are whole numbers, each another{_advise_on_identifiers(column)}",
                 len(column),
             )

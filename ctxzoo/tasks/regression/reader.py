@@ -181,19 +181,19 @@ def check_rows(
     if target in (feature_columns or ()) or target == group_column:
         raise TextFormatError(f"{origin}: column {target!r} is what is predicted; name others as features and groups")
     names = list(feature_columns) if feature_columns else None
-    found: dict[str, tuple[Numbers, Numbers, npt.NDArray[np.int64]]] = {}
+    checked_rows: dict[str, tuple[Numbers, Numbers, npt.NDArray[np.int64]]] = {}
     keys: dict[str, list[Hashable]] = {}
     prints: dict[str, str] = {}
     begin = width = 0
     for split, rows in splits.items():
-        where = f"{origin}, split {split!r}"
+        location = f"{origin}, split {split!r}"
         if len(rows) == 0:
-            raise TextFormatError(f"{where}: no rows; expected at least one")
-        checks = RowChecks(where, len(rows))
+            raise TextFormatError(f"{location}: no rows; expected at least one")
+        checks = RowChecks(location, len(rows))
         table: pa.Table = rows.with_format("arrow")[:]
         if target not in table.column_names:
-            raise TextFormatError(f"{where}: no column {target!r}; there are {table.column_names}")
-        columns = _select_feature_columns(where, table, target, width)
+            raise TextFormatError(f"{location}: no column {target!r}; there are {table.column_names}")
+        columns = _select_feature_columns(location, table, target, width)
         width = width or len(columns.column_names)
         if group_column is not None:
             keys[split] = _read_group_keys(
@@ -206,8 +206,8 @@ def check_rows(
             numbers = table.column(ROW).to_numpy().astype(np.int64)
         begin += len(rows)
         if not checks.kept.any():
-            raise TextFormatError(f"{where}: no rows are left; expected at least one")
-        found[split] = features[checks.kept], targets[checks.kept], numbers[checks.kept]
+            raise TextFormatError(f"{location}: no rows are left; expected at least one")
+        checked_rows[split] = features[checks.kept], targets[checks.kept], numbers[checks.kept]
         if group_column is not None:
             keys[split] = [key for key, kept in zip(keys[split], checks.kept, strict=True) if kept]
         if not checks.kept.all():
@@ -215,7 +215,7 @@ def check_rows(
         prints[split] = dataset_fingerprint(rows)
     assert names is not None
     groups = number_groups_by_key(keys)
-    checked = {split: RegressionRows(*rows, groups=groups.get(split)) for split, rows in found.items()}
+    checked = {split: RegressionRows(*rows, groups=groups.get(split)) for split, rows in checked_rows.items()}
     return RegressionSplits(checked, names, target, prints)
 
 
@@ -279,19 +279,19 @@ def read_number_column(checks: RowChecks, table: pa.Table, name: str) -> Numbers
     return values
 
 
-def _choose_target_column(where: str, columns: list[str], target_column: str | None) -> str:
+def _choose_target_column(location: str, columns: list[str], target_column: str | None) -> str:
     if target_column is not None and target_column not in columns:
-        raise TextFormatError(f"{where}: no column {target_column!r} to predict; there are {columns}")
+        raise TextFormatError(f"{location}: no column {target_column!r} to predict; there are {columns}")
     if len(columns) < 2:
-        raise TextFormatError(f"{where}: the columns are {columns}; expected a target and others to predict it from")
+        raise TextFormatError(f"{location}: the columns are {columns}; expected a target and others to predict it from")
     if target_column is None and TARGET not in columns:
-        record_note(where, f"columns taken as what is predicted, the last, {columns[-1]!r}", 1)
+        record_note(location, f"columns taken as what is predicted, the last, {columns[-1]!r}", 1)
     if target_column is None:
         target_column = TARGET if TARGET in columns else columns[-1]
     return target_column
 
 
-def _select_feature_columns(where: str, table: pa.Table, target: str, width: int) -> pa.Table:
+def _select_feature_columns(location: str, table: pa.Table, target: str, width: int) -> pa.Table:
     """Return the columns that can be features: one for each number of a list `x`, or all but the target.
 
     Args:
@@ -305,7 +305,7 @@ def _select_feature_columns(where: str, table: pa.Table, target: str, width: int
     if (lengths != width).any():
         row = int((lengths != width).argmax())
         raise TextFormatError(
-            f"{where}, row {row}: {format_count(lengths[row], 'numbers')} in {VECTOR!r}; expected {width}"
+            f"{location}, row {row}: {format_count(lengths[row], 'numbers')} in {VECTOR!r}; expected {width}"
         )
     values = column.flatten().cast(pa.float64()).to_numpy(zero_copy_only=False).reshape(-1, width)
     return pa.table({f"{VECTOR}{place}": values[:, place] for place in range(width)})

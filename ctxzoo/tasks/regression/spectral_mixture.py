@@ -82,18 +82,18 @@ class SpectralMixture(StationaryKernelMixin, Kernel):
 
     def __call__(self, X: Numbers, Y: Numbers | None = None, eval_gradient: bool = False) -> Any:
         """Return the kernel of rows X (n, D) and Y (k, D), and its gradient by the logarithms of the parameters."""
-        others = X if Y is None else Y
+        right = X if Y is None else Y
         size = X.shape[1]
         means, deviations = (np.reshape(values, (-1, size)) for values in (self.means, self.deviations))
         if not eval_gradient:
-            step = max(1, PIECE // len(others))
+            step = max(1, PIECE // len(right))
             numbers = [torch.from_numpy(np.array(values)) for values in (self.weights, means, deviations)]
             parts = [
-                _compute_kernel(torch.from_numpy((X[rows, None] - others).reshape(-1, size)), *numbers).numpy()
+                _compute_kernel(torch.from_numpy((X[rows, None] - right).reshape(-1, size)), *numbers).numpy()
                 for rows in (slice(begin, begin + step) for begin in range(0, len(X), step))
             ]
-            return np.concatenate(parts).reshape(len(X), len(others))
-        gaps = X[:, None, :] - others[None, :, :]
+            return np.concatenate(parts).reshape(len(X), len(right))
+        gaps = X[:, None, :] - right[None, :, :]
         total: Numbers = np.zeros(gaps.shape[:2])
         by_weight, by_mean, by_deviation = [], [], []
         for weight, mean, deviation in zip(self.weights, means, deviations, strict=True):

@@ -28,11 +28,11 @@ model = get_class_from_dynamic_module(head, repo).from_pretrained(repo)"""
 
 def _add_metrics_of_known_targets(scores: Mapping[str, Metric], things: str) -> dict[str, Metric]:
     """Return scores with nats behind them, and the scores over known targets alone."""
-    known = {
+    known_metrics = {
         f"{name}_known": Metric(score.hub_type, f"{score.name}, known {things} alone", is_score=False)
         for name, score in scores.items()
     }
-    return {**scores, "nll": Metric("loss", "negative log-likelihood (nats)", is_score=False), **known}
+    return {**scores, "nll": Metric("loss", "negative log-likelihood (nats)", is_score=False), **known_metrics}
 
 
 class SequenceCard(TaskCard):
@@ -67,13 +67,13 @@ class SequenceCard(TaskCard):
 
     def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
         *input_names, output_name = self.example_keys
-        first, *others = (f"{name} = {example[name]}" for name in input_names)
-        named = f"{first}  # names of {self.kind.things}, as in the training data"
+        first, *other_lines = (f"{name} = {example[name]}" for name in input_names)
+        first_line = f"{first}  # names of {self.kind.things}, as in the training data"
         shown, arguments = "print([name for name, probability in {}" + f"[:{LISTED}]])", ", ".join(input_names)
         with_package = shown.format(f"{self.function}(repo, {arguments})")
         without_package = shown.format(f"model.{self.function}({arguments})")
         return Snippets(
-            example="\n".join((format_repo_id_line(repo_id), named, *others)),
+            example="\n".join((format_repo_id_line(repo_id), first_line, *other_lines)),
             with_package=f"from {self.package} import {self.function}\n\n{with_package}\n# {example[output_name]}",
             without_package=f"{LOADED_WITHOUT_PACKAGE.format(head=self.head)}\n{without_package}",
         )

@@ -237,10 +237,10 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
             self.left_out[split], pieces, lengths = 0, [], []
             for names, *further in zip(*(rows[one] for one in self.kind.columns), strict=True):
                 ids = np.array([numbers.get(name, 0) for name in names], np.int64)
-                known: npt.NDArray[np.bool_] = ids > 0
-                self.left_out[split] += int((~known).sum())
+                is_known: npt.NDArray[np.bool_] = ids > 0
+                self.left_out[split] += int((~is_known).sum())
                 lengths.append(len(names))
-                parts = (ids[known], *(np.array(values, np.float64)[known] for values in further))
+                parts = (ids[is_known], *(np.array(values, np.float64)[is_known] for values in further))
                 for start in range(0, len(parts[0]) - 1, self.max_length):
                     pieces.append(self.piece(*(part[start : start + self.max_length + 1] for part in parts)))
             self._sequences[split] = pieces

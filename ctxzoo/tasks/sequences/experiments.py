@@ -102,9 +102,9 @@ def build_session_paper_experiment(architecture: str, variant: str) -> Experimen
     """Return the settings of HCRNN's authors, but for the batches: 16 whole sessions, every position of which is
     trained at once, in place of 512 prefixes drawn from all sessions.
     """
-    own: dict[str, Any] = {"sigmoid_scores": False}
+    model_values: dict[str, Any] = {"sigmoid_scores": False}
     if architecture == "hcrnn":
-        own = {"num_topics": 50, "kl_lambda": 1e-3, "drift_constraint": "clip"}
+        model_values = {"num_topics": 50, "kl_lambda": 1e-3, "drift_constraint": "clip"}
     return Experiment(
         problem=SESSIONS,
         recipe="",
@@ -116,7 +116,7 @@ def build_session_paper_experiment(architecture: str, variant: str) -> Experimen
             hidden_size=100,
             embedding_dropout=0.25,
             pooled_dropout=0.5,
-            **own,
+            **model_values,
         ),
         optimizer=OptimizerArgs(learning_rate=1e-3),
         trainer=TrainerArgs(epochs=200, patience=10),

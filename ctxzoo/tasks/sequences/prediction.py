@@ -107,18 +107,18 @@ class SequenceAnswers:
     def _answer_row(self, row: Row) -> Answer:
         name = next(iter(row.values()))
         things = list(zip(*(row.pop(column) for column in self.kind.columns), strict=True))
-        read = [list(part) for part in zip(*(thing for thing in things if thing[0] in self.known), strict=True)]
-        left_out = len(things) - (len(read[0]) if read else 0)
+        known_things = [list(part) for part in zip(*(thing for thing in things if thing[0] in self.known), strict=True)]
+        left_out = len(things) - (len(known_things[0]) if known_things else 0)
         self.left_out += left_out
-        self.without_history += not read
+        self.without_history += not known_things
         ranking: list[tuple[str, float]] = []
         if self.kind is SESSIONS:
-            new = len(self.known) - len(set(*read))
-            if read and (new or not self.only_new):
+            new = len(self.known) - len(set(*known_things))
+            if known_things and (new or not self.only_new):
                 k = min(self.k, new) if self.only_new and self.k else self.k
-                ranking = self.model.recommend(*read, k, only_new=self.only_new)
-        elif read:
-            ranking = self.model.next_events(*read, self.k)
+                ranking = self.model.recommend(*known_things, k, only_new=self.only_new)
+        elif known_things:
+            ranking = self.model.next_events(*known_things, self.k)
         key = "recommended" if self.kind is SESSIONS else "next"
         alone = {self.kind.ids[0]: name, "left_out": left_out, key: [list(pair) for pair in ranking]}
         return format_ranked_answer(ranking, self.kind.thing, left_out, alone)
@@ -135,10 +135,10 @@ def stream_sequences(kind: SequenceKind, source: Path, columns: Mapping[str, str
     Raises:
         OSError, ValueError: It is missing or not as it should be.
     """
-    named = EventColumns(**{name: value for name, value in columns.items() if value is not None})
+    event_columns = EventColumns(**{name: value for name, value in columns.items() if value is not None})
     kept = (kind.ids[0], *kind.columns)
-    splits = read_sequences(kind, str(source), columns=named).splits.values()
+    splits = read_sequences(kind, str(source), columns=event_columns).splits.values()
     told = (values for rows in splits for values in zip(*(rows[column] for column in kept), strict=True))
     return build_row_stream(
-        str(source), (dict(zip((named.user, *kind.columns), values, strict=True)) for values in told)
+        str(source), (dict(zip((event_columns.user, *kind.columns), values, strict=True)) for values in told)
     )

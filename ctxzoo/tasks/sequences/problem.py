@@ -103,7 +103,7 @@ class SequenceProblem(Problem, TaskCommands):
         from ctxzoo.runs.beside import Baseline, build_baseline_run
         from ctxzoo.tasks.sequences.baselines import CountedEvents, CountedSessions
 
-        counted = CountedSessions if self.name == SESSIONS else CountedEvents
+        run_class = CountedSessions if self.name == SESSIONS else CountedEvents
         things = self.kind.things
         descriptions = {
             "pop": ("popularity", f"how often each of the {things} stands in train"),
@@ -111,8 +111,8 @@ class SequenceProblem(Problem, TaskCommands):
             "markov": ("a Markov chain", f"what followed the last of the {things} in train"),
         }
         for variant, (name, description) in descriptions.items():
-            if variant in counted.baselines:
-                yield Baseline(build_baseline_run(counted, self, experiment, variant), name, description)
+            if variant in run_class.baselines:
+                yield Baseline(build_baseline_run(run_class, self, experiment, variant), name, description)
 
     def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
         task = super().build_module(experiment, data, processes)

@@ -92,8 +92,10 @@ def load_sequences(
     """Return the splits of a dataset, things by name; arguments and errors as in `read_sequences`."""
     if dataset == SAMPLE:
         return dict(sample_sessions() if kind is SESSIONS else sample_histories())
-    chosen = columns or EventColumns()
-    splits, locations = load_split_tables(dataset, data_dir, EVENT_FILES, lambda path: _read_events(path, chosen))
+    event_columns = columns or EventColumns()
+    splits, locations = load_split_tables(
+        dataset, data_dir, EVENT_FILES, lambda path: _read_events(path, event_columns)
+    )
     has_times, is_file = TIMES in kind.columns, Path(dataset).is_file()
     names_in = functools.cache(functools.partial(_load_names_by_id, dataset, data_dir))
     for split, rows in splits.items():
@@ -101,7 +103,7 @@ def load_sequences(
         types = {name: to_plain_arrow_type(table.schema.field(name).type) for name in table.column_names}
         column = next((name for name in kind.named if name in types and pa.types.is_list(types[name])), None)
         if column is None:
-            splits[split] = datasets.Dataset.from_dict(_group_events_by_user(kind, location, table, chosen))
+            splits[split] = datasets.Dataset.from_dict(_group_events_by_user(kind, location, table, event_columns))
             continue
         if has_times and TIMES not in types:
             raise TextFormatError(f"{location}: no column {TIMES!r}; there are {rows.column_names}")

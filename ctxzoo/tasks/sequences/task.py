@@ -300,11 +300,11 @@ def _evaluate_sequences(
     task = load_task(task_class, checkpoint)
     task.scores["test"] = task_class.scores_class(ties)
     config = task.model.config
-    things = {
+    name_options = {
         "max_length": data_options["max_length"] or config.max_history,
         task.kind.names_argument: config.get_row_names(),
     }
-    data = data_class(dataset, divide=False, **{**data_options, **things})
+    data = data_class(dataset, divide=False, **{**data_options, **name_options})
     data.setup()
     scores = score_splits(task, data, (split,), **run_options)[split]
     return add_unknown_targets(scores, data.targets[split], data.unknown_targets[split])

@@ -56,8 +56,10 @@ def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) ->
     linear, network = (_sum_by_word(values, spans, len(offsets)) for values in (linear, network))
 
     is_known = np.zeros(len(offsets), dtype=bool)
-    known = [span[0] for index, span in zip(encoded["input_ids"][0], spans, strict=True) if index < len(tokenizer)]
-    is_known[known] = True
+    known_words = [
+        span[0] for index, span in zip(encoded["input_ids"][0], spans, strict=True) if index < len(tokenizer)
+    ]
+    is_known[known_words] = True
     return Explanation(
         text=text,
         probabilities={
@@ -70,9 +72,9 @@ def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) ->
         bias=without_words - linear.sum(axis=1),
         linear=linear,
         linear_bias=linear_bias,
-        attention=_compute_word_attention(model, tensors, known, len(offsets)),
+        attention=_compute_word_attention(model, tensors, known_words, len(offsets)),
         row_name=_name_attention_rows(model.config),
-        num_ngrams=len(spans) - len(known),
+        num_ngrams=len(spans) - len(known_words),
         num_cut_off=encoded["num_truncated_tokens"][0],
     )
 

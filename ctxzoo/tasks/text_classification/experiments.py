@@ -232,11 +232,11 @@ def get_variant_fields(architecture: str, variant: str) -> dict[str, Any]:
     Raises:
         ValueError: the architecture has no such variant.
     """
-    known = {one.name for one in fields(TextModel)}
+    model_fields = {one.name for one in fields(TextModel)}
     variants: Mapping[str, Mapping[str, Any]] = ARCHITECTURES[architecture].config_class.variants
     if variant not in variants:
         raise ValueError(f"unknown variant {variant!r} of {architecture}; known: {', '.join(variants) or 'none'}")
-    return {name: value for name, value in variants[variant].items() if name in known}
+    return {name: value for name, value in variants[variant].items() if name in model_fields}
 
 
 def build_sentence_experiment(architecture: str, variant: str, **model_fields: Any) -> Experiment:
@@ -342,11 +342,11 @@ def build_paper_experiment(architecture: str, variant: str) -> Experiment:
     """
     if architecture == "lama":
         return build_document_experiment(architecture, variant).copy_with(cutter="english")
-    known = ("contextualizer", "text_baseline")
-    if architecture not in known:
+    sentence_models = ("contextualizer", "text_baseline")
+    if architecture not in sentence_models:
         raise ValueError(
-            f"there are no settings of a paper for {architecture} on texts, only for {', '.join((*known, 'lama'))}; "
-            "try --settings default"
+            f"there are no settings of a paper for {architecture} on texts, only for "
+            f"{', '.join((*sentence_models, 'lama'))}; try --settings default"
         )
     return build_sentence_experiment(architecture, variant, eval_context="redraw").copy_with(folds=None)
 

@@ -367,14 +367,14 @@ def _render_text(explanation: Explanation, marks: Sequence[str] = (), *, show_un
     parts = []
     begin = 0
     for piece, word in explanation.split_text_into_pieces():
-        written = _escape_html(piece)
+        markup = _escape_html(piece)
         if word is not None and marks:
-            written = f"{marks[word]}{written}</mark>"
+            markup = f"{marks[word]}{markup}</mark>"
         elif begin >= end and show_unread:
-            written = f'<span class="unread">{written}</span>'
+            markup = f'<span class="unread">{markup}</span>'
         elif begin >= end:
-            written = " …"
-        parts.append(written)
+            markup = " …"
+        parts.append(markup)
         begin += len(piece)
     return f'<div class="text" dir="auto" lang="">{"".join(parts)}</div>'
 

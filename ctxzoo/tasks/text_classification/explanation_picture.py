@@ -165,12 +165,12 @@ def _draw_coloured_text(axes: Axes, top: float, title: str, contributions: Array
         )
     for piece in pieces:
         y = top + (piece.line + 1.15) * LINE
-        known = piece.word is not None and colours is not None
+        is_coloured = piece.word is not None and colours is not None
         if piece.word is not None and colours is not None:
             colour = colours[piece.word]
             shown = PAPER + abs(colour) * ((AGAINST if colour < 0 else FOR) - PAPER)
             _draw_rectangle(axes, piece.left - 0.015, y - 0.42 * LINE, piece.width + 0.03, 0.84 * LINE, tuple(shown))
-        _draw_text(axes, piece.left, y, piece.shown, color=INK if known else SMALL_PRINT)
+        _draw_text(axes, piece.left, y, piece.shown, color=INK if is_coloured else SMALL_PRINT)
 
 
 def _draw_rectangle(axes: Axes, left: float, top: float, width: float, height: float, colour: Any) -> None:

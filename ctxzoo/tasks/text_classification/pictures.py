@@ -101,19 +101,19 @@ def kernel_density(model: ZooPreTrainedModel, tokenizer: Any, text: str, *, laye
     if isinstance(kernel, DirectKernel):
         frequencies_of_terms = [kernel.first, kernel.second]
     elif isinstance(kernel, SpectralDensity) and not base.config.causal:
-        seen: list[Any] = []
-        hook = kernel.register_forward_hook(lambda module, given, result: seen.append(result))
+        outputs: list[Any] = []
+        hook = kernel.register_forward_hook(lambda module, given, result: outputs.append(result))
         try:
             with in_evaluation_mode(model):
                 base(**inputs)
         finally:
             hook.remove()
-        frequencies_of_terms = [each[0].squeeze(1) for each in (seen[0].first, seen[0].second)]
+        frequencies_of_terms = [term[0].squeeze(1) for term in (outputs[0].first, outputs[0].second)]
     else:
         raise ValueError(
             f"attention {base.config.attention!r}, causal={base.config.causal}: there is no learned density of the text"
         )
-    frequencies = torch.cat([each.detach() for each in frequencies_of_terms], dim=1).double().cpu().numpy()
+    frequencies = torch.cat([term.detach() for term in frequencies_of_terms], dim=1).double().cpu().numpy()
     return KernelDensity(frequencies, 1 / math.sqrt(8 * math.pi**2 * attention.scale))
 
 

@@ -149,11 +149,11 @@ def read_text_columns(checkpoint: str) -> list[str] | None:
 
 
 def _build_answer(prediction: dict[str, Any]) -> Answer:
-    chosen = {"predicted_label": prediction["label"], "predicted_probability": prediction["score"]}
+    label_fields = {"predicted_label": prediction["label"], "predicted_probability": prediction["score"]}
     unread = {LEFT_OUT: prediction.get(LEFT_OUT, 0), NO_KNOWN_WORD: NO_KNOWN_WORD in prediction}
-    each = {f"probability_{name}": value for name, value in prediction["probabilities"].items()}
+    probability_fields = {f"probability_{name}": value for name, value in prediction["probabilities"].items()}
     return Answer(
-        fields={**chosen, "probabilities": prediction["probabilities"], **unread},
-        cells=[{**chosen, **each, **unread}],
+        fields={**label_fields, "probabilities": prediction["probabilities"], **unread},
+        cells=[{**label_fields, **probability_fields, **unread}],
         alone=drop_probabilities(prediction),
     )

@@ -193,12 +193,16 @@ class _Columns:
             labels = labels.cast(pa.string())
         feature = split.features[label_name]
         class_names = list(feature.names) if isinstance(feature, datasets.ClassLabel) else None
-        named = f"label {{value}} in column {label_name!r}"
+        label_description = f"label {{value}} in column {label_name!r}"
         if class_names is not None:
             unknown = pc.or_(pc.less(labels, 0), pc.greater_equal(labels, len(class_names)))
-            checks.refuse_rows(unknown, labels, f"{named}; expected 0..{len(class_names) - 1} for {class_names}")
+            checks.refuse_rows(
+                unknown, labels, f"{label_description}; expected 0..{len(class_names) - 1} for {class_names}"
+            )
         elif pa.types.is_integer(labels.type):
-            checks.refuse_rows(pc.and_(pc.less(labels, 0), not any_labels), labels, f"{named}; expected 0 or more")
+            checks.refuse_rows(
+                pc.and_(pc.less(labels, 0), not any_labels), labels, f"{label_description}; expected 0 or more"
+            )
         elif labels.type == pa.string():
             checks.refuse_rows(
                 find_blank_texts(labels), labels, f"the label in column {label_name!r} is empty: {{value!r}}"

@@ -109,10 +109,10 @@ class TextSplitting:
     def _split_for_cross_validation(self, splits: dict[str, datasets.Dataset], folds: int) -> SplitTexts:
         joined = datasets.concatenate_datasets([splits[name] for name in SPLITS if name in splits])
         labels = get_labels(joined)
-        rest, test = split_stratified_fold(labels, folds, self.fold, self.fold_seed)
-        rows = {"train": rest, "test": test}
+        training_rows, test = split_stratified_fold(labels, folds, self.fold, self.fold_seed)
+        rows = {"train": training_rows, "test": test}
         if self.dev_share:
-            rows["train"], rows["validation"] = hold_out_rows(labels, rest, self.dev_share, self.fold_seed)
+            rows["train"], rows["validation"] = hold_out_rows(labels, training_rows, self.dev_share, self.fold_seed)
         return SplitTexts(dict.fromkeys(rows, joined), rows)
 
     def _use_dataset_splits(self, splits: dict[str, datasets.Dataset]) -> SplitTexts:

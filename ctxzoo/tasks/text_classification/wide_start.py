@@ -137,15 +137,15 @@ def _choose_cost(
     if not folds:
         return costs[0] if len(costs) == 1 else 1.0, 1.0
     scores = {cost: np.zeros((len(labels), num_labels)) for cost in costs}
-    for fold, (fitted, held) in enumerate(folds):
+    for fold, (fitted, held_out_rows) in enumerate(folds):
         # Ratios do not depend on C, and matrices of long texts are large: both are made once for each fold.
-        of_fitted, of_held = features[fitted], features[held]
+        of_fitted, of_held = features[fitted], features[held_out_rows]
         scales = _compute_feature_scales(of_fitted, labels[fitted])
         for number, cost in enumerate(costs, start=1 + fold * len(costs)):
             weight, bias = _fit_linear_svms(of_fitted, labels[fitted], num_labels, cost, scales)
-            scores[cost][held] = of_held @ weight + bias
+            scores[cost][held_out_rows] = of_held @ weight + bias
             report_progress(number, len(folds) * len(costs) + 1)  # the last is that of all rows
-    held_out = np.concatenate([held for _, held in folds])
+    held_out = np.concatenate([held_out_rows for _, held_out_rows in folds])
     accuracies = {cost: (scores[cost][held_out].argmax(axis=1) == labels[held_out]).mean() for cost in costs}
     best = max(accuracies, key=accuracies.__getitem__)
     return best, _fit_score_scale(scores[best][held_out], labels[held_out])

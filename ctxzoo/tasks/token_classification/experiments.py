@@ -130,10 +130,10 @@ def get_tag_dataset(name: str, tag_column: str | None = None) -> dict[str, str]:
     Raises:
         ValueError: a corpus that is not one of `TOKEN_DATASETS`, without tags.
     """
-    known = TOKEN_DATASETS.get(name)
-    if known is None and tag_column is None:
+    known_dataset = TOKEN_DATASETS.get(name)
+    if known_dataset is None and tag_column is None:
         raise ValueError(f"{name!r} is none of {', '.join(TOKEN_DATASETS)}; name its column of tags too")
-    return {**(known or {"dataset": name}), **({} if tag_column is None else {"tag_column": tag_column})}
+    return {**(known_dataset or {"dataset": name}), **({} if tag_column is None else {"tag_column": tag_column})}
 
 
 def set_corpus(experiment: Experiment, name: str, vectors: str | None = None) -> Experiment:

@@ -123,13 +123,13 @@ class TokenClassification(Classification, TaskCommands):
         from ctxzoo.runs.beside import Baseline, build_baseline_run
         from ctxzoo.tasks.token_classification.baselines import TagRun
 
-        some = f"{TINY_SENTENCES:,} sentences at most of " if experiment.trainer.tiny else ""
+        limit_text = f"{TINY_SENTENCES:,} sentences at most of " if experiment.trainer.tiny else ""
         for variant, name, description in (
-            ("most_frequent_tag", "the most frequent tag of each word", f"counted in {some}train"),
+            ("most_frequent_tag", "the most frequent tag of each word", f"counted in {limit_text}train"),
             (
                 "linear_tagger",
                 "a linear model",
-                f"of a word, its ends, its shape and the words beside it, fitted on {some}train",
+                f"of a word, its ends, its shape and the words beside it, fitted on {limit_text}train",
             ),
         ):
             yield Baseline(build_baseline_run(TagRun, self, experiment, variant), name, description)

@@ -166,11 +166,11 @@ def _read_columns(location: str, split: datasets.Dataset, tag_column: str | None
     if len(split) == 0:
         raise TextFormatError(f"{location}: no rows; expected at least one sentence with its tags")
     table: pa.Table = split.with_format("arrow")[:]
-    named = [name for name in TAG_COLUMNS if name in table.column_names]
-    tag_name = tag_column or (named[0] if named else None)
-    if tag_column is None and named[1:]:
-        told = f"columns could hold the tags too, {', '.join(map(repr, named[1:]))}; read is {named[0]!r}"
-        record_note(location, told, len(named) - 1)
+    tag_columns = [name for name in TAG_COLUMNS if name in table.column_names]
+    tag_name = tag_column or (tag_columns[0] if tag_columns else None)
+    if tag_column is None and tag_columns[1:]:
+        note = f"columns could hold the tags too, {', '.join(map(repr, tag_columns[1:]))}; read is {tag_columns[0]!r}"
+        record_note(location, note, len(tag_columns) - 1)
     for meaning, name in (("words", TOKENS), ("tags", tag_name)):
         if name not in table.column_names:
             missing = f"column {name!r}" if name else f"column of the usual names {', '.join(TAG_COLUMNS)}"
@@ -184,14 +184,14 @@ def _read_columns(location: str, split: datasets.Dataset, tag_column: str | None
     for name, column in ((TOKENS, tokens), (tag_name, tags)):
         if column.type.value_type != pa.string():
             raise TextFormatError(f"{location}: column {name!r} holds {column.type.value_type}; expected text")
-    lengths, others = pc.list_value_length(tokens), pc.list_value_length(tags)
+    lengths, tag_lengths = pc.list_value_length(tokens), pc.list_value_length(tags)
     checks.refuse_rows(pc.equal(lengths, 0), tokens, "the sentence has no word; leave the row out")
     checks.refuse_rows(
-        pc.fill_null(pc.not_equal(lengths, others), False),
+        pc.fill_null(pc.not_equal(lengths, tag_lengths), False),
         tokens,
         lambda row: (
-            f"{format_count(lengths[row].as_py(), 'words')} but {others[row]} in {tag_name!r}; expected one for each "
-            "word"
+            f"{format_count(lengths[row].as_py(), 'words')} but {tag_lengths[row]} in {tag_name!r}; expected one for "
+            "each word"
         ),
     )
     _refuse_matching_values(checks, TOKENS, tokens, r"^$|[\s\x0b\x85\p{Z}]", "expected a word without white space")
@@ -296,26 +296,34 @@ def assign_rows_to_splits(splits: dict[str, datasets.Dataset]) -> dict[str, tupl
     Raises:
         ValueError: without `test`, there is no `train`; without `validation`, `train` has fewer than ten sentences.
     """
-    own = {name: (name, np.arange(len(split))) for name, split in splits.items()}
+    dataset_splits = {name: (name, np.arange(len(split))) for name, split in splits.items()}
     if "test" in splits and ("validation" in splits or "train" not in splits):
-        return own
+        return dataset_splits
     if "train" not in splits:
         raise ValueError(f"there is no test split, only {sorted(splits)}, and no train split to cut one from")
     train = splits["train"]
     if "test" in splits:
-        held = len(train) // TENTHS
-        if not held:
+        num_held_out = len(train) // TENTHS
+        if not num_held_out:
             raise ValueError(f"the train split has {len(train)} sentences; a tenth of it is no validation split")
         rows = np.arange(len(train))
-        return {**own, "train": ("train", rows[:-held]), "validation": ("train", rows[-held:])}
+        return {
+            **dataset_splits,
+            "train": ("train", rows[:-num_held_out]),
+            "validation": ("train", rows[-num_held_out:]),
+        }
     if DOCUMENT not in train.column_names:
-        return own
+        return dataset_splits
     files: dict[str, int] = {}
     part = np.array([files.setdefault(name, len(files)) % TENTHS for name in train[DOCUMENT][:]])
     if len(files) < TENTHS:
-        return own
+        return dataset_splits
     names = {TENTHS - 2: "validation", TENTHS - 1: "test"}
-    cut = {name: ("train", np.flatnonzero(part == number)) for number, name in names.items()}
+    parts_of_train = {name: ("train", np.flatnonzero(part == number)) for number, name in names.items()}
     if "validation" in splits:
-        return {**own, "train": ("train", np.flatnonzero(part != TENTHS - 1)), "test": cut["test"]}
-    return {"train": ("train", np.flatnonzero(part < TENTHS - 2)), **cut}
+        return {
+            **dataset_splits,
+            "train": ("train", np.flatnonzero(part != TENTHS - 1)),
+            "test": parts_of_train["test"],
+        }
+    return {"train": ("train", np.flatnonzero(part < TENTHS - 2)), **parts_of_train}

@@ -45,21 +45,21 @@ def compute_bill_rates(data: VoteDataModule) -> Probabilities:
 
 def compute_party_rates(data: VoteDataModule) -> Probabilities:
     """How often a party says yea, on any bill."""
-    yea, seen = list_training_votes(data)
-    found = np.zeros_like(yea)
+    yea, has_vote = list_training_votes(data)
+    rates = np.zeros_like(yea)
     for rows in group_legislators_by_party(data).values():
-        found[:, rows] = (yea[:, rows].sum() + HALF) / (seen[:, rows].sum() + 2 * HALF)
-    return found
+        rates[:, rows] = (yea[:, rows].sum() + HALF) / (has_vote[:, rows].sum() + 2 * HALF)
+    return rates
 
 
 def compute_bill_party_rates(data: VoteDataModule) -> Probabilities:
     """How often a party says yea on a bill, a half added to yeas and to nays."""
-    yea, seen = list_training_votes(data)
-    found = np.zeros_like(yea)
+    yea, has_vote = list_training_votes(data)
+    rates = np.zeros_like(yea)
     for rows in group_legislators_by_party(data).values():
-        rate = (yea[:, rows].sum(axis=1) + HALF) / (seen[:, rows].sum(axis=1) + 2 * HALF)
-        found[:, rows] = rate[:, None]
-    return found
+        rate = (yea[:, rows].sum(axis=1) + HALF) / (has_vote[:, rows].sum(axis=1) + 2 * HALF)
+        rates[:, rows] = rate[:, None]
+    return rates
 
 
 def fit_tfidf_by_party(data: VoteDataModule) -> Probabilities:
@@ -67,28 +67,31 @@ def fit_tfidf_by_party(data: VoteDataModule) -> Probabilities:
 
     Its penalty is the one of `PENALTIES` with the highest log-likelihood on validation, where there is such a split.
     """
-    found = (_fit_tfidf_with_penalty(data, inverse) for inverse in PENALTIES)
+    candidates = (_fit_tfidf_with_penalty(data, inverse) for inverse in PENALTIES)
     if "validation" not in data.splits:
         return _fit_tfidf_with_penalty(data, 1.0)
-    return max(found, key=lambda one: score_baseline(one, data.vote_matrix("validation"))["log_likelihood"])
+    return max(
+        candidates,
+        key=lambda probabilities: score_baseline(probabilities, data.vote_matrix("validation"))["log_likelihood"],
+    )
 
 
 def _fit_tfidf_with_penalty(data: VoteDataModule, inverse_penalty: float) -> Probabilities:
-    yea, seen = list_training_votes(data)
+    yea, has_vote = list_training_votes(data)
     known = np.flatnonzero(data.bill_ids >= 0)
     transformer = TfidfTransformer(sublinear_tf=True).fit(data.bags[known])
     vectors = transformer.transform(data.bags)
-    found = np.zeros_like(yea)
+    probabilities = np.zeros_like(yea)
     for rows in group_legislators_by_party(data).values():
-        ayes, all_votes = yea[:, rows].sum(axis=1), seen[:, rows].sum(axis=1)
+        ayes, all_votes = yea[:, rows].sum(axis=1), has_vote[:, rows].sum(axis=1)
         bills = np.flatnonzero(all_votes > 0)
         # Each bill stands twice, with the number of its yeas and of its nays as weights.
         weights = np.concatenate([ayes[bills], (all_votes - ayes)[bills]])
         outcomes = np.repeat([1, 0], len(bills))
         model = LogisticRegression(C=inverse_penalty, max_iter=ITERATIONS)
         model.fit(vectors[np.concatenate([bills, bills])], outcomes, sample_weight=weights)
-        found[:, rows] = model.predict_proba(vectors)[:, 1:]
-    return found
+        probabilities[:, rows] = model.predict_proba(vectors)[:, 1:]
+    return probabilities
 
 
 BASELINES: Mapping[str, Callable[[VoteDataModule], Probabilities]] = MappingProxyType(

@@ -42,12 +42,12 @@ def build_vocabulary(
     """
     counts = Counter(word for text in texts for word in set(split_into_words(text)))
     most = max_fraction * len(texts)
-    kept = [
+    scored_words = [
         (-count, word)
         for word, count in counts.items()
         if min_bills <= count <= most and len(word) > 1 and word not in ENGLISH_STOP_WORDS and word not in OUTCOME_WORDS
     ]
-    return sorted(word for _, word in sorted(kept)[:max_words])
+    return sorted(word for _, word in sorted(scored_words)[:max_words])
 
 
 def count_words_in_texts(texts: Sequence[str], words: Sequence[str]) -> csr_array:
@@ -251,26 +251,26 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         assert self.legislator_names is not None
         rows_of_bills = {name: row for row, name in enumerate(self.load_checked_data().bills)}
         columns_of = {name: column for column, name in enumerate(self.legislator_names)}
-        some = votes.splits[split]
-        rows = np.array([rows_of_bills.get(name, -1) for name in votes.bills], np.int64)[some.bills]
-        columns = np.array([columns_of.get(name, -1) for name in votes.legislators], np.int64)[some.legislators]
+        split_votes = votes.splits[split]
+        rows = np.array([rows_of_bills.get(name, -1) for name in votes.bills], np.int64)[split_votes.bills]
+        columns = np.array([columns_of.get(name, -1) for name in votes.legislators], np.int64)[split_votes.legislators]
         inside = (rows >= 0) & (columns >= 0)
         cells = np.full((len(rows_of_bills), len(columns_of)), np.nan, np.float32)
-        cells[rows[inside], columns[inside]] = some.votes[inside]
+        cells[rows[inside], columns[inside]] = split_votes.votes[inside]
         return cells
 
     def batches(self, split: str, *, training: bool) -> VoteBatches:
-        found = VoteBatches(self, split)
-        unknown = len(self.load_checked_data().splits[split].votes) - int((~np.isnan(found.labels)).sum())
+        vote_batches = VoteBatches(self, split)
+        unknown = len(self.load_checked_data().splits[split].votes) - int((~np.isnan(vote_batches.labels)).sum())
         record_note(
             f"{self.dataset}, split {split!r}", "votes of legislators that the model does not know, left out", unknown
         )
-        if not len(found):
+        if not len(vote_batches):
             raise TextFormatError(
                 f"dataset {self.dataset!r}, split {split!r}: none of the {len(self.legislator_names or ()):,} known "
                 "legislators votes in it"
             )
-        return found
+        return vote_batches
 
     def read_dataset(self) -> VoteSplits:
         return read_votes(self.dataset, self.data_dir, self.configuration, columns=self.columns, texts=self.texts_file)

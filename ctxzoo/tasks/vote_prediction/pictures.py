@@ -94,12 +94,12 @@ def draw_ideal_points(
     points = ideal_points(model)
     names = [config.get_legislator_name(number) for number in range(config.num_legislators)]
     groups = config.legislator_groups or [""] * len(names)
-    theirs = None if others is None else np.array([others.get(name, np.nan) for name in names])
+    other_points = None if others is None else np.array([others.get(name, np.nan) for name in names])
     figure = new_figure(6.0, 4.2)
     axes = figure.subplots()
-    found = None
-    if theirs is not None and others is not None:
-        matched = int(np.isfinite(theirs).sum())
+    correlation_size = None
+    if other_points is not None and others is not None:
+        matched = int(np.isfinite(other_points).sum())
         if matched < 2:
             raise ValueError(
                 f"{matched} of the {len(names):,} legislators of the model, such as {names[0]!r}, has a point of "
@@ -108,20 +108,22 @@ def draw_ideal_points(
         record_note(
             called, "legislators of the model without a point there, left out of the comparison", len(names) - matched
         )
-        found = correlation(points.tolist(), theirs.tolist())
-        both = np.isfinite(theirs)
-        points = points * (np.sign(np.corrcoef(points[both], theirs[both])[0, 1]) or 1.0)
+        correlation_size = correlation(points.tolist(), other_points.tolist())
+        has_both = np.isfinite(other_points)
+        points = points * (np.sign(np.corrcoef(points[has_both], other_points[has_both])[0, 1]) or 1.0)
     for group, colour in _choose_party_colours(groups).items():
         rows = np.flatnonzero(np.array(groups) == group)
-        heights = rows if theirs is None else theirs[rows]
+        heights = rows if other_points is None else other_points[rows]
         axes.scatter(points[rows], heights, s=14, color=colour, alpha=0.7, label=group or "legislators", linewidths=0)
     axes.set_xlabel("ideal point: first principal component")
-    axes.set_ylabel("legislator" if theirs is None else called)
-    title = "ideal points" if found is None else f"ideal points beside {called}, |r| = {found:.3f}"
+    axes.set_ylabel("legislator" if other_points is None else called)
+    title = (
+        "ideal points" if correlation_size is None else f"ideal points beside {called}, |r| = {correlation_size:.3f}"
+    )
     axes.set_title(title, loc="left", fontsize=10, parse_math=False)
     axes.legend(fontsize=8)
     save_figure(figure, Path(out))
-    return found
+    return correlation_size
 
 
 def draw_votes(model: ZooPreTrainedModel, text: str, out: str | Path, *, bill: str | int = -1) -> None:

@@ -56,8 +56,8 @@ def predict_votes(
     model: Any = checkpoint if isinstance(checkpoint, PreTrainedModel) else load_saved_model(str(checkpoint))[0]
     if not hasattr(model, "predict_votes"):
         raise ValueError(f"a {type(model).__name__} predicts no votes; expected one of vote-prediction")
-    found: list[tuple[str, float]] = model.predict_votes(text, bill, known)
-    return found
+    predictions: list[tuple[str, float]] = model.predict_votes(text, bill, known)
+    return predictions
 
 
 def get_legislator_names(model: Any) -> list[str]:
@@ -77,22 +77,24 @@ def collect_known_votes(source: str, votes: VoteSplits, model: Any) -> dict[str,
         TextFormatError: It knows none of them.
     """
     names = get_legislator_names(model)
-    some = votes.splits["train" if "train" in votes.splits else next(iter(votes.splits))]
-    known = {name for name in votes.legislators if name in set(names)}
-    found: dict[str, dict[str, int]] = {}
+    split_votes = votes.splits["train" if "train" in votes.splits else next(iter(votes.splits))]
+    known_legislators = {name for name in votes.legislators if name in set(names)}
+    votes_by_bill: dict[str, dict[str, int]] = {}
     left_out = 0
-    for row, column, vote in zip(some.bills.tolist(), some.legislators.tolist(), some.votes.tolist(), strict=True):
-        if votes.legislators[column] in known:
-            found.setdefault(votes.bills[row], {})[votes.legislators[column]] = vote
+    for row, column, vote in zip(
+        split_votes.bills.tolist(), split_votes.legislators.tolist(), split_votes.votes.tolist(), strict=True
+    ):
+        if votes.legislators[column] in known_legislators:
+            votes_by_bill.setdefault(votes.bills[row], {})[votes.legislators[column]] = vote
         else:
             left_out += 1
-    if not found:
+    if not votes_by_bill:
         raise TextFormatError(
             f"{source}: none of its {len(votes.legislators):,} legislators, such as {votes.legislators[0]!r}, is one "
             f"of the {len(names):,} of the checkpoint, such as {names[0]!r}"
         )
     record_note(source, "known votes of legislators whom the checkpoint does not know, left out", left_out)
-    return found
+    return votes_by_bill
 
 
 class VoteAnswers:
@@ -141,22 +143,22 @@ class VoteAnswers:
                 f"{stream.name}: neither a column {columns.bill!r} of bills nor {absent[0]!r} of their texts; there "
                 f"are {list(rows[0])} (or set `no_header`, where that is a row)"
             )
-        found: list[tuple[Bill, str | None] | None] = []
+        questions: list[tuple[Bill, str | None] | None] = []
         for row in rows:
-            where = f"{stream.name}, row {self.rows}"
+            location = f"{stream.name}, row {self.rows}"
             try:
-                found.append(self._read_bill_and_legislator(row, columns))
+                questions.append(self._read_bill_and_legislator(row, columns))
             except TextFormatError as error:
-                skip_or_raise(where, TextFormatError(f"{where}: {error}"))
-                found.append(None)
+                skip_or_raise(location, TextFormatError(f"{location}: {error}"))
+                questions.append(None)
             self.rows += 1
-        self._predict_bills([one[0] for one in found if one is not None])
+        self._predict_bills([question[0] for question in questions if question is not None])
         record_note(stream.name, "rows of legislators whom the checkpoint does not know, left out", self.strangers)
         record_note(stream.name, "rows of bills without a text, read as texts without a word", self.silent)
         names = {bill.name for bill in self.predicted}
         record_note(stream.name, "bills of the training, by their names", len(names & self.bills.keys()))
         record_note(stream.name, "bills of which known votes are read", len(names & self.known.keys()))
-        return [None if one is None else self._build_answer(*one) for one in found]
+        return [None if question is None else self._build_answer(*question) for question in questions]
 
     def _read_bill_and_legislator(self, row: Row, columns: VoteColumns) -> tuple[Bill, str | None] | None:
         """Return the bill of a row, and the legislator where it has one; None for one whom the model does not know."""

@@ -153,21 +153,21 @@ class VotePrediction(Problem, TaskCommands):
         from ctxzoo.tasks.vote_prediction.sample import GROUP, TEXT
 
         rows = pq.read_table(Path(experiment.source) / "train.parquet")
-        given = {
+        filled_columns = {
             name for name in (GROUP, TEXT) if name in rows.column_names and pc.any(pc.not_equal(rows[name], "")).as_py()
         }
-        found = {"bill_rate": ("the majority on a bill", "how often it has a yea in train")}
-        if GROUP in given:
-            found["bill_party_rate"] = (
+        descriptions = {"bill_rate": ("the majority on a bill", "how often it has a yea in train")}
+        if GROUP in filled_columns:
+            descriptions["bill_party_rate"] = (
                 "the majority of the party on a bill",
                 "how often the party says yea on it in train",
             )
-        if TEXT in given:
-            found["tfidf_party"] = (
+        if TEXT in filled_columns:
+            descriptions["tfidf_party"] = (
                 "a linear model",
                 "logistic regressions on TF-IDF of the words of a bill, one for each party, fitted on train",
             )
-        for variant, (name, description) in found.items():
+        for variant, (name, description) in descriptions.items():
             notice = (
                 "fitting a linear model of the words of bills, to stand beside it" if variant == "tfidf_party" else ""
             )
@@ -214,17 +214,19 @@ class VotePrediction(Problem, TaskCommands):
         model.to(get_device(options))
         texts = None if own["texts"] is None else read_bill_texts(Path(own["texts"]), columns)
         source = own["known"]
-        known = {} if source is None else collect_known_votes(source, read_votes(source, columns=columns), model)
+        known_votes = {} if source is None else collect_known_votes(source, read_votes(source, columns=columns), model)
         if options.file is not None:
-            answers = VoteAnswers(model, columns, texts=texts, known=known)
+            answers = VoteAnswers(model, columns, texts=texts, known=known_votes)
             report_written_answers(
                 options, format_count(answer_file(options, answers, columns=columns.names), "predictions")
             )
             return
-        if bill is None and len(known) > 1:
-            raise ValueError(f"--known {source} has votes on {len(known):,} bills; say which with --bill, or give one")
-        on_bill = next(iter(known.values()), None) if bill is None else known.get(bill)
-        if known and on_bill is None:
+        if bill is None and len(known_votes) > 1:
+            raise ValueError(
+                f"--known {source} has votes on {len(known_votes):,} bills; say which with --bill, or give one"
+            )
+        on_bill = next(iter(known_votes.values()), None) if bill is None else known_votes.get(bill)
+        if known_votes and on_bill is None:
             raise ValueError(f"--known {source} has no vote on the bill {bill!r}")
         said = text if text is not None or texts is None else texts.get(bill)
         found = model.predict_votes(said, NEW_BILL if bill is None else bill, on_bill)

@@ -101,12 +101,12 @@ class VoteSplits:
             TEXT: (votes.bills, self.texts),
             GROUP: (votes.legislators, self.groups),
         }
-        found: dict[str, Any] = {
+        arrays: dict[str, Any] = {
             name: pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), pa.array(names, pa.string()))
             for name, (numbers, names) in columns.items()
         }
-        found[VOTE] = pa.array(votes.votes, pa.int8())
-        return pa.table({name: found[name] for name in COLUMNS})
+        arrays[VOTE] = pa.array(votes.votes, pa.int8())
+        return pa.table({name: arrays[name] for name in COLUMNS})
 
 
 def read_votes(
@@ -153,9 +153,9 @@ def load_votes(
     columns = columns or VoteColumns()
     if dataset == SAMPLE:
         loaded = sample_votes()
-        where = {name: f"{dataset}, split {name!r}" for name in loaded}
+        locations = {name: f"{dataset}, split {name!r}" for name in loaded}
     else:
-        loaded, where = load_split_tables(
+        loaded, locations = load_split_tables(
             dataset, data_dir, VOTE_FILES, lambda path: _read_vote_file(path, columns.names), configuration
         )
     tables = {name: split.with_format("arrow")[:] for name, split in loaded.items()}
@@ -163,7 +163,7 @@ def load_votes(
         if texts is not None:
             raise TextFormatError(f"dataset {dataset!r} has a table of bills with their texts; leave `texts` out")
         return _replace_ids_by_names(dataset, data_dir, tables)
-    long = {name: _read_vote_table(where[name], table, columns) for name, table in tables.items()}
+    long = {name: _read_vote_table(locations[name], table, columns) for name, table in tables.items()}
     return long if texts is None else _replace_bill_texts(dataset, long, Path(texts), columns)
 
 
@@ -198,11 +198,11 @@ def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> 
             f"{origin}, split {list(splits)[split]!r}, row {row - starts[split]}: {legislators[of_legislator[row]]!r} "
             f"votes a second time on {bills[of_bill[row]]!r}; leave one of them out, in whichever split"
         )
-    found = {
+    votes_by_split = {
         name: Votes(of_legislator[start:end], of_bill[start:end], votes[start:end])
         for name, start, end in zip(splits, starts, ends, strict=True)
     }
-    return VoteSplits(legislators, groups, bills, texts, found, fingerprint)
+    return VoteSplits(legislators, groups, bills, texts, votes_by_split, fingerprint)
 
 
 def separate_votes(checked: VoteSplits) -> RowGroups:
@@ -237,10 +237,10 @@ def _take_first_value(
     pairs, first = np.unique(numbers[rows] * len(values) + codes[rows], return_index=True)
     _, how_many = np.unique(pairs // len(values), return_counts=True)
     record_note(origin, f"{duplicates_note}, of which the first is read", int((how_many > 1).sum()))
-    found = [""] * (int(numbers.max()) + 1)
+    first_values = [""] * (int(numbers.max()) + 1)
     for pair in pairs[np.argsort(-first)].tolist():  # the first of all is written last
-        found[pair // len(values)] = values[pair % len(values)]
-    return found
+        first_values[pair // len(values)] = values[pair % len(values)]
+    return first_values
 
 
 def _read_vote_file(path: Path, text_columns: tuple[str, ...]) -> pa.Table:
@@ -283,21 +283,21 @@ def read_bill_texts(path: Path, columns: VoteColumns) -> dict[str, str]:
             raise TextFormatError(f"{path.name}: no column {name!r}; there are {table.column_names}")
     bills = cast_to_plain_type(table.column(columns.bill)).cast(pa.string()).to_pylist()
     texts = _read_text_columns(path.name, table, columns).to_pylist()
-    found: dict[str, str] = {}
+    texts_by_bill: dict[str, str] = {}
     repeated = 0
     for row, (bill, text) in enumerate(zip(bills, texts, strict=True)):
         if not bill:
             error = TextFormatError(f"{path.name}, row {row}: nothing in {columns.bill!r}; fill it in")
             skip_or_raise(f"{path.name}, row {row}", error)
-        elif found.setdefault(bill, text or "") != (text or ""):
+        elif texts_by_bill.setdefault(bill, text or "") != (text or ""):
             error = TextFormatError(
                 f"{path.name}, row {row}: a second text of the bill {bill!r}; leave one of them out"
             )
             skip_or_raise(f"{path.name}, row {row}", error)
         else:
             repeated += 1
-    record_note(str(path), "repeated texts of a bill, read once", repeated - len(found))
-    return found
+    record_note(str(path), "repeated texts of a bill, read once", repeated - len(texts_by_bill))
+    return texts_by_bill
 
 
 def _replace_bill_texts(
@@ -318,46 +318,46 @@ def _replace_bill_texts(
         )
     record_note(str(path), "bills of the votes without a text in it", len(voted_on) - len(matched))
     record_note(str(path), "texts of bills that nobody votes on, left out", len(texts) - len(matched))
-    found = {}
+    new_tables = {}
     for name, table in tables.items():
         own, bills = table.column(TEXT).to_pylist(), table.column(BILL).to_pylist()
         of_rows = [texts.get(bill, text) for bill, text in zip(bills, own, strict=True)]
         place = table.column_names.index(TEXT)
-        found[name] = table.set_column(place, TEXT, pa.chunked_array([pa.array(of_rows).dictionary_encode()]))
-    return found
+        new_tables[name] = table.set_column(place, TEXT, pa.chunked_array([pa.array(of_rows).dictionary_encode()]))
+    return new_tables
 
 
-def _read_vote_table(where: str, table: pa.Table, columns: VoteColumns) -> pa.Table:
+def _read_vote_table(location: str, table: pa.Table, columns: VoteColumns) -> pa.Table:
     """Return the votes of a long table with the columns of ours; rows that are left out and merged are noted."""
     if table.num_rows == 0:
-        raise TextFormatError(f"{where}: no rows; expected at least one vote")
+        raise TextFormatError(f"{location}: no rows; expected at least one vote")
     for name in (columns.legislator, columns.bill, columns.vote):
         if name not in table.column_names:
             raise TextFormatError(
-                f"{where}: no column {name!r}; there are {table.column_names}. Name those of legislators, bills and "
+                f"{location}: no column {name!r}; there are {table.column_names}. Name those of legislators, bills and "
                 "votes (or set `no_header`, where that is a row)"
             )
-    kept = np.ones(table.num_rows, bool)
-    found: dict[str, Any] = {}
+    is_kept = np.ones(table.num_rows, bool)
+    arrays: dict[str, Any] = {}
     for name, of in ((LEGISLATOR, columns.legislator), (BILL, columns.bill)):
-        found[name] = pc.fill_null(cast_to_plain_type(table.column(of)).cast(pa.string()), "")
-        for row in np.flatnonzero(pc.equal(found[name], "").to_numpy()).tolist():
-            error = TextFormatError(f"{where}, row {row}: nothing in {of!r}; fill it in or leave the row out")
-            skip_or_raise(f"{where}, row {row}", error)
-            kept[row] = False
-    votes = read_vote_values(where, table.column(columns.vote), columns.vote)
-    found[VOTE] = pa.chunked_array([pa.array(votes, pa.int8())])
-    found[TEXT] = _read_text_columns(where, table, columns)
-    found[GROUP] = _read_optional_column(table, columns.party)
-    encoded = {name: found[name].dictionary_encode() if name != VOTE else found[name] for name in COLUMNS}
-    kept &= votes >= 0
-    if not kept.any():
-        raise TextFormatError(f"{where}: no row has a vote in {columns.vote!r}; {EXPECTED}")
-    rows = np.flatnonzero(kept)
-    return _remove_repeated_votes(where, pa.table(encoded).take(pa.array(rows)), rows)
+        arrays[name] = pc.fill_null(cast_to_plain_type(table.column(of)).cast(pa.string()), "")
+        for row in np.flatnonzero(pc.equal(arrays[name], "").to_numpy()).tolist():
+            error = TextFormatError(f"{location}, row {row}: nothing in {of!r}; fill it in or leave the row out")
+            skip_or_raise(f"{location}, row {row}", error)
+            is_kept[row] = False
+    votes = read_vote_values(location, table.column(columns.vote), columns.vote)
+    arrays[VOTE] = pa.chunked_array([pa.array(votes, pa.int8())])
+    arrays[TEXT] = _read_text_columns(location, table, columns)
+    arrays[GROUP] = _read_optional_column(table, columns.party)
+    encoded = {name: arrays[name].dictionary_encode() if name != VOTE else arrays[name] for name in COLUMNS}
+    is_kept &= votes >= 0
+    if not is_kept.any():
+        raise TextFormatError(f"{location}: no row has a vote in {columns.vote!r}; {EXPECTED}")
+    rows = np.flatnonzero(is_kept)
+    return _remove_repeated_votes(location, pa.table(encoded).take(pa.array(rows)), rows)
 
 
-def _read_text_columns(where: str, table: pa.Table, columns: VoteColumns) -> pa.ChunkedArray:
+def _read_text_columns(location: str, table: pa.Table, columns: VoteColumns) -> pa.ChunkedArray:
     """Return (rows,) the text of each, "" where it has none.
 
     Raises:
@@ -366,7 +366,7 @@ def _read_text_columns(where: str, table: pa.Table, columns: VoteColumns) -> pa.
     names = list_column_names(columns.text)
     absent = [name for name in names if name not in table.column_names]
     if 0 < len(absent) < len(names):
-        raise TextFormatError(f"{where}: no column {absent[0]!r} of texts; there are {table.column_names}")
+        raise TextFormatError(f"{location}: no column {absent[0]!r} of texts; there are {table.column_names}")
     parts = [_read_optional_column(table, name) for name in names]
     if len(parts) == 1 or absent:
         return parts[0]
@@ -381,11 +381,11 @@ def _read_optional_column(table: pa.Table, name: str) -> pa.ChunkedArray:
     return pc.fill_null(cast_to_plain_type(table.column(name)).cast(pa.string()), "")
 
 
-def _remove_repeated_votes(where: str, table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
+def _remove_repeated_votes(location: str, table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
     """Return a table of `COLUMNS` in which nobody votes twice on a bill.
 
     Args:
-        where: Name of the data in error messages.
+        location: Name of the data in error messages.
         table: Table of votes with columns for legislator, bill and vote.
         rows: (votes,) row number of each vote in the source data, for error messages.
 
@@ -399,16 +399,16 @@ def _remove_repeated_votes(where: str, table: pa.Table, rows: npt.NDArray[np.int
     _, first, of_row = np.unique(legislators * (bills.max() + 1) + bills, return_index=True, return_inverse=True)
     if len(first) == len(votes):
         return table
-    other = np.flatnonzero(votes != votes[first][of_row])
-    for place in other.tolist():
-        one = table.slice(place, 1).to_pylist()[0]
-        before = f"{'yea' if one[VOTE] == 0 else 'nay'} in row {rows[first[of_row[place]]]}"
+    contradicting = np.flatnonzero(votes != votes[first][of_row])
+    for place in contradicting.tolist():
+        vote_row = table.slice(place, 1).to_pylist()[0]
+        before = f"{'yea' if vote_row[VOTE] == 0 else 'nay'} in row {rows[first[of_row[place]]]}"
         message = (
-            f"{where}, row {rows[place]}: {one[LEGISLATOR]!r} votes a second time on {one[BILL]!r}, otherwise than "
-            f"{before}; leave one of them out"
+            f"{location}, row {rows[place]}: {vote_row[LEGISLATOR]!r} votes a second time on {vote_row[BILL]!r}, "
+            f"otherwise than {before}; leave one of them out"
         )
-        skip_or_raise(f"{where}, row {rows[place]}", TextFormatError(message))
-    record_note(where, "repeated votes, read once", len(votes) - len(first) - len(other))
+        skip_or_raise(f"{location}, row {rows[place]}", TextFormatError(message))
+    record_note(location, "repeated votes, read once", len(votes) - len(first) - len(contradicting))
     return table.take(pa.array(np.sort(first)))
 
 
@@ -425,15 +425,17 @@ def _replace_ids_by_names(dataset: str, data_dir: str | None, tables: Mapping[st
         "legislator_id": {number: place for place, number in enumerate(people["legislator_id"])},
         "bill_id": {number: place for place, number in enumerate(bills["bill_id"])},
     }
-    found = {}
+    named_tables = {}
     for split, table in tables.items():
-        where = f"dataset {dataset!r}, split {split!r}"
+        location = f"dataset {dataset!r}, split {split!r}"
         rows = {}
         for column, place in places.items():
             ids = table.column(column).to_pylist()
             unknown = next((row for row, number in enumerate(ids) if number not in place), None)
             if unknown is not None:
-                raise TextFormatError(f"{where}, row {unknown}: {column} {ids[unknown]!r} is in no table of its names")
+                raise TextFormatError(
+                    f"{location}, row {unknown}: {column} {ids[unknown]!r} is in no table of its names"
+                )
             rows[column] = pa.array([place[number] for number in ids], pa.int32())
         values = {
             LEGISLATOR: (rows["legislator_id"], names),
@@ -445,14 +447,14 @@ def _replace_ids_by_names(dataset: str, data_dir: str | None, tables: Mapping[st
             name: pa.DictionaryArray.from_arrays(index, pa.array(labels, pa.string()))
             for name, (index, labels) in values.items()
         }
-        votes = read_vote_values(where, table.column(VOTE), VOTE)
+        votes = read_vote_values(location, table.column(VOTE), VOTE)
         encoded[VOTE] = pa.array(votes, pa.int8())
-        seen = np.flatnonzero(votes >= 0)
+        voted_rows = np.flatnonzero(votes >= 0)
         rows_of = pa.table({name: encoded[name] for name in COLUMNS})
-        found[split] = _remove_repeated_votes(
-            where, rows_of if len(seen) == len(votes) else rows_of.take(pa.array(seen)), seen
+        named_tables[split] = _remove_repeated_votes(
+            location, rows_of if len(voted_rows) == len(votes) else rows_of.take(pa.array(voted_rows)), voted_rows
         )
-    return found
+    return named_tables
 
 
 def format_legislator_names(legislator_table: Any) -> list[str]:

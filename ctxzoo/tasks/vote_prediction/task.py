@@ -200,61 +200,61 @@ def _note_unknown_bills(model: Any, data: VoteDataModule, split: str) -> None:
     Raises:
         TextFormatError: A bill is new and the model reads none; no bill has a text and the model read texts.
     """
-    where = f"{data.dataset}, split {split!r}"
+    location = f"{data.dataset}, split {split!r}"
     rows = np.flatnonzero(~np.isnan(data.vote_matrix(split)).all(axis=1))
     names, texts = data.load_checked_data().bills, data.load_checked_data().texts
-    new = [names[row] for row in rows if data.bill_ids[row] == NEW_BILL]
+    new_bills = [names[row] for row in rows if data.bill_ids[row] == NEW_BILL]
     if not model.reads_new_bills:
-        if new:
+        if new_bills:
             raise TextFormatError(
-                f"{where}: {len(new):,} of {len(rows):,} bills, such as {new[0]!r}, were not in the training of this "
-                f"{type(model).__name__}, which reads no text of a new one"
+                f"{location}: {len(new_bills):,} of {len(rows):,} bills, such as {new_bills[0]!r}, were not in the "
+                f"training of this {type(model).__name__}, which reads no text of a new one"
             )
         return
-    record_note(where, "bills new to the model, read by their texts", len(new))
+    record_note(location, "bills new to the model, read by their texts", len(new_bills))
     silent = sum(not texts[row] for row in rows)
     if silent and silent == len(rows) and data.words != NO_WORDS:
         raise TextFormatError(
-            f"{where}: no bill has a text, and what this {type(model).__name__} says of a bill follows from its text; "
-            "name the column of texts (`text_column`), or a table of them (`texts`)"
+            f"{location}: no bill has a text, and what this {type(model).__name__} says of a bill follows from its "
+            "text; name the column of texts (`text_column`), or a table of them (`texts`)"
         )
-    record_note(where, "bills without a text", silent)
+    record_note(location, "bills without a text", silent)
 
 
-def _read_known_votes(data: VoteDataModule, split: str, known: str | None) -> Cells:
+def _read_known_votes(data: VoteDataModule, split: str, known_source: str | None) -> Cells:
     """Return the votes (bills, legislators) that the model may read; none of them is scored.
 
     Raises:
-        TextFormatError: None of `known` is of a bill and a legislator of the data, or all are scored.
+        TextFormatError: None of `known_source` is of a bill and a legislator of the data, or all are scored.
     """
     scored = ~np.isnan(data.vote_matrix(split))
     cells = np.full(scored.shape, np.nan, np.float32)
-    where = f"{data.dataset}, split 'train'" if known is None else known
-    if known is None and split != "train":
+    location = f"{data.dataset}, split 'train'" if known_source is None else known_source
+    if known_source is None and split != "train":
         cells = data.observed.copy()
-    elif known not in (None, NO_VOTES):
-        votes = read_votes(known, data.data_dir, data.configuration, columns=data.columns)
+    elif known_source not in (None, NO_VOTES):
+        votes = read_votes(known_source, data.data_dir, data.configuration, columns=data.columns)
         name = next(iter(votes.splits)) if len(votes.splits) == 1 else "train"
         cells = data.build_vote_matrix(votes, name)
         number, matched = len(votes.splits[name].votes), int((~np.isnan(cells)).sum())
         if not matched:
             raise TextFormatError(
-                f"{known}: none of its {number:,} known votes, such as that of {votes.legislators[0]!r} on "
+                f"{known_source}: none of its {number:,} known votes, such as that of {votes.legislators[0]!r} on "
                 f"{votes.bills[0]!r}, is of a bill of {data.dataset} by a legislator of the checkpoint"
             )
         if not (~np.isnan(cells) & ~scored).any():
             raise TextFormatError(
-                f"{known}: every known vote is one that is scored; give others, or none: a model that reads a vote "
-                "predicts nothing"
+                f"{known_source}: every known vote is one that is scored; give others, or none: a model that reads "
+                "a vote predicts nothing"
             )
         record_note(
-            known, "known votes on no bill of the data, or of nobody whom the checkpoint knows", number - matched
+            known_source, "known votes on no bill of the data, or of nobody whom the checkpoint knows", number - matched
         )
     both = scored & ~np.isnan(cells)
-    record_note(where, "known votes among the scored ones, which the model does not read", int(both.sum()))
+    record_note(location, "known votes among the scored ones, which the model does not read", int(both.sum()))
     cells[both] = np.nan
     read = ~np.isnan(cells)
     alone = scored[~read.any(axis=1)]
-    record_note(where, "known votes on scored bills, which the model reads", int(read[scored.any(axis=1)].sum()))
+    record_note(location, "known votes on scored bills, which the model reads", int(read[scored.any(axis=1)].sum()))
     record_note(f"{data.dataset}, split {split!r}", "scored votes on bills of which no vote is known", int(alone.sum()))
     return cells

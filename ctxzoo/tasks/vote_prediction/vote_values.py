@@ -26,14 +26,14 @@ CAST_CODE_COLUMN = "cast_code"  # what Voteview calls it
 EXPECTED = "expected yea or nay, yes or no, true or false, 1 or 0, or cast codes of Voteview"
 
 
-def read_vote_values(where: str, column: pa.ChunkedArray, name: str) -> npt.NDArray[np.int64]:
+def read_vote_values(location: str, column: pa.ChunkedArray, name: str) -> npt.NDArray[np.int64]:
     """Return how each row votes: 1 yea, 0 nay, `NONE` where there is no vote, `BAD` where a bad row is left out.
 
     Values are read in any case, numbers as text too. They are cast codes (`CAST_CODES`) where the column is called so,
     or where all are whole numbers from 0 to 9 with yeas and nays among the codes and one above 1.
 
     Args:
-        where: Name of the data in error messages.
+        location: Name of the data in error messages.
         column: (rows,) vote of each row as text, number or boolean.
         name: Name of the column, for error messages.
 
@@ -50,11 +50,14 @@ def read_vote_values(where: str, column: pa.ChunkedArray, name: str) -> npt.NDAr
     for row in np.flatnonzero(votes == BAD).tolist():
         said = values[places[row]]
         skip_or_raise(
-            f"{where}, row {row}", TextFormatError(f"{where}, row {row}: the vote is {_format_value(said)}; {EXPECTED}")
+            f"{location}, row {row}",
+            TextFormatError(f"{location}, row {row}: the vote is {_format_value(said)}; {EXPECTED}"),
         )
     if is_cast:
-        record_note(where, "votes read as cast codes of Voteview, 1 to 3 yea and 4 to 6 nay", int((votes >= 0).sum()))
-    record_note(where, "rows without a yea or nay, left out", int((votes == NONE).sum()))
+        record_note(
+            location, "votes read as cast codes of Voteview, 1 to 3 yea and 4 to 6 nay", int((votes >= 0).sum())
+        )
+    record_note(location, "rows without a yea or nay, left out", int((votes == NONE).sum()))
     return votes
 
 

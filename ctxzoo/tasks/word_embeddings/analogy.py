@@ -74,13 +74,13 @@ def read_analogies(dataset: str = DATASET, data_dir: str | None = None) -> tuple
     names = ("dataset", "category", "a", "b", "c", "d")
     sets, categories, *words = (get_column_values(rows, "test", name, dataset) for name in names)
     questions: dict[tuple[str, str], list[tuple[str, str, str, str]]] = {}
-    for one, category, a, b, c, d in zip(sets, categories, *words, strict=True):
-        questions.setdefault((one, category), []).append((a, b, c, d))
-    found = {
-        _format_dataset_prefix(one) + category: Analogies(words, one, _get_question_kind(one, category))
-        for (one, category), words in questions.items()
+    for test_set, category, a, b, c, d in zip(sets, categories, *words, strict=True):
+        questions.setdefault((test_set, category), []).append((a, b, c, d))
+    analogies = {
+        _format_dataset_prefix(test_set) + category: Analogies(words, test_set, _get_question_kind(test_set, category))
+        for (test_set, category), words in questions.items()
     }
-    return found, dataset_fingerprint(rows["test"])
+    return analogies, dataset_fingerprint(rows["test"])
 
 
 def evaluate_analogies(
@@ -101,12 +101,12 @@ def evaluate_analogies(
     if restrict_vocabulary is not None and restrict_vocabulary < 1:
         raise ValueError(f"restrict_vocabulary is {restrict_vocabulary}; expected 1 word or more, or None for all")
     unit = normalize_rows(vectors)[:restrict_vocabulary]
-    found = {}
+    scores = {}
     for name, analogies in categories.items():
         rows = look_up_rows(vectors, [word for question in analogies.words for word in question]).reshape(-1, 4)
         known = rows[((rows != UNKNOWN) & (rows < len(unit))).all(axis=1)]
-        found[name] = AnalogyScore(_count_correct_answers(unit, known), len(known), len(rows))
-    return found
+        scores[name] = AnalogyScore(_count_correct_answers(unit, known), len(known), len(rows))
+    return scores
 
 
 def sum_analogy_scores(scores: Iterable[AnalogyScore]) -> AnalogyScore:

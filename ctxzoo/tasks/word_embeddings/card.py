@@ -74,12 +74,12 @@ class FillMaskCard(TaskCard):
         yield "It prefers what stood in its training texts, with their prejudices and errors."
 
     def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
-        shown = format_prediction(example, ("score", "token", "token_str", "sequence"))
+        output = format_prediction(example, ("score", "token", "token_str", "sequence"))
         return Snippets(
             example=f"{format_repo_id_line(repo_id)}\n{format_text_assignment('text', example['text'])}",
             with_package=WITH_PACKAGE,
             without_package=WITHOUT_PACKAGE,
-            as_pipeline=f"{AS_PIPELINE}\n# {[shown]!r}",
+            as_pipeline=f"{AS_PIPELINE}\n# {[output]!r}",
         )
 
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, str]) -> dict[str, Any]:

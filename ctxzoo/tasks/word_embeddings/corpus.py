@@ -117,28 +117,28 @@ def _write_corpus(
 ) -> None:
     """Write a corpus in two passes: over the text, for ids by first appearance, and over these, for the final ids."""
     rough, ends = folder / "rough", folder / "ends"
-    found: dict[str, int] = {}
+    id_of_word: dict[str, int] = {}
     raw_words = 0
     with rough.open("wb") as ids_file, ends.open("wb") as ends_file:
         for lines in _tokenize_in_chunks(source, pre_tokenizer):
-            ids = [found.setdefault(word, len(found)) for words in lines for word in words]
+            ids = [id_of_word.setdefault(word, len(id_of_word)) for words in lines for word in words]
             np.array(ids, np.int32).tofile(ids_file)
             (raw_words + np.cumsum([len(words) for words in lines], dtype=np.int64)).tofile(ends_file)
             raw_words += len(ids)
-    if not found:
+    if not id_of_word:
         raise ValueError(f"the corpus {source.name!r} is empty; expected lines of text")
-    counts = np.zeros(len(found), np.int64)
+    counts = np.zeros(len(id_of_word), np.int64)
     for start in range(0, raw_words, WORDS_AT_ONCE):
-        counts += np.bincount(_read_ids_from(rough, start), minlength=len(found))
-    names = list(found)
+        counts += np.bincount(_read_ids_from(rough, start), minlength=len(id_of_word))
+    names = list(id_of_word)
     if words is None:
         order = np.argsort(-counts, kind="stable")
         order = order[counts[order] >= min_count]
         vocabulary = [names[row] for row in order]
     else:
         vocabulary = list(words)
-        order = np.array([found.get(word, -1) for word in vocabulary], np.int64)
-    final = np.full(len(found), -1, np.int32)
+        order = np.array([id_of_word.get(word, -1) for word in vocabulary], np.int64)
+    final = np.full(len(id_of_word), -1, np.int32)
     present = np.flatnonzero(order >= 0)
     if not len(present):
         raise ValueError(
@@ -183,15 +183,17 @@ def _write_known_words(
         last.tofile(pointers_file)
         for start in range(0, raw_words, WORDS_AT_ONCE):
             ids = final_ids[_read_ids_from(rough_ids_file, start)]
-            kept = np.concatenate([[0], np.cumsum(ids >= 0)])
-            here = line_ends[
+            num_known = np.concatenate([[0], np.cumsum(ids >= 0)])
+            line_ends_here = line_ends[
                 np.searchsorted(line_ends, start, "right") : np.searchsorted(line_ends, start + WORDS_AT_ONCE, "right")
             ]
             # Lines without a known word are no sentences.
-            pointers = _split_long_sentences(np.unique(np.concatenate([last, before + kept[here - start]])))
+            pointers = _split_long_sentences(
+                np.unique(np.concatenate([last, before + num_known[line_ends_here - start]]))
+            )
             pointers[1:].tofile(pointers_file)
             last = pointers[-1:]
-            before += int(kept[-1])
+            before += int(num_known[-1])
             ids[ids >= 0].tofile(ids_file)
 
 

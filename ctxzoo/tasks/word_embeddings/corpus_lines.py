@@ -128,15 +128,15 @@ def _read_file_lines(path: Path) -> Iterator[str]:
 def _read_byte_lines(path: Path) -> Iterator[bytes]:
     """Yield lines without their ends; one that is longer than a block comes in parts."""
     with open_unpacked(path) as stream:
-        rest = b""
+        unfinished_line = b""
         while block := stream.read(BLOCK):
-            *whole, rest = (rest + block).split(b"\n")
+            *whole, unfinished_line = (unfinished_line + block).split(b"\n")
             yield from whole
-            if len(rest) > BLOCK:  # such as text8, all of whose 100 MB are one line
-                part, rest = _split_at_last_blank(rest)
+            if len(unfinished_line) > BLOCK:  # such as text8, all of whose 100 MB are one line
+                part, unfinished_line = _split_at_last_blank(unfinished_line)
                 yield part
-        if rest:
-            yield rest
+        if unfinished_line:
+            yield unfinished_line
 
 
 def _split_at_last_blank(line: bytes) -> tuple[bytes, bytes]:

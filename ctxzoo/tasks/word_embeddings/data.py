@@ -132,14 +132,14 @@ class WindowBatches(Dataset[dict[str, torch.Tensor]]):
         centres = present.any(axis=1)
         words, contexts, present = words[centres], contexts[centres], present[centres]
         noise = self._draw_noise_words(len(words), generator)
-        kept = noise != words.reshape(-1, *[1] * (noise.ndim - 1))
+        is_kept = noise != words.reshape(-1, *[1] * (noise.ndim - 1))
         special = self.num_special_tokens
         arrays = {
             "contexts": np.where(present, contexts + special, 0),
             "present": present,
             "centres": words + special,
             "noise": noise + special,
-            "noise_kept": kept,
+            "noise_kept": is_kept,
         }
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 

@@ -147,13 +147,13 @@ class EmbeddingRun(Run):
 
     @property
     def experiment(self) -> Experiment:
-        told = {name: value for name, value in self.source.settings.items() if name != "architecture"}
-        architecture = FILE if told["window"] is None else ARCHITECTURE
+        source_values = {name: value for name, value in self.source.settings.items() if name != "architecture"}
+        architecture = FILE if source_values["window"] is None else ARCHITECTURE
         return Experiment(
             problem=PROBLEM,
             recipe=self.recipe,
             data=EvaluationData(task=self.task, **self.evaluation.settings(self.options)),
-            model=VectorModel(architecture=architecture, variant=self.source.variant, **told),
+            model=VectorModel(architecture=architecture, variant=self.source.variant, **source_values),
             run=RunArgs(output_dir=self.output_dir, results_dir=self.results_dir),
             seed=self.source.seed,
             tag="-".join(part for part in (self.source.name, self.task) if part),
@@ -179,18 +179,18 @@ class EmbeddingRun(Run):
         """
         vectors = self.source.vectors
         started = time.perf_counter()
-        found = self.evaluation.run(vectors, self.options)
+        evaluated = self.evaluation.run(vectors, self.options)
         result = self.build_result(
-            metrics=found.metrics,
+            metrics=evaluated.metrics,
             parameters={"trainable": 0, "total": vectors.vectors.numel()},
-            fingerprint=found.fingerprint,
+            fingerprint=evaluated.fingerprint,
             seconds=time.perf_counter() - started,
-            dataset=found.dataset,
-            split=found.split,
+            dataset=evaluated.dataset,
+            split=evaluated.split,
         )
         write_result_file(result, self.results_file)
         if self.show is not None:
-            self.show(found)
+            self.show(evaluated)
 
 
 TAGGING = "pos_tagging"

@@ -94,24 +94,26 @@ def run_pos_induction(vectors: WordVectors, options: EvaluationOptions) -> Evalu
     scores: list[Score] = []
     metrics: dict[str, float] = {}
     for tags in options.pos_tags:
-        found = pos_induction.induce_pos(
+        induction = pos_induction.induce_pos(
             vectors, sentences, tags, restarts=options.restarts, seed=options.seed, threads=options.threads
         )
-        lowest, highest = found.v_measure_range
-        detail = f"median of {len(found.restarts)}, {lowest:.2f} to {highest:.2f}; best likelihood "
-        name = f"{tags}, {found.states} states"
+        lowest, highest = induction.v_measure_range
+        detail = f"median of {len(induction.restarts)}, {lowest:.2f} to {highest:.2f}; best likelihood "
+        name = f"{tags}, {induction.states} states"
         scores.append(
-            Score(name, found.median_v_measure, found.coverage, f"{detail}{found.best_restart.v_measure:.2f}")
+            Score(
+                name, induction.median_v_measure, induction.coverage, f"{detail}{induction.best_restart.v_measure:.2f}"
+            )
         )
         values = {
-            "states": float(found.states),
-            "coverage": found.coverage,
-            "v_measure_median": found.median_v_measure,
+            "states": float(induction.states),
+            "coverage": induction.coverage,
+            "v_measure_median": induction.median_v_measure,
             "v_measure_lowest": lowest,
             "v_measure_highest": highest,
-            "v_measure_best_likelihood": found.best_restart.v_measure,
+            "v_measure_best_likelihood": induction.best_restart.v_measure,
         }
-        for number, restart in enumerate(found.restarts):
+        for number, restart in enumerate(induction.restarts):
             values[f"restart{number}/v_measure"] = restart.v_measure
             values[f"restart{number}/log_likelihood"] = restart.log_likelihood
             values[f"restart{number}/iterations"] = float(restart.iterations)
@@ -133,10 +135,10 @@ def run_similarity(vectors: WordVectors, options: EvaluationOptions) -> Evaluati
 def run_analogy(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
     """Score analogies by the accuracy of semantic and syntactic questions; metrics hold each category too."""
     categories, fingerprint = word_analogy.read_analogies(data_dir=options.data_dir)
-    found = word_analogy.evaluate_analogies(vectors, categories)
-    parts = word_analogy.sum_scores_by_kind(found, categories)
+    category_scores = word_analogy.evaluate_analogies(vectors, categories)
+    parts = word_analogy.sum_scores_by_kind(category_scores, categories)
     metrics: dict[str, float] = {}
-    for name, score in {**found, **parts}.items():
+    for name, score in {**category_scores, **parts}.items():
         metrics |= _name_test_metrics(name, accuracy=score.accuracy, coverage=score.coverage)
     scores = [
         Score(name, score.accuracy, score.coverage, f"{score.correct:,} of {score.known:,} questions")
@@ -148,18 +150,18 @@ def run_analogy(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
 def run_sentiment(vectors: WordVectors, options: EvaluationOptions) -> Evaluation:
     """Score sentiment by the accuracy of the classifier chosen by validation."""
     texts = read_texts(sentiment.DATASET, options.data_dir)
-    found = sentiment.evaluate_sentiment(vectors, texts)
-    detail = f"validation {found.validation_accuracy:.2f}, C = {found.strength:g}"
+    sentiment_score = sentiment.evaluate_sentiment(vectors, texts)
+    detail = f"validation {sentiment_score.validation_accuracy:.2f}, C = {sentiment_score.strength:g}"
     return Evaluation(
         sentiment.DATASET,
         "test",
         _hash_splits(texts),
-        [Score("SST binary", found.accuracy, found.coverage, detail)],
+        [Score("SST binary", sentiment_score.accuracy, sentiment_score.coverage, detail)],
         {
-            "test/accuracy": found.accuracy,
-            "test/coverage": found.coverage,
-            "validation/accuracy": found.validation_accuracy,
-            "C": found.strength,
+            "test/accuracy": sentiment_score.accuracy,
+            "test/coverage": sentiment_score.coverage,
+            "validation/accuracy": sentiment_score.validation_accuracy,
+            "C": sentiment_score.strength,
         },
     )
 
@@ -169,14 +171,14 @@ def run_mean_vector_sentiment(vectors: WordVectors, options: EvaluationOptions) 
     texts = read_texts(sentiment.DATASET, options.data_dir)
     scores: list[Score] = []
     metrics: dict[str, float] = {}
-    for name, found in sentiment.evaluate_mean_vector_sentiment(vectors, texts).items():
-        detail = f"folds {found.fold_accuracy:.2f}, C = {found.strength:g}"
-        scores.append(Score(f"SST binary, {name}", found.accuracy, found.coverage, detail))
-        metrics |= _name_test_metrics(name, accuracy=found.accuracy, coverage=found.coverage)
+    for name, mean_score in sentiment.evaluate_mean_vector_sentiment(vectors, texts).items():
+        detail = f"folds {mean_score.fold_accuracy:.2f}, C = {mean_score.strength:g}"
+        scores.append(Score(f"SST binary, {name}", mean_score.accuracy, mean_score.coverage, detail))
+        metrics |= _name_test_metrics(name, accuracy=mean_score.accuracy, coverage=mean_score.coverage)
         metrics |= {
-            f"validation/{name}/accuracy": found.validation_accuracy,
-            f"train/{name}/fold_accuracy": found.fold_accuracy,
-            f"{name}/C": found.strength,
+            f"validation/{name}/accuracy": mean_score.validation_accuracy,
+            f"train/{name}/fold_accuracy": mean_score.fold_accuracy,
+            f"{name}/C": mean_score.strength,
         }
     return Evaluation(sentiment.DATASET, "test", _hash_splits(texts), scores, metrics)
 
@@ -202,11 +204,11 @@ TASKS: dict[str, EmbeddingTask] = {
 HEADINGS = ("task", "set", "score", "coverage", "")
 
 
-def check_task_names(names: Sequence[str], known: Sequence[str] = tuple(TASKS)) -> None:
+def check_task_names(names: Sequence[str], task_names: Sequence[str] = tuple(TASKS)) -> None:
     """Raise ValueError for a name that is no evaluation."""
     for name in names:
-        if name not in known:
-            raise ValueError(f"unknown task {name!r}; known: {', '.join(known)}")
+        if name not in task_names:
+            raise ValueError(f"unknown task {name!r}; known: {', '.join(task_names)}")
 
 
 def format_score_rows(task: str, evaluation: Evaluation) -> list[list[str]]:

@@ -187,11 +187,11 @@ def _run_em_step(model: GaussianHmm, sequences: VectorSequences) -> tuple[float,
     first, pairs = np.zeros_like(model.start), np.zeros_like(model.transitions)
     by_type = np.zeros_like(emissions)
     for pack in sequences.packs:
-        found = run_forward_backward(model.start, model.transitions, emissions, pack.words, pack.packed)
-        log_likelihood += found.log_likelihood
-        first += found.first
-        pairs += found.pairs
-        by_type += pack.of_type @ found.posteriors
+        expectations = run_forward_backward(model.start, model.transitions, emissions, pack.words, pack.packed)
+        log_likelihood += expectations.log_likelihood
+        first += expectations.first
+        pairs += expectations.pairs
+        by_type += pack.of_type @ expectations.posteriors
     return log_likelihood, GaussianHmm(
         start=first / first.sum(),
         transitions=_divide_rows(pairs, pairs.sum(axis=1), model.transitions),

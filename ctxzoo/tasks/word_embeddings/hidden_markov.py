@@ -34,19 +34,19 @@ def pack_sequences(lengths: Sequence[int], max_tokens: int = MOST_TOKENS) -> Ite
     """
     sizes = np.asarray(lengths, np.int64)
     begins = np.cumsum(sizes) - sizes
-    chosen: list[int] = []
+    pack: list[int] = []
     tokens = 0
     for sequence in np.argsort(-sizes, kind="stable").tolist():
         size = int(sizes[sequence])
-        if chosen and (size == 0 or tokens + size > max_tokens):
-            yield _pack_longest_first(begins[chosen], sizes[chosen])
-            chosen, tokens = [], 0
+        if pack and (size == 0 or tokens + size > max_tokens):
+            yield _pack_longest_first(begins[pack], sizes[pack])
+            pack, tokens = [], 0
         if size == 0:
             return
-        chosen.append(sequence)
+        pack.append(sequence)
         tokens += size
-    if chosen:
-        yield _pack_longest_first(begins[chosen], sizes[chosen])
+    if pack:
+        yield _pack_longest_first(begins[pack], sizes[pack])
 
 
 def _pack_longest_first(begins: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> PackedSequences:

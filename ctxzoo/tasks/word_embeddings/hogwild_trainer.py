@@ -167,25 +167,25 @@ class HogwildTrainer:
     def _run_epoch(self, pool: ThreadPoolExecutor) -> None:
         """Train for the rest of the present pass, with pauses in which the checkpoint is written."""
         while any(shard.position < shard.end for shard in self._shards):
-            began, before = time.perf_counter(), self.progress.seconds
+            start_time, before = time.perf_counter(), self.progress.seconds
             running: list[Future[None]] = []
             self._stop.clear()
             try:
                 running += [pool.submit(self._train_shard, shard) for shard in self._shards]
                 while wait(running, REPORT_SECONDS, return_when="FIRST_EXCEPTION").not_done:
-                    self.progress.seconds = before + time.perf_counter() - began
+                    self.progress.seconds = before + time.perf_counter() - start_time
                     self.report(self.progress)
                     self.corpus.release_memory()
-                    if time.perf_counter() - began > self.checkpoint_seconds:
+                    if time.perf_counter() - start_time > self.checkpoint_seconds:
                         break
-                    if any(one.done() and one.exception() for one in running):
+                    if any(future.done() and future.exception() for future in running):
                         break
             finally:
                 # Where `report` raises or Ctrl-C is pressed, too, what is trained until then is kept.
                 self._stop.set()
-                for one in running:
-                    one.result()
-                self.progress.seconds = before + time.perf_counter() - began
+                for future in running:
+                    future.result()
+                self.progress.seconds = before + time.perf_counter() - start_time
                 self.corpus.release_memory()
                 self._save_checkpoint()
 

@@ -204,15 +204,15 @@ def build_kernel(plan: KernelPlan) -> Kernel:
             folder = build_cached_folder(folder, _copy_loops_file)
             if not _is_unchanged_own_copy(folder):  # it could not be removed
                 return _compile_loops(LOOPS, key, plan, is_cached=False)
-        kept = _compile_loops(folder / LOOPS.name, key, plan, is_cached=True)
+        cached_loops = _compile_loops(folder / LOOPS.name, key, plan, is_cached=True)
     except (OSError, RuntimeError):  # Numba finds no folder to write to
         return _compile_loops(LOOPS, key, plan, is_cached=False)
 
     def train(*arguments: Any) -> tuple[int, float, int]:
         try:
-            return kept(*arguments)
+            return cached_loops(*arguments)
         except OSError:  # it is compiled, and could not be written; loops themselves touch no files
-            return kept(*arguments)
+            return cached_loops(*arguments)
 
     return train
 

@@ -80,13 +80,13 @@ def word_attention(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer
         raise ValueError(f"the checkpoint knows {number} words of {text!r}; expected at least 2")
     base = model.base_model
     with torch.inference_mode():
-        found = base(ids, output_attentions=True).attentions[0][0]  # (n, 2b)
+        attentions = base(ids, output_attentions=True).attentions[0][0]  # (n, 2b)
         present = base.collect_windows(ids)[1][0]
     weights = np.zeros((number, number))
     is_context = np.zeros((number, number), dtype=bool)
     for column, position in enumerate(_positions(model)):
         centres = np.arange(max(0, -position), number - max(0, position))
-        weights[centres, centres + position] = found[centres, column].double().numpy()
+        weights[centres, centres + position] = attentions[centres, column].double().numpy()
         is_context[centres, centres + position] = present[centres, column].numpy()
     return WordAttention(tokenizer.convert_ids_to_tokens(ids[0].tolist()), weights, is_context)
 

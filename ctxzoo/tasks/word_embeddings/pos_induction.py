@@ -95,11 +95,11 @@ def read_tagged_sentences(
     words = rows["tokens"][:]
     sets = {name: rows[name][:] for name in tags}
     for name, column in sets.items():
-        for number, (sentence, own) in enumerate(zip(words, column, strict=True)):
-            if len(sentence) != len(own):
+        for number, (sentence, sentence_tags) in enumerate(zip(words, column, strict=True)):
+            if len(sentence) != len(sentence_tags):
                 raise ValueError(
-                    f"dataset {dataset!r}, sentence {number}: {len(sentence)} words, but {len(own)} {name!r}; expected "
-                    "one for each word"
+                    f"dataset {dataset!r}, sentence {number}: {len(sentence)} words, but {len(sentence_tags)} "
+                    f"{name!r}; expected one for each word"
                 )
     return TaggedSentences(words, sets), dataset_fingerprint(rows)
 
@@ -148,19 +148,21 @@ def induce_pos(
 
 def _build_vector_sequences(vectors: WordVectors, sentences: Sequence[Sequence[str]]) -> tuple[VectorSequences, float]:
     rows = look_up_rows(vectors, chain.from_iterable(sentences))
-    known = rows != UNKNOWN
-    if not known.any():
+    is_known = rows != UNKNOWN
+    if not is_known.any():
         raise ValueError(
             f"{vectors.name} has a vector for none of the {len(rows)} tokens; choose vectors of this language"
         )
     matrix = vectors.vectors.numpy().astype(np.float64)
     # Unknown words have the last row; only vectors that occur are kept.
-    types, words = np.unique(np.where(known, rows, len(matrix)), return_inverse=True)
-    used = np.concatenate([matrix, matrix.mean(axis=0, keepdims=True)])[types]
-    deviation = float(used[words].std())
+    types, words = np.unique(np.where(is_known, rows, len(matrix)), return_inverse=True)
+    type_vectors = np.concatenate([matrix, matrix.mean(axis=0, keepdims=True)])[types]
+    deviation = float(type_vectors[words].std())
     if not deviation > 0:
         raise ValueError(f"the vectors of {vectors.name} for these tokens are all equal; choose trained vectors")
-    return VectorSequences(used / deviation, words, [len(sentence) for sentence in sentences]), 100 * known.mean()
+    return VectorSequences(
+        type_vectors / deviation, words, [len(sentence) for sentence in sentences]
+    ), 100 * is_known.mean()
 
 
 def _run_restart(sequences: VectorSequences, gold_tags: Sequence[str], num_states: int, seed: int) -> Restart:

@@ -132,11 +132,11 @@ class WordEmbeddings(Problem, TaskCommands):
 
     def get_implied_values(self, experiment: Experiment) -> dict[str, Any]:
         """Return values that results files of earlier versions hold beside the settings, and that follow from these."""
-        told = {"architecture": experiment.model.variant, "devices": experiment.run.devices}
+        implied_values = {"architecture": experiment.model.variant, "devices": experiment.run.devices}
         if experiment.start.init_from is None:
-            return told
+            return implied_values
         usual = experiments.build_default_experiment().values()  # which were told though the checkpoint decided them
-        return {**told, **{name: usual[name] for name in WORDS}}
+        return {**implied_values, **{name: usual[name] for name in WORDS}}
 
     def get_file_name_part(self, experiment: Experiment) -> str:
         """Return the window, of which names of files say nothing where the rows are a user's."""

@@ -66,30 +66,30 @@ def _load_split_lines(source: str, experiment: Experiment, scratch: Path) -> Loa
     return splits, dict.fromkeys(splits, source)
 
 
-def _store_lines_on_disk(lines: Iterable[str], file: Path, where: str) -> datasets.Dataset:
+def _store_lines_on_disk(lines: Iterable[str], file: Path, source: str) -> datasets.Dataset:
     """Write the lines that are not blank into a file, and return them as rows that are read from there.
 
     Lines of more than 1,000 words come as several rows, cut where sentences of a corpus are cut: so a text without line
     ends can be divided.
     """
     schema = pa.schema({TEXT: pa.string()})
-    cut = blank = 0
+    num_cut = blank = 0
 
     def iterate_parts() -> Iterable[str]:
-        nonlocal cut, blank
+        nonlocal num_cut, blank
         for line in lines:
             if not line.strip():
                 blank += 1
                 continue
             words = line.split(" ") if line.count(" ") >= LONGEST_SENTENCE else [line]
             for start in range(0, len(words), LONGEST_SENTENCE):
-                cut += len(words) > 1
+                num_cut += len(words) > 1
                 yield " ".join(words[start : start + LONGEST_SENTENCE])
 
     kept = (part for part in iterate_parts() if part.strip())
     with pa.ipc.new_stream(str(file), schema) as stream:
         while some := list(islice(kept, LINES_AT_ONCE)):
             stream.write_batch(pa.record_batch([pa.array(some, pa.string())], schema=schema))
-    record_note(where, f"lines of up to {LONGEST_SENTENCE:,} words, cut from longer ones", cut)
-    record_note(where, "blank lines, left out", blank)
+    record_note(source, f"lines of up to {LONGEST_SENTENCE:,} words, cut from longer ones", num_cut)
+    record_note(source, "blank lines, left out", blank)
     return datasets.Dataset.from_file(str(file))

@@ -224,9 +224,9 @@ def _show_progress(name: str, show_bar: bool, *, tell_time: bool) -> Iterator[An
 
         def report(progress: EmbeddingProgress) -> None:
             speed = progress.words / max(progress.seconds, 1e-9) / 1000
-            told = f"{name}: {speed:,.0f}k words/s, loss {progress.loss:.4f}, rate {progress.rate:.4f}"
+            message = f"{name}: {speed:,.0f}k words/s, loss {progress.loss:.4f}, rate {progress.rate:.4f}"
             if tell_time and progress.words:
                 remaining.print_if_due(progress.words, progress.total_words)
-            bars.update(bar, total=progress.total_words, completed=progress.words, description=told)
+            bars.update(bar, total=progress.total_words, completed=progress.words, description=message)
 
         yield report

@@ -39,7 +39,7 @@ def sample_corpus(seed: int, lines: int = LINES) -> Iterator[str]:
         return words[int(generator.random() * len(words))]
 
     for _ in range(lines):
-        subjects, verbs, things = KINDS[int(generator.random() * len(KINDS))]
+        subjects, verbs, nouns = KINDS[int(generator.random() * len(KINDS))]
         yield " ".join(
             [
                 *(
@@ -49,6 +49,6 @@ def sample_corpus(seed: int, lines: int = LINES) -> Iterator[str]:
                     draw_word(ADVERBS),
                     draw_word(verbs),
                 ),
-                *(draw_word(ADJECTIVES), draw_word(things), draw_word(PLACES), draw_word(TIMES), "."),
+                *(draw_word(ADJECTIVES), draw_word(nouns), draw_word(PLACES), draw_word(TIMES), "."),
             ]
         )

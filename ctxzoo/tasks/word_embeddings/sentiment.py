@@ -157,7 +157,7 @@ def evaluate_mean_vector_sentiment(vectors: WordVectors, texts: TextSplits) -> d
         raise ValueError(f"{vectors.name} has a vector for no word of the training sentences; choose others")
     labels = {split: np.asarray(texts.splits[split]["label"][:]) for split in SPLITS}
     rare = compute_frequency_weights(words["train"], len(vectors))
-    found = {}
+    mean_scores = {}
     for name, (unit, weighted) in MEANS.items():
         table = normalize_rows(vectors) if unit else vectors.vectors.numpy()
         inputs = {split: words[split].average_rows(table, rare if weighted else None) for split in SPLITS}
@@ -165,14 +165,14 @@ def evaluate_mean_vector_sentiment(vectors: WordVectors, texts: TextSplits) -> d
         search = GridSearchCV(LogisticRegression(max_iter=10_000), {"C": STRENGTHS}, cv=FOLDS)
         search.fit(inputs["train"] / scale, labels["train"])
         scores = {split: 100 * float(search.score(inputs[split] / scale, labels[split])) for split in SPLITS[1:]}
-        found[name] = MeanScore(
+        mean_scores[name] = MeanScore(
             accuracy=scores["test"],
             validation_accuracy=scores["validation"],
             fold_accuracy=100 * float(search.best_score_),
             strength=float(search.best_params_["C"]),
             coverage=words["test"].coverage,
         )
-    return found
+    return mean_scores
 
 
 def compute_frequency_weights(words: KnownWords, vocab_size: int) -> Numbers:

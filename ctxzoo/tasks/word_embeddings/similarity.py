@@ -73,14 +73,14 @@ def read_word_pairs(dataset: str = DATASET, data_dir: str | None = None) -> tupl
 def evaluate_similarity(vectors: WordVectors, test_sets: Mapping[str, WordPairs]) -> dict[str, SimilarityScore]:
     """Return Spearman's correlation of cosines with people's scores for each set; ties have their mean rank."""
     unit = normalize_rows(vectors)
-    found = {}
+    scores_by_set = {}
     for name, pairs in test_sets.items():
         rows = np.stack([look_up_rows(vectors, pairs.first), look_up_rows(vectors, pairs.second)])
-        known = (rows != UNKNOWN).all(axis=0)
-        first, second = rows[:, known]
+        is_known = (rows != UNKNOWN).all(axis=0)
+        first, second = rows[:, is_known]
         cosines = (unit[first].astype(np.float64) * unit[second]).sum(axis=1)
-        scores = np.asarray(pairs.scores, np.float64)[known]
+        scores = np.asarray(pairs.scores, np.float64)[is_known]
         ranked = min(len(np.unique(cosines)), len(np.unique(scores))) > 1
         spearman = 100 * float(stats.spearmanr(cosines, scores).statistic) if ranked else None
-        found[name] = SimilarityScore(spearman, int(known.sum()), len(pairs.scores))
-    return found
+        scores_by_set[name] = SimilarityScore(spearman, int(is_known.sum()), len(pairs.scores))
+    return scores_by_set

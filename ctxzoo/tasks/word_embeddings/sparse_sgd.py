@@ -91,10 +91,10 @@ def _all_gather_rows(rows: torch.Tensor) -> torch.Tensor:
     number = torch.tensor(len(rows), device=rows.device)
     numbers = [torch.zeros_like(number) for _ in range(dist.get_world_size())]
     dist.all_gather(numbers, number)
-    lengths = [int(one) for one in numbers]
+    lengths = [int(rows_of_process) for rows_of_process in numbers]
     # Collectives need the same shape from all.
     padded = rows.new_zeros(max(lengths), *rows.shape[1:])
     padded[: len(rows)] = rows
     gathered = [torch.empty_like(padded) for _ in lengths]
     dist.all_gather(gathered, padded)
-    return torch.cat([one[:length] for one, length in zip(gathered, lengths, strict=True)])
+    return torch.cat([rows_of_process[:length] for rows_of_process, length in zip(gathered, lengths, strict=True)])

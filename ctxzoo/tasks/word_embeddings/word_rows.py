@@ -14,13 +14,13 @@ UNKNOWN = -1
 
 def look_up_rows(vectors: WordVectors, words: Iterable[str]) -> npt.NDArray[np.int64]:
     """Return (words,) the row that `WordVectors.lookup` finds for each word, `UNKNOWN` for a word without a vector."""
-    found: dict[str, int] = {}
+    row_of_word: dict[str, int] = {}
     rows = []
     for word in words:
-        if word not in found:
+        if word not in row_of_word:
             row = vectors.lookup(word)
-            found[word] = UNKNOWN if row is None else row
-        rows.append(found[word])
+            row_of_word[word] = UNKNOWN if row is None else row
+        rows.append(row_of_word[word])
     return np.array(rows, np.int64)
 
 
