@@ -28,7 +28,7 @@ from ctxzoo.runs.own_data import OwnArgs, build_search, parse_train_command, pre
 from ctxzoo.runs.problem import Problem
 from ctxzoo.runs.run import execute
 from ctxzoo.runs.train import ExperimentRun
-from ctxzoo.runs.tuning import Ended, Search, Trial, run_trials
+from ctxzoo.runs.tuning import EndedTrial, Search, Trial, run_trials
 from ctxzoo.tasks import get_problem
 
 NAME = "settings_search"
@@ -90,9 +90,9 @@ def compare_searched_settings(problem: Problem, words: Sequence[str], trials: in
     }
 
 
-def _train_and_score_on_test(search: Search, ended: Ended, name: str) -> float:
+def _train_and_score_on_test(search: Search, ended: EndedTrial, name: str) -> float:
     """Train with the settings of a trial, and return the score on test."""
-    result = execute(search.run_of(ended.settings, Trial(name=name, minutes=MINUTES, score="test")), quiet=True)
+    result = execute(search.build_run(ended.settings, Trial(name=name, minutes=MINUTES, score="test")), quiet=True)
     return float(result.metrics[f"test/{search.objective}"])
 
 

@@ -212,10 +212,10 @@ def train_on_user_data(problem: Problem, line: CommandLine) -> Trained:
     )
     try:
         with print_warnings_as_notes():
-            run_of = partial(_build_run, problem, card, user_args)
-            run, resume = _find_or_build_run(experiment, run_of), experiment.run.resume
+            build_run = partial(_build_run, problem, card, user_args)
+            run, resume = _find_or_build_run(experiment, build_run), experiment.run.resume
             if user_args.tune is not None:
-                search = build_search(problem, experiment, line.typed, run_of)
+                search = build_search(problem, experiment, line.typed, build_run)
                 best_run = search_run(search, minutes=user_args.tune, seed=experiment.seed, resume=resume, tell=say)
                 assert isinstance(best_run, ExperimentRun)
                 run, resume = best_run, True
@@ -281,23 +281,23 @@ def _build_run(problem: Problem, card: CardOptions, user_args: OwnArgs, experime
     return ExperimentRun(problem, experiment, card, typed)
 
 
-def _find_or_build_run(experiment: Experiment, run_of: Callable[[Experiment], ExperimentRun]) -> ExperimentRun:
+def _find_or_build_run(experiment: Experiment, build_run: Callable[[Experiment], ExperimentRun]) -> ExperimentRun:
     """Return the run of an experiment; with `--resume` a finished one without the data's fingerprint in its name.
 
     Such runs are of `--replace`, or of earlier versions.
     """
     if experiment.run.resume:
-        named = run_of(experiment.copy_with(replace=True))
+        named = build_run(experiment.copy_with(replace=True))
         if named.read_finished_result() is not None:
             return named
-    return run_of(experiment)
+    return build_run(experiment)
 
 
 def build_search(
     problem: Problem,
     experiment: Experiment,
     typed: frozenset[str],
-    run_of: Callable[[Experiment], ExperimentRun],
+    build_run: Callable[[Experiment], ExperimentRun],
 ) -> Search:
     """Build a hyperparameter search that starts from an experiment; settings that the user typed are not varied.
 
@@ -305,7 +305,7 @@ def build_search(
         problem: Problem of the experiment.
         experiment: Experiment whose settings the first trial uses unchanged.
         typed: Names of the settings that the user typed, which the search does not vary.
-        run_of: Function from an experiment to its training run.
+        build_run: Function from an experiment to its training run.
     """
     trials = str(Path(experiment.run.results_dir) / TRIALS)
 
@@ -315,10 +315,10 @@ def build_search(
             tag=tag, score=trial.score, minutes=trial.minutes, progress=False, tell_time=False
         )
         only_kept = {} if trial.score == "test" else {"results_dir": trials, "push_to": None}
-        return run_of(trial_experiment.copy_with(**only_kept))
+        return build_run(trial_experiment.copy_with(**only_kept))
 
     return Search(
-        run_of=build_trial_run,
+        build_run=build_trial_run,
         start=experiment,
         space={name: values for name, values in problem.build_search_space(experiment).items() if name not in typed},
         objective=problem.objective,

@@ -59,14 +59,14 @@ class Search:
     """What is searched for.
 
     Attributes:
-        run_of: Function from an experiment and a trial (name, minutes, split) to the training run.
+        build_run: Function from an experiment and a trial (name, minutes, split) to the training run.
         start: Settings that the first trial uses unchanged.
         space: Values that trials may try, by name of the setting.
         objective: Name of the validation metric by which trials are compared.
         lower_is_better: Whether a lower score is better, as of a loss.
     """
 
-    run_of: Callable[[Any, Trial], Run]
+    build_run: Callable[[Any, Trial], Run]
     start: Settings
     space: Space
     objective: str
@@ -79,7 +79,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedTrial:
     """A trial that is over.
 
     Attributes:
@@ -121,78 +121,78 @@ def search_run(search: Search, *, minutes: float, seed: int, resume: bool, tell:
         TrainingInterrupted: Ctrl-C; what is finished is kept, and `resume` goes on.
     """
     spent, number = 0.0, 0
-    best: Ended | None = None
-    for ended in run_trials(search, minutes=minutes, seed=seed, resume=resume):
-        number, spent = ended.number + 1, spent + ended.seconds
-        changes = _describe_changes(ended.settings, search.start)
-        if ended.score is None:
-            tell(f"trial {ended.number}: {changes}: {ended.said}")
+    best: EndedTrial | None = None
+    for trial in run_trials(search, minutes=minutes, seed=seed, resume=resume):
+        number, spent = trial.number + 1, spent + trial.seconds
+        changes = _describe_changes(trial.settings, search.start)
+        if trial.score is None:
+            tell(f"trial {trial.number}: {changes}: {trial.said}")
             continue
-        best, worse = _choose_better(best, ended, search.lower_is_better)
+        best, worse = _choose_better(best, trial, search.lower_is_better)
         if worse is not None:
             # Its results file is what is kept of it.
-            shutil.rmtree(search.run_of(worse.settings, worse.trial).folder, ignore_errors=True)
-        score = f"{search.name_of_score} {ended.score:.2f} in {ended.seconds:.0f} s"
-        tell(f"trial {ended.number}: {changes}: {score}; best {best.score:.2f}")
+            shutil.rmtree(search.build_run(worse.settings, worse.trial).folder, ignore_errors=True)
+        score = f"{search.name_of_score} {trial.score:.2f} in {trial.seconds:.0f} s"
+        tell(f"trial {trial.number}: {changes}: {score}; best {best.score:.2f}")
     if best is None:
         raise ValueError("no trial of --tune gave a finite loss; lower --learning_rate")
-    found_best = describe_values(best.settings.values(), search.space)
-    tell(f"{format_count(number, 'trials')} in {spent / 60:.1f} min; the best has {found_best}")
-    best_trial_run = search.run_of(best.settings, best.trial)
+    best_values = describe_values(best.settings.values(), search.space)
+    tell(f"{format_count(number, 'trials')} in {spent / 60:.1f} min; the best has {best_values}")
+    best_trial_run = search.build_run(best.settings, best.trial)
     # Of a trial whose folder is gone it is a training anew, in the minutes of the whole search.
     kept_trial = Trial(name=TUNED, minutes=minutes, score="test")
-    run = search.run_of(best.settings, kept_trial)
+    run = search.build_run(best.settings, kept_trial)
     if run.read_finished_result() is None and best_trial_run.folder.is_dir():
         shutil.rmtree(run.folder, ignore_errors=True)
         shutil.copytree(best_trial_run.folder, run.folder)
         # It is trained already; no epoch is to follow where the budget ended it.
-        run = search.run_of(best.settings, replace(kept_trial, minutes=0.0))
+        run = search.build_run(best.settings, replace(kept_trial, minutes=0.0))
     return run
 
 
-def run_trials(search: Search, *, minutes: float, seed: int, resume: bool) -> Iterator[Ended]:
+def run_trials(search: Search, *, minutes: float, seed: int, resume: bool) -> Iterator[EndedTrial]:
     """Yield the trials that are over, and then new ones as long as their time lasts, each when it is over.
 
     Arguments and errors are those of `search_run`.
     """
     study = Study(search, seed=seed, minutes=minutes, resume=resume)
     budget, spent, number = 60 * minutes, 0.0, 0
-    for ended in study.list_ended_trials():
-        yield ended
-        spent, number = spent + ended.seconds, ended.number + 1
+    for ended_trial in study.list_ended_trials():
+        yield ended_trial
+        spent, number = spent + ended_trial.seconds, ended_trial.number + 1
     while not number or budget - spent >= WORTH_IT * spent / number:
         optuna_trial = study.draw_trial(number)
         if optuna_trial is None:
             return
-        ended = _run_drawn_trial(study, optuna_trial, search, number, budget - spent, resume)
-        yield ended
-        spent, number = spent + ended.seconds, number + 1
+        ended_trial = _run_drawn_trial(study, optuna_trial, search, number, budget - spent, resume)
+        yield ended_trial
+        spent, number = spent + ended_trial.seconds, number + 1
 
 
 def _run_drawn_trial(
     study: Study, optuna_trial: Any, search: Search, number: int, seconds: float, resume: bool
-) -> Ended:
+) -> EndedTrial:
     """Train with the settings of a drawn trial, and write into the journal how it ended."""
     settings = study.get_trial_settings(optuna_trial.params)
-    run = search.run_of(settings, Trial(name=f"trial{number}", minutes=max(seconds, LEAST_SECONDS) / 60))
+    run = search.build_run(settings, Trial(name=f"trial{number}", minutes=max(seconds, LEAST_SECONDS) / 60))
     start_time = time.monotonic()
     try:
         with stop_training_by_judge(f"validation/{search.objective}", study.build_judge(optuna_trial)):
             result = execute(run, resume=resume, quiet=True)
     except TrainingPruned as error:
         shutil.rmtree(run.folder, ignore_errors=True)
-        ended = Ended(number, settings, time.monotonic() - start_time, None, str(error))
-        study.record_end(optuna_trial, ended, pruned=True)
+        ended_trial = EndedTrial(number, settings, time.monotonic() - start_time, None, str(error))
+        study.record_end(optuna_trial, ended_trial, pruned=True)
     except (NonFiniteLossError, FloatingPointError, ValueError) as error:
         if number == 0 and not isinstance(error, (NonFiniteLossError, FloatingPointError)):
             raise  # of the data or the preset; behind it, of settings that do not go together
-        ended = Ended(number, settings, time.monotonic() - start_time, None, format_error_on_one_line(error))
-        study.record_end(optuna_trial, ended)
+        ended_trial = EndedTrial(number, settings, time.monotonic() - start_time, None, format_error_on_one_line(error))
+        study.record_end(optuna_trial, ended_trial)
     else:
         seconds_taken = max(time.monotonic() - start_time, result.wall_seconds)
-        ended = Ended(number, settings, seconds_taken, result.metrics[f"validation/{search.objective}"])
-        study.record_end(optuna_trial, ended)
-    return ended
+        ended_trial = EndedTrial(number, settings, seconds_taken, result.metrics[f"validation/{search.objective}"])
+        study.record_end(optuna_trial, ended_trial)
+    return ended_trial
 
 
 class Study:
@@ -223,7 +223,7 @@ class Study:
         self.distributions = {name: _build_distribution(values) for name, values in self.space.items()}
         epochs = int(self.own.get("epochs") or 1)
         self.every = -(-epochs // REPORTS)
-        run = search.run_of(search.start, Trial(name="trials", minutes=minutes))
+        run = search.build_run(search.start, Trial(name="trials", minutes=minutes))
         # Of several processes that train together each draws by itself, and the same.
         process = os.environ.get("LOCAL_RANK", "0")
         suffix = ".journal" if process == "0" else f"-{process}.journal"
@@ -255,19 +255,25 @@ class Study:
 
         for stopped in self.study.get_trials(states=(TrialState.RUNNING,)):
             if ENDED in stopped.user_attrs:  # stopped as its end was written down
-                kept = stopped.user_attrs[ENDED]
-                self.study.tell(stopped.number, kept["score"], TrialState[kept["state"]])
+                journal_entry = stopped.user_attrs[ENDED]
+                self.study.tell(stopped.number, journal_entry["score"], TrialState[journal_entry["state"]])
                 continue
             self.study.tell(stopped.number, state=TrialState.FAIL)
             if stopped.params.keys() == self.distributions.keys():
                 self.study.enqueue_trial(stopped.params, user_attrs={REPORTED: stopped.intermediate_values})
 
-    def list_ended_trials(self) -> list[Ended]:
+    def list_ended_trials(self) -> list[EndedTrial]:
         """Return the trials that have ended, as the journal holds them."""
         return [
-            Ended(kept["number"], self.get_trial_settings(trial.params), kept["seconds"], kept["score"], kept["said"])
+            EndedTrial(
+                journal_entry["number"],
+                self.get_trial_settings(trial.params),
+                journal_entry["seconds"],
+                journal_entry["score"],
+                journal_entry["said"],
+            )
             for trial in self.study.get_trials()
-            if (kept := trial.user_attrs.get(ENDED)) is not None
+            if (journal_entry := trial.user_attrs.get(ENDED)) is not None
         ]
 
     def draw_trial(self, number: int) -> Any:
@@ -319,14 +325,14 @@ class Study:
 
         return judge
 
-    def record_end(self, trial: Any, ended: Ended, *, pruned: bool = False) -> None:
+    def record_end(self, trial: Any, ended_trial: EndedTrial, *, pruned: bool = False) -> None:
         """Write into the journal how a trial ended."""
         from optuna.trial import TrialState
 
-        state = TrialState.PRUNED if pruned else TrialState.FAIL if ended.score is None else TrialState.COMPLETE
-        kept = {name: getattr(ended, name) for name in ("number", "seconds", "score", "said")}
-        trial.set_user_attr(ENDED, {**kept, "state": state.name})
-        self.study.tell(trial, ended.score, state)
+        state = TrialState.PRUNED if pruned else TrialState.FAIL if ended_trial.score is None else TrialState.COMPLETE
+        values = {name: getattr(ended_trial, name) for name in ("number", "seconds", "score", "said")}
+        trial.set_user_attr(ENDED, {**values, "state": state.name})
+        self.study.tell(trial, ended_trial.score, state)
 
 
 def _build_distribution(values: tuple[Any, ...] | Between) -> Any:
@@ -358,7 +364,7 @@ def _describe_changes(settings: Settings, start: Settings) -> str:
     return describe_values(changed) or "the settings as they are"
 
 
-def _choose_better(best: Ended | None, candidate: Ended, lower: bool) -> tuple[Ended, Ended | None]:
+def _choose_better(best: EndedTrial | None, candidate: EndedTrial, lower: bool) -> tuple[EndedTrial, EndedTrial | None]:
     """Return the better of two trials, of equal ones the earlier, and the other."""
     if best is None:
         return candidate, None

@@ -61,26 +61,26 @@ class TaskCommands:
     evaluate_options: ClassVar[tuple[Option, ...]] = ()
     predict_options: ClassVar[tuple[Option, ...]] = ()
 
-    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+    def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
         """Return the scores of the checkpoint on the split, name to value.
 
         Args:
             options: Parsed command line with `checkpoint`, `dataset` and `split`, and the options that
                 `get_scoring_arguments` reads, such as `batch_size`.
-            own: Values of the problem's own `evaluate_options`, by name.
+            problem_options: Values of the problem's own `evaluate_options`, by name.
 
         Raises:
             OSError, ValueError: the checkpoint or the data is missing or damaged.
         """
         raise NotImplementedError
 
-    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+    def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
         """Print, or write into files, what the checkpoint gives.
 
         Args:
             options: Parsed command line with `checkpoint`, `saved` (the checkpoint as an opened `SavedModel`),
                 `batch_size` and the options of `add_file_options`.
-            own: Values of the problem's own `predict_options`, by name.
+            problem_options: Values of the problem's own `predict_options`, by name.
 
         Raises:
             OSError, ValueError: the checkpoint or a file is missing or damaged; the options do not fit.

@@ -10,7 +10,7 @@ import pytest
 from benchmarks import settings_search
 from benchmarks.reporting import read_rows
 from benchmarks.settings_search import main
-from ctxzoo.runs.tuning import Ended, Search
+from ctxzoo.runs.tuning import EndedTrial, Search
 
 TRIED = [0.5, None, 0.75, 0.25, 0.0, 9.0]  # scores of trials; the last one is never asked for
 
@@ -18,10 +18,10 @@ TRIED = [0.5, None, 0.75, 0.25, 0.0, 9.0]  # scores of trials; the last one is n
 def test_the_best_of_the_trials_stands_beside_the_usual_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def planted(search: Search, *, minutes: float, seed: int, resume: bool) -> Iterator[Ended]:
+    def planted(search: Search, *, minutes: float, seed: int, resume: bool) -> Iterator[EndedTrial]:
         for number, score in enumerate(TRIED):
             settings = search.start.copy_with(hidden_size=10 + number) if number else search.start
-            yield Ended(number, settings, 30.0, score, "" if score is not None else "ended after 1 epoch")
+            yield EndedTrial(number, settings, 30.0, score, "" if score is not None else "ended after 1 epoch")
 
     def scored(run: Any, *, quiet: bool) -> Any:
         assert run.split == "test"

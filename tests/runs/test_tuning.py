@@ -69,7 +69,7 @@ def search_for(folder: Path, space: Mapping[str, Any], start: Any = START) -> Se
         places = {"output_dir": str(folder / "runs"), "results_dir": str(folder / "results")}
         return TriedRun(settings.copy_with(recipe="planted", tag=trial.name, **places), trial)
 
-    return Search(run_of=run_of, start=start, space=space, objective="accuracy", lower_is_better=False)
+    return Search(build_run=run_of, start=start, space=space, objective="accuracy", lower_is_better=False)
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def drawn(search: Search, seed: int, number: int) -> list[dict[str, Any]]:
         trial = study.draw_trial(one)
         settings = study.get_trial_settings(trial.params)
         found.append({name: settings.values()[name] for name in search.space})
-        study.record_end(trial, tuning.Ended(one, settings, 1.0, 0.0))
+        study.record_end(trial, tuning.EndedTrial(one, settings, 1.0, 0.0))
     return found
 
 

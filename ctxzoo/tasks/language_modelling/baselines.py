@@ -42,8 +42,8 @@ class _Order:
     taken: Floats
     discounts: Floats
 
-    def numbers(self, contexts: Ids, tokens: Ids, vocab_size: int) -> Ids:
-        """Return of each token with its context the number of the n-gram, or `NEVER_SEEN`."""
+    def look_up_numbers(self, contexts: Ids, tokens: Ids, vocab_size: int) -> Ids:
+        """Look up the number of the n-gram that each token ends with its context; `NEVER_SEEN` for an unknown one."""
         wanted = np.where(contexts == NEVER_SEEN, NEVER_SEEN, contexts * vocab_size + tokens)
         found = np.searchsorted(self.keys, wanted).clip(max=len(self.keys) - 1)
         return np.where(self.keys[found] == wanted, found, NEVER_SEEN)
@@ -104,8 +104,8 @@ class KneserNey:
         return _Order(keys, counts, totals, taken, discounts)
 
     @property
-    def numbers(self) -> int:
-        """How many counts the model holds."""
+    def num_counts(self) -> int:
+        """Number of counts that the model stores."""
         return sum(int((one.counts > 0).sum()) for one in self._orders)
 
     def compute_probabilities(self, tokens: Ids) -> Floats:
@@ -121,7 +121,8 @@ class KneserNey:
         probabilities = np.full(len(text), 1.0 / self.words)
         for model_order in self._orders:
             contexts = np.concatenate([[0], ending[:-1]])
-            ending = np.where(text < self._base, model_order.numbers(contexts, known_tokens, self._base), NEVER_SEEN)
+            numbers = model_order.look_up_numbers(contexts, known_tokens, self._base)
+            ending = np.where(text < self._base, numbers, NEVER_SEEN)
             totals = np.where(contexts == NEVER_SEEN, 0, model_order.totals[contexts])
             counts = np.where(ending == NEVER_SEEN, 0, model_order.counts[ending])
             kept = counts - model_order.discounts[counts.clip(max=3)]
@@ -132,7 +133,7 @@ class KneserNey:
 
 
 def estimate_discounts(counts: Ids) -> Floats:
-    """Return (4,) what is taken from a count of 0, 1, 2, and of 3 or more.
+    """Estimate (4,) the discounts that are subtracted from counts of 0, 1, 2, and of 3 or more.
 
     With n_k the number of n-grams of count k and Y = n_1 / (n_1 + 2 n_2) it is 0, and k - (k + 1) Y n_(k+1) / n_k for k
     from 1 to 3. Where one of n_1 to n_4 or of these is 0 or below, in small texts, it is Y for all (Ney, Essen and
@@ -193,4 +194,4 @@ class BaselineRun(CountedRun):
 
     def fit(self, data: LanguageModellingDataModule) -> SimpleModel:
         model = fit_baseline(self.experiment.model.variant, data)
-        return SimpleModel(model.numbers, lambda split: score_baseline(model, data.stream(split)))
+        return SimpleModel(model.num_counts, lambda split: score_baseline(model, data.stream(split)))

@@ -120,14 +120,16 @@ class LanguageModelling(Problem, TaskCommands):
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return '--text "the beginning of a line"'
 
-    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+    def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.language_modelling.task import evaluate
 
-        own = {name: value for name, value in own.items() if value is not None}
-        return evaluate(options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **own)
+        problem_options = {name: value for name, value in problem_options.items() if value is not None}
+        return evaluate(
+            options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **problem_options
+        )
 
-    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        check_input(options, "text", own["text"])
+    def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
+        check_input(options, "text", problem_options["text"])
 
         from ctxzoo.data.text_columns import TEXT_COLUMNS
         from ctxzoo.tasks.language_modelling.continuation import Continuations
@@ -136,15 +138,15 @@ class LanguageModelling(Problem, TaskCommands):
         continuations = Continuations(
             model.to(get_device(options)),
             tokenizer,
-            text_column=own["text_column"],
-            words=own["words"] or WORDS,
-            temperature=1.0 if own["temperature"] is None else own["temperature"],
-            seed=own["draw_seed"] or 0,
+            text_column=problem_options["text_column"],
+            words=problem_options["words"] or WORDS,
+            temperature=1.0 if problem_options["temperature"] is None else problem_options["temperature"],
+            seed=problem_options["draw_seed"] or 0,
         )
         if options.file is None:
-            print(f"{own['text']} {continuations.continue_prompts([own['text']])[0]}".rstrip())
+            print(f"{problem_options['text']} {continuations.continue_prompts([problem_options['text']])[0]}".rstrip())
             return
-        number = answer_file(options, continuations, columns=own["text_column"] or TEXT_COLUMNS[:1])
+        number = answer_file(options, continuations, columns=problem_options["text_column"] or TEXT_COLUMNS[:1])
         report_written_answers(options, format_count(number, "continuations"))
 
 

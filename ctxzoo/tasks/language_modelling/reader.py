@@ -123,7 +123,7 @@ def check_lines(
 
 
 def group_equal_lines(checked: LineSplits) -> RowGroups:
-    """Say that equal lines stay on one side when they are divided, and pieces of one text in its order."""
+    """Group the rows that must stay in one split: equal lines; pieces of one text are divided in their order."""
     groups = number_groups_by_key(
         {name: map(hash_normalized_text, split[TEXT]) for name, split in checked.splits.items()}
     )

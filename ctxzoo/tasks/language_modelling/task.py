@@ -42,7 +42,7 @@ class LanguageModellingScores(Scores):
         self.unknown.update(unknown.float())
 
     def compute(self) -> dict[str, float]:
-        """Name to value over all that was added."""
+        """Return the scores, by name, over all that was added."""
         nll = self.nll.compute().double()
         return {
             "perplexity": float(nll.exp()),
@@ -115,7 +115,7 @@ class LanguageModellingTask(ZooTask):
         return scores.compute()
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
-        """Return of each token of a batch its nats, `nll`, and the row of its line, `lines`, (B, n)."""
+        """Return for each token of a batch its nats, `nll`, and the row of its line, `lines`, (B, n)."""
         output = self._run_model(batch, "scoring")
         return {"lines": batch["lines"], "nll": compute_token_losses(output.logits, batch["targets"])}
 

@@ -54,7 +54,7 @@ class LayerGates:
     dead_fraction: float
 
     def metrics(self) -> dict[str, float]:
-        """Return the means over units, and how the correlation is spread over them, by name."""
+        """Return the means over units, and the spread of the correlation over them, by name."""
         return {
             "correlation": float(self.correlation.mean()),
             "correlation_sd": float(self.correlation.std()),
@@ -95,12 +95,12 @@ def gates_of_split(
             inputs = {name: value for name, value in select_model_inputs(batch).items() if name != "labels"}
             x, mask = encoder.embeddings(None, inputs["attention_mask"], inputs["inputs_embeds"])
             layers = encoder.rnn.encode(x, mask=mask).statistics(samples, generator)
-            if any(one.correlation is None for one in layers):
+            if any(layer_gates.correlation is None for layer_gates in layers):
                 raise ValueError(f"cell {encoder.config.cell!r} draws no gates, so that none are correlated")
             weight = float(mask.sum())
-            of_batch = [_sum_gate_statistics(one) for one in layers]
+            of_batch = [_sum_gate_statistics(layer_gates) for layer_gates in layers]
             sums = of_batch if not sums else [_add_values(*pair) for pair in zip(sums, of_batch, strict=True)]
-            dead.append([one.dead_fraction * weight for one in layers])
+            dead.append([layer_gates.dead_fraction * weight for layer_gates in layers])
             steps += weight
     return [
         _build_layer_gates({name: total / steps for name, total in layer.items()}, dead_fraction=sum(of_layer) / steps)

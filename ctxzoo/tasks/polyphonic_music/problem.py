@@ -127,21 +127,23 @@ class PolyphonicMusic(Problem, TaskCommands):
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return f"--file {shlex.quote(str(test))} --row 0 --output continued.mid"
 
-    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+    def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.polyphonic_music.task import evaluate
 
-        own = {name: value for name, value in own.items() if value is not None}
-        return evaluate(options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **own)
+        problem_options = {name: value for name, value in problem_options.items() if value is not None}
+        return evaluate(
+            options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **problem_options
+        )
 
-    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
+    def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
         if options.file is None:
             raise ValueError("give --file, a .mid, .jsonl or .parquet file, or a folder, that begins the music")
-        if own["threshold"] is not None and own["temperature"] is not None:
+        if problem_options["threshold"] is not None and problem_options["temperature"] is not None:
             raise ValueError("give either --threshold or --temperature; with a threshold nothing is drawn")
         if options.output is not None and options.output.suffix.lower() not in OUTPUTS:
             raise ValueError(f"--output {options.output}: expected a name that ends in {', '.join(OUTPUTS)}")
 
-        if own["picture"] is not None:
+        if problem_options["picture"] is not None:
             from ctxzoo.results.figures import check_matplotlib
 
             check_matplotlib()
@@ -152,20 +154,20 @@ class PolyphonicMusic(Problem, TaskCommands):
         from ctxzoo.tasks.polyphonic_music.picture import draw_roll
         from ctxzoo.tasks.polyphonic_music.rolls import roll_of_notes
 
-        grid = _build_grid(own)
+        grid = _build_grid(problem_options)
         pieces = _read_pieces(options.file, grid)
-        row, picture = own["row"], own["picture"]
+        row, picture = problem_options["row"], problem_options["picture"]
         if row is not None and not 0 <= row < len(pieces):
             found = format_count(len(pieces), "pieces")
             raise ValueError(f"--row {row}: {options.file} has {found}; expected 0..{len(pieces) - 1}")
         model, _ = options.saved.load()
         answers = PieceAnswers(
             model.to(get_device(options)),
-            steps=own["steps"] or STEPS,
-            prompt_steps=own["prompt_steps"],
-            temperature=1.0 if own["temperature"] is None else own["temperature"],
-            threshold=own["threshold"],
-            seed=own["draw_seed"] or 0,
+            steps=problem_options["steps"] or STEPS,
+            prompt_steps=problem_options["prompt_steps"],
+            temperature=1.0 if problem_options["temperature"] is None else problem_options["temperature"],
+            threshold=problem_options["threshold"],
+            seed=problem_options["draw_seed"] or 0,
         )
         is_table = options.output is None or options.output.suffix.lower() not in ONE_PIECE
         if is_table and picture is None:

@@ -103,7 +103,7 @@ def check_music(splits: Mapping[str, datasets.Dataset], *, origin: str = "the da
 
 
 def group_equal_pieces(checked: MusicSplits) -> RowGroups:
-    """Say that equal pieces stay on one side when they are divided."""
+    """Group the rows that must stay in one split: equal pieces."""
     keys = {name: [hash_strings(map(str, piece)) for piece in split[NOTES]] for name, split in checked.splits.items()}
     return RowGroups(groups=number_groups_by_key(keys), unit="pieces", together="equal pieces")
 
@@ -136,7 +136,7 @@ def _read_file(path: Path, grid: Grid) -> datasets.Dataset:
 
 
 def _read_folder(folder: Path, files: list[Path], grid: Grid) -> dict[str, datasets.Dataset]:
-    """Return the pieces of a folder; those below folders named after splits, where there are such, are these splits."""
+    """Read the pieces of a folder; sub-folders named after splits become these splits, else all are `train`."""
     of_split = {name: [file for file in files if file.relative_to(folder).parts[0] == name] for name in SPLITS}
     files_by_split = {name: split_files for name, split_files in of_split.items() if split_files} or {"train": files}
     others = sorted(set(files).difference(*files_by_split.values()))

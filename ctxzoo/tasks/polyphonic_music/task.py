@@ -42,7 +42,7 @@ class MusicScores(Scores):
         self.overlap.update((logits > 0).long(), labels.long())
 
     def compute(self) -> dict[str, float]:
-        """Name to value over all that was added."""
+        """Return the scores, by name, over all that was added."""
         return {"nll": float(self.nll.compute()), "frame_accuracy": 100.0 * float(self.overlap.compute())}
 
 
@@ -144,7 +144,7 @@ class PolyphonicMusicTask(ZooTask):
         return f"pieces of the batch in the training split: {rows}"
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
-        """Return of each piece of a batch its row, the steps that are predicted, and their summed nll in nats, (B,)."""
+        """Return for each piece its row, its number of predicted steps, and their summed nats, `nll`, (B,)."""
         mask = batch["attention_mask"]
         losses = compute_step_losses(self._compute_logits(batch), batch["labels"]) * mask
         return {"row": batch["row"], "steps": mask.sum(dim=1), "nll": losses.sum(dim=1)}

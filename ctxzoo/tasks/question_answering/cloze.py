@@ -184,7 +184,7 @@ class _ArticleIndex:
                 yield _Cloze(first, last, paragraph, self._choose_occurrence(places, paragraph, shared), overlap)
 
     def _find_phrases(self, sentence: _TokenizedText) -> Iterator[tuple[int, list[int]]]:
-        """Yield where phrases begin, and where they can end, the longest first.
+        """Yield each position at which a phrase can begin, with the positions at which it can end, the last first.
 
         They begin and end with a capitalised word, a number or a rare word, and hold no sign. None is a part of a name
         or of a word with a hyphen. The first word of the sentence, capitalised anyway, begins none.
@@ -208,7 +208,7 @@ class _ArticleIndex:
         return _is_name_or_number(word) or self._information.get(word, 0.0) > RARE_EDGE
 
     def _find_occurrences(self, phrase: list[str], paragraph: int) -> list[int]:
-        """Return where in a paragraph the phrase begins, written as it is in the sentence."""
+        """Return the positions in a paragraph at which the phrase occurs, in the same case."""
         words = self._paragraphs[paragraph].written
         return [
             place
@@ -217,7 +217,7 @@ class _ArticleIndex:
         ]
 
     def _choose_occurrence(self, positions: list[int], paragraph: int, shared_words: set[str]) -> int:
-        """Return the place with most of the shared words about it, each counted by 1 / (1 + its distance)."""
+        """Return the position with most shared words around it, each weighted by 1 / (1 + its distance)."""
         others = [place for place, word in enumerate(self._paragraphs[paragraph].lower) if word in shared_words]
         return max(positions, key=lambda place: sum(1 / (1 + abs(other - place)) for other in others))
 

@@ -193,7 +193,7 @@ SEARCH_SPACE: Space = {
 
 
 def describe_differences(experiment: Experiment) -> str:
-    """Return what names of folders and results files say beside variant, data and seed, of a resolved experiment."""
+    """Describe an experiment's differences from the usual settings, for names of folders and results files."""
     data: Any = experiment.data
     model: Any = experiment.model
     is_new = experiment.start.init_from is None
@@ -221,6 +221,6 @@ def describe_differences(experiment: Experiment) -> str:
 
 
 def build_folder_name(experiment: Experiment) -> str:
-    """Return the name of the folder of a reader's checkpoint, which those that go on from it are known by."""
+    """Build the name of the folder of a reader's checkpoint."""
     parts = (experiment.model.variant, experiment.tag, Path(experiment.data.dataset).name, f"seed{experiment.seed}")
     return "-".join(part for part in parts if part)

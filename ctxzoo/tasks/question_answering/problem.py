@@ -110,7 +110,7 @@ class QuestionAnswering(Problem, TaskCommands):
             self._read_checkpoint(experiment)
 
     def fill_in_settings(self, experiment: Experiment) -> Experiment:
-        """Return it with what follows from its checkpoint, its word vectors and its data.
+        """Return the experiment with the settings that follow from its checkpoint, word vectors and data.
 
         These are variant, extensions, query-to-context, width and dropout, name and content of the vectors, the version
         of SQuAD, and where the similarity's product begins.
@@ -144,7 +144,7 @@ class QuestionAnswering(Problem, TaskCommands):
         return experiment.copy_with(squad_version=version, product_start=bound)
 
     def _read_checkpoint(self, experiment: Experiment) -> BidafCheckpoint:
-        """Return what is known of the checkpoint that a training goes on from; it raises as `fill_in_settings` does."""
+        """Read the checkpoint that a training continues from; errors are those of `fill_in_settings`."""
         from ctxzoo.tasks.question_answering.bidaf_start import read_bidaf_checkpoint
 
         values, path = experiment.values(), str(experiment.start.init_from)
@@ -241,7 +241,7 @@ class QuestionAnswering(Problem, TaskCommands):
         return scores | score_splits(task, data, tuple(later_splits), progress=progress)
 
     def collect_scores_per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
-        """Return what `score_articles` gives of the split that results are of."""
+        """Return the scores by article, see `score_articles`, of the split that the results file reports."""
         from ctxzoo.tasks.question_answering.task import score_articles
 
         return score_articles(task, data, "test" if "test" in splits else "validation")
@@ -260,21 +260,21 @@ class QuestionAnswering(Problem, TaskCommands):
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return '--question "..." --context "..."'
 
-    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+    def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.question_answering.task import evaluate
 
         return evaluate(
             options.checkpoint,
             options.dataset,
             options.split,
-            squad_version=own["squad_version"] or "auto",
-            fix_answer_start=own["fix_answer_start"] == "yes",
-            no_answer_threshold=own["threshold"],
+            squad_version=problem_options["squad_version"] or "auto",
+            fix_answer_start=problem_options["fix_answer_start"] == "yes",
+            no_answer_threshold=problem_options["threshold"],
             **get_scoring_arguments(options),
         )
 
-    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        question, context, na_prob, threshold = (own[option.name] for option in self.predict_options)
+    def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
+        question, context, na_prob, threshold = (problem_options[option.name] for option in self.predict_options)
         is_typed = question is not None or context is not None
         if is_typed == (options.file is not None):
             raise ValueError("give either --question with --context, or --file")
@@ -300,7 +300,7 @@ class QuestionAnswering(Problem, TaskCommands):
 
 
 def _infer_model_values(experiment: Experiment, checkpoint: BidafCheckpoint | None) -> dict[str, Any]:
-    """Return name to value of what follows from a checkpoint, or from files of word vectors."""
+    """Return the settings, by name, that follow from a checkpoint, or from files of word vectors."""
     from ctxzoo.tasks.question_answering.bidaf_start import LEARNED
     from ctxzoo.word_vectors.vectors import fingerprint_word_vectors, get_word_vectors_name
 
@@ -323,7 +323,7 @@ def _infer_model_values(experiment: Experiment, checkpoint: BidafCheckpoint | No
 
 
 def _refuse_other_squad_version(experiment: Experiment, version: str) -> None:
-    """Refuse to go on from a checkpoint that may refuse to answer with data that always has an answer, and the reverse.
+    """Refuse data of another SQuAD version than that of the checkpoint that a training continues from.
 
     Raises:
         ValueError: the checkpoint is of the other version of SQuAD.

@@ -168,7 +168,7 @@ def check_squad(
 
 
 def group_questions(checked: SquadSplits) -> RowGroups:
-    """Say that questions on one context or, where there are enough of them, on one article stay on one side."""
+    """Group the rows that must stay in one split: questions on one article or, with few articles, on one context."""
     splits = checked.splits
     contexts = number_groups_by_key(
         {name: map(hash_normalized_text, split["context"]) for name, split in splits.items()}
@@ -302,7 +302,7 @@ class _CheckedRows:
             )
 
     def find_unanswerable(self) -> str | None:
-        """Say where the first question without answers is; None where all have some."""
+        """Describe the first question without answers; None where all have some."""
         empty = pc.equal(pc.list_value_length(self._get_answer_field("text")), 0)
         row = pc.index(empty, True).as_py()
         return None if row < 0 else self._describe_row(row)

@@ -225,7 +225,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
 
     @property
     def scaling(self) -> Scaling:
-        """How features and target are scaled; after `setup`."""
+        """The scaling of features and target; after `setup`."""
         assert self._scaling is not None, "call setup() first"
         return self._scaling
 

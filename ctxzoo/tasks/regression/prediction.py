@@ -21,7 +21,7 @@ TRUTH = {"true": 1.0, "false": 0.0}  # as columns of truth values are read in tr
 
 
 def predict_rows(checkpoint: str | Path | PreTrainedModel, rows: Sequence[Sequence[float]]) -> list[float]:
-    """Return what is predicted for each row, in the unit of the target.
+    """Predict the target of each row, in its unit.
 
     The rows are read as one sequence, behind those of the training that the model keeps: what is predicted for one
     depends a little on the others.

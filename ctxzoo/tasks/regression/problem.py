@@ -158,15 +158,17 @@ class Regression(Problem, TaskCommands):
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return f"--file {shlex.quote(str(test))} --output predicted.csv"
 
-    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+    def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.regression.task import evaluate
 
-        own = {name: value for name, value in own.items() if value is not None}
-        return evaluate(options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **own)
+        problem_options = {name: value for name, value in problem_options.items() if value is not None}
+        return evaluate(
+            options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **problem_options
+        )
 
-    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        check_input(options, "numbers", own["numbers"])
-        row = None if own["numbers"] is None else parse_row(own["numbers"])
+    def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
+        check_input(options, "numbers", problem_options["numbers"])
+        row = None if problem_options["numbers"] is None else parse_row(problem_options["numbers"])
 
         from ctxzoo.tasks.regression.prediction import NumberAnswers, predict_rows
 
@@ -180,7 +182,7 @@ class Regression(Problem, TaskCommands):
 
 
 def parse_row(text: str) -> list[float]:
-    """Return the numbers of a row as it is typed.
+    """Parse the numbers of a row that was typed.
 
     Raises:
         ValueError: something that is no number.
@@ -192,7 +194,7 @@ def parse_row(text: str) -> list[float]:
 
 
 def _note_features_and_target(dataset: str, checked: RegressionSplits) -> None:
-    """Note what is predicted from what, and each feature that may be an identifier."""
+    """Record notes on the features and the target, and on each feature that may be an identifier."""
     import numpy as np
 
     from ctxzoo.data.reading_notes import record_note
@@ -212,7 +214,7 @@ def _note_features_and_target(dataset: str, checked: RegressionSplits) -> None:
 
 
 def _advise_on_identifiers(column: Numbers) -> str:
-    """Say what to do with whole numbers of which each is another, and which times they would be."""
+    """Return advice on a feature of distinct whole numbers: it may be an identifier, or times."""
     begin, end = float(column.min()), float(column.max())
     for unit, number in UNITS.items():
         if TIMES[0] * number <= begin and end < TIMES[1] * number:

@@ -58,7 +58,7 @@ class RegressionRows:
         return len(self.targets)
 
     def select(self, rows: Rows) -> RegressionRows:
-        """Return these of the rows."""
+        """Return a copy with the given rows alone."""
         groups = None if self.groups is None else self.groups[rows]
         return RegressionRows(self.features[rows], self.targets[rows], self.numbers[rows], groups)
 
@@ -220,7 +220,7 @@ def check_rows(
 
 
 def group_rows(checked: RegressionSplits, group_column: str | None = None) -> RowGroups:
-    """Say that rows of equal features, and of one value in the column of groups, stay on one side.
+    """Group the rows that must stay in one split: those with equal features, or one value in the column of groups.
 
     Args:
         checked: Rows of all splits, checked by `check_rows`.

@@ -34,7 +34,7 @@ class RegressionScores(Scores):
         self.rows.update(len(targets))
 
     def compute(self) -> dict[str, float]:
-        """Name to value over all that was added; without R2 for a single row, of which there is none."""
+        """Return the scores, by name, over all that was added; without R2 for a single row, of which there is none."""
         values = {"rmse": float(self.rmse.compute()), "mae": float(self.mae.compute())}
         if self.rows.compute() > 1:
             values["r2"] = float(self.r2.compute())
@@ -76,17 +76,17 @@ class RegressionTask(ZooTask):
 
         Predictions and targets are in the target's unit.
         """
-        predicted, targets = self._predictions(batch)
+        predicted, targets = self._get_predictions_and_targets(batch)
         rows = (~batch["labels"].isnan()).flatten().nonzero().squeeze(1)
         return {"row": rows, "predicted": predicted, "targets": targets}
 
     def update_scores(self, scores: RegressionScores, batch: dict[str, torch.Tensor], split: str) -> None:
-        scores.update(*self._predictions(batch))
+        scores.update(*self._get_predictions_and_targets(batch))
 
     def compute_scores(self, scores: RegressionScores) -> dict[str, float]:
         return scores.compute()
 
-    def _predictions(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    def _get_predictions_and_targets(self, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return predictions and targets of the rows that have one, in the unit of the target."""
         inputs = {name: value for name, value in select_model_inputs(batch).items() if name != "labels"}
         rows = (~batch["labels"].isnan()).any(dim=2).any(dim=0).nonzero().squeeze(1)

@@ -221,7 +221,7 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         return [piece.events if isinstance(piece, History) else piece for piece in self.sequences(split)]
 
     def setup(self, stage: str | None = None) -> None:
-        """Number the things, and cut the sequences, on every process."""
+        """Give each thing an id, and split the sequences into pieces, on every process."""
         if self._sequences:
             return
         splits, things, column = self.load_checked_data().splits, self.kind.things, self.kind.columns[0]

@@ -58,7 +58,7 @@ class SequenceProblem(Problem, TaskCommands):
 
     @property
     def kind(self) -> kinds.SequenceKind:
-        """What its sequences are called, and where they stand in a dataset."""
+        """The `SequenceKind`: names of sequences and their items, and of the columns of a dataset."""
         return kinds.SESSIONS if self.name == SESSIONS else kinds.HISTORIES
 
     def make_tiny(self, experiment: Experiment) -> Experiment:
@@ -137,35 +137,35 @@ class SequenceProblem(Problem, TaskCommands):
         shown = [names[min(place, len(names) - 1)] + end for place, end in enumerate(self.ends)]
         return f"--history {shlex.quote(f' {BETWEEN} '.join(shown))}"
 
-    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+    def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.sequences.task import evaluate_histories, evaluate_sessions
 
         score: Any = evaluate_sessions if self.name == SESSIONS else evaluate_histories
-        typed = {name: value for name, value in own.items() if value is not None}
+        typed = {name: value for name, value in problem_options.items() if value is not None}
         scores: dict[str, float] = score(
             options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **typed
         )
         return scores
 
-    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        check_input(options, "history", own["history"])
-        history = None if own["history"] is None else self.parse_history(own["history"])
+    def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
+        check_input(options, "history", problem_options["history"])
+        history = None if problem_options["history"] is None else self.parse_history(problem_options["history"])
 
         from ctxzoo.data.row_stream import open_as_file_with_suffix
         from ctxzoo.tasks.sequences.prediction import SequenceAnswers, stream_sequences
 
         model, _ = options.saved.load()
         model.to(get_device(options))
-        options_of_kind = {"only_new": own["only_new"] == "yes"} if "only_new" in own else {}
+        options_of_kind = {"only_new": problem_options["only_new"] == "yes"} if "only_new" in problem_options else {}
         if history is not None:
             next_things = model.recommend if self.name == SESSIONS else model.next_events
-            for name, probability in next_things(*history, own["top"], **options_of_kind):
+            for name, probability in next_things(*history, problem_options["top"], **options_of_kind):
                 print(f"{probability:.4f}  {name}")
             return
-        columns = {option.name.removesuffix("_column"): own[option.name] for option in COLUMNS}
+        columns = {option.name.removesuffix("_column"): problem_options[option.name] for option in COLUMNS}
         header = [name or usual for usual, name in columns.items()]
         with open_as_file_with_suffix(options.file, kind=options.format, columns=header) as file:
-            answers = SequenceAnswers(self.kind, model, k=own["top"], **options_of_kind)
+            answers = SequenceAnswers(self.kind, model, k=problem_options["top"], **options_of_kind)
             number = answer_file(options, answers, rows=stream_sequences(self.kind, file, columns))
         report_written_answers(options, format_count(number, self.kind.several))
 
@@ -214,7 +214,7 @@ class SessionRecommendation(SequenceProblem):
         return make(architecture, variant).copy_with(monitor=self.objective)
 
     def collect_scores_per_example(self, task: Any, data: Any, splits: tuple[str, ...]) -> dict[str, list[float]]:
-        """Return of each session of a split that is scored what `SessionScore` has, but for its row."""
+        """Return the fields of `SessionScore`, without the row, for each session of the scored splits."""
         from ctxzoo.tasks.sequences.task import session_scores
 
         sessions = {split: session_scores(task.model, data, split) for split in splits}

@@ -139,7 +139,7 @@ def check_sequences(
 
 
 def group_equal_sequences(kind: SequenceKind, checked: SequenceSplits) -> RowGroups:
-    """Say that equal sequences stay on one side when they are divided."""
+    """Group the rows that must stay in one split: equal sequences."""
     keys = {name: [hash_strings(names) for names in split[kind.columns[0]]] for name, split in checked.splits.items()}
     return RowGroups(groups=number_groups_by_key(keys), unit=kind.several, together=f"equal {kind.several}")
 
@@ -159,7 +159,7 @@ def _read_events(path: Path, columns: EventColumns) -> pa.Table:
 
 
 def _list_row_names(split: datasets.Dataset, kind: SequenceKind) -> list[str]:
-    """Return what the rows are called: the values of the first of `ids` that is there, or their numbers."""
+    """Return the names of rows: the values of the first column of `ids` that exists, or row numbers."""
     column = next((name for name in kind.ids if name in split.column_names), None)
     return [str(value) for value in (range(len(split)) if column is None else split[column])]
 
@@ -230,7 +230,7 @@ def _find_wrong_times(times: pa.ChunkedArray, is_good: npt.NDArray[np.bool_]) ->
 
 
 def _classify_time(text: str) -> str | None:
-    """Return what kind of time a text is, None where it is none; times of two kinds have no order."""
+    """Return the kind of time that a text is, such as a date, or None; times of two kinds have no order."""
     try:
         return "numbers" if "_" not in text and math.isfinite(float(text)) else None
     except ValueError:

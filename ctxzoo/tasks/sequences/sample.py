@@ -81,18 +81,18 @@ def _generate_splits(
 
 def _generate_session(draws: RandomDraws) -> tuple[list[Any], ...]:
     liked = [draws.draw_integer(len(SHELVES)) for _ in range(LIKED)]
-    shelf, thing = liked[0], draws.draw_integer(THINGS)
+    shelf, item = liked[0], draws.draw_integer(THINGS)
     steps = []
     for _ in range(LEAST_STEPS + draws.draw_integer(MORE_STEPS)):
-        steps.append(f"{SHELVES[shelf]} {thing}")
+        steps.append(f"{SHELVES[shelf]} {item}")
         if draws.random() >= STAYS:
-            shelf, thing = liked[draws.draw_integer(LIKED)], draws.draw_integer(THINGS)
+            shelf, item = liked[draws.draw_integer(LIKED)], draws.draw_integer(THINGS)
             continue
         choice = draws.random()
         if choice < NEXT:
-            thing = (thing + 1) % THINGS
+            item = (item + 1) % THINGS
         elif choice >= NEXT + AGAIN:
-            thing = draws.draw_integer(THINGS)
+            item = draws.draw_integer(THINGS)
     return (steps,)
 
 

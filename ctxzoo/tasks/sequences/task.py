@@ -56,7 +56,7 @@ class SequenceScores(Scores):
                 metric.update(logits, labels)  # type: ignore[operator]
 
     def compute(self) -> dict[str, float]:
-        """Name to value over all that was added."""
+        """Return the scores, by name, over all that was added."""
         values = {name: float(metric.compute()) for name, metric in self.named_children()}  # type: ignore[operator]
         return {name: value if name == "nll" else 100 * value for name, value in values.items()}
 
@@ -132,7 +132,7 @@ class SequenceTask(ZooTask):
         """
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:
-        """Return of each row of a batch its number `row`, how many `predictions` it has, and the `ranks` (B, T) of its
+        """Return for each row of a batch its number `row`, how many `predictions` it has, and the `ranks` (B, T) of its
         targets, 0 where nothing is predicted.
         """
         logits, labels = self.compute_logits_and_labels(select_model_inputs(batch))

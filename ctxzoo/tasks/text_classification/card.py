@@ -62,7 +62,7 @@ print(classifier(text, truncation=True))  # no more words than it was trained on
 
 
 def _format_gold_label(example: Mapping[str, Any], template: str) -> str:
-    """Say what is right; nothing for a text of our own, which no one has labelled."""
+    """Format the true label of an example; "" for a text that nobody has labelled."""
     return template.format(example["gold"]) if "gold" in example else ""
 
 

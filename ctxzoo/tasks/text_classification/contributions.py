@@ -80,7 +80,7 @@ def explain_text(model: PreTrainedModel, tokenizer: WordTokenizer, text: str) ->
 
 
 def _compute_linear_contributions(model: Any, inputs: Any, num_labels: int) -> tuple[Array, Array]:
-    """Return what each position adds to the logits by way of the linear part, (labels, n), and its bias (labels,)."""
+    """Return what each position adds to the logits through the linear part, (labels, n), and its bias (labels,)."""
     wide = getattr(model, "wide", None)
     if wide is None:
         return np.zeros((num_labels, inputs["input_ids"].size(1))), np.zeros(num_labels)
@@ -89,7 +89,7 @@ def _compute_linear_contributions(model: Any, inputs: Any, num_labels: int) -> t
 
 
 def _integrate_gradients(model: Any, inputs: Any) -> tuple[Array, Array]:
-    """Return what each position adds to the logits by way of its word vector, and the logits of empty vectors.
+    """Return what each position adds to the logits through its word vector, and the logits without vectors.
 
     The words' vectors x enter as a x, for a = 0 and for the points a of Gauss-Legendre quadrature on [0, 1]. The linear
     part reads ids and has no gradient here. (labels, n) and (labels,).

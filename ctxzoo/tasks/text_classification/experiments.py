@@ -227,7 +227,7 @@ class TextStart(VectorStart):
 
 
 def get_variant_fields(architecture: str, variant: str) -> dict[str, Any]:
-    """Return what a variant sets of the values of a `TextModel`.
+    """Return the fields of a `TextModel` that a variant sets, by name.
 
     Raises:
         ValueError: the architecture has no such variant.
@@ -297,7 +297,7 @@ def get_document_dataset(name: str) -> dict[str, Any]:
 
 
 def build_result_tag(dataset: str, run_name: str = "") -> str:
-    """Return what distinguishes results on a dataset, and those of the run `run_name`, from others; may be empty.
+    """Build the tag in names of results files, from a dataset and the name of a run; may be empty.
 
     Several datasets have one Hub id, and several runs of a dataset differ in settings only.
     """

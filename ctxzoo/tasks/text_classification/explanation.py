@@ -177,7 +177,7 @@ class Explanation:
         return list(value_of_word.items())
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the text, its words coloured by their contributions."""
+        """Return HTML that a notebook shows: the text, its words coloured by their contributions."""
         return explanation_html([self])
 
 
@@ -261,7 +261,7 @@ def _render_article(number: int, explanation: Explanation) -> list[str]:
 
 
 def _render_attention(explanation: Explanation) -> list[str]:
-    """Return one closed part for each row of attention, in a colour of its own."""
+    """Return HTML of one collapsed section for each row of attention, in a colour of its own."""
     parts = []
     for number, weights in enumerate([] if explanation.attention is None else explanation.attention, start=1):
         top_words = _render_top_words(explanation, weights, format_percent)
@@ -296,7 +296,7 @@ def _render_probabilities(explanation: Explanation) -> str:
 
 
 def _write_notes(explanation: Explanation) -> list[str]:
-    """Say what the colours mean, and what the model did not read."""
+    """Return lines on what the colours mean, and what the model did not read."""
     notes = []
     if explanation.no_known_word:
         notes.append(

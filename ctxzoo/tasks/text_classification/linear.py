@@ -200,14 +200,14 @@ class LinearRun(CountedRun):
 
     @classmethod
     def build_experiment(cls, experiment: Experiment, variant: str) -> Experiment:
-        """Return its experiment, see `CountedRun`; how validation rows are chosen decides nothing where all train."""
+        """Build the experiment, see `CountedRun`; without validation rows, how they are chosen is left out."""
         found = super().build_experiment(experiment, variant)
         usual = {one.name: one.default for one in fields(found.data) if one.name in ("dev_share", "dev_block")}
         return found if found.score == "validation" else found.copy_with(**usual)
 
     @property
     def cutter(self) -> Cutter:
-        """How the baseline cuts texts into words."""
+        """Pre-tokenizer by which the baseline splits texts into words."""
         cutter: Cutter = self.experiment.data.values()["cutter"]
         return cutter
 
@@ -254,7 +254,7 @@ def build_linear_experiment(recipe: str) -> Experiment:
 
 
 def _report_search_time(model: Pipeline, description: str) -> None:
-    """Let a pipeline that chooses its C say how long it takes, once some of its fits are scored."""
+    """Make a pipeline that searches its C print the remaining time, once some of its fits are scored."""
     search = model[-1]
     if not isinstance(search, GridSearchCV):
         return
@@ -270,7 +270,7 @@ def _report_search_time(model: Pipeline, description: str) -> None:
 
 
 def _join_split_texts(data: TextClassificationDataModule, splits: Sequence[str]) -> datasets.Dataset:
-    """The rows of those splits that are there, train among them, in the order of the dataset."""
+    """Return the texts of several splits in one dataset; splits that do not exist are left out."""
     rows = {split: data.rows(split) for split in splits if split in data.splits}
     if "validation" in rows and data.texts("validation") is data.texts("train"):
         return data.texts("train").select(np.sort(np.concatenate(list(rows.values()))))

@@ -200,7 +200,7 @@ def _encode_text(model: ZooPreTrainedModel, tokenizer: Any, text: str) -> Any:
 
 
 def _first_row_to_numpy(x: torch.Tensor) -> NDArray[np.float64]:
-    """Return what the only text of a batch has."""
+    """Return the values of the only text of a batch as an array."""
     return x[0].double().cpu().numpy()
 
 

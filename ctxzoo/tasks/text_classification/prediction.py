@@ -68,7 +68,7 @@ class TextAnswers:
         return [None if text is None else _build_answer(next(found)) for text in texts]
 
     def classify(self, texts: Sequence[str]) -> list[dict[str, Any]]:
-        """Return what `classify_texts` does, and count for `write_notes`."""
+        """Classify texts as `classify_texts` does, and count what `write_notes` reports."""
         if self.keeps_texts:
             self.texts += texts
         answers = classify_texts(self.model, self.tokenizer, texts, batch_size=self.batch_size)
@@ -97,7 +97,7 @@ class TextAnswers:
 def classify_texts(
     model: Any, tokenizer: WordTokenizer, texts: Sequence[str], *, batch_size: int = 32
 ) -> list[dict[str, Any]]:
-    """Return of each text, in their order, the most probable `label`, its `score`, and all `probabilities` by label.
+    """Classify texts; return for each the most probable `label`, its `score`, and all `probabilities` by label.
 
     Texts are cut at the `word_limit` of the tokenizer, where it has one; those that are longer also have
     `words_left_out`, the number of known words behind it. Those without a known word have `no_known_word`.
@@ -134,7 +134,7 @@ def classify_texts(
 
 
 def drop_probabilities(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return an answer of `classify_texts` as a .json file and the terminal have it."""
+    """Return an answer of `classify_texts` without its probabilities, as for a .json file and the terminal."""
     return {name: value for name, value in answer.items() if name != "probabilities"}
 
 

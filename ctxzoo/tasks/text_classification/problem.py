@@ -119,7 +119,7 @@ class TextClassification(Classification, TaskCommands):
             raise ValueError("--ngram_buckets and --naive_bayes need --linear_mean, the only part that reads n-grams")
 
     def get_implied_values(self, experiment: Experiment) -> dict[str, Any]:
-        """Return those of the variant, and what recipes told beside the words, the folds and earlier options."""
+        """Return the values of the variant, and those that follow from words, folds and options of earlier versions."""
         values = super().get_implied_values(experiment)
         if experiment.start.init_from is None:
             values |= ARCHITECTURES[experiment.model.architecture].config_class.former_fields
@@ -238,18 +238,20 @@ class TextClassification(Classification, TaskCommands):
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return '--text "..."'
 
-    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+    def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.data.formats import SAMPLE
         from ctxzoo.tasks.text_classification.prediction import read_text_columns
         from ctxzoo.tasks.text_classification.task import evaluate
 
-        own = {name: value for name, value in own.items() if value is not None}
+        problem_options = {name: value for name, value in problem_options.items() if value is not None}
         if options.dataset != SAMPLE:
-            own.setdefault("text_column", read_text_columns(options.checkpoint))
-        return evaluate(options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **own)
+            problem_options.setdefault("text_column", read_text_columns(options.checkpoint))
+        return evaluate(
+            options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **problem_options
+        )
 
-    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        text, page = own["text"], own["explain"]
+    def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
+        text, page = problem_options["text"], problem_options["explain"]
         check_input(options, "text", text)
         if page is not None:
             _check_explanation_file(page)
@@ -262,7 +264,7 @@ class TextClassification(Classification, TaskCommands):
             read_text_columns,
         )
 
-        columns = own["text_column"] or read_text_columns(options.checkpoint)
+        columns = problem_options["text_column"] or read_text_columns(options.checkpoint)
         model, tokenizer = options.saved.load()
         model.to(get_device(options))
         answers = TextAnswers(
@@ -294,7 +296,7 @@ class PretrainedEncoder(TextClassification):
     """
 
     def check(self, experiment: Experiment) -> None:
-        """Refuse nothing; an encoder that is not there is found when the training runs."""
+        """Check nothing; a missing encoder is an error when the training runs."""
 
     def build_data_module(self, experiment: Experiment) -> Any:
         from transformers import AutoTokenizer
@@ -356,7 +358,7 @@ def _check_explanation_file(file: Path) -> None:
 
 
 def _write_explanation(model: Any, tokenizer: Any, texts: Sequence[str], file: Path) -> None:
-    """Write the page, or the picture, of which words decided."""
+    """Write an explanation of which words decided, as an HTML page or a picture."""
     from ctxzoo.tasks.text_classification.contributions import explain_text
     from ctxzoo.tasks.text_classification.explanation import write_explanation_page
     from ctxzoo.tasks.text_classification.explanation_picture import draw_explanation

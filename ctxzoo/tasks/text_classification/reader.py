@@ -290,7 +290,7 @@ def _convert_labels_to_integers(columns: Sequence[_Columns]) -> list[_Columns]:
 
 
 def _list_integer_labels(columns: Sequence[_Columns]) -> list[str] | None:
-    """Return the integers that are labels, in their order; None where they number labels, or are none."""
+    """Return the labels that are integers, in order; None where these are 0, 1, … or labels are no integers."""
     if any(split.class_names is not None or not pa.types.is_integer(split.labels.type) for split in columns):
         return None
     numbers = sorted({number for split in columns for number in pc.unique(split.labels).to_pylist()})
@@ -326,7 +326,7 @@ def _collect_label_names(columns: Sequence[_Columns], integers: list[str] | None
 
 
 def _name_integer_labels(columns: Sequence[_Columns], count: int) -> list[str]:
-    """Return what the column `label_text` calls the numbers; where there is none, the numbers themselves."""
+    """Return the names of integer labels in the column `label_text`; without such a column, the numbers as text."""
     names: dict[int, str] = {}
     for split in columns:
         for row, (number, name) in enumerate(zip(split.labels.to_pylist(), split.label_texts or [], strict=False)):
@@ -394,7 +394,7 @@ def _build_column(path: Path, name: str, values: list[Any]) -> pa.Array:
 
 
 def note_contradictory_labels(location: str, groups: npt.NDArray[np.int64], labels: npt.NDArray[np.int64]) -> None:
-    """Note how many texts stand again with another label.
+    """Record a note on how many texts occur again with another label.
 
     Args:
         location: Name of the data in messages.

@@ -73,7 +73,7 @@ class TextSplitting:
 
     @property
     def overrides_division(self) -> bool:
-        """Whether it says itself how rows that are all `train` are divided, by `folds`, `dev_share` or `dev_block`."""
+        """Whether `folds`, `dev_share` or `dev_block` decide how rows that are all `train` are divided."""
         return self.folds is not None or self.dev_share != DEV_SHARE or self.dev_block != 1
 
     def drop_short_texts(
@@ -130,7 +130,7 @@ class TextSplitting:
 
 
 def group_equal_texts(checked: TextSplits) -> RowGroups:
-    """Say that equal texts stay on one side when they are divided, each label in proportion."""
+    """Group the rows that must stay in one split: equal texts; each split has every label in proportion."""
     return RowGroups(
         groups=number_groups_by_key(
             {name: map(hash_normalized_text, split["text"]) for name, split in checked.splits.items()}
@@ -149,7 +149,7 @@ def get_labels(texts: datasets.Dataset) -> npt.NDArray[np.int64]:
 
 
 def draw_rows_of_every_label(labels: npt.NDArray[np.int64], number: int, seed: int) -> Rows:
-    """Return so many rows, ascending: the first of each label, and others that are drawn at random.
+    """Draw a number of rows, ascending: the first of each label, and others at random.
 
     Args:
         labels: (rows,) class number of each row.

@@ -118,7 +118,7 @@ def compute_tfidf(counts: Matrix, idf: Scores, group_starts: Sequence[int]) -> M
 
 
 def _replace_entries(matrix: Matrix, entries: Scores) -> Matrix:
-    """Return a matrix with other entries in the same places, which it shares."""
+    """Return a sparse matrix with new entries at the same positions, whose index arrays it shares."""
     return sparse.csr_matrix((entries, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
@@ -130,7 +130,7 @@ def _choose_cost(
     costs: Sequence[float],
     report_progress: Callable[[int, int], None],
 ) -> tuple[float, float]:
-    """Return C and the factor of the margins, by held-out folds; with too few rows for any 1, or the only C, and 1."""
+    """Choose the cost C and the factor of the margins by cross-validation; with too few rows the only C or 1, and 1."""
     rows = np.random.default_rng(seed).permutation(len(labels))[:MOST_ROWS_TO_CHOOSE]
     features, labels = features[rows], labels[rows]
     folds = list(_split_into_folds(labels, seed))
@@ -145,14 +145,16 @@ def _choose_cost(
             weight, bias = _fit_linear_svms(of_fitted, labels[fitted], num_labels, cost, scales)
             scores[cost][held_out_rows] = of_held @ weight + bias
             report_progress(number, len(folds) * len(costs) + 1)  # the last is that of all rows
-    held_out = np.concatenate([held_out_rows for _, held_out_rows in folds])
-    accuracies = {cost: (scores[cost][held_out].argmax(axis=1) == labels[held_out]).mean() for cost in costs}
+    held_out_order = np.concatenate([held_out_rows for _, held_out_rows in folds])
+    accuracies = {
+        cost: (scores[cost][held_out_order].argmax(axis=1) == labels[held_out_order]).mean() for cost in costs
+    }
     best = max(accuracies, key=accuracies.__getitem__)
-    return best, _fit_score_scale(scores[best][held_out], labels[held_out])
+    return best, _fit_score_scale(scores[best][held_out_order], labels[held_out_order])
 
 
 def _select_classes_to_fit(labels: Labels) -> npt.NDArray[np.int64]:
-    """Return the classes that have an SVM: of two the second alone, whose margin is against the first."""
+    """Return the classes for which an SVM is fitted: all, or of two classes the second alone."""
     classes = np.unique(labels)
     return classes[1:] if len(classes) == 2 else classes
 
@@ -219,7 +221,7 @@ def has_wide_part(model: Any) -> bool:
 
 
 def initialize_wide_part(model: Any, data: Any, splits: tuple[str, ...], *, tell_time: bool = False) -> None:
-    """Fit the wide part of a model to these splits; where it takes long it is told."""
+    """Fit the wide part of a model to these splits; a fit that takes long reports its progress."""
     number = sum(len(data.rows(split)) for split in splits)
     read = number if data.wide_rows is None else min(number, data.wide_rows)
     remaining = RemainingTime(f"linear part, fitted to {read:,} texts of {' and '.join(splits)}", "fits")

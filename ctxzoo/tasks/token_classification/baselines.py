@@ -60,7 +60,7 @@ class FrequentTags:
 
     @property
     def num_parameters(self) -> int:
-        """How many numbers it holds."""
+        """Number of parameters that the model stores."""
         return len(self.tags) + 1
 
     def predict(self, sentences: Sentences) -> Labels:
@@ -124,7 +124,7 @@ class LinearTagger:
 
     @property
     def num_parameters(self) -> int:
-        """How many numbers it holds."""
+        """Number of parameters that the model stores."""
         return int(self.model.coef_.size + self.model.intercept_.size)
 
     def predict(self, sentences: Sentences) -> Labels:

@@ -137,13 +137,15 @@ class TokenClassification(Classification, TaskCommands):
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return '--text "..."'
 
-    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+    def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.token_classification.task import evaluate
 
-        return evaluate(options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **own)
+        return evaluate(
+            options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **problem_options
+        )
 
-    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        check_input(options, "text", own["text"])
+    def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
+        check_input(options, "text", problem_options["text"])
 
         from ctxzoo.data.text_columns import TEXT_COLUMNS
         from ctxzoo.tasks.token_classification.task import TagAnswers, stream_conll_sentences
@@ -151,7 +153,7 @@ class TokenClassification(Classification, TaskCommands):
         model, tokenizer = options.saved.load()
         answers = TagAnswers(model.to(get_device(options)), tokenizer, batch_size=options.batch_size)
         if options.file is None:
-            for word in answers.tag_and_count([own["text"].split()])[0]:
+            for word in answers.tag_and_count([problem_options["text"].split()])[0]:
                 print(f"{word['word']}\t{word['tag']}\t{word['score']:.4f}")
             return
         rows = stream_conll_sentences(options.file, options.format)

@@ -113,7 +113,7 @@ def check_tokens(
 
 
 def group_sentences(checked: TokenSplits) -> RowGroups:
-    """Say that sentences of one document or, where documents are not known or too few, equal ones stay on one side."""
+    """Group the rows that must stay in one split: sentences of one document or, without documents, equal sentences."""
     splits = checked.splits
     if all(DOCUMENT in split.column_names for split in splits.values()):
         documents = {name: [f"{name}/{document}" for document in split[DOCUMENT]] for name, split in splits.items()}

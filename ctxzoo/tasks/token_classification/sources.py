@@ -161,7 +161,7 @@ def _read_conllu_sentences(lines: Sequence[str], path: Path) -> Iterator[dict[st
 
 
 def _drop_empty_tag_columns(rows: Iterable[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
-    """Leave out a column of tags in which nothing stands; in another, _ is a tag like others."""
+    """Drop columns of tags in which every entry is empty; in another column, _ is a tag like others."""
     sentences = list(rows)
     empty = []
     for name in ("upos", "xpos"):

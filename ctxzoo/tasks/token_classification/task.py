@@ -121,7 +121,7 @@ class TagAnswers:
         return answers
 
     def tag_and_count(self, sentences: Sequence[list[str]]) -> list[list[dict[str, Any]]]:
-        """Return what `tag_sentences` does, and count the words."""
+        """Tag sentences as `tag_sentences` does, and count their words."""
         found = tag_sentences(self.model, self.tokenizer, sentences, batch_size=self.batch_size)
         self.words += sum(map(len, found))
         return found
@@ -142,7 +142,7 @@ class TagAnswers:
 def tag_sentences(
     model: Any, tokenizer: WordTokenizer, sentences: Sequence[list[str]], *, batch_size: int = 32
 ) -> list[list[dict[str, Any]]]:
-    """Return of each word of each sentence `word`, its most probable `tag`, the `score`, and all `probabilities`."""
+    """Tag sentences; return for each word `word`, its most probable `tag`, the `score`, and all `probabilities`."""
     names = get_label_names(model.config)
     tagged: list[list[dict[str, Any]]] = [[]] * len(sentences)
     order = sorted(range(len(sentences)), key=lambda row: len(sentences[row]))

@@ -23,7 +23,7 @@ PENALTIES = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0)  # inverse, of scikit-learn's lo
 
 
 def list_training_votes(data: VoteDataModule) -> tuple[Probabilities, Probabilities]:
-    """Return where there is a yea, and where a vote, of the training, as ones and zeros."""
+    """Return two matrices (bills, legislators) of ones and zeros: training votes that are yeas, and all votes."""
     cells = data.observed.astype(np.float64)
     return np.nan_to_num(cells), (~np.isnan(cells)).astype(np.float64)
 
@@ -35,16 +35,16 @@ def group_legislators_by_party(data: VoteDataModule) -> dict[str, npt.NDArray[np
 
 
 def compute_bill_rates(data: VoteDataModule) -> Probabilities:
-    """How often a bill has a yea; of one without votes, how often there is one at all."""
-    yea, seen = list_training_votes(data)
-    rate = (yea.sum(axis=1) + HALF) / (seen.sum(axis=1) + 2 * HALF)
-    rate[seen.sum(axis=1) == 0] = yea.sum() / seen.sum()
-    found: Probabilities = np.broadcast_to(rate[:, None], yea.shape)
-    return found
+    """Predict for each bill the fraction of yeas in its training votes; for a bill without votes, that of all bills."""
+    yea, has_vote = list_training_votes(data)
+    rate = (yea.sum(axis=1) + HALF) / (has_vote.sum(axis=1) + 2 * HALF)
+    rate[has_vote.sum(axis=1) == 0] = yea.sum() / has_vote.sum()
+    rates: Probabilities = np.broadcast_to(rate[:, None], yea.shape)
+    return rates
 
 
 def compute_party_rates(data: VoteDataModule) -> Probabilities:
-    """How often a party says yea, on any bill."""
+    """Predict for each party the fraction of yeas in its training votes, whatever the bill."""
     yea, has_vote = list_training_votes(data)
     rates = np.zeros_like(yea)
     for rows in group_legislators_by_party(data).values():
@@ -53,7 +53,7 @@ def compute_party_rates(data: VoteDataModule) -> Probabilities:
 
 
 def compute_bill_party_rates(data: VoteDataModule) -> Probabilities:
-    """How often a party says yea on a bill, a half added to yeas and to nays."""
+    """Predict for each party and bill the fraction of yeas, with a half added to yeas and to nays."""
     yea, has_vote = list_training_votes(data)
     rates = np.zeros_like(yea)
     for rows in group_legislators_by_party(data).values():
@@ -63,7 +63,7 @@ def compute_bill_party_rates(data: VoteDataModule) -> Probabilities:
 
 
 def fit_tfidf_by_party(data: VoteDataModule) -> Probabilities:
-    """A logistic regression for each party, of the TF-IDF of a bill's words, on all its votes of the training.
+    """Predict by a logistic regression for each party, fitted on TF-IDF of bills' words and the training votes.
 
     Its penalty is the one of `PENALTIES` with the highest log-likelihood on validation, where there is such a split.
     """
@@ -105,7 +105,7 @@ BASELINES: Mapping[str, Callable[[VoteDataModule], Probabilities]] = MappingProx
 
 
 def count_baseline_parameters(baseline: str, data: VoteDataModule) -> int:
-    """Return how many numbers a floor holds."""
+    """Return the number of parameters that a baseline stores."""
     bills, parties = int((data.bill_ids >= 0).sum()), len(group_legislators_by_party(data))
     words = len(data.words or ())
     return {"bill_rate": bills, "party_rate": parties, "bill_party_rate": bills * parties}.get(

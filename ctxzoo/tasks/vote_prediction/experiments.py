@@ -195,7 +195,7 @@ def set_variant(experiment: Experiment, architecture: str, variant: str, **field
 
 
 def build_base_experiment() -> Experiment:
-    """Return what the settings of all models have in common; none is named yet."""
+    """Return the experiment with the settings that all models share, before a model is chosen."""
     return Experiment(
         problem=PROBLEM,
         recipe="",

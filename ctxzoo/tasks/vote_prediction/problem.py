@@ -84,7 +84,7 @@ class VotePrediction(Problem, TaskCommands):
         return experiment.copy_with(epochs=1, tiny=True, **sizes)
 
     def fill_in_settings(self, experiment: Experiment) -> Experiment:
-        """Return it as the checkpoint that it goes on from reads texts.
+        """Return the experiment with the setting of the checkpoint that it continues from on how texts are read.
 
         Raises:
             ValueError: texts were to be read in another way.
@@ -190,14 +190,16 @@ class VotePrediction(Problem, TaskCommands):
             return '--text "what the bill says"'
         return f"--bill {shlex.quote(model.config.get_bill_names()[0])}"
 
-    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+    def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.vote_prediction.task import evaluate
 
-        own = {name: value for name, value in own.items() if value is not None}
-        return evaluate(options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **own)
+        problem_options = {name: value for name, value in problem_options.items() if value is not None}
+        return evaluate(
+            options.checkpoint, options.dataset, options.split, **get_scoring_arguments(options), **problem_options
+        )
 
-    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        text, bill = own["text"], own["bill"]
+    def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
+        text, bill = problem_options["text"], problem_options["bill"]
         if (text is None and bill is None) == (options.file is None):
             raise ValueError("give --text, --bill, or both, or else --file")
         if options.file is None and options.output is not None:
@@ -209,11 +211,11 @@ class VotePrediction(Problem, TaskCommands):
         from ctxzoo.tasks.vote_prediction.prediction import VoteAnswers, collect_known_votes
         from ctxzoo.tasks.vote_prediction.reader import read_bill_texts, read_votes
 
-        columns = _build_vote_columns(own)
+        columns = _build_vote_columns(problem_options)
         model: Any = options.saved.load()[0]
         model.to(get_device(options))
-        texts = None if own["texts"] is None else read_bill_texts(Path(own["texts"]), columns)
-        source = own["known"]
+        texts = None if problem_options["texts"] is None else read_bill_texts(Path(problem_options["texts"]), columns)
+        source = problem_options["known"]
         known_votes = {} if source is None else collect_known_votes(source, read_votes(source, columns=columns), model)
         if options.file is not None:
             answers = VoteAnswers(model, columns, texts=texts, known=known_votes)

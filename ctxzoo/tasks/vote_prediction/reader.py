@@ -70,7 +70,7 @@ class Votes:
     votes: npt.NDArray[np.int64]
 
     def select(self, rows: Rows) -> Votes:
-        """Return the votes of these rows."""
+        """Return a copy with the votes of the given rows alone."""
         return Votes(self.legislators[rows], self.bills[rows], self.votes[rows])
 
 
@@ -206,7 +206,7 @@ def check_votes(splits: Mapping[str, pa.Table], *, origin: str = "the data") -> 
 
 
 def separate_votes(checked: VoteSplits) -> RowGroups:
-    """Say that votes are divided one by one."""
+    """Group the rows that must stay in one split: each vote is a group of its own."""
     groups, start = {}, 0
     for name, split in checked.splits.items():
         groups[name] = np.arange(start, start := start + len(split.votes))
@@ -328,7 +328,7 @@ def _replace_bill_texts(
 
 
 def _read_vote_table(location: str, table: pa.Table, columns: VoteColumns) -> pa.Table:
-    """Return the votes of a long table with the columns of ours; rows that are left out and merged are noted."""
+    """Read the votes of a long table into a table of `COLUMNS`; rows that are left out or merged are noted."""
     if table.num_rows == 0:
         raise TextFormatError(f"{location}: no rows; expected at least one vote")
     for name in (columns.legislator, columns.bill, columns.vote):
@@ -382,7 +382,7 @@ def _read_optional_column(table: pa.Table, name: str) -> pa.ChunkedArray:
 
 
 def _remove_repeated_votes(location: str, table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
-    """Return a table of `COLUMNS` in which nobody votes twice on a bill.
+    """Remove repeated votes, so that nobody votes twice on a bill; rows that contradict each other are refused.
 
     Args:
         location: Name of the data in error messages.
@@ -413,7 +413,7 @@ def _remove_repeated_votes(location: str, table: pa.Table, rows: npt.NDArray[np.
 
 
 def _replace_ids_by_names(dataset: str, data_dir: str | None, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """Return tables of ids with names, texts and parties."""
+    """Replace ids of legislators and bills by their names, and add texts and parties."""
     bills = _load_table_columns(dataset, data_dir, BILL_TABLE, BILL_COLUMNS)
     people = _load_table_columns(dataset, data_dir, LEGISLATOR_TABLE, LEGISLATOR_COLUMNS)
     names = format_legislator_names(people)

@@ -54,10 +54,10 @@ def sample_votes(seed: int = 0, legislators: int = 24, bills: int = 120) -> dict
         bias = 2 * draws.random() - 0.5
         for name, group, point in people:
             chance = 1 / (1 + math.exp(-(3 * lean * point + bias)))
-            vote, here, where = int(draws.random() < chance), draws.random(), draws.random()
-            if here < ABSENT:
+            vote, vote_draw, split_draw = int(draws.random() < chance), draws.random(), draws.random()
+            if vote_draw < ABSENT:
                 continue
-            split = "test" if where < HELD_OUT else "validation" if where < 2 * HELD_OUT else "train"
+            split = "test" if split_draw < HELD_OUT else "validation" if split_draw < 2 * HELD_OUT else "train"
             rows[split].append((name, f"bill {number}", vote, text, group))
     names = (LEGISLATOR, BILL, VOTE, TEXT, GROUP)
     return {

@@ -53,7 +53,7 @@ class VoteScores(Scores):
             getattr(self, name).update(probabilities, labels)
 
     def compute(self) -> dict[str, float]:
-        """Name to value over all that was added."""
+        """Return the scores over all that was added, by name."""
         values = {name: float(metric.compute()) for name, metric in self.named_children()}  # type: ignore[operator]
         return {name: 100 * value if name == "accuracy" else value for name, value in values.items()}
 

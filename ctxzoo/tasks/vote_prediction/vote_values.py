@@ -27,7 +27,7 @@ EXPECTED = "expected yea or nay, yes or no, true or false, 1 or 0, or cast codes
 
 
 def read_vote_values(location: str, column: pa.ChunkedArray, name: str) -> npt.NDArray[np.int64]:
-    """Return how each row votes: 1 yea, 0 nay, `NONE` where there is no vote, `BAD` where a bad row is left out.
+    """Read the vote of each row: 1 yea, 0 nay, `NONE` where there is no vote, `BAD` where a bad row is left out.
 
     Values are read in any case, numbers as text too. They are cast codes (`CAST_CODES`) where the column is called so,
     or where all are whole numbers from 0 to 9 with yeas and nays among the codes and one above 1.
@@ -48,10 +48,10 @@ def read_vote_values(location: str, column: pa.ChunkedArray, name: str) -> npt.N
     meaning: dict[str, int] = CAST_CODES if is_cast else SPELLINGS
     votes: npt.NDArray[np.int64] = np.array([meaning.get(one, BAD) for one in spelled])[places]
     for row in np.flatnonzero(votes == BAD).tolist():
-        said = values[places[row]]
+        bad_value = values[places[row]]
         skip_or_raise(
             f"{location}, row {row}",
-            TextFormatError(f"{location}, row {row}: the vote is {_format_value(said)}; {EXPECTED}"),
+            TextFormatError(f"{location}, row {row}: the vote is {_format_value(bad_value)}; {EXPECTED}"),
         )
     if is_cast:
         record_note(

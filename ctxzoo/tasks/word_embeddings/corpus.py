@@ -55,7 +55,7 @@ class Corpus:
         return np.frombuffer(self._memory_maps[POINTERS], np.int64)
 
     def release_memory(self) -> None:
-        """Give back the memory of what was read; it is read from the files again where it is needed again.
+        """Release the memory of what was read; it is read from the files again where needed.
 
         Without that a pass would hold all of the text in the end, if only in pages that the system may take away.
         """

@@ -44,7 +44,7 @@ class EmbeddingSource:
 
     @cached_property
     def vectors(self) -> WordVectors:
-        """Read at the first use."""
+        """The word vectors, read at the first use."""
         return read_word_vectors(self.path, fold_digits=self.fold_digits)
 
     @cached_property
@@ -63,7 +63,7 @@ class EmbeddingSource:
 
     @property
     def variant(self) -> str:
-        """`<architecture>-b<window>`; of a file its name."""
+        """Name in results: `<architecture>-b<window>`; of a file its name."""
         if self.settings["window"] is None:
             return self.vectors.name
         return f"{self.settings['architecture']}-b{self.settings['window']}"
@@ -213,7 +213,7 @@ class EmbeddingTaggerRun(ExperimentRun):
 
 
 def build_embedding_tagger_run(source: EmbeddingSource, experiment: Experiment) -> EmbeddingTaggerRun:
-    """One training on the treebank's own tags, with the seed of the vectors.
+    """Build the training run of a tagger that starts from the vectors, on the treebank's own tags.
 
     Its results file is that of the tagger, with `<architecture>-b<window>[-<name>]` as variant.
 

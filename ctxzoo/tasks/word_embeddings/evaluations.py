@@ -205,7 +205,7 @@ HEADINGS = ("task", "set", "score", "coverage", "")
 
 
 def check_task_names(names: Sequence[str], task_names: Sequence[str] = tuple(TASKS)) -> None:
-    """Raise ValueError for a name that is no evaluation."""
+    """Raise ValueError for a name that is none of the evaluations."""
     for name in names:
         if name not in task_names:
             raise ValueError(f"unknown task {name!r}; known: {', '.join(task_names)}")

@@ -52,7 +52,7 @@ class WordData(DataArgs):
     min_count: int | None = number_field(None, SIZE)
 
     def report(self) -> dict[str, Any]:
-        """Return the arguments by name, without the words that a checkpoint decides, and the split that names tell."""
+        """Return the arguments for the results file, without those that a checkpoint decides, and the split."""
         aside = {"test_split", *(name for name in WORDS if getattr(self, name) is None)}
         return {name: value for name, value in super().report().items() if name not in aside}
 
@@ -136,7 +136,7 @@ class WordRun(RunArgs):
 
 
 def choose_backend(run: WordRun) -> str:
-    """Return numba or torch: where it is left open numba, if that is installed and no other device is named."""
+    """Choose the backend, numba or torch; "auto" is numba, if it is installed and no other device is named."""
     if run.backend != "auto":
         return run.backend
     return "numba" if run.accelerator in ("auto", "cpu") and is_installed("numba") else "torch"

@@ -243,7 +243,7 @@ class HogwildTrainer:
         ]
 
     def _describe_training(self) -> str:
-        """Return what must be the same for a checkpoint to fit, as text."""
+        """Return as text the settings that must be the same for a checkpoint to be resumed."""
         run = {"threads": self.threads, "corpus": self.corpus.fingerprint, "known_words": len(self.corpus.ids)}
         return json.dumps({**get_config_fields(self.model), **self.training.to_dict(), **run})
 

@@ -64,7 +64,7 @@ class PositionCurve:
 
 
 def word_attention(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer, text: str) -> WordAttention:
-    """Return the weights (3) of all words of a sentence; even weights for models without attention.
+    """Compute the attention weights of all words of a sentence; even weights for models without attention.
 
     Args:
         model: Word embedding model, with or without a head.
@@ -84,7 +84,7 @@ def word_attention(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer
         present = base.collect_windows(ids)[1][0]
     weights = np.zeros((number, number))
     is_context = np.zeros((number, number), dtype=bool)
-    for column, position in enumerate(_positions(model)):
+    for column, position in enumerate(_list_column_positions(model)):
         centres = np.arange(max(0, -position), number - max(0, position))
         weights[centres, centres + position] = attentions[centres, column].double().numpy()
         is_context[centres, centres + position] = present[centres, column].numpy()
@@ -92,7 +92,7 @@ def word_attention(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer
 
 
 def position_curve(model: WordEmbeddingPreTrainedModel) -> PositionCurve:
-    """Return s of a model, the base or with a head.
+    """Return the learned logit s of each position, of a base model or one with a head.
 
     Raises:
         ValueError: the model has no s.
@@ -105,11 +105,11 @@ def position_curve(model: WordEmbeddingPreTrainedModel) -> PositionCurve:
             "positions; expected attention_cbow with position_logits=True"
         )
     values = logits.detach().double()
-    return PositionCurve(_positions(model), values.numpy(), values.softmax(dim=0).numpy())
+    return PositionCurve(_list_column_positions(model), values.numpy(), values.softmax(dim=0).numpy())
 
 
-def _positions(model: WordEmbeddingPreTrainedModel) -> list[int]:
-    """Return the position of each column."""
+def _list_column_positions(model: WordEmbeddingPreTrainedModel) -> list[int]:
+    """Return the relative position of each column of the attention weights."""
     window = model.config.window
     return [*range(-window, 0), *range(1, window + 1)]
 

@@ -171,29 +171,29 @@ class WordEmbeddings(Problem, TaskCommands):
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return '--text "... [MASK] ..."'
 
-    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+    def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
         from ctxzoo.tasks.word_embeddings.evaluation import evaluate
 
         if options.precision != "32-true":
             raise ValueError(f"--precision is {options.precision}; masked words are scored with 32-true")
         if options.device not in ("auto", "cpu"):
             raise ValueError(f"--device {options.device}: masked words are scored on the CPU; leave it out")
-        given = {name: value for name, value in own.items() if value is not None}
+        given = {name: value for name, value in problem_options.items() if value is not None}
         return evaluate(options.checkpoint, options.dataset, options.split, data_dir=options.data_dir, **given)
 
-    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        check_input(options, "text", own["text"])
+    def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
+        check_input(options, "text", problem_options["text"])
 
         from ctxzoo.data.text_columns import TEXT_COLUMNS
         from ctxzoo.tasks.word_embeddings.prediction import MaskAnswers, fill_masks
 
         filler = self.card.load_pipeline(options.saved, device=get_device(options))
         if options.file is None:
-            for word in fill_masks(filler, [own["text"]])[0]:
+            for word in fill_masks(filler, [problem_options["text"]])[0]:
                 print(json.dumps(word, ensure_ascii=False))
             return
-        columns = own["text_column"] or TEXT_COLUMNS[:1]
-        answers = MaskAnswers(filler, text_column=own["text_column"], batch_size=options.batch_size)
+        columns = problem_options["text_column"] or TEXT_COLUMNS[:1]
+        answers = MaskAnswers(filler, text_column=problem_options["text_column"], batch_size=options.batch_size)
         report_written_answers(
             options, f"words for {format_count(answer_file(options, answers, columns=columns), 'texts')}"
         )

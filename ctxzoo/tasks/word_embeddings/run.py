@@ -39,7 +39,7 @@ CHECKPOINT = "last.safetensors"  # of the compiled loops
 
 
 def train_word_embeddings(run: ExperimentRun, scored_splits: Sequence[str], *, resume: bool) -> None:
-    """Train, score and write everything down.
+    """Train and score word embeddings, and write checkpoint folder and results file.
 
     Args:
         run: Training run of a word embedding model.
@@ -63,7 +63,7 @@ def train_word_embeddings(run: ExperimentRun, scored_splits: Sequence[str], *, r
 
 
 def build_training_settings(experiment: Experiment) -> WordEmbeddingTraining:
-    """Return how an experiment trains."""
+    """Build the settings of the trainer from an experiment."""
     values = {**experiment.values(), "max_minutes": experiment.run.minutes}
     return WordEmbeddingTraining(**{one.name: values[one.name] for one in fields(WordEmbeddingTraining)})
 
@@ -120,7 +120,7 @@ def _build_trainer(
     folder: Path,
     report: Callable[[EmbeddingProgress], None],
 ) -> Any:
-    """Return what trains: the compiled loops, or torch; each is imported where it is used."""
+    """Build the trainer: compiled loops, or torch; each is imported where it is used."""
     run: Any = experiment.run
     training = build_training_settings(experiment)
     if run.backend == "numba":
@@ -182,7 +182,7 @@ def _score_and_save(
 
 
 def _open_scored_splits(experiment: Experiment, split_names: Sequence[str]) -> dict[str, CorpusSource]:
-    """Return split to text of what is scored at the end; a name that is wrong must not wait until then."""
+    """Open the texts of the splits that are scored at the end, by split; wrong names are errors now."""
     texts = {split: build_corpus_source(experiment, split) for split in split_names}
     for split, text in texts.items():
         if not text.has_splits:
@@ -216,7 +216,7 @@ def _build_result(
 
 @contextmanager
 def _show_progress(name: str, show_bar: bool, *, tell_time: bool) -> Iterator[Any]:
-    """A bar of words with speed, loss and rate, or lines; what it yields is the trainer's `report`."""
+    """Show a progress bar, or lines, with speed, loss and learning rate; yields the trainer's `report` function."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), disable=not show_bar) as bars:
         bar = bars.add_task(name)

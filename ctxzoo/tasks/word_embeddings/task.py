@@ -139,11 +139,11 @@ class WordPredictionTask(lightning.LightningModule):
         self._loss, self._centres = told["loss"], told["centres"]
 
     def _count_training_steps(self) -> int:
-        """Of the whole training."""
+        """Return the number of steps of the whole training."""
         return int(self.trainer.num_training_batches) * self.settings.epochs
 
     def _set_learning_rates(self, optimizer: Any) -> float:
-        """Give the optimizer the rates of this step; the one of vectors."""
+        """Set the optimizer's learning rates for this step, and return that of the vectors."""
         share = self.global_step / self._count_training_steps()
         rate = self.settings.learning_rate_at(share)
         for group in optimizer.param_groups:
@@ -160,13 +160,13 @@ class WordPredictionTask(lightning.LightningModule):
 
 
 def _all_reduce_sum(values: torch.Tensor) -> torch.Tensor:
-    """Over all processes; in place."""
+    """Sum values over all processes, in place."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         torch.distributed.all_reduce(values)
     return values
 
 
 def _flatten_settings(settings: Any) -> dict[str, Any]:
-    """All settings by name; of those of the model, the training and the data each by itself."""
+    """Return all settings in one flat dict by name, without the groups model, training and data."""
     parts = [value if isinstance(value, dict) else {name: value} for name, value in settings.items()]
     return {name: value for part in parts for name, value in part.items()}

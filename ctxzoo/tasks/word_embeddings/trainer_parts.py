@@ -49,7 +49,7 @@ def compute_untrained_loss(model: WordEmbeddingForMaskedLM, negative_samples: in
 
 
 def check_training_loss(loss: float, untrained: float, progress: str) -> None:
-    """Raise where training has gone astray.
+    """Raise an error where the training loss is not finite, or far above that of an untrained model.
 
     Args:
         loss: Mean loss of a centre word in the current pass so far, in nats.

@@ -38,10 +38,10 @@ def build_alias_tables(probabilities: npt.NDArray[np.float64]) -> tuple[npt.NDAr
     """Build Walker's tables for drawing with given probabilities in constant time, as Vose (1991) builds them.
 
     Draw an index uniformly and a number r uniformly from 0..2^32 - 1: the index itself where r < limits[index], else
-    others[index].
+    alternatives[index].
 
     Returns:
-        limits (V,) in units of 2^-32, and others (V,).
+        limits (V,) in units of 2^-32, and alternatives (V,).
 
     Raises:
         ValueError: fewer than two words: nothing is noise then.
@@ -49,27 +49,27 @@ def build_alias_tables(probabilities: npt.NDArray[np.float64]) -> tuple[npt.NDAr
     if len(probabilities) < 2:
         raise ValueError(f"the vocabulary has {len(probabilities)} word; noise words need at least 2")
     scaled = probabilities * len(probabilities)
-    others = np.arange(len(probabilities), dtype=np.int32)
+    alternatives = np.arange(len(probabilities), dtype=np.int32)
     small = np.flatnonzero(scaled < 1).tolist()
     large = np.flatnonzero(scaled >= 1).tolist()
     while small and large:
         less, more = small.pop(), large[-1]
-        others[less] = more
+        alternatives[less] = more
         scaled[more] -= 1 - scaled[less]
         if scaled[more] < 1:
             small.append(large.pop())
     # The limits that are left are 1 but for rounding; the other word of each is itself.
     limits = np.minimum(np.round(scaled * 2.0**32), 2.0**32 - 1).astype(np.uint32)
-    return limits, others
+    return limits, alternatives
 
 
 def draw_from_alias_tables(
     limits: npt.NDArray[np.uint32],
-    others: npt.NDArray[np.int32],
+    alternatives: npt.NDArray[np.int32],
     shape: tuple[int, ...],
     generator: np.random.Generator,
 ) -> npt.NDArray[np.int64]:
     """Draw words by the tables of `build_alias_tables`."""
     words = generator.integers(len(limits), size=shape)
     chosen = generator.integers(2**32, size=shape, dtype=np.uint32) < limits[words]
-    return np.where(chosen, words, others[words])
+    return np.where(chosen, words, alternatives[words])

@@ -89,7 +89,7 @@ def load_weights(model: WordEmbeddingForMaskedLM, weights: Weights) -> None:
 
 
 def check_weights_finite(weights: Weights, step: str, rate: float) -> None:
-    """Raise where training has left the numbers.
+    """Raise an error where weights are no longer finite.
 
     Raises:
         FloatingPointError: some weight is not finite; the message has the step and the learning rate.

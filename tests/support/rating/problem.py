@@ -63,22 +63,27 @@ class Rating(Problem, TaskCommands):
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
         return "--user 0 --item 0"
 
-    def evaluate(self, options: argparse.Namespace, own: Mapping[str, Any]) -> dict[str, float]:
+    def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
         from tests.support.rating.task import evaluate
 
         how = get_scoring_arguments(options)
-        users = {} if own["users"] is None else {"users": own["users"]}
+        users = {} if problem_options["users"] is None else {"users": problem_options["users"]}
         quiet = {name: how[name] for name in ("data_dir", "batch_size", "progress")}
         return evaluate(options.checkpoint, options.dataset, options.split, **quiet, **users)
 
-    def predict(self, options: argparse.Namespace, own: Mapping[str, Any]) -> None:
-        if own["user"] is None or own["item"] is None or options.file is not None or options.output is not None:
+    def predict(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> None:
+        if (
+            problem_options["user"] is None
+            or problem_options["item"] is None
+            or options.file is not None
+            or options.output is not None
+        ):
             raise ValueError("give --user and --item; ratings read no --file and write no --output")
 
         from tests.support.rating.architecture import RatingForPairs
         from tests.support.rating.card import CARD
 
-        print(CARD.predict(RatingForPairs.from_pretrained(options.checkpoint), None, own)["rating"])
+        print(CARD.predict(RatingForPairs.from_pretrained(options.checkpoint), None, problem_options)["rating"])
 
 
 RATING = Rating()

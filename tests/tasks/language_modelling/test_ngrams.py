@@ -72,7 +72,7 @@ def test_single_words_by_hand() -> None:
     discount, spread = 1 / 3, (1 / 3) * 3 / 6 / 10
     expected = [(3 - discount) / 6 + spread, (1 - discount) / 6 + spread, spread, (2 - discount) / 6 + spread]
     assert model.compute_probabilities(ids("abc")) == pytest.approx(expected)
-    assert model.numbers == 3
+    assert model.num_counts == 3
 
 
 def test_pairs_by_hand() -> None:
