@@ -31,7 +31,7 @@ from ctxzoo.models.ops_execution import refuse_jit_trace
 
 
 class _Kind(NamedTuple):
-    """What a name in transformers stands for.
+    """A kind of attention: the parts that one of our names in transformers stands for.
 
     Attributes:
         config_class: Configuration class of the encoder whose attention it is.
@@ -128,7 +128,7 @@ def use_attention(model: Stock, name: str, **options: Any) -> Stock:
         if field in options:
             raise ValueError(f"{field}={options[field]}: {reason}; leave it out")
     names = {module: path for path, module in model.named_modules()}
-    prefix = _base_model_prefix(model)
+    prefix = _get_base_model_prefix(model)
     modules = {}
     for call in _collect_attention_calls(model, name):
         fields = {
@@ -228,7 +228,7 @@ class _Mechanism(nn.Module):
         self.tried_training = False
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what copies take along: nothing of the last pass, whose tensors belong to a graph."""
+        """Return the state for copies, without the tensors of the last pass, which belong to a graph."""
         return {**self.__dict__, "divergences": []}
 
     def forward(
@@ -376,7 +376,7 @@ def _make_key_mask(
 
 def _install_attention(model: PreTrainedModel, record: Mapping[str, Any]) -> None:
     """Add mechanisms to the attention modules of a model, and the record to its config."""
-    prefix = _base_model_prefix(model)
+    prefix = _get_base_model_prefix(model)
     modules_by_path = dict(model.named_modules())
     mechanisms = []  # all are built before one is added, so that an error leaves the model as it was
     for index, (path, fields) in enumerate(record["modules"].items()):
@@ -407,7 +407,7 @@ def _install_attention(model: PreTrainedModel, record: Mapping[str, Any]) -> Non
 
 
 def _build_encoder_config(name: str, fields: Mapping[str, Any]) -> EncoderConfig:
-    """Return the config of a mechanism from its fields, those of a record of an earlier version too.
+    """Return the config of a mechanism from its fields, also from those that an earlier version saved.
 
     Raises:
         ValueError: a value of such a record that is no longer there.
@@ -477,7 +477,7 @@ def _collect_attention_calls(model: PreTrainedModel, name: str) -> list[_Call]:
 
 @contextmanager
 def _switch_to_eval_mode(model: nn.Module) -> Iterator[None]:
-    """Have a model in evaluation, and each of its modules in the mode it was in behind it."""
+    """Put a model in evaluation mode within a block; afterwards each module has its former mode again."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
@@ -489,7 +489,7 @@ def _switch_to_eval_mode(model: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def _record_attention_calls(model: PreTrainedModel, name: str) -> Iterator[list[_Call]]:
-    """Have attention modules attend by dot products, and collect their calls; the model stays as it was."""
+    """Collect the calls of attention modules within a block, in which they attend by dot products."""
     global _trial_calls
     implementation = model.config._attn_implementation
     model.set_attn_implementation(name)
@@ -513,8 +513,8 @@ def _make_probe_inputs(model: PreTrainedModel) -> dict[str, torch.Tensor]:
     }
 
 
-def _base_model_prefix(model: PreTrainedModel) -> str:
-    """Return what stands before the names of the base model's modules in those of a head; nothing for a base model."""
+def _get_base_model_prefix(model: PreTrainedModel) -> str:
+    """Return the prefix of the base model's module names in a model with a head; empty for a base model."""
     # A base model has no attribute of that name. An empty prefix becomes " ", which no model has.
     return f"{model.base_model_prefix}." if hasattr(model, model.base_model_prefix or " ") else ""
 

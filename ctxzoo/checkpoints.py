@@ -52,7 +52,7 @@ def train(problem: str, data: str | Path, **options: Any) -> Trained:
 
 
 def _format_option_value(value: Any) -> str:
-    """Return the value of an option as it is typed behind its name."""
+    """Return the value of an option as a user types it on the command line."""
     return str(value) if isinstance(value, (str, Path)) else json.dumps(value)
 
 
@@ -76,7 +76,7 @@ def pipeline(checkpoint: str | Path, **options: Any) -> Any:
         ValueError: not a checkpoint of the zoo, or a damaged one (`CheckpointFolderError`); a base model, without a
             head; a problem for which there is no pipeline.
     """
-    name = _checkpoint_name(checkpoint)
+    name = _get_checkpoint_name(checkpoint)
     for option in _SAID_BY_THE_CHECKPOINT:
         if option in options:
             raise TypeError(f"ctxzoo.pipeline takes no {option}: the checkpoint says it; leave it out")
@@ -113,7 +113,7 @@ def explain(
             raise ValueError(f"a {type(checkpoint).__name__} was given without its tokenizer; give tokenizer=... too")
         card = _check_can_explain(get_card_of_head(type(checkpoint)), f"a {type(checkpoint).__name__}")
     else:
-        name = _checkpoint_name(checkpoint)
+        name = _get_checkpoint_name(checkpoint)
         card, saved = open_checkpoint(name)
         card = _check_can_explain(card, repr(name))
         model, own_tokenizer = saved.load()
@@ -152,7 +152,7 @@ def _check_can_explain(card: TaskCard, checkpoint_name: str) -> TaskCard:
     return card
 
 
-def _checkpoint_name(checkpoint: object) -> str:
+def _get_checkpoint_name(checkpoint: object) -> str:
     if not isinstance(checkpoint, (str, Path)):
         raise TypeError(f"checkpoint is a {type(checkpoint).__name__}; expected a folder or a Hub id")
     return str(checkpoint)

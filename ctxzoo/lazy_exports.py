@@ -10,7 +10,7 @@ from typing import Any
 
 
 def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` for a package (PEP 562): its names are those imported under `TYPE_CHECKING`.
+    """Return `__getattr__` and `__dir__` of a package (PEP 562) that import a name of `TYPE_CHECKING` on first use.
 
     What type checkers read there is so the one place that says where a name is from, and how it is called there. A
     name must not be that of a file of the package: whoever imports the file would put it in the place of the name.
@@ -36,7 +36,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
 
 
 def _parse_type_checking_imports(code: str) -> dict[str, tuple[str, str]]:
-    """Return name to module and name there, of `from module import name` under `if TYPE_CHECKING`."""
+    """Return the module, and the name in it, of each name imported under `if TYPE_CHECKING`."""
     imports: dict[str, tuple[str, str]] = {}
     for statement in ast.parse(code).body:
         if isinstance(statement, ast.If) and isinstance(statement.test, ast.Name):

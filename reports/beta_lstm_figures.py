@@ -25,7 +25,7 @@ import torch
 from numpy.typing import NDArray
 
 from ctxzoo.hub.saved_model import load_saved_model
-from ctxzoo.models.ops_beta_lstm_gates import CELLS, draw_gammas, gamma_ratios, split_input_forget
+from ctxzoo.models.ops_beta_lstm_gates import CELLS, compute_gamma_ratios, draw_gammas, split_input_forget
 from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.polyphonic_music.continuation import predict_roll
 from ctxzoo.tasks.polyphonic_music.data import PolyphonicMusicDataModule
@@ -87,7 +87,9 @@ def draw_densities(settings: Settings, folder: Path) -> TableRows:
     for name, shapes in SHAPES.items():
         gammas = draw_gammas(torch.tensor(shapes).expand(DRAWS, -1), generator)  # (DRAWS, 5)
         draws[name] = (
-            torch.stack(split_input_forget(gamma_ratios(cell, gammas.unsqueeze(-1)), cell), dim=1).squeeze(-1).numpy()
+            torch.stack(split_input_forget(compute_gamma_ratios(cell, gammas.unsqueeze(-1)), cell), dim=1)
+            .squeeze(-1)
+            .numpy()
         )
     draw_gate_densities(draws, folder / "densities.png")
     rows: TableRows = [["panel", "shapes of U1 to U5", "mean of i", "mean of f", "correlation"]]

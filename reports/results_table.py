@@ -24,7 +24,7 @@ from ctxzoo.results.table_parts import (
     format_markdown_table,
     format_setting_changes,
     format_trial_rows,
-    seconds_column,
+    make_seconds_column,
 )
 from reports.run_selection import Runs, Where, list_run_names, select_alike_runs, select_runs
 
@@ -376,6 +376,6 @@ class Trials:
         return format_markdown_table(headings, rows, left_aligned=len(self.headings) + 1)
 
 
-_SEEDS, *_OTHERS = (*table_parts.RUN_COLUMNS, PARAMETERS_COLUMN, seconds_column())
+_SEEDS, *_OTHERS = (*table_parts.RUN_COLUMNS, PARAMETERS_COLUMN, make_seconds_column())
 STANDARD_COLUMNS = {column.heading: Column(column.heading, column.show) for column in _OTHERS}
 STANDARD_COLUMNS[_SEEDS.heading] = Column(_SEEDS.heading, _SEEDS.show, partly=" of {need}")

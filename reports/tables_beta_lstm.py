@@ -12,7 +12,7 @@ from itertools import product
 
 from ctxzoo.models.configuration_beta_lstm import BetaLstmConfig
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.table_parts import best_epoch_column, refuse_repeated_runs
+from ctxzoo.results.table_parts import make_best_epoch_column, refuse_repeated_runs
 from ctxzoo.tasks.language_modelling.experiments import CELLS as PTB_CELLS
 from ctxzoo.tasks.polyphonic_music.experiments import CELLS, PRIOR
 from reports.labels import read_labels
@@ -63,7 +63,7 @@ TABLES["beta-lstm-chorales"] = Table(
         score_column("test", NLL, 3),
         score_column("frame accuracy (%)", "test/frame_accuracy"),
         "epochs",
-        best_epoch_column("nll", higher=False),
+        make_best_epoch_column("nll", higher=False),
         "trainable parameters",
         "seconds an epoch",
         Column(TO_BASE, minus=compare_over_seeds(NLL, 3), base=OF_BASE),
@@ -147,7 +147,7 @@ TABLES["beta-lstm-ptb"] = Table(
         score_column("validation", "validation/perplexity"),
         score_column("test", "test/perplexity"),
         "epochs",
-        best_epoch_column("nll", higher=False),
+        make_best_epoch_column("nll", higher=False),
         Column("units", lambda runs: str(runs[0].settings["hidden_size"])),
         "trainable parameters",
         "minutes",

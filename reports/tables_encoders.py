@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any
 
 from ctxzoo.results.result import RunResult
-from ctxzoo.results.table_parts import NOTHING, best_epoch_column
+from ctxzoo.results.table_parts import NOTHING, make_best_epoch_column
 from ctxzoo.tasks.regression.experiments import BEST_TEST, SETS, VALIDATION
 from ctxzoo.tasks.sequences.data import HISTORY_DATASETS
 from reports.labels import read_labels
@@ -126,7 +126,7 @@ TABLES["higher-order-pairs"] = Table(
 )
 SCORES = (score_column("validation accuracy", "validation/accuracy"), score_column("test accuracy", "test/accuracy"))
 TABLES["long-context-documents"] = Table(
-    ("seeds", *SCORES, best_epoch_column("accuracy", higher=True), "trainable parameters"),
+    ("seeds", *SCORES, make_best_epoch_column("accuracy", higher=True), "trainable parameters"),
     make_rows(LOOKUPS, command="--attentions {missing} --resume"),
     where={"recipe": "document_context_encoder", "dataset": "stanfordnlp/imdb", "tag": "blocks"},
     headings=("attention",),
@@ -190,7 +190,7 @@ TRIAL_TABLES: dict[str, Callable[..., str]] = {
             score_column("recall@1", "validation/recall_at_1"),
             score_column("MRR@20", "validation/mrr_at_20"),
             score_column("nats", "validation/nll", 3),
-            best_epoch_column("recall_at_1", higher=True),
+            make_best_epoch_column("recall_at_1", higher=True),
         ),
         {(label,): {**BADGES, "variant": name} for name, label in ENCODINGS.items()},
         by="validation/recall_at_1",

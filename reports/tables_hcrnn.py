@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ctxzoo.results.table_parts import best_epoch_column
+from ctxzoo.results.table_parts import make_best_epoch_column
 from ctxzoo.tasks.sequences.data import SESSION_DATASETS
 from ctxzoo.tasks.sequences.experiments import SESSION_VARIANTS
 from reports.labels import read_labels
@@ -30,7 +30,7 @@ WIDE_OPTIONS = " --embedding_size 200 --hidden_size 200 --embedding_dropout 0.5 
 WIDE_MODELS = (*BASELINES, FOREMOST)
 
 VALIDATION = score_column("validation Recall@20", "validation/recall_at_20")
-TRAINING = ("epochs", best_epoch_column("recall_at_20", higher=True), "trainable parameters", "seconds an epoch")
+TRAINING = ("epochs", make_best_epoch_column("recall_at_20", higher=True), "trainable parameters", "seconds an epoch")
 SCORES = (score_column("test Recall@20", RECALL, tested=True), score_column("test MRR@20", RANK, tested=True))
 COLUMNS = ("seeds", VALIDATION, *SCORES, *TRAINING)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ctxzoo.models.configuration_nipen import NipenConfig
 from ctxzoo.models.configuration_vote_baseline import VoteBaselineConfig
-from ctxzoo.results.table_parts import seconds_column
+from ctxzoo.results.table_parts import make_seconds_column
 from ctxzoo.tasks.vote_prediction.experiments import VOTE_DATASETS
 from reports.labels import read_labels
 from reports.results_table import Difference, Line, Table, Trials, make_named_rows, make_rows
@@ -35,7 +35,7 @@ SCORES = (
     score_column("calibration error", "test/calibration_error", 4),
 )
 LIKELIHOOD = score_column("validation log-likelihood", "validation/log_likelihood", 4)
-COLUMNS = ("seeds", LIKELIHOOD, *SCORES, "epochs", "trainable parameters", seconds_column(1))
+COLUMNS = ("seeds", LIKELIHOOD, *SCORES, "epochs", "trainable parameters", make_seconds_column(1))
 
 
 def _make_vote_table(dataset: str, counts: Iterable[str], models: Mapping[str, str]) -> Table:

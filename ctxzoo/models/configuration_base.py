@@ -73,12 +73,12 @@ class ZooConfig(PreTrainedConfig):
             load()
         for name in self._merge_class_mappings("former_fields").keys() & kwargs.keys():
             self.check_old_field(name, kwargs.pop(name))
-        known = {field.name for field in fields(self)}  # type: ignore[arg-type, unused-ignore]
+        field_names = {field.name for field in fields(self)}  # type: ignore[arg-type, unused-ignore]
         for name in kwargs:
             if name in TRANSFORMERS_NAMES:
                 continue
-            nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f"; did you mean '{nearest[0]}'?" if nearest else f"; known fields: {sorted(known)}"
+            nearest = difflib.get_close_matches(name, field_names, n=1, cutoff=0.5)
+            hint = f"; did you mean '{nearest[0]}'?" if nearest else f"; known fields: {sorted(field_names)}"
             raise TypeError(f"{type(self).__name__} has no field '{name}' (value {kwargs[name]!r}){hint}")
         if "num_labels" in kwargs:
             _check_num_labels(kwargs["num_labels"])
@@ -127,25 +127,25 @@ class ZooConfig(PreTrainedConfig):
             raise ValueError(f"pad_token_id must be 0, the row of the word table that is padding; got {padding!r}")
 
     def check_at_least_one(self, *names: str) -> None:
-        """Raise ValueError for a field, of those named, that is below 1."""
+        """Raise ValueError if one of the named fields is below 1."""
         for name in names:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
 
     def check_not_negative(self, *names: str) -> None:
-        """Raise ValueError for a field, of those named, that is below 0; None is not."""
+        """Raise ValueError if one of the named fields is below 0; None is allowed."""
         for name in names:
             if (getattr(self, name) or 0) < 0:
                 raise ValueError(f"{name} must be 0 or above, got {getattr(self, name)}")
 
     def check_dropout_rates(self, *names: str) -> None:
-        """Raise ValueError for a field, of those named, that is no rate of dropout."""
+        """Raise ValueError if one of the named fields is no rate of dropout."""
         for name in names:
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
 
     def check_names(self, field: str, size_field: str, expected: int, *, unique: bool = True) -> None:
-        """Raise ValueError unless a list of names, where there is one, has as many as there are things, which differ.
+        """Raise ValueError unless a field is empty or a list of `expected` names, all of them different.
 
         Args:
             field: Name of the field with the names; where it is None nothing is checked.
@@ -164,11 +164,11 @@ class ZooConfig(PreTrainedConfig):
 
     @classmethod
     def _merge_class_mappings(cls, name: str) -> dict[str, Any]:
-        """Return a mapping that classes declare under one name, a subclass's entries before those of its parents."""
-        found: dict[str, Any] = {}
-        for one in reversed(cls.__mro__):
-            found |= vars(one).get(name, {})
-        return found
+        """Merge the mappings of one name that this class and its parents declare; a subclass's entries win."""
+        merged: dict[str, Any] = {}
+        for ancestor in reversed(cls.__mro__):
+            merged |= vars(ancestor).get(name, {})
+        return merged
 
     @classmethod
     def check_old_field(cls, name: str, value: Any) -> None:
@@ -202,11 +202,11 @@ class ZooConfig(PreTrainedConfig):
         """
         if cls.of_today is not None:
             config_dict = cls.of_today(config_dict)
-        found = config_dict.get("model_type", cls.model_type)
-        if found != cls.model_type:
+        model_type = config_dict.get("model_type", cls.model_type)
+        if model_type != cls.model_type:
             raise ValueError(
-                f"this config is of model type {found!r}, but {cls.__name__} reads {cls.model_type!r}; load it with "
-                "the Auto class or with its own class"
+                f"this config is of model type {model_type!r}, but {cls.__name__} reads {cls.model_type!r}; load it "
+                "with the Auto class or with its own class"
             )
         return super().from_dict(config_dict, **kwargs)
 
@@ -226,6 +226,6 @@ def _allows_float(annotation: Any) -> bool:
 
 
 def _check_num_labels(number: Any) -> None:
-    """Raise ValueError for what cannot be a number of labels."""
+    """Raise ValueError unless `num_labels` is a possible number of labels."""
     if type(number) is not int or not 2 <= number <= LARGEST_COUNT:
         raise ValueError(f"num_labels must be a whole number from 2 to {LARGEST_COUNT:,}, got {number!r}")

@@ -41,7 +41,7 @@ class HigherOrderEncoderConfig(TextEncoderConfig):
     memory_length: int = 0
 
     def validate_attention(self) -> None:
-        """Check what attention of higher order consists of.
+        """Check the fields of attention of higher order.
 
         Raises:
             ValueError: a number outside of what it may be.

@@ -70,7 +70,7 @@ class KernelEncoderConfig(TextEncoderConfig):
         self.check_not_negative("memory_length")
 
     def validate_kernel(self) -> None:
-        """Check what a kernel and an importance are made of.
+        """Check the fields of the kernel and of the importance.
 
         Raises:
             ValueError: a p_norm that is not above 0, a negative weight, no feature, or an odd number of frequencies,
@@ -95,7 +95,7 @@ class KernelEncoderConfig(TextEncoderConfig):
             )
 
     def validate_rows(self) -> None:
-        """Check what a regression knows of its rows.
+        """Check the fields that describe the rows of a regression.
 
         Raises:
             ValueError: another number of names than `input_size`, or a negative number of rows.

@@ -37,7 +37,7 @@ class VoteConfig(ZooConfig):
     cut_outcomes: bool = False
 
     def validate_votes(self) -> None:
-        """Check that there is something of everything, and that names are as many as what they name, and differ.
+        """Check that all sizes are at least 1, and that names are as many as what they name, and differ.
 
         Raises:
             ValueError: a size below 1, another number of names, or a name that two have.

@@ -14,7 +14,7 @@ from transformers import initialization as init
 from .layers_beta_lstm_gates import Encoding, State, reverse_steps
 from .ops_beta_lstm_gates import CELLS, Gating, draw_gumbel_noise, draw_log_uniform, draw_noisin_scale
 from .ops_beta_lstm_steps import run_recurrent_steps
-from .ops_execution import dropout, refuse_jit_trace, without_autocast
+from .ops_execution import disable_autocast, dropout, refuse_jit_trace
 from .ops_inputs import check_mask_without_gaps, to_boolean_mask
 
 GateSampling = Literal["auto", "mean", "sample"]
@@ -127,7 +127,7 @@ class BetaLSTM(nn.Module):
             )
         _check_single_direction(lstm.num_layers, lstm.bidirectional)
         weight: Any = lstm.weight_ih_l0
-        made = cls(
+        layer = cls(
             lstm.input_size,
             lstm.hidden_size,
             lstm.num_layers,
@@ -141,16 +141,16 @@ class BetaLSTM(nn.Module):
             **options,
         )
         with torch.no_grad():
-            for name, parameter in made.named_parameters():
+            for name, parameter in layer.named_parameters():
                 kind, _, end = name.partition("_l")
                 sources = ("bias_ih", "bias_hh") if kind == "bias" else (kind,)
                 # nn.LSTM has the blocks in the order i, f, g, o, and its two biases are added up.
                 i, f, g, o = sum(getattr(lstm, f"{each}_l{end}") for each in sources).chunk(4)
                 parameter.copy_(torch.cat([f, i, o, g]))
-        return made.train(lstm.training)
+        return layer.train(lstm.training)
 
     def to_lstm(self) -> nn.LSTM:
-        """Return an `nn.LSTM` that gives what this layer does without draws; its second bias is 0.
+        """Return an `nn.LSTM` with the outputs of this layer without draws; its second bias is 0.
 
         Raises:
             ValueError: a cell that is no LSTM without draws; dropout; or several layers of two directions.
@@ -162,7 +162,7 @@ class BetaLSTM(nn.Module):
             )
         _check_single_direction(self.num_layers, self.bidirectional)
         weight: Any = self.weight_ih_l0
-        made = nn.LSTM(
+        lstm = nn.LSTM(
             self.input_size,
             self.hidden_size,
             self.num_layers,
@@ -173,18 +173,18 @@ class BetaLSTM(nn.Module):
             dtype=weight.dtype,
         )
         with torch.no_grad():
-            for name, parameter in made.named_parameters():
+            for name, parameter in lstm.named_parameters():
                 kind, _, end = name.partition("_l")
                 if kind == "bias_hh":
                     parameter.zero_()
                     continue
                 f, i, o, g = getattr(self, f"{kind.replace('bias_ih', 'bias')}_l{end}").chunk(4)
                 parameter.copy_(torch.cat([i, f, g, o]))
-        return made.train(self.training)
+        return lstm.train(self.training)
 
     @property
     def samples_gates(self) -> bool:
-        """Whether the next pass draws what the cell can draw."""
+        """Whether the next pass draws the gates, or the noise, that the cell can draw."""
         return self.gate_sampling == "sample" or (self.gate_sampling == "auto" and self.training)
 
     @contextmanager
@@ -291,7 +291,7 @@ class BetaLSTM(nn.Module):
         size, kind = self.hidden_size, x.dtype
         inputs = F.linear(x.transpose(0, 1), weight_ih, bias)  # (n, B, G H), for all steps at once
         wide = torch.promote_types(inputs.dtype, torch.float32)
-        with without_autocast(x.device):
+        with disable_autocast(x.device):
             inputs = inputs.to(wide).reshape(*inputs.shape[:2], CELLS[self.cell].blocks + 2, size)  # (n, B, G, H)
             if state is None:
                 # Two tensors: a scan that carries the same one twice gives wrong values.
@@ -313,7 +313,7 @@ class BetaLSTM(nn.Module):
         return output.to(kind), hidden.to(kind), memory.to(kind), gates
 
     def _draw_noise(self, inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
-        """Return the inputs (n, B, G, H) of a layer, what its gates are drawn from, and what states are scaled by."""
+        """Return the inputs (n, B, G, H) of a layer, the noise of its gates, and the factors of its states."""
         if not self.samples_gates:
             return inputs, None, None
         length, batch, _, size = inputs.shape
@@ -356,7 +356,7 @@ class BetaLSTM(nn.Module):
 
 
 def _select_last_step(initial: torch.Tensor, steps: torch.Tensor, lengths: torch.Tensor | None) -> torch.Tensor:
-    """Return the value behind the last real step, (B, H), of steps (n, B, H); the initial one where there is none."""
+    """Return the value after the last real step, (B, H), of steps (n, B, H); the initial value without steps."""
     if lengths is None:
         return steps[-1] if steps.size(0) else initial
     # The initial value stands in front: a sequence without a real step finds it at place 0.

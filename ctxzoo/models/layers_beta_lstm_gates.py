@@ -12,7 +12,7 @@ from .ops_beta_lstm_gates import (
     gamma_kl_divergence,
     shapes_from_preactivations,
 )
-from .ops_execution import without_autocast
+from .ops_execution import disable_autocast
 from .ops_recurrent import reverse_within_length
 
 DEAD_SHAPE = 2e-3  # below it a shape has almost no gradient left, since softplus(u) is almost 0
@@ -129,24 +129,24 @@ class Encoding:
         cell = CELLS[self.cell]
         pair = self._restore_sequence_order(compute_gates(self.cell, gates, self.eps), index)  # (B, n, 2, H)
         write, keep = pair.unbind(2) if cell.input_first else pair.flip(2).unbind(2)  # i and f
-        where = index // self.directions, bool(index % self.directions)
+        layer_and_direction = index // self.directions, bool(index % self.directions)
         if not cell.drawn:
-            return GateStatistics(*where, write, keep)
+            return GateStatistics(*layer_and_direction, write, keep)
         alpha = shapes_from_preactivations(gates, self.eps)
         shapes, correlation, divergence = self._restore_sequence_order(alpha, index), torch.zeros_like(write), None
         if cell.has_gamma_gates:
-            found = estimate_gate_correlation(self.cell, alpha, self.eps, samples, generator)
+            estimate = estimate_gate_correlation(self.cell, alpha, self.eps, samples, generator)
             correlation, divergence = (
-                self._restore_sequence_order(found, index),
+                self._restore_sequence_order(estimate, index),
                 self._restore_sequence_order(self._sum_over_units(gates), index),
             )
         real = shapes if self.mask is None else shapes[self.mask]
         dead = float((real < DEAD_SHAPE).double().mean()) if real.numel() else 0.0
-        return GateStatistics(*where, write, keep, correlation, shapes, divergence, dead)
+        return GateStatistics(*layer_and_direction, write, keep, correlation, shapes, divergence, dead)
 
     def _sum_over_units(self, gates: torch.Tensor) -> torch.Tensor:
         """Return (n, B), the sum over units, of pre-activations (n, B, K, H)."""
-        with without_autocast(gates.device):
+        with disable_autocast(gates.device):
             alpha = shapes_from_preactivations(gates, self.eps)
             prior = torch.tensor(self.prior, dtype=alpha.dtype, device=alpha.device).view(-1, 1)
             return gamma_kl_divergence(alpha, prior).sum(dim=(2, 3))

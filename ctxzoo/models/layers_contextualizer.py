@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import initialization as init
 
-from .ops_execution import call_checkpointed, call_recomputed
+from .ops_execution import call_with_checkpointing, call_with_recomputation
 from .ops_second_order_attention import Implementation, second_order_attention, second_order_weights
 
 # The largest number of entries in the (B, queries, n, m) tensor of one block of the token-wise form.
@@ -70,7 +70,7 @@ class Contextualizer(nn.Module):
         shared = F.linear(x, self.token_factors[0]) if self.recurrent and not frugal else None
         # Where `second_order_attention` takes the plain form in any case.
         plain = x.dim() != 3 or x.size(1) == 0 or torch.compiler.is_compiling()
-        how: Implementation = "recompute" if frugal and not (plain or x.is_cuda) else "auto"
+        implementation: Implementation = "recompute" if frugal and not (plain or x.is_cuda) else "auto"
         for step in range(self.num_steps):
             copy = 0 if self.recurrent else step
 
@@ -80,13 +80,13 @@ class Contextualizer(nn.Module):
             ) -> tuple[torch.Tensor, torch.Tensor | None]:
                 projected = F.linear(x, self.token_factors[copy]) if projected is None else projected
                 gate, factor = F.linear(context, self.context_factors[copy]), self.feature_factors[copy]
-                found = second_order_weights(projected, gate, factor, mask) if with_weights else None
-                return second_order_attention(x, projected, gate, factor, mask, how), found
+                step_weights = second_order_weights(projected, gate, factor, mask) if with_weights else None
+                return second_order_attention(x, projected, gate, factor, mask, implementation), step_weights
 
-            context, found = call_checkpointed(self, update_context, x, context, shared)
+            context, step_weights = call_with_checkpointing(self, update_context, x, context, shared)
             contexts.append(context)
-            if found is not None:
-                weights.append(found)
+            if step_weights is not None:
+                weights.append(step_weights)
         return contexts, weights
 
 
@@ -133,7 +133,7 @@ class TokenwiseContextualizer(Contextualizer):
                 values = y if self.values == "previous" else x
                 return self._attend_in_blocks(values, projected, gates, factor, mask) * mask.unsqueeze(-1), mean
 
-            y, mean = call_checkpointed(self, update_context, x, y)
+            y, mean = call_with_checkpointing(self, update_context, x, y)
             tokens.append(y)
             if mean is not None:
                 means.append(mean)
@@ -156,7 +156,7 @@ class TokenwiseContextualizer(Contextualizer):
         inputs = values.unsqueeze(1), projected.unsqueeze(1), factor, mask.unsqueeze(1)
         if len(blocks) == 1:
             return _attend_query_block(gates, *inputs)
-        parts = [call_recomputed(_attend_query_block, gates[:, begin:end], *inputs) for begin, end in blocks]
+        parts = [call_with_recomputation(_attend_query_block, gates[:, begin:end], *inputs) for begin, end in blocks]
         return torch.cat(parts, dim=1)
 
     def _average_attention_weights(

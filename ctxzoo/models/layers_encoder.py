@@ -19,7 +19,7 @@ from .ops_encoder import (
     softmax_attention,
     squared_norm,
 )
-from .ops_execution import dropout, without_autocast
+from .ops_execution import disable_autocast, dropout
 from .ops_inputs import to_float32_or_wider
 
 DEVIATION = 0.02
@@ -167,7 +167,7 @@ class DotAttention(Attention):
         key, value, mask = concatenate_past(state, key, value, mask)
         query = select_indices(query, query_indices, 2)
         scale = math.sqrt(query.size(-1))
-        with without_autocast(query.device):
+        with disable_autocast(query.device):
             wide_query, wide_key = to_float32_or_wider(query), to_float32_or_wider(key)
             output = None
             # The fused way takes neither a bias of the scores nor dropout.

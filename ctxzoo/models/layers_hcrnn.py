@@ -79,21 +79,21 @@ class HcrnnCell(nn.Module):
         constraint: Literal["clip", "softplus"],
     ) -> None:
         super().__init__()
-        both = item_size + hidden_size
+        input_size = item_size + hidden_size
         self.item_size, self.version, self.constraint = item_size, version, constraint
         self.memory = nn.Parameter(torch.empty(num_topics, item_size))  # M
         self.topic_item = nn.Parameter(torch.empty(item_size, hidden_size))  # A
         self.topic_hidden = nn.Parameter(torch.empty(hidden_size, hidden_size))  # R
         self.topic_vector = nn.Parameter(torch.empty(hidden_size, 1))  # v
-        self.write = nn.Parameter(torch.empty(both, item_size))  # W_g
+        self.write = nn.Parameter(torch.empty(input_size, item_size))  # W_g
         self.write_context = nn.Parameter(torch.empty(item_size, item_size))  # U_g
         self.write_bias = nn.Parameter(torch.empty(item_size))
-        self.update = nn.Parameter(torch.empty(both, hidden_size))  # W_z
+        self.update = nn.Parameter(torch.empty(input_size, hidden_size))  # W_z
         self.update_context = nn.Parameter(torch.empty(item_size, hidden_size))  # U_z
         self.update_bias = nn.Parameter(torch.empty(hidden_size))
-        self.reset = nn.Parameter(torch.empty(both, hidden_size))  # W_r
+        self.reset = nn.Parameter(torch.empty(input_size, hidden_size))  # W_r
         self.reset_bias = nn.Parameter(torch.empty(hidden_size))
-        self.candidate = nn.Parameter(torch.empty(both, hidden_size))  # W_h
+        self.candidate = nn.Parameter(torch.empty(input_size, hidden_size))  # W_h
         self.candidate_bias = nn.Parameter(torch.empty(hidden_size))
         if version == 1:
             self.reset_context = nn.Parameter(torch.empty(item_size, hidden_size))  # U_r
@@ -164,7 +164,7 @@ class WholeSessions(NamedTuple):
     seen: torch.Tensor
 
     def expand_to_steps(self, ends: torch.Tensor) -> torch.Tensor:
-        """Return what each step has of the end of its session."""
+        """Repeat values of the ends of sessions for each step of the session."""
         return ends  # (B, 1, ...), broadcast over the T steps
 
     def attend(self, scores: torch.Tensor, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -187,7 +187,7 @@ class EveryPrefix(NamedTuple):
     step: torch.Tensor
 
     def expand_to_steps(self, ends: torch.Tensor) -> torch.Tensor:
-        """Return what each step has of the end of its prefix."""
+        """Repeat values of the ends of prefixes for each step of the prefix."""
         return ends.index_select(0, self.prefix)
 
     def attend(self, scores: torch.Tensor, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -246,5 +246,5 @@ class Readout(nn.Module):
         # G_1 is applied to the end, where there are fewer numbers: (G_1 c) . q = c . (G_1^T q).
         query = self.last_context(last_context) @ get_linear_weight(self.context)  # (..., E)
         scores = (contexts * predictions.expand_to_steps(query)).sum(dim=-1) / math.sqrt(contexts.size(-1))
-        summed, of_contexts = predictions.attend(scores, states)
-        return torch.cat([summed, local, last], dim=-1), (weights, of_contexts)
+        context_sums, context_weights = predictions.attend(scores, states)
+        return torch.cat([context_sums, local, last], dim=-1), (weights, context_weights)

@@ -20,7 +20,7 @@ from .layers_encoder import (
 )
 from .layers_linear import make_linear
 from .ops_encoder import fused_attention, make_visibility_mask, softmax_attention
-from .ops_execution import dropout, without_autocast
+from .ops_execution import disable_autocast, dropout
 from .ops_higher_order_encoder import (
     FactorisedState,
     anova_scores,
@@ -144,7 +144,7 @@ class HigherOrderAttention(Attention):
 
     @property
     def has_fixed_size_state(self) -> bool:
-        """Whether the state has a fixed size, whatever was read: only sums, and no pairwise heads."""
+        """Whether the size of the state does not depend on the number of steps: only sums, and no pairwise heads."""
         return self.order_type == "factorised" and self.num_higher_heads == self.num_heads
 
     def forward(
@@ -192,7 +192,7 @@ class HigherOrderAttention(Attention):
         pairwise = self.num_heads - self.num_higher_heads  # the first heads; those of higher order follow
         upper = self.query_norm(query[:, pairwise:]), self.key_norm(key[:, pairwise:])
         seconds, values = self._project_further_keys(hidden_states)
-        with without_autocast(query.device):
+        with disable_autocast(query.device):
             wide = (
                 to_float32_or_wider(upper[0]),
                 to_float32_or_wider(upper[1]),
@@ -265,21 +265,21 @@ class HigherOrderAttention(Attention):
             # Of entries of variance 1 the volume is of order d, where trilinear scores are of order 1.
             query = query / self.head_size
         if self.window is None:
-            out, pairs = pair_attention(query, key, value, second, second_value, mask, causal, **settings)
+            output, pairs = pair_attention(query, key, value, second, second_value, mask, causal, **settings)
             aux.pair_weights = pairs if output_attentions else None
-            return out, pairs.sum(dim=-1)  # (B, h, queries, keys), the sum over second keys
+            return output, pairs.sum(dim=-1)  # (B, h, queries, keys), the sum over second keys
         # Keys before every window have nothing to say; queries in front stand for those of earlier steps.
         length = key.size(2)
-        missing = length - query.size(2)
-        start = max(0, missing - self.window + 1)
+        num_earlier = length - query.size(2)
+        start = max(0, num_earlier - self.window + 1)
         near_key, near_value, near_second, near_product = (x[:, :, start:] for x in (key, value, second, second_value))
-        padded = nn.functional.pad(query, (0, 0, missing - start, 0))  # (B, h, keys - start, d)
+        padded_query = nn.functional.pad(query, (0, 0, num_earlier - start, 0))  # (B, h, keys - start, d)
         windows = self.window, self.window
-        seen = None if mask is None else mask[:, start:]
-        out = windowed_pair_attention(
-            padded, near_key, near_value, near_second, near_product, windows, seen, **settings
+        near_mask = None if mask is None else mask[:, start:]
+        output = windowed_pair_attention(
+            padded_query, near_key, near_value, near_second, near_product, windows, near_mask, **settings
         )
-        return out[:, :, missing - start :], None
+        return output[:, :, num_earlier - start :], None
 
     def _attend_factorised(
         self,
@@ -298,17 +298,17 @@ class HigherOrderAttention(Attention):
         features = [F.elu(x) + 1 for x in (query, key, *seconds)]  # not negative, as their sums are denominators
         settings: dict[str, Any] = {"distinct": self.distinct, "chunk_size": CHUNK}
         wants_sums = use_cache and self.has_fixed_size_state
-        out, after = factorised_attention(
+        output, new_sums = factorised_attention(
             features[0], features[1:], [value, *values], mask, causal, state=sums, with_state=wants_sums, **settings
         )
-        aux.state = after if wants_sums else aux.state
+        aux.state = new_sums if wants_sums else aux.state
         weights = None
         if output_attentions and sums is None:
             # Each key's weight is the output where its value is 1 and all others are 0.
             single = torch.eye(key.size(2), dtype=key.dtype, device=key.device).expand(*key.shape[:3], -1)
             ones = [torch.ones_like(single)] * len(values)  # (B, h, keys, keys) each, as `single`
             weights, _ = factorised_attention(features[0], features[1:], [single, *ones], mask, causal, **settings)
-        return dropout(out, self.dropout, self.training), weights
+        return dropout(output, self.dropout, self.training), weights
 
     def _attend_contextual(
         self,

@@ -32,7 +32,7 @@ from .ops_encoder import (
     softmax_attention,
     squared_norm,
 )
-from .ops_execution import call_recomputed, without_autocast
+from .ops_execution import call_with_recomputation, disable_autocast
 from .ops_inputs import to_float32_or_wider
 from .ops_kernel_encoder import (
     SLOPE,
@@ -154,7 +154,7 @@ class SpectralDensity(nn.Module):
     def draw_evaluation_noise(self) -> None:
         """Draw the noise of evaluation from `noise_seed`, and set the factors that give it the start's variance."""
         init.copy_(self.evaluation_noise, quasi_random_normal(self.evaluation_noise.shape, self.noise_seed))
-        z = PRIOR_SCALE * self.evaluation_noise.to(torch.promote_types(self.evaluation_noise.dtype, torch.float32))
+        z = PRIOR_SCALE * to_float32_or_wider(self.evaluation_noise)
         drawn = torch.stack([apply_odd_network(z, net) for net in self.nets])  # (2, 2, h, K, d): networks, signs
         spread = drawn.square().mean(dim=(0, 1, 3, 4))  # of each head
         # Half of the logarithm, since a factor of frequencies is squared in their variance.
@@ -226,7 +226,7 @@ class Kernel(nn.Module):
         mask: torch.Tensor | None,
         causal: bool,
     ) -> torch.Tensor | None:
-        """Return the output of attention without a table of all pairs; None where the kernel has no such way.
+        """Return the output of attention without a table of all pairs; None if this kernel needs the table.
 
         Args:
             importance: (B, h, keys) importance of the keys in nats.
@@ -260,7 +260,7 @@ class RbfKernel(Kernel):
         mask: torch.Tensor | None,
         causal: bool,
     ) -> torch.Tensor:
-        """Return the output of dot products, whose share of the key's importance is taken back; see `Kernel.attend`."""
+        """Return the output of dot products without their part of the key's importance; see `Kernel.attend`."""
         # Dot products have scores of q.k / sqrt(d).
         factor = math.sqrt(query.size(-1)) / self.scale
         bias = importance - squared_norm(key, 2.0) / (2 * self.scale)
@@ -384,7 +384,7 @@ class KernelAttention(Attention):
     ) -> tuple[torch.Tensor, AttentionAux]:
         key, value, mask = concatenate_past(state, key, value, mask)
         query = select_indices(query, query_indices, 2)
-        with without_autocast(query.device):
+        with disable_autocast(query.device):
             wide_query, wide_key = to_float32_or_wider(query), to_float32_or_wider(key)
             importance = self.log_importance(wide_key)
             output, aux = None, AttentionAux()
@@ -482,7 +482,7 @@ class ImplicitKernelAttention(KernelAttention):
             mask = torch.ones(key.size(0), key.size(2), dtype=torch.bool, device=key.device)
         # The last two of a state are what `running_mean_query_and_key` goes on from.
         *of_past, sums, count = (None, None) if state is None else state
-        with without_autocast(query.device):
+        with disable_autocast(query.device):
             wide_query, wide_key = to_float32_or_wider(query), to_float32_or_wider(key)
             if causal:
                 summary, sums, count = running_mean_query_and_key(
@@ -497,7 +497,7 @@ class ImplicitKernelAttention(KernelAttention):
                 wide_query = select_indices(wide_query, query_indices, 2)
                 of_queries, features, divergence = self._compute_features(wide_query, wide_key, summary, None)
             importance = self.log_importance(wide_key)
-            divergence = _mean_over_positions(divergence, mask if causal else None)
+            divergence = _average_over_positions(divergence, mask if causal else None)
             # All with the keys along the same dimension.
             of_keys: tuple[torch.Tensor, ...] = (features, importance, value, mask.unsqueeze(1))
             if self.gate is not None:
@@ -531,16 +531,16 @@ class ImplicitKernelAttention(KernelAttention):
         self, query: torch.Tensor, key: torch.Tensor, summary: torch.Tensor, noise: torch.Tensor | None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return features of queries and keys, (B, h, n, 2 M), and the divergence (B, n)."""
-        drawn = self.kernel(summary, noise)
-        pair = (drawn.first, drawn.second)
+        frequencies = self.kernel(summary, noise)
+        pair = (frequencies.first, frequencies.second)
         if summary.size(2) == 1:  # of the example, not of its positions
-            pair = (drawn.first.squeeze(2), drawn.second.squeeze(2))  # (B, h, M, d)
-        return frequency_features(query, *pair), frequency_features(key, *pair), drawn.divergence
+            pair = (frequencies.first.squeeze(2), frequencies.second.squeeze(2))  # (B, h, M, d)
+        return frequency_features(query, *pair), frequency_features(key, *pair), frequencies.divergence
 
     def _compute_position_features(
         self, query: torch.Tensor, key: torch.Tensor, summary: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return what `_compute_features` does of positions with summaries of their own, (B, h, n, 2 d).
+        """Return the results of `_compute_features` for positions with summaries of their own, (B, h, n, 2 d).
 
         A position has M d frequencies of each head. They are made for `POSITIONS` at a time, and made again in the
         backward pass, so that memory holds those of so many positions alone.
@@ -553,7 +553,7 @@ class ImplicitKernelAttention(KernelAttention):
         for start in range(0, number, POSITIONS):
             part = slice(start, start + POSITIONS)
             of_part = (query[:, :, part], key[:, :, part], summary[:, :, part], noise)
-            parts.append(call_recomputed(self._compute_features, *of_part))
+            parts.append(call_with_recomputation(self._compute_features, *of_part))
         of_queries, of_keys, divergence = zip(*parts, strict=True)
         return torch.cat(of_queries, dim=2), torch.cat(of_keys, dim=2), torch.cat(divergence, dim=1)
 
@@ -561,7 +561,7 @@ class ImplicitKernelAttention(KernelAttention):
 def mean_query_and_key(
     query: torch.Tensor, key: torch.Tensor, query_mask: torch.Tensor | None, key_mask: torch.Tensor
 ) -> torch.Tensor:
-    """Return the mean query and the mean key of each head side by side, (B, h, 1, 2 d), 0 where there is none.
+    """Return the mean query and mean key of each head side by side, (B, h, 1, 2 d); 0 without positions.
 
     Args:
         query, key: Queries (B, h, queries, d) and keys (B, h, keys, d).
@@ -595,20 +595,20 @@ def running_mean_query_and_key(
     Returns:
         (B, h, n, 2 d); and sums and count behind the last position.
     """
-    both = torch.cat([query, key], dim=-1) * mask[:, None, :, None].to(query.dtype)  # (B, h, n, 2 d)
-    numbers = mask.cumsum(dim=1)
+    vectors = torch.cat([query, key], dim=-1) * mask[:, None, :, None].to(query.dtype)  # (B, h, n, 2 d)
+    counts = mask.cumsum(dim=1)
     if sums is not None and count is not None:
-        numbers = numbers + count.unsqueeze(1)
+        counts = counts + count.unsqueeze(1)
         # The sums before stand in front as one more position, whose own total is then left out.
-        both = torch.cat([sums.unsqueeze(2), both], dim=2)  # (B, h, 1 + n, 2 d)
-    totals = both.cumsum(dim=2)
+        vectors = torch.cat([sums.unsqueeze(2), vectors], dim=2)  # (B, h, 1 + n, 2 d)
+    totals = vectors.cumsum(dim=2)
     if sums is not None:
         totals = totals[:, :, 1:]
-    means = totals / numbers.clamp(min=1)[:, None, :, None].to(totals.dtype)
-    return means, both.sum(dim=2), mask.sum(dim=1) if count is None else mask.sum(dim=1) + count
+    means = totals / counts.clamp(min=1)[:, None, :, None].to(totals.dtype)
+    return means, vectors.sum(dim=2), mask.sum(dim=1) if count is None else mask.sum(dim=1) + count
 
 
-def _mean_over_positions(values: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+def _average_over_positions(values: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
     """Return the mean (B,) of values (B, n) where the mask (B, n) is True, 0 where it is nowhere; None: n is 1."""
     if mask is None:
         return values.squeeze(1)
@@ -688,7 +688,7 @@ class RowScaling(nn.Module):
         init.copy_(self.bits, torch.tensor(values, dtype=torch.float64).view(torch.int64).to(self.bits.device))
 
     def set_offsets_and_scales(self, offsets: list[float], scales: list[float]) -> None:
-        """Take the offsets and scales of the features, and those of the target behind them.
+        """Set the offsets and scales of the features and, as the last entry, of the target.
 
         Raises:
             ValueError: another number of them, or a scale that is not above 0.
@@ -712,7 +712,7 @@ class RowScaling(nn.Module):
         return scaled
 
     def unscale_target(self, scaled_target: torch.Tensor) -> torch.Tensor:
-        """Return predictions in the unit of the target, of any shape and of the type of those given."""
+        """Return scaled predictions of any shape in the unit of the target, in the same type."""
         offset, scale = self.offsets_and_scales[:, -1].tolist()
         predicted: torch.Tensor = scaled_target * scale + offset
         return predicted

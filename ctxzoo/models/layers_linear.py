@@ -19,7 +19,7 @@ Fill = Callable[[torch.Tensor], Any]
 def make_linear(
     in_features: int, out_features: int, fill_weight: Fill, fill_bias: Fill = init.zeros_, *, bias: bool = True
 ) -> nn.Linear:
-    """Return a linear layer that starts as it is told to, now and where a model's weights are initialised.
+    """Return a linear layer with its own initialisation, used now and when a model's weights are initialised.
 
     It is an `nn.Linear` and no subclass, which torch's dynamic quantisation would pass over.
 

@@ -8,7 +8,7 @@ from transformers import initialization as init
 
 from .layers_encoder import Attention, AttentionAux, AttentionState, select_indices
 from .ops_encoder import check_importance_p_norm
-from .ops_execution import without_autocast
+from .ops_execution import disable_autocast
 from .ops_inputs import to_float32_or_wider
 from .ops_linear_encoder import (
     FEATURE_MAPS,
@@ -124,12 +124,12 @@ class EfficientAttention(Attention):
             )
             return output, AttentionAux(state=sums if use_cache else None)
         query, key = self.query_norm(query), self.key_norm(key)
-        with without_autocast(query.device):
+        with disable_autocast(query.device):
             wide_query, wide_key = to_float32_or_wider(query), to_float32_or_wider(key)
             wide_value = value.to(wide_query.dtype)
             # What all features of a query share cancels in the output, but not in a similarity that is shown.
             of_query = self._map_features(wide_query, relative=not output_attentions)
-            similar, importance = self._map_features(wide_key), self._log_importance(wide_key)
+            similar, importance = self._map_features(wide_key), self._compute_log_importance(wide_key)
             of_key = _add_importance(similar, importance)
             aux = AttentionAux()
             if output_attentions and state is None:
@@ -173,14 +173,14 @@ class EfficientAttention(Attention):
         for place in _split_positions(key):
             wide = to_float32_or_wider(self.key_norm(key[..., place, :]))
             of_mask = None if mask is None else mask[:, place]
-            with without_autocast(key.device):
-                features = _add_importance(self._map_features(wide), self._log_importance(wide))
+            with disable_autocast(key.device):
+                features = _add_importance(self._map_features(wide), self._compute_log_importance(wide))
                 state = sum_keys(features, value[..., place, :].to(wide.dtype), of_mask, state=state)
         assert state is not None
         output = value.new_empty(*query.shape[:-1], value.size(-1))  # (B, h, T, dv)
         for place in _split_positions(query):
             wide = to_float32_or_wider(self.query_norm(query[..., place, :]))
-            with without_autocast(query.device):
+            with disable_autocast(query.device):
                 output[..., place, :] = attend_to_key_sums(self._map_features(wide, relative=True), state)
         return output, None
 
@@ -193,10 +193,10 @@ class EfficientAttention(Attention):
         for place in _split_positions(key):
             wide_query = to_float32_or_wider(self.query_norm(query[..., place, :]))
             wide_key = to_float32_or_wider(self.key_norm(key[..., place, :]))
-            with without_autocast(key.device):
+            with disable_autocast(key.device):
                 output[..., place, :], state, _ = linear_attention(
                     self._map_features(wide_query, relative=True),
-                    _add_importance(self._map_features(wide_key), self._log_importance(wide_key)),
+                    _add_importance(self._map_features(wide_key), self._compute_log_importance(wide_key)),
                     value[..., place, :].to(wide_key.dtype),
                     None if mask is None else mask[:, place],
                     causal=True,
@@ -205,7 +205,7 @@ class EfficientAttention(Attention):
                 )
         return output, state
 
-    def _log_importance(self, wide_key: torch.Tensor) -> torch.Tensor | None:
+    def _compute_log_importance(self, wide_key: torch.Tensor) -> torch.Tensor | None:
         """Return the logarithm of the importance of keys, (B, h, L, 1), or None where they have none."""
         return None if self.p_norm is None else log_importance(wide_key, self.p_norm)
 

@@ -54,7 +54,7 @@ class VariationalAutoencoder(nn.Module):
         self.rate = rate
 
     def forward(self, x: torch.Tensor) -> ReadTexts:
-        """Return what is read of bags of words (B, V)."""
+        """Encode bags of words (B, V)."""
         for layer in self.encoder:
             x = torch.relu(self._apply_layer(layer, x))
         hidden = x

@@ -46,18 +46,18 @@ class StepAttention(nn.Module):
         self.score = glorot_linear(size, 1, bias=False)  # v
 
     def forward(
-        self, states: torch.Tensor, last: torch.Tensor, seen: torch.Tensor
+        self, states: torch.Tensor, last: torch.Tensor, visible: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the sums (B, P, H) and the weights (B, P, T), 0 at steps that are not seen.
+        """Return the sums (B, P, H) and the weights (B, P, T), 0 at steps that are not visible.
 
         Args:
             states: (B, P, T, H) states of T steps for each of P predictions, or (B, 1, T, H) where all predictions see
                 the same states.
             last: (B, P, H) last state before each prediction.
-            seen: (B, P, T) booleans, True at steps that each of the P predictions of a session sees.
+            visible: (B, P, T) booleans, True at steps that each of the P predictions of a session sees.
         """
         # W_d h_T gets the shape (B, P, 1, H): one for all steps of a prediction.
-        return softmax_weighted_sums(self.compute_scores(states, self.last(last).unsqueeze(2)), states, seen)
+        return softmax_weighted_sums(self.compute_scores(states, self.last(last).unsqueeze(2)), states, visible)
 
     def compute_scores(self, states: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
         """Return beta (...) of states (..., H), where the query W_d h_T is added to each of them."""
@@ -66,14 +66,14 @@ class StepAttention(nn.Module):
 
 
 def softmax_weighted_sums(
-    scores: torch.Tensor, states: torch.Tensor, seen: torch.Tensor
+    scores: torch.Tensor, states: torch.Tensor, visible: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the sums (B, P, H) of states, weighed by the softmax of scores (B, P, T), and these weights (B, P, T).
 
-    `states` and `seen` are those of `StepAttention.forward`; a prediction that sees nothing has 0.
+    `states` and `visible` are those of `StepAttention.forward`; a prediction that sees no step has sums of 0.
     """
     # The product gives 0 where no step is seen; the softmax alone would be uniform there.
-    weights = masked_softmax(scores, seen, dim=2) * seen
+    weights = masked_softmax(scores, visible, dim=2) * visible
     return (weights.to(states.dtype).unsqueeze(2) @ states).squeeze(2), weights  # (B, P, H), (B, P, T)
 
 
@@ -99,6 +99,6 @@ class BilinearScores(nn.Module):
 
 
 def mask_padding_item(scores: torch.Tensor) -> torch.Tensor:
-    """Return scores (..., N) in float32 or wider, that of item 0, which is padding, the lowest finite number."""
+    """Return scores (..., N) in float32 or wider, with the lowest finite number for item 0, which is padding."""
     is_item = torch.arange(scores.size(-1), device=scores.device) > 0
     return mask_logits(scores, is_item)

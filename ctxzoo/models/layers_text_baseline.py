@@ -143,14 +143,14 @@ class SelfAttention(nn.Module):
         self.out_proj = make_linear(size, size, partial(init.kaiming_uniform_, a=math.sqrt(5)), _zero_bias_after_draw)
         self.in_proj = make_linear(size, 3 * size, init.xavier_uniform_)
 
-    def forward(self, x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
-        """Return (B, n, h) from x (B, n, h); `seen` (B, n) is True at the words that all look at, at least one."""
+    def forward(self, x: torch.Tensor, visible: torch.Tensor) -> torch.Tensor:
+        """Return (B, n, h) from x (B, n, h); `visible` (B, n) is True at the words that all attend to, at least one."""
         parts = self.in_proj(x).chunk(3, dim=2)  # three of (B, n, h)
         query, key, value = (part.unflatten(2, (self.num_heads, -1)).transpose(1, 2) for part in parts)
         rate = self.rate if self.training else 0.0
-        found = F.scaled_dot_product_attention(query, key, value, attn_mask=seen[:, None, None], dropout_p=rate)
+        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=visible[:, None, None], dropout_p=rate)
         # In memory the words come first, as in torch: dropout draws in that order.
-        summed: torch.Tensor = self.out_proj(found.permute(2, 0, 1, 3).flatten(2))  # (n, B, h)
+        summed: torch.Tensor = self.out_proj(attended.permute(2, 0, 1, 3).flatten(2))  # (n, B, h)
         return summed.transpose(0, 1)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
@@ -184,9 +184,9 @@ class TransformerLayer(nn.Module):
         self.norm1 = nn.LayerNorm(size)
         self.norm2 = nn.LayerNorm(size)
 
-    def forward(self, x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
-        """Return (B, n, h) from x (B, n, h); `seen` is that of `SelfAttention`."""
-        x = self.norm1(x + self._dropout_words(self.self_attn(x, seen)))
+    def forward(self, x: torch.Tensor, visible: torch.Tensor) -> torch.Tensor:
+        """Return (B, n, h) from x (B, n, h); `visible` as in `SelfAttention.forward`."""
+        x = self.norm1(x + self._dropout_words(self.self_attn(x, visible)))
         x = self.norm2(x + self._dropout_words(self.linear2(self._dropout_words(torch.relu(self.linear1(x))))))
         return x
 
@@ -235,10 +235,10 @@ def find_window_starts(mask: torch.Tensor, size: int) -> torch.Tensor:
 
 
 def spread_window_weights(window_weights: torch.Tensor, mask: torch.Tensor, size: int) -> torch.Tensor:
-    """Divide what each window has evenly among its words.
+    """Divide the weight of each window evenly among its words.
 
     Args:
-        window_weights: (B, n) fractions of the windows that begin at each word, spread over their words.
+        window_weights: (B, n) weights of the windows that begin at each word.
         mask: Boolean (B, n), True at real tokens.
         size: Number of words in a window.
 
@@ -246,10 +246,10 @@ def spread_window_weights(window_weights: torch.Tensor, mask: torch.Tensor, size
         (B, n), the sum that each word gets, 0 outside the mask.
     """
     words = F.pad(mask.to(window_weights.dtype), (0, size - 1))
-    each = window_weights / words.unfold(1, size, 1).sum(dim=2).clamp(
+    word_part = window_weights / words.unfold(1, size, 1).sum(dim=2).clamp(
         min=1
     )  # (B, n), a part for each word of the window
-    total = F.pad(each, (size - 1, 0)).unfold(1, size, 1).sum(dim=2)  # over the windows that a word is in
+    total = F.pad(word_part, (size - 1, 0)).unfold(1, size, 1).sum(dim=2)  # over the windows that a word is in
     return total * mask
 
 

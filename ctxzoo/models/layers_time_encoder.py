@@ -338,7 +338,7 @@ class TimePosition(nn.Module):
         with torch.autocast(vectors.device.type, enabled=False):
             summary = self._summarise_behaviour(vectors, mask)
             if self.projection is None and self.local_encoding is not None and self.causal:
-                tau, sigma = self._relative_pair_times(times, mask)
+                tau, sigma = self._compute_relative_pair_times(times, mask)
                 # With behaviour each query has parameters of its own, (B, L, 1, .), which hold for all its keys.
                 parameters = self.local_encoding.local_parameters(None if summary is None else summary.unsqueeze(2))
                 return vectors, lste_kernel(tau, sigma, parameters, exact=self.local_encoding.exact_angles)
@@ -360,7 +360,7 @@ class TimePosition(nn.Module):
     def compute_kernel_factors(
         self, vectors: torch.Tensor, timestamps: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return K (B, L, L), K1 and K2 (B, L, L, A) of LSTE, those of the whole history of each row.
+        """Return K (B, L, L), K1 and K2 (B, L, L, A) of LSTE for the whole history of each row.
 
         Args:
             vectors, timestamps, mask: Event vectors, timestamps and mask, as in `forward`.
@@ -378,7 +378,9 @@ class TimePosition(nn.Module):
         power, gaps = lste_factors(tau, sigma, parameters)
         return lste_kernel(tau, sigma, parameters), power, gaps
 
-    def _relative_pair_times(self, times: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _compute_relative_pair_times(
+        self, times: torch.Tensor, mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return relative times of queries and keys, of shapes that broadcast to (B, L, L)."""
         if self.reference == "last":
             # Measured from the event of the query, the last that it sees: its own time is 0, that of earlier keys less.
@@ -388,7 +390,7 @@ class TimePosition(nn.Module):
         return tau.unsqueeze(2), tau.unsqueeze(1)
 
     def _summarise_behaviour(self, vectors: torch.Tensor, mask: torch.Tensor) -> torch.Tensor | None:
-        """Return what is known of the behaviour: (B, 1, E) of rows, or (B, L, E) up to each position; None: nothing."""
+        """Return a summary of the behaviour: (B, 1, E) of rows, or (B, L, E) up to each position; None without one."""
         if self.causal and self.local_encoding is not None and self.local_encoding.behaviour is not None:
             return running_mean(vectors, mask)
         return self._summarise_whole_history(vectors, mask)
@@ -427,8 +429,7 @@ class TimeWeight(nn.Module):
     def head_weights(self) -> torch.Tensor:
         """Return (h,) the weight of the kernel in each head."""
         assert self.weight is not None
-        wide = self.weight.to(torch.promote_types(self.weight.dtype, torch.float32))
-        return F.softplus(wide).clamp(max=LARGEST_THETA)
+        return F.softplus(to_float32_or_wider(self.weight)).clamp(max=LARGEST_THETA)
 
     def forward(self, kernel: torch.Tensor) -> torch.Tensor:
         """Return (B, h or 1, Q, K) in nats of a kernel (B, Q, K)."""

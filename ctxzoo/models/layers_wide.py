@@ -39,7 +39,7 @@ class TfidfLinearScores(nn.Module):
         return self.position_contributions(input_ids, mask).sum(dim=1) + self.bias
 
     def position_contributions(self, input_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return what each position adds to the scores, (B, n, L), 0 outside the mask; with the bias they add up."""
+        """Return the part that each position adds to the scores, (B, n, L), 0 outside the mask; the bias is apart."""
         values = tfidf(input_ids, mask, self.inverse_document_frequency, self.group_starts)
         rows = F.embedding(torch.where(mask, input_ids, torch.zeros_like(input_ids)), self.weight)  # (B, n, L)
         return values.unsqueeze(-1) * rows
@@ -48,23 +48,23 @@ class TfidfLinearScores(nn.Module):
     def init_from_linear_classifier(
         self, inverse_document_frequency: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
     ) -> None:
-        """Take the numbers (V,), (V, L) and (L,) of a linear classifier.
+        """Copy the weights of a linear classifier: IDF (V,), weight (V, L) and bias (L,).
 
         Raises:
             ValueError: another shape.
         """
-        given = {"inverse_document_frequency": inverse_document_frequency, "weight": weight, "bias": bias}
-        for name, value in given.items():
-            own = getattr(self, name)
-            if value.shape != own.shape:
-                raise ValueError(f"{name} of shape {tuple(value.shape)}; expected {tuple(own.shape)}")
-            own.copy_(value)
+        values = {"inverse_document_frequency": inverse_document_frequency, "weight": weight, "bias": bias}
+        for name, value in values.items():
+            buffer = getattr(self, name)
+            if value.shape != buffer.shape:
+                raise ValueError(f"{name} of shape {tuple(value.shape)}; expected {tuple(buffer.shape)}")
+            buffer.copy_(value)
 
 
 def tfidf(
     input_ids: torch.Tensor, mask: torch.Tensor, inverse_document_frequency: torch.Tensor, group_starts: list[int]
 ) -> torch.Tensor:
-    """Return what each position adds to the TF-IDF vector of its text.
+    """Return the part of the TF-IDF vector of its text that each position contributes.
 
     With c occurrences of an id in a text, its entry of the vector is (1 + log c) idf(id), and each occurrence adds a
     c-th of it. The entries of a group of ids are then divided by the length of the group's part of the vector, as

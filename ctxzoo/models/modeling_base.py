@@ -87,7 +87,7 @@ class ZooPreTrainedModel(PreTrainedModel):
         return next((x.device for x in self.parameters()), torch.device("cpu"))
 
     def _set_gradient_checkpointing(self, enable: bool = True, *args: Any, **options: Any) -> None:
-        """Set what transformers sets, where the model does as it is told.
+        """Switch gradient checkpointing as transformers does, if the model supports it.
 
         Raises:
             ValueError: `use_reentrant=True`, which loses the gradient of what blocks give beside their steps; or
@@ -101,7 +101,7 @@ class ZooPreTrainedModel(PreTrainedModel):
         super()._set_gradient_checkpointing(enable, *args, **options)
 
     def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Refuse what torch calls in place of `forward` while `torch.jit.trace` traces."""
+        """Refuse the call that torch makes in place of `forward` while `torch.jit.trace` traces."""
         refuse_jit_trace(type(self).__name__)
         return super()._slow_forward(*args, **kwargs)
 
@@ -164,35 +164,35 @@ class ZooPreTrainedModel(PreTrainedModel):
 
     @classmethod
     def _find_saving_class(cls, config: Any) -> "type[ZooPreTrainedModel] | None":
-        """Return the class of a user's own that saved a checkpoint where this one would take its place; None: no such.
+        """Return the user's own class that saved a checkpoint which this class would load otherwise; None without one.
 
         Raises:
             ValueError: it is not imported.
         """
-        ours = {_class_name_of_reference(reference) for reference in cls.zoo_auto_map.values()}
+        zoo_names = {_get_class_name(reference) for reference in cls.zoo_auto_map.values()}
         name = next(iter(config.architectures or ()), None)
-        if not ours or name is None or name in {cls.__name__, *ours}:
+        if not zoo_names or name is None or name in {cls.__name__, *zoo_names}:
             return None
-        replaced = {
+        replaced_references = {
             cls.zoo_auto_map.get(auto)
-            for auto, one in (config.auto_map or {}).items()
-            if _class_name_of_reference(one) == name
+            for auto, reference in (config.auto_map or {}).items()
+            if _get_class_name(reference) == name
         }
-        if not replaced:  # saved without its module: any head
-            replaced = {reference for auto, reference in cls.zoo_auto_map.items() if auto != "AutoModel"}
-        if _class_reference(cls) not in replaced:
+        if not replaced_references:  # saved without its module: any head
+            replaced_references = {reference for auto, reference in cls.zoo_auto_map.items() if auto != "AutoModel"}
+        if _class_reference(cls) not in replaced_references:
             return None  # the base model below a head, say
-        derived = [cls]
-        for one in derived:
-            derived += one.__subclasses__()  # the list grows while it is read: all classes below this one
+        subclasses = [cls]
+        for model_class in subclasses:
+            subclasses += model_class.__subclasses__()  # the list grows while it is read: all classes below this one
         # Several may have this name, as where a cell of a notebook ran twice: the last of the list is taken.
-        found = next((one for one in reversed(derived) if one.__name__ == name), None)
-        if found is None:
+        saving_class = next((model_class for model_class in reversed(subclasses) if model_class.__name__ == name), None)
+        if saving_class is None:
             raise ValueError(
                 f"the checkpoint was saved by {name}, a class of its own, for which {cls.__name__} would be another "
                 "model; import the module of that class first"
             )
-        return found
+        return saving_class
 
     def save_pretrained(self, save_directory: Any, *args: Any, **kwargs: Any) -> None:
         """Save the model as in transformers; the auto_map names every head, and the files of pipelines come along.
@@ -253,7 +253,7 @@ class ZooPreTrainedModel(PreTrainedModel):
 
 
 def build_pipeline_entries(pipelines: Mapping[str, type[Any]]) -> dict[str, dict[str, Any]]:
-    """Return what a configuration says of pipelines, by task, whose code stands beside it (`custom_pipelines`)."""
+    """Return the `custom_pipelines` of a configuration, by task, for pipelines whose code is saved beside it."""
     return {task: {"impl": _class_reference(cls), "pt": [cls.auto_model]} for task, cls in pipelines.items()}
 
 
@@ -262,6 +262,6 @@ def _class_reference(cls: type[Any]) -> str:
     return f"{cls.__module__.rsplit('.', 1)[-1]}.{cls.__name__}"
 
 
-def _class_name_of_reference(reference: Any) -> str:
-    """Return the name of the class that an entry of an auto_map names."""
+def _get_class_name(reference: Any) -> str:
+    """Return the name of the class in an entry of an auto_map, without its module."""
     return str(reference).rpartition(".")[2]

@@ -17,7 +17,7 @@ from .layers_beta_lstm_gates import GateStatistics
 from .layers_text_input import StepInput, TextInput
 from .modeling_generation import StreamingLanguageModel
 from .modeling_text import TextClassifierPreTrainedModel, TextPreTrainedModel
-from .ops_inputs import check_mask_without_gaps, make_word_mask
+from .ops_inputs import check_mask_without_gaps, make_word_mask, to_float32_or_wider
 from .ops_words import next_word_loss
 
 # h and c (B, H) of each layer; with two directions, both of a layer one after the other.
@@ -108,8 +108,7 @@ class BetaLstmPreTrainedModel(TextPreTrainedModel):
             for _ in range(num_samples):
                 # A sum of half precision stops growing.
                 logits = self(**{**inputs, "return_dict": True}).logits
-                wide = torch.promote_types(logits.dtype, torch.float32)
-                total = self.class_probabilities(logits.to(wide)) + total
+                total = self.class_probabilities(to_float32_or_wider(logits)) + total
         return total / num_samples
 
 
@@ -225,7 +224,7 @@ class BetaLstmStepsPreTrainedModel(BetaLstmPreTrainedModel):
     def compute_loss(
         self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor, penalty: torch.Tensor | None
     ) -> torch.Tensor:
-        """Return the mean loss over the targets, with a penalty on the sum over the batch, where there is one."""
+        """Return the mean loss over the targets; a penalty, if there is one, is added to the sum over the batch."""
         raise NotImplementedError(f"{type(self).__name__} must define compute_loss(logits, labels, mask, penalty)")
 
     def forward(

@@ -24,7 +24,7 @@ from .layers_encoder import (
 from .layers_text_input import RandomEmbedding, TextInput
 from .modeling_base import ZooPreTrainedModel
 from .ops_encoder import count_step_positions, positions_to_keep, rotary_factors, sinusoids_at_positions
-from .ops_execution import call_checkpointed
+from .ops_execution import call_with_checkpointing
 from .ops_inputs import make_word_mask
 from .ops_words import masked_mean, next_word_loss
 
@@ -113,7 +113,7 @@ class EncoderPreTrainedModel(ZooPreTrainedModel):
         self.base_model.embeddings.replace_words(value)
 
     def compute_penalty(self, outputs: Any, num_targets: torch.Tensor | int) -> torch.Tensor | None:
-        """Return what an attention adds to the loss: the sum over the batch, divided by `num_targets`.
+        """Return the term that the attention adds to the loss: a sum over the batch, divided by `num_targets`.
 
         Args:
             outputs: Output of the encoder.
@@ -184,7 +184,7 @@ class EncoderModel(EncoderPreTrainedModel):
 
     @staticmethod
     def make_attention(config: Any, layer_index: int) -> Attention:
-        """Return what attends in a layer, counted from 0."""
+        """Return the attention module of a layer, counted from 0."""
         raise NotImplementedError("an encoder must define make_attention(config, layer_index)")
 
     def make_input(self, config: Any) -> Any:
@@ -193,11 +193,11 @@ class EncoderModel(EncoderPreTrainedModel):
         return TextInput(words, 0, config.dropout, 0.0)
 
     def make_time_encodings(self, config: Any) -> None:
-        """Make what else is read with the steps, such as their times; by default nothing."""
+        """Make the modules for further inputs, such as times; by default none."""
 
     @property
     def attentions(self) -> list[Attention]:
-        """What attends in each block."""
+        """The attention module of each block."""
         return [block.attention.attention for block in self.blocks if isinstance(block, EncoderBlock)]
 
     def add_positions(self, x: torch.Tensor, mask: torch.Tensor, state: EncoderState | None) -> torch.Tensor:
@@ -231,7 +231,7 @@ class EncoderModel(EncoderPreTrainedModel):
             use_cache = bool(getattr(self.config, "use_cache", False))
         if not self.config.causal and (use_cache or state is not None):
             raise ValueError("causal=False: earlier steps read later ones, so that no state can stand for them")
-        read = None if state is None else state[0][0]  # (B,) real steps before these
+        num_read = None if state is None else state[0][0]  # (B,) real steps before these
         x = x * mask.unsqueeze(-1).to(x.dtype)  # the bias of the projection and positions fill padding
         wants_weights = self.resolve_output_flag(output_attentions, "attentions")
         wants_steps = self.resolve_output_flag(output_hidden_states, "hidden_states")
@@ -240,7 +240,9 @@ class EncoderModel(EncoderPreTrainedModel):
         hidden_states, results = [x], []
         rotary = None
         if self.config.position == "rotary":
-            rotary = rotary_factors(count_step_positions(mask, read), self.config.head_size)  # the same for all layers
+            rotary = rotary_factors(
+                count_step_positions(mask, num_read), self.config.head_size
+            )  # the same for all layers
         for index in range(len(self.blocks)):
             is_last = index == len(self.blocks) - 1
             options = {
@@ -250,47 +252,47 @@ class EncoderModel(EncoderPreTrainedModel):
                 "output_attentions": wants_weights,
                 "query_indices": steps_to_keep if is_last and not needs_all else None,
             }
-            x, aux = call_checkpointed(self, self._run_block, index, x, mask, kernel, options)  # (B, n or K, m)
+            x, aux = call_with_checkpointing(self, self._run_block, index, x, mask, kernel, options)  # (B, n or K, m)
             hidden_states.append(x)
             results.append(aux)
         if needs_all:
             x = select_indices(x, steps_to_keep, 1)  # otherwise the last block has done so
         # The bias of the norm fills padding again; (B, n, m) or (B, K, m).
-        last = self.norm(x) * select_indices(mask, steps_to_keep, 1).unsqueeze(-1).to(x.dtype)
+        last_hidden_state = self.norm(x) * select_indices(mask, steps_to_keep, 1).unsqueeze(-1).to(x.dtype)
         output = EncoderModelOutput(
-            last_hidden_state=last,
-            pooler_output=masked_mean(last, mask)[0] if steps_to_keep is None else None,
-            kl=self._mean_per_element([aux.divergence for aux in results]),
-            clamped=_mean_over_layers([aux.clamped for aux in results]),
-            state=_make_encoder_state(mask, read, results) if use_cache else None,
-            attentions=_tuple_over_layers([aux.weights for aux in results]),
-            similarities=_tuple_over_layers([aux.similarity for aux in results]),
-            importances=_tuple_over_layers([aux.importance for aux in results]),
-            pair_attentions=_tuple_over_layers([aux.pair_weights for aux in results]),
-            context_attentions=_tuple_over_layers([aux.context_weights for aux in results]),
-            modulations=_tuple_over_layers([aux.modulation for aux in results]),
+            last_hidden_state=last_hidden_state,
+            pooler_output=masked_mean(last_hidden_state, mask)[0] if steps_to_keep is None else None,
+            kl=self._compute_mean_per_element([aux.divergence for aux in results]),
+            clamped=_average_over_layers([aux.clamped for aux in results]),
+            state=_make_encoder_state(mask, num_read, results) if use_cache else None,
+            attentions=_collect_over_layers([aux.weights for aux in results]),
+            similarities=_collect_over_layers([aux.similarity for aux in results]),
+            importances=_collect_over_layers([aux.importance for aux in results]),
+            pair_attentions=_collect_over_layers([aux.pair_weights for aux in results]),
+            context_attentions=_collect_over_layers([aux.context_weights for aux in results]),
+            modulations=_collect_over_layers([aux.modulation for aux in results]),
             hidden_states=tuple(hidden_states) if wants_steps else None,
         )
         return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 
     def compute_score_bias(self, index: int, kernel: torch.Tensor) -> torch.Tensor:
-        """Return what a kernel (B, n, n) adds to the scores of a layer, (B, h or 1, n, n) in nats."""
+        """Return the bias of a layer's scores, (B, h or 1, n, n) in nats, from a kernel (B, n, n)."""
         raise NotImplementedError(f"{type(self).__name__} must define compute_score_bias(index, kernel)")
 
-    def _mean_per_element(self, terms: list[torch.Tensor | None]) -> torch.Tensor | None:
+    def _compute_mean_per_element(self, terms: list[torch.Tensor | None]) -> torch.Tensor | None:
         """Return the mean over the layers of sums over heads and their numbers, divided by how many these are."""
-        mean = _mean_over_layers(terms)
+        mean = _average_over_layers(terms)
         return None if mean is None else mean / self.config.hidden_size
 
     def _run_block(
         self, index: int, x: torch.Tensor, mask: torch.Tensor, kernel: torch.Tensor | None, options: dict[str, Any]
     ) -> tuple[torch.Tensor, AttentionAux]:
-        """Return what a block gives; options are of `EncoderBlock`."""
+        """Run one block; `options` are arguments of `EncoderBlock.forward`."""
         score_bias = None if kernel is None else self.compute_score_bias(index, kernel)
-        read: tuple[torch.Tensor, AttentionAux] = self.blocks[index](
+        result: tuple[torch.Tensor, AttentionAux] = self.blocks[index](
             x, mask, self.config.causal, score_bias=score_bias, **options
         )
-        return read
+        return result
 
 
 class EncoderStepsPreTrainedModel(EncoderPreTrainedModel):
@@ -336,26 +338,26 @@ class EncoderStepsPreTrainedModel(EncoderPreTrainedModel):
             ValueError: labels of another shape or type, other numbers, or beside `logits_to_keep`; more steps to keep
                 than there are; see also the encoder's `forward`.
         """
-        kept = None
+        steps_to_keep = None
         if isinstance(logits_to_keep, torch.Tensor) or logits_to_keep:
             if labels is not None:
                 raise ValueError("labels are compared with the scores of all steps; expected no logits_to_keep beside")
             steps = inputs_embeds if input_ids is None else input_ids
             # (K,); without steps the encoder raises the error.
-            kept = None if steps is None else positions_to_keep(logits_to_keep, steps.size(1), steps.device)
+            steps_to_keep = None if steps is None else positions_to_keep(logits_to_keep, steps.size(1), steps.device)
         outputs = self.encoder(
             input_ids,
             attention_mask=attention_mask,
             inputs_embeds=inputs_embeds,
-            steps_to_keep=kept,
+            steps_to_keep=steps_to_keep,
             return_dict=True,
             **inputs,
         )
         logits = self.compute_logits(outputs.last_hidden_state)  # (B, n, L) or (B, K, L)
         loss, penalty = None, None
         if labels is not None:
-            loss, targets = self.compute_loss(logits, labels, make_word_mask(logits, attention_mask))
-            penalty = self.compute_penalty(outputs, targets)
+            loss, num_targets = self.compute_loss(logits, labels, make_word_mask(logits, attention_mask))
+            penalty = self.compute_penalty(outputs, num_targets)
         return self.make_head_output(outputs, logits, loss, penalty, return_dict)
 
 
@@ -375,18 +377,18 @@ class EncoderNextStepPreTrainedModel(EncoderStepsPreTrainedModel):
     def compute_loss(
         self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the cross-entropy in nats of what stands at the next position, and how often there is such."""
+        """Return the mean cross-entropy in nats of the next position's label, and the number of such labels."""
         return next_word_loss(logits, labels, mask)
 
 
-def _mean_over_layers(terms: list[torch.Tensor | None]) -> torch.Tensor | None:
-    """Return the mean over the layers; None where a layer has no such term."""
-    known = _tuple_over_layers(terms)
+def _average_over_layers(terms: list[torch.Tensor | None]) -> torch.Tensor | None:
+    """Return the mean of the layers' terms; None if a layer has none."""
+    known = _collect_over_layers(terms)
     return None if known is None else torch.stack(known).mean(dim=0)
 
 
-def _tuple_over_layers(values: list[torch.Tensor | None]) -> tuple[torch.Tensor, ...] | None:
-    """Return what each layer has; None where one has no such thing."""
+def _collect_over_layers(values: list[torch.Tensor | None]) -> tuple[torch.Tensor, ...] | None:
+    """Return the layers' values as a tuple; None if a layer has none."""
     known = tuple(value for value in values if value is not None)
     return known if len(known) == len(values) else None
 

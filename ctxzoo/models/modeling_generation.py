@@ -39,7 +39,7 @@ class StreamingLanguageModel(ZooPreTrainedModel, GenerationMixin):
         use_cache: bool | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Return what a step of `generate` reads: the whole prompt, then with the state the last word alone.
+        """Return the inputs of a step of `generate`: the whole prompt, then with the state the last word alone.
 
         Raises:
             ValueError: prompts with padding.

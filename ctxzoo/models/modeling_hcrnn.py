@@ -13,7 +13,7 @@ from .configuration_hcrnn import HcrnnConfig
 from .layers_hcrnn import EveryPrefix, GlobalContext, HcrnnCell, Readout, Topics, WholeSessions
 from .layers_session import BilinearScores, ItemTable
 from .modeling_session import NextItemOutput, NextItemPreTrainedModel, SessionPreTrainedModel
-from .ops_execution import dropout, without_autocast
+from .ops_execution import disable_autocast, dropout
 from .ops_hcrnn import CellWeights, index_prefix_steps, run_session_prefixes, run_whole_sessions, sum_distinct_items
 from .ops_session import left_align_session, make_step_visibility, restore_positions, select_last_steps
 
@@ -132,11 +132,11 @@ class HcrnnModel(HcrnnPreTrainedModel):
     def _read_sessions(
         self, items: torch.Tensor, topics: Topics, mask: torch.Tensor, positions: torch.Tensor
     ) -> tuple[HcrnnModelOutput, tuple[torch.Tensor, ...]]:
-        """Return what is read of whole sessions (B, T, E), and the attentions."""
+        """Run whole sessions (B, T, E); return the readout, and the attentions."""
         theta = topics.theta.squeeze(1)  # (B, K)
-        with without_autocast(items.device):  # rounding of half precision would go from step to step
+        with disable_autocast(items.device):  # rounding of half precision would go from step to step
             weights = self.cell.collect_weights()
-            steps = run_whole_sessions(_time_first(items, weights), theta.to(weights.memory.dtype), weights)
+            steps = run_whole_sessions(_move_time_first(items, weights), theta.to(weights.memory.dtype), weights)
         # From (T, B, ...) to (B, T, ...), 0 at padding, over which the recurrence has run on.
         hidden, context, drift, memory = (
             each.transpose(0, 1).to(items.dtype) * mask.unsqueeze(2).to(items.dtype) for each in steps
@@ -156,11 +156,11 @@ class HcrnnModel(HcrnnPreTrainedModel):
     def _read_prefixes(
         self, items: torch.Tensor, topics: Topics, mask: torch.Tensor, positions: torch.Tensor
     ) -> HcrnnModelOutput:
-        """Return what is read of every prefix of sessions (B, T, E)."""
-        with without_autocast(items.device):
+        """Run every prefix of sessions (B, T, E) and return the readout."""
+        with disable_autocast(items.device):
             weights = self.cell.collect_weights()
             theta = topics.theta.transpose(0, 1).to(weights.memory.dtype)  # (T, B, K)
-            steps = run_session_prefixes(_time_first(items, weights), theta, weights)
+            steps = run_session_prefixes(_move_time_first(items, weights), theta, weights)
         seen = make_step_visibility(mask, every_position=True)  # (B, T, T)
         prefixes = EveryPrefix(seen, *index_prefix_steps(mask.size(1), mask.device))
         pooled, _ = self.readout(*(each.to(items.dtype) for each in steps), prefixes)  # (T, B, 2H or 3H)
@@ -171,8 +171,8 @@ class HcrnnModel(HcrnnPreTrainedModel):
         )
 
 
-def _time_first(items: torch.Tensor, weights: CellWeights) -> torch.Tensor:
-    """Return item vectors (B, T, E) as the recurrence takes them, (T, B, E) in the type of its weights."""
+def _move_time_first(items: torch.Tensor, weights: CellWeights) -> torch.Tensor:
+    """Return item vectors (B, T, E) as (T, B, E) in the type of the weights, as the recurrence takes them."""
     return items.transpose(0, 1).to(weights.memory.dtype)
 
 

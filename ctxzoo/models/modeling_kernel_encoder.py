@@ -96,7 +96,7 @@ class KernelEncoderForRegression(KernelEncoderPreTrainedModel, TextEncoderStepsP
         return masked_squared_error(logits, labels, mask)
 
     def predict(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return what is predicted for rows, in the unit of the target; the model is in evaluation mode meanwhile.
+        """Return the predictions for rows, in the unit of the target; the model is in evaluation mode meanwhile.
 
         The rows are read as one sequence, behind those of the training that the model keeps.
 

@@ -82,23 +82,25 @@ class NipenForVotePrediction(VotePreTrainedModel):
         topics, users, bills = config.num_topics, config.num_legislators, config.num_bills
         encoder = DenoisingAutoencoder if config.encoder == "sdae" else VariationalAutoencoder
         self.encoder = encoder(config.vocab_size, config.encoder_widths, topics, config.dropout)
-        self.legislators = Table(users, topics, deviation=_initial_deviation(config.ideal_lambda))  # x
+        self.legislators = Table(users, topics, deviation=_compute_initial_deviation(config.ideal_lambda))  # x
         amortized = config.amortized_bills
         if amortized:
             self.text_points = he_linear(config.encoder_widths[-1], topics)  # W_a, b_a
             self.text_bias = he_linear(config.encoder_widths[-1], 1)  # w_b, b_b
         else:
-            self.topics = Table(bills, topics, deviation=_initial_deviation(config.topic_lambda))  # y
+            self.topics = Table(bills, topics, deviation=_compute_initial_deviation(config.topic_lambda))  # y
         # a, or delta_a
         self.bills = Table(
-            bills, topics, deviation=_initial_deviation(config.delta_lambda if amortized else config.ideal_lambda)
+            bills,
+            topics,
+            deviation=_compute_initial_deviation(config.delta_lambda if amortized else config.ideal_lambda),
         )
         self.bias = Table(bills)  # b, or delta_b
         if config.version == "tensor":
             self.tensor = TensorAgreement(topics, config.ntn_widths, config.dropout)
         self.trust = None
         if config.network_structure == "user_alpha":
-            self.trust = TrustNetwork(users, config.trust_rank, _initial_deviation(config.trust_lambda))
+            self.trust = TrustNetwork(users, config.trust_rank, _compute_initial_deviation(config.trust_lambda))
             self.content_scale = Table(users, value=1.0)  # alpha_c
             self.network_scale = Table(users, value=1.0)  # alpha_n
         self.post_init()
@@ -142,17 +144,17 @@ class NipenForVotePrediction(VotePreTrainedModel):
         counts, ids = check_bills(bag_of_words, bill_ids, config.vocab_size, config.num_bills)
         if not self.reads_new_bills:
             refuse_new_bills(bill_ids, ids, KNOWS_ITS_OWN)
-        known = check_votes("votes", votes, ids.size(0), config.num_legislators)
-        wanted = check_votes("labels", labels, ids.size(0), config.num_legislators)
+        known_votes = check_votes("votes", votes, ids.size(0), config.num_legislators)
+        targets = check_votes("labels", labels, ids.size(0), config.num_legislators)
         if self.training and config.new_bill_rate:
             # Some bills of the training are read as new ones are: without their own deviation and without votes.
-            new = torch.rand(ids.size(0), device=ids.device) < config.new_bill_rate
-            ids = ids.masked_fill(new, NEW_BILL)
-            known = None if known is None else known.masked_fill(new.unsqueeze(1), torch.nan)
+            is_new_bill = torch.rand(ids.size(0), device=ids.device) < config.new_bill_rate
+            ids = ids.masked_fill(is_new_bill, NEW_BILL)
+            known_votes = None if known_votes is None else known_votes.masked_fill(is_new_bill.unsqueeze(1), torch.nan)
         clean = counts.log1p().to(self.legislators.weight.dtype)  # (B, V)
         dirty = mask_randomly(clean, config.corruption_level, self.training)
-        read = self._encode_texts(dirty)
-        topics, points, bias, deviations = self._represent_bills(read, ids)  # y and a (B, K), b (B, 1)
+        texts = self._encode_texts(dirty)
+        topics, points, bias, deviations = self._represent_bills(texts, ids)  # y and a (B, K), b (B, 1)
         if config.version == "tensor":
             content = self.tensor(topics * points, self.legislators.weight)
         else:
@@ -161,20 +163,22 @@ class NipenForVotePrediction(VotePreTrainedModel):
         network, logits = None, content
         if self.trust is not None:
             # A vote of 0 is unknown, so that the network adds nothing.
-            network = self.trust(content.new_zeros(content.shape) if known is None else votes_to_signs(known))
+            network = self.trust(
+                content.new_zeros(content.shape) if known_votes is None else votes_to_signs(known_votes)
+            )
             logits = self.content_scale.weight * content + self.network_scale.weight * network  # scales (U,)
         logits = to_float32_or_wider(logits)
         if not self.reads_new_bills:
             logits = mask_new_bill_logits(logits, ids)
         terms = None
-        if wanted is not None:
-            terms = self._loss_terms(clean, dirty, read, topics, deviations, bias, logits, wanted)
+        if targets is not None:
+            terms = self._compute_loss_terms(clean, dirty, texts, topics, deviations, bias, logits, targets)
         output = NipenOutput(
             loss=None if terms is None else terms.sum(),
             logits=logits,
             loss_terms=terms,
             topic_weights=topics,
-            text_topics=read.topics,
+            text_topics=texts.topics,
             bill_points=points,
             content=content,
             network=network,
@@ -192,14 +196,14 @@ class NipenForVotePrediction(VotePreTrainedModel):
         if not self.config.amortized_bills:
             points = self.bills.weight[ids]
             return self.topics.weight[ids], points, self.bias.weight[ids].unsqueeze(1), (points,)
-        known = (ids >= 0).unsqueeze(1)  # (B, 1), False for new bills
+        is_known = (ids >= 0).unsqueeze(1)  # (B, 1), False for new bills
         rows = ids.clamp(min=0)  # -1 reads row 0, which the products drop
-        deviation = self.bills.weight[rows] * known
+        deviation = self.bills.weight[rows] * is_known
         points = self.text_points(texts.hidden) + deviation
-        of_bill = self.bias.weight[rows].unsqueeze(1) * known  # (B, 1)
-        return texts.topics, points, self.text_bias(texts.hidden) + of_bill, (deviation, of_bill)
+        bias_deviation = self.bias.weight[rows].unsqueeze(1) * is_known  # (B, 1)
+        return texts.topics, points, self.text_bias(texts.hidden) + bias_deviation, (deviation, bias_deviation)
 
-    def _loss_terms(
+    def _compute_loss_terms(
         self,
         clean: torch.Tensor,
         dirty: torch.Tensor,
@@ -231,26 +235,26 @@ class NipenForVotePrediction(VotePreTrainedModel):
                 * sum_of_squares([to_float32_or_wider(texts.reconstruction) - to_float32_or_wider(dirty)])
             )
             text = text + (divergence.mean() if sums else divergence.sum())  # of (B,)
-        weights = weights + self._network_penalty()
+        weights = weights + self._compute_network_penalty()
         tie = 0.5 * config.topic_lambda * sum_of_squares([topics - texts.topics])
         votes = -0.5 * config.vote_lambda * likelihood(logits, labels).sum()
-        points = self._point_penalty(deviations, bias, rows, shared, sums)
+        points = self._compute_point_penalty(deviations, bias, rows, shared, sums)
         terms = torch.stack([shared * weights, text, tie, votes, points])
         return terms if sums else terms / (~labels.isnan()).sum().clamp(min=1)  # by the observed votes
 
-    def _network_penalty(self) -> torch.Tensor | float:
+    def _compute_network_penalty(self) -> torch.Tensor | float:
         """Return the penalty of the network of "tensor", and of the layers from texts to points of bills."""
         config = self.config
-        found: torch.Tensor | float = 0.0
+        penalty: torch.Tensor | float = 0.0
         if config.version == "tensor":
             layers = (*self.tensor.hidden, self.tensor.output)  # weights alone: the authors leave the biases free
-            found = 0.5 * config.tensor_lambda * sum_of_squares(get_linear_weight(layer) for layer in layers)
+            penalty = 0.5 * config.tensor_lambda * sum_of_squares(get_linear_weight(layer) for layer in layers)
         if config.amortized_bills:
             parts = [*self.text_points.parameters(), *self.text_bias.parameters()]
-            found = found + 0.5 * config.weight_lambda * sum_of_squares(parts)
-        return found
+            penalty = penalty + 0.5 * config.weight_lambda * sum_of_squares(parts)
+        return penalty
 
-    def _point_penalty(
+    def _compute_point_penalty(
         self,
         deviations: tuple[torch.Tensor, ...],
         bias: torch.Tensor,
@@ -282,6 +286,6 @@ class NipenForVotePrediction(VotePreTrainedModel):
         return 0.5 * total
 
 
-def _initial_deviation(penalty: float) -> float:
+def _compute_initial_deviation(penalty: float) -> float:
     """Return the deviation of parameters with a prior of this weight at the start, min(1 / lambda, 0.1)."""
     return min(1 / penalty, LARGEST_START) if penalty else LARGEST_START

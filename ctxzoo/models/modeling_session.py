@@ -71,7 +71,7 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
         return {}
 
     def compute_divergence(self, outputs: Any) -> torch.Tensor | None:
-        """Return what each prediction adds to the loss, of the shape of labels; None: nothing."""
+        """Return a divergence to add to the loss of each prediction, of the shape of labels; None without one."""
         return None
 
     def forward(
@@ -159,15 +159,15 @@ class NextItemPreTrainedModel(SessionPreTrainedModel):
             ValueError: an empty history, an item that the model does not know, or a k that cannot be.
         """
         config, ids = self.config, self.encode_history(history)
-        left = config.num_items - (len(set(ids)) if only_new else 0)
-        if left == 0:
+        num_candidates = config.num_items - (len(set(ids)) if only_new else 0)
+        if num_candidates == 0:
             raise ValueError(f"the history has all {config.num_items} items, so that only_new=True leaves none")
-        k = min(TOP, left) if k is None else k
-        if not 1 <= k <= left:
-            raise ValueError(f"k={k}: expected 1 to {left}, the items that can be recommended")
+        k = min(TOP, num_candidates) if k is None else k
+        if not 1 <= k <= num_candidates:
+            raise ValueError(f"k={k}: expected 1 to {num_candidates}, the items that can be recommended")
         with in_evaluation_mode(self):
-            read = torch.tensor([ids[-config.max_history :]], device=self.device)  # (1, T)
-            logits = self(input_ids=read, return_dict=True).logits[0]
+            input_ids = torch.tensor([ids[-config.max_history :]], device=self.device)  # (1, T)
+            logits = self(input_ids=input_ids, return_dict=True).logits[0]
         probabilities = logits.softmax(dim=0)
         if only_new:
             probabilities[ids] = -1  # below all that are left, of which there are k or more

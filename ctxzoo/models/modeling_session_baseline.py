@@ -63,7 +63,7 @@ class RecurrentReader(nn.Module):
     def forward(
         self, items: torch.Tensor, mask: torch.Tensor, every_position: bool
     ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor]:
-        """Return what predictions are made from (B, P, ...), their weights (B, P, T) if any, and h (B, T, H)."""
+        """Return the vectors (B, P, ...) of predictions, their weights (B, P, T) if any, and the states (B, T, H)."""
         states = self.rnn(items) * mask.unsqueeze(2)  # (B, T, H)
         last = states if every_position else select_last_steps(states, mask)  # (B, P, H), P = T or 1
         if self.attention is None:
@@ -94,15 +94,15 @@ class StampReader(nn.Module):
     def forward(
         self, items: torch.Tensor, mask: torch.Tensor, every_position: bool
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return what predictions are made from (B, P, E), a (B, P, T), and the item vectors (B, T, E)."""
+        """Return the vectors (B, P, E) of predictions, the weights a (B, P, T), and the item vectors (B, T, E)."""
         items = items * mask.unsqueeze(2)
-        seen = make_step_visibility(mask, every_position)
+        visible = make_step_visibility(mask, every_position)
         last = items if every_position else select_last_steps(items, mask)
-        sees = seen.to(items.dtype)  # (B, P, T)
-        mean = (sees @ items) / sees.sum(dim=2, keepdim=True).clamp(min=1)  # m_s (B, P, E)
+        visible_weights = visible.to(items.dtype)  # (B, P, T)
+        mean = (visible_weights @ items) / visible_weights.sum(dim=2, keepdim=True).clamp(min=1)  # m_s (B, P, E)
         of_prediction = (self.last(last) + self.mean(mean)).unsqueeze(2)  # (B, P, 1, E)
         # No softmax, so that a product alone leaves out the steps that are not seen; (B, P, T).
-        weights = self.score(torch.sigmoid(self.item(items).unsqueeze(1) + of_prediction)).squeeze(3) * sees
+        weights = self.score(torch.sigmoid(self.item(items).unsqueeze(1) + of_prediction)).squeeze(3) * visible_weights
         pooled = torch.tanh(self.of_session(weights @ items)) * torch.tanh(self.of_last(last))  # (B, P, E)
         return pooled, weights, items
 
@@ -171,11 +171,13 @@ class SessionBaselineModel(SessionBaselinePreTrainedModel):
         items = dropout(self.items(ids), self.config.embedding_dropout, training=self.training)
         pooled, weights, states = self.steps(items, mask, every_position)
         states = restore_positions(states, positions)
-        whole = not every_position
+        once_per_session = not every_position
         output = SessionBaselineModelOutput(
             last_hidden_state=states,
-            pooler_output=pooled.squeeze(1) if whole else restore_positions(pooled, positions),
-            step_weights=restore_positions(weights.squeeze(1), positions) if whole and weights is not None else None,
+            pooler_output=pooled.squeeze(1) if once_per_session else restore_positions(pooled, positions),
+            step_weights=restore_positions(weights.squeeze(1), positions)
+            if once_per_session and weights is not None
+            else None,
             hidden_states=(
                 (restore_positions(items, positions), states)
                 if self.resolve_output_flag(output_hidden_states, "hidden_states")

@@ -180,15 +180,17 @@ class TextClassifierPreTrainedModel(TextPreTrainedModel):
         return scores
 
     def _add_scores(self, scores: torch.Tensor, wide: torch.Tensor) -> torch.Tensor:
-        """Return the sum (B, L) of the network's scores, times `deep_scale`, and those of the wide part.
+        """Return the sum (B, L) of the network's scores, times `deep_scale`, and the scores of the wide part.
 
         In training those of the network alone, unscaled, for the texts whose wide part is left out.
         """
-        both = self.config.deep_scale * scores + wide
+        sums = self.config.deep_scale * scores + wide
         if not (self.training and self.config.wide_dropout):
-            return both
-        kept = torch.rand(len(scores), 1, device=scores.device) >= self.config.wide_dropout  # (B, 1): each text whole
-        return torch.where(kept, both, scores)
+            return sums
+        keeps_wide = (
+            torch.rand(len(scores), 1, device=scores.device) >= self.config.wide_dropout
+        )  # (B, 1): each text whole
+        return torch.where(keeps_wide, sums, scores)
 
     def _drop_ngrams(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None

@@ -119,7 +119,7 @@ class TextBaselineForSequenceClassification(TextBaselinePreTrainedModel, TextCla
         return {"auxiliary_loss": self.config.overlap_penalty * overlap}
 
     def token_weights(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the attention to each word, or its weight in what the encoder sums up.
+        """Return the attention to each word, or its weight in the sum or maximum of the encoder.
 
         Returns:
             (B, K, n) for K steps of attention, (B, m, n) for m heads of self_attentive, otherwise (B, 1, n). Each row

@@ -42,7 +42,7 @@ class TimeEncoderModel(TimeEncoderPreTrainedModel, EncoderModel):
         return DotAttention(config.attention_dropout)
 
     def make_time_encodings(self, config: TimeEncoderConfig) -> None:
-        """Make the encoding of time, and what its kernel weighs in each layer."""
+        """Make the encoding of time, and the weight of its kernel in each layer."""
         self.time: TimePosition | None = None
         if config.reads_time:
             self.time = TimePosition(
@@ -103,7 +103,7 @@ class TimeEncoderModel(TimeEncoderPreTrainedModel, EncoderModel):
         )
 
     def compute_score_bias(self, index: int, kernel: torch.Tensor) -> torch.Tensor:
-        """Return what a kernel of times (B, n, n) adds to the scores of a layer, see `TimeWeight`."""
+        """Return the bias of a layer's scores from a kernel of times (B, n, n), see `TimeWeight`."""
         bias: torch.Tensor = self.time_weights[index](kernel)
         return bias
 
@@ -177,7 +177,7 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
     def compute_loss(
         self, logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the cross-entropy in nats of the event at the next position, and how often there is one.
+        """Return the mean cross-entropy in nats of the next position's event, and the number of such events.
 
         Raises:
             ValueError: labels of another shape or type, or that are no events (read on the CPU only).
@@ -223,7 +223,7 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
         if len(timestamps) != len(ids):
             raise ValueError(f"{len(timestamps)} timestamps of {len(ids)} events: expected as many")
         # (1, n) in float64: float32 has dates in seconds since 1970 only to 128 seconds.
-        times = torch.tensor([[_time_to_float(time) for time in timestamps]], dtype=torch.float64)
+        times = torch.tensor([[_convert_time_to_float(time) for time in timestamps]], dtype=torch.float64)
         times = check_timestamps(times, torch.ones_like(times, dtype=torch.bool), ordered=True)
         k = min(TOP, number) if k is None else k
         if not 1 <= k <= number:
@@ -240,7 +240,7 @@ class TimeEncoderForNextEvent(TimeEncoderPreTrainedModel, EncoderNextStepPreTrai
         return list(zip(names, likeliest.values.tolist(), strict=True))
 
 
-def _time_to_float(time: Any) -> float:
+def _convert_time_to_float(time: Any) -> float:
     """Return a time as a number.
 
     Raises:

@@ -30,7 +30,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
         return False
 
     def text_parameters(self) -> Iterable[torch.nn.Parameter]:
-        """Return the parameters of what reads texts, which may be trained at a rate of their own; here none."""
+        """Return the parameters of the text encoder, which may be trained at a rate of their own; here none."""
         return ()
 
     def set_observed_votes(self, votes: torch.Tensor) -> None:
@@ -51,7 +51,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
                 module.set_mask(find_common_voters(~votes.isnan()))  # (U, U)
 
     def bags_of_words(self, texts: Sequence[str]) -> torch.Tensor:
-        """Return the counts (B, V) of the words of texts, float32; other words than those of the config count for none.
+        """Return how often each word of the config occurs in texts, (B, V) float32; other words are ignored.
 
         What a text tells of how a vote ended is cut out first, where the config says `cut_outcomes`.
 

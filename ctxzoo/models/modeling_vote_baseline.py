@@ -101,20 +101,24 @@ class VoteBaselineForVotePrediction(VotePreTrainedModel):
         counts, ids = check_bills(bag_of_words, bill_ids, config.vocab_size, config.num_bills)
         if not self.reads_new_bills:
             refuse_new_bills(bill_ids, ids, f"{config.kind} knows the bills of its training alone; give bill_ids")
-        known = check_votes("votes", votes, ids.size(0), config.num_legislators)
-        wanted = check_votes("labels", labels, ids.size(0), config.num_legislators)
+        known_votes = check_votes("votes", votes, ids.size(0), config.num_legislators)
+        targets = check_votes("labels", labels, ids.size(0), config.num_legislators)
         # +1, -1, and 0 where unknown: (B, U).
-        signs = counts.new_zeros(ids.size(0), config.num_legislators) if known is None else votes_to_signs(known)
+        signs = (
+            counts.new_zeros(ids.size(0), config.num_legislators)
+            if known_votes is None
+            else votes_to_signs(known_votes)
+        )
         # The fraction of the bills is that of the penalties of shared parameters.
-        given = Bills(ids, signs.to(self.dtype), counts.log1p().to(self.dtype), ids.size(0) / config.num_bills)
-        logits, penalty = self.votes(given, config.text_weight) if config.kind == "cdl" else self.votes(given)
+        bills = Bills(ids, signs.to(self.dtype), counts.log1p().to(self.dtype), ids.size(0) / config.num_bills)
+        logits, penalty = self.votes(bills, config.text_weight) if config.kind == "cdl" else self.votes(bills)
         logits = to_float32_or_wider(logits)  # (B, U)
         if not self.reads_new_bills:
             logits = mask_new_bill_logits(logits, ids)
         loss = None
-        if wanted is not None:
-            total = penalty + self._sum_errors(logits, wanted)  # both are sums over the batch
-            loss = total / (~wanted.isnan()).sum().clamp(min=1)
+        if targets is not None:
+            total = penalty + self._sum_errors(logits, targets)  # both are sums over the batch
+            loss = total / (~targets.isnan()).sum().clamp(min=1)
         output = VoteBaselineOutput(loss=loss, logits=logits)
         return output if self.resolve_return_dict(return_dict) else output.to_tuple()
 

@@ -16,16 +16,16 @@ from transformers.utils import ModelOutput
 
 from .configuration_word_embedding import InputGradient, WordEmbeddingConfig
 from .modeling_base import ZooPreTrainedModel
-from .ops_execution import call_recomputed
+from .ops_execution import call_with_recomputation
 from .ops_inputs import check_word_ids, make_word_mask, to_int64
 from .ops_word_embedding import (
     attention_weights,
+    compute_weighted_context,
     gather_table_rows,
+    gather_word_windows,
     mean_with_word2vec_gradient,
     negative_sampling_loss,
     uniform_weights,
-    weighted_context,
-    word_windows,
 )
 from .ops_words import IGNORED, token_classification_loss
 
@@ -168,7 +168,7 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
         """
         input_ids = check_word_ids(input_ids, self.config.vocab_size)
         is_word = self._find_words(input_ids, attention_mask)
-        contexts, present = word_windows(input_ids, is_word, self.config.window)
+        contexts, present = gather_word_windows(input_ids, is_word, self.config.window)
         return contexts, present & make_word_mask(input_ids, attention_mask).unsqueeze(-1)  # padding has no context
 
     def compute_context(
@@ -192,14 +192,14 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
             word.
         """
         words = self.embed_words(contexts)  # (..., 2b, d)
-        weights = self._attention_weights(contexts, present, words.dtype)
+        weights = self._compute_attention_weights(contexts, present, words.dtype)
         if self.config.architecture == "cwindow":
             return (words * present.unsqueeze(-1)).flatten(-2), weights  # (..., 2b d)
         if self.config.architecture == "structured_skip_gram":
             return (words * weights.unsqueeze(-1)).flatten(-2), weights
         if self.position_vectors is not None:
             words = words * self.position_vectors  # d (2b, d)
-        state = weighted_context(weights, words)
+        state = compute_weighted_context(weights, words)
         if input_gradient == "word2vec":
             state = mean_with_word2vec_gradient(state, words, present)
         return state, weights
@@ -211,14 +211,16 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
     def _find_words(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
         return make_word_mask(input_ids, attention_mask) & (input_ids >= self.config.num_special_tokens)
 
-    def _attention_weights(self, contexts: torch.Tensor, present: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    def _compute_attention_weights(
+        self, contexts: torch.Tensor, present: torch.Tensor, dtype: torch.dtype
+    ) -> torch.Tensor:
         """Return the weights a (..., 2b) of the words in windows."""
-        logits = self._position_logits(contexts)
+        logits = self._select_position_logits(contexts)
         if self.position_logits is not None:
             logits = self.position_logits.expand(contexts.shape) if logits is None else logits + self.position_logits
         return uniform_weights(present, dtype) if logits is None else attention_weights(logits, present)
 
-    def _position_logits(self, contexts: torch.Tensor) -> torch.Tensor | None:
+    def _select_position_logits(self, contexts: torch.Tensor) -> torch.Tensor | None:
         """Return K[w_i, i], each word at its own position, (..., 2b); None without K."""
         if self.word_position_logits is not None:
             columns = torch.arange(self.config.num_positions, device=contexts.device)
@@ -287,14 +289,16 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
             output_hidden_states=output_hidden_states,
             return_dict=True,
         )
-        logits = self._compute_logits(outputs.context_state, self._output_matrix())  # (B, n, V)
+        logits = self._compute_logits(outputs.context_state, self._get_output_matrix())  # (B, n, V)
         loss = None
         if labels is not None:
             predicted = self._check_labels(labels, input_ids, attention_mask)
             if self.config.predicts_from_each_word:
                 contexts, present = self.word_embedding.collect_windows(input_ids, attention_mask)
                 labelled = predicted != IGNORED
-                losses = self._skip_gram_losses(contexts[labelled], present[labelled], predicted[labelled])  # (P,)
+                losses = self._compute_skip_gram_losses(
+                    contexts[labelled], present[labelled], predicted[labelled]
+                )  # (P,)
                 loss = losses.sum() / labelled.sum().clamp(min=1)
             else:
                 loss = token_classification_loss(logits, predicted)
@@ -360,7 +364,7 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
             return gather_table_rows(self.output_vectors, columns, targets, sparse=sparse)
         return gather_table_rows(self.output_vectors, targets, sparse=sparse)
 
-    def _output_matrix(self) -> torch.Tensor:
+    def _get_output_matrix(self) -> torch.Tensor:
         """Return O as (V, `config.context_size`): where each position has its matrix, these side by side."""
         if self.output_vectors.dim() == 3:
             return self.output_vectors.transpose(0, 1).flatten(1)  # (V, 2b d), in the order of the context
@@ -372,7 +376,9 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         is_special = torch.arange(scores.size(-1), device=scores.device) < self.config.num_special_tokens
         return scores.masked_fill(is_special, torch.finfo(scores.dtype).min)
 
-    def _skip_gram_losses(self, contexts: torch.Tensor, present: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
+    def _compute_skip_gram_losses(
+        self, contexts: torch.Tensor, present: torch.Tensor, centres: torch.Tensor
+    ) -> torch.Tensor:
         """Return for each of the centres (P,) the mean of -log p(centre | word) over its context words (P, 2b)."""
 
         def loss_at(column: int) -> torch.Tensor:
@@ -386,7 +392,7 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         losses = even * (~present.any(dim=-1)).to(weights.dtype)
         for column in range(self.config.num_positions):
             # The scores (P, V) are of one position at a time; those of all would be kept for the backward pass.
-            losses = losses + weights[:, column] * call_recomputed(loss_at, column)
+            losses = losses + weights[:, column] * call_with_recomputation(loss_at, column)
         return losses
 
     def _check_labels(

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 logger = logging.getLogger(__name__)
-_told: set[str] = set()  # model types of today that were told of
+_logged_types: set[str] = set()  # current model types that a warning has named
 LAST = "in the version of 28 November 2026 (commit 5eb680cf)"  # in which the names below were last those of today
 
 ENCODER = "context_encoder"  # one architecture, which is four now
@@ -140,9 +140,9 @@ CONSTANT_SETTINGS: Mapping[str, Any] = MappingProxyType({"freeze_embeddings": Fa
 
 
 def convert_config_fields(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a config.json says, in the names of today; one of today's is returned as it is.
+    """Return the content of a config.json with current names in place of those of earlier versions.
 
-    A line tells of each name of today that stands in the place of an older one, once in a process.
+    A warning names each replaced model type, once in a process.
 
     Args:
         content: Content of a config.json file, with its `model_type`.
@@ -152,15 +152,17 @@ def convert_config_fields(content: Mapping[str, Any]) -> dict[str, Any]:
     """
     if content.get("model_type") != f"ctxzoo_{ENCODER}":
         return dict(content)
-    found = convert_encoder_fields(content)
-    if found["model_type"] not in _told:
-        _told.add(found["model_type"])
-        logger.warning("a config of ctxzoo_%s, an older name, is read as one of %s", ENCODER, found["model_type"])
-    return found
+    converted = convert_encoder_fields(content)
+    if converted["model_type"] not in _logged_types:
+        _logged_types.add(converted["model_type"])
+        logger.warning("a config of ctxzoo_%s, an older name, is read as one of %s", ENCODER, converted["model_type"])
+    return converted
 
 
 def convert_encoder_fields(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields of the context encoder as those of one of the four architectures, its `model_type` among them.
+    """Turn the fields of the former context encoder into those of the architecture that replaced it.
+
+    There are four such architectures; the fields returned contain the `model_type`.
 
     Raises:
         ValueError: see `convert_config_fields`.
@@ -169,25 +171,25 @@ def convert_encoder_fields(content: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in content.items():
         if name in ENCODER_FIELDS:
             _check_removed_value(architecture, name, value, content)
-    others = {name: value for name, value in content.items() if name not in ENCODER_FIELDS and name != "auto_map"}
-    found = {name: value for name, value in content.items() if name in KEPT[architecture]}
+    other_fields = {name: value for name, value in content.items() if name not in ENCODER_FIELDS and name != "auto_map"}
+    encoder_fields = {name: value for name, value in content.items() if name in KEPT[architecture]}
     if architecture == HIGHER:
         order = content.get(ORDERS.get(content.get("order_type", DEFAULTS["order_type"]), ""))
-        found |= {} if order is None else {"order": order}
+        encoder_fields |= {} if order is None else {"order": order}
     if architecture == TIME and content.get("position") == "bochner" and content.get("tied_frequencies") is False:
-        found["position"] = "bochner_untied"
+        encoder_fields["position"] = "bochner_untied"
     if architecture == TIME:
-        found = {"causal": False, **found}
+        encoder_fields = {"causal": False, **encoder_fields}
     if architecture == KERNEL:
-        found |= _convert_row_scaling(content)
+        encoder_fields |= _convert_row_scaling(content)
     heads = content.get("architectures")
     if isinstance(heads, list):
-        others["architectures"] = [str(head).replace("ContextEncoder", CLASSES[architecture]) for head in heads]
-    return {**others, **found, "model_type": f"ctxzoo_{architecture}"}
+        other_fields["architectures"] = [str(head).replace("ContextEncoder", CLASSES[architecture]) for head in heads]
+    return {**other_fields, **encoder_fields, "model_type": f"ctxzoo_{architecture}"}
 
 
 def choose_encoder(content: Mapping[str, Any]) -> str:
-    """Return which of the four architectures a configuration of the context encoder is of now."""
+    """Return the architecture, of four, that replaced the context encoder for a configuration of it."""
     by_attention = {"esa": LINEAR, "hsa": HIGHER}
     if content.get("attention") in by_attention:
         return by_attention[content["attention"]]
@@ -196,7 +198,7 @@ def choose_encoder(content: Mapping[str, Any]) -> str:
 
 
 def _check_removed_value(architecture: str, name: str, value: Any, content: Mapping[str, Any]) -> None:
-    """Raise ValueError for a value that decided something and is gone."""
+    """Raise ValueError for a value of a former field that current models cannot have."""
     expected = ONLY_IN_ALL.get(name) or ONLY[architecture].get(name)
     if name in ONLY_WHERE:
         owner, field, where, only = ONLY_WHERE[name]
@@ -221,45 +223,47 @@ def _convert_row_scaling(content: Mapping[str, Any]) -> dict[str, Any]:
     return {"row_scaling": pair}
 
 
-def convert_architecture_name(name: str, variant: str | None, known: Callable[[str], bool]) -> tuple[str, str | None]:
-    """Return the names of today of an architecture and of its variant.
+def convert_architecture_name(
+    name: str, variant: str | None, is_known: Callable[[str], bool]
+) -> tuple[str, str | None]:
+    """Return the current names of an architecture and of its variant.
 
     Args:
         name: Name of an architecture, of the present or an earlier version.
         variant: Name of the architecture's variant; None: none was named.
-        known: Function from the name of an architecture to whether it may be chosen.
+        is_known: Function from the name of an architecture to whether it may be chosen.
     """
     if name != ENCODER:
         return name, variant
     if variant is None:
-        return next((one for one in CLASSES if known(one)), name), None
+        return next((new_name for new_name in CLASSES if is_known(new_name)), name), None
     return ENCODER_VARIANTS.get(variant, (name, variant))
 
 
 def convert_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings by the names of today."""
+    """Return settings with current names in place of those of earlier versions."""
     return {SETTINGS.get(name, name): value for name, value in settings.items()}
 
 
 def convert_result(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of a results file in the names of today; one of today's is returned as it is."""
+    """Return the content of a results file with current names in place of those of earlier versions."""
     settings = convert_settings(content.get("settings") or {})
     if content.get("recipe") == "default_text_classifier":
         settings = {**_infer_text_settings(content), **settings}
     if content.get("architecture") != ENCODER:
         return {**content, "settings": settings}
     architecture = ENCODER_VARIANTS.get(str(content.get("variant")), (choose_encoder(settings),))[0]
-    gone = {name for name, value in CONSTANT_SETTINGS.items() if settings.get(name, value) == value}
-    gone |= {LINEAR: {"attention", "attention_dropout"}, HIGHER: {"attention"}}.get(architecture, set())
+    removed_names = {name for name, value in CONSTANT_SETTINGS.items() if settings.get(name, value) == value}
+    removed_names |= {LINEAR: {"attention", "attention_dropout"}, HIGHER: {"attention"}}.get(architecture, set())
     return {
         **content,
         "architecture": architecture,
-        "settings": {name: value for name, value in settings.items() if name not in gone},
+        "settings": {name: value for name, value in settings.items() if name not in removed_names},
     }
 
 
 def _infer_text_settings(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings that follow from the row and the dataset, which results of the recipe did not tell."""
+    """Return settings that older results of the recipe lack, from the row and the dataset."""
     of_row = {"zeroed": ["classifier.weight", "classifier.bias"], "deep_scale": 0.25}
     of_data = {"text_column": "title"} if str(content.get("dataset")).endswith("news_aggregator") else {}
     return {**(of_row if content.get("variant") == "wide" else {}), **of_data}

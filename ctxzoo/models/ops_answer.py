@@ -41,7 +41,7 @@ class AnswerSpans(NamedTuple):
 def span_log_probabilities(
     outputs: SpanLogits,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return log-probabilities such that start[i] + end[j] is that of the span (i, j).
+    """Return log-probabilities of starts and ends, such that start[i] + end[j] is that of the span (i, j).
 
     They are a log-softmax over positions, and "no answer" is the span (0, 0), p_0 p'_0.
 

@@ -81,7 +81,7 @@ class Gating:
     generator: torch.Generator | None = None
 
 
-def gamma_ratios(cell: Cell, weights: torch.Tensor) -> torch.Tensor:
+def compute_gamma_ratios(cell: Cell, weights: torch.Tensor) -> torch.Tensor:
     """Return i and f, (..., 2, H), of the Gamma variables of a cell, or of their shapes, (..., K, H)."""
     # Sums of blocks, not a product with `matrix`: exported programs must not hold a tensor of their own.
     sums = [
@@ -134,7 +134,7 @@ def compute_gates(name: str, blocks: torch.Tensor, eps: float, noise: torch.Tens
     if cell.has_gamma_gates:
         # The constant on draws keeps ratios of two tiny draws apart from 0/0; means do without it.
         weights = shapes_from_preactivations(blocks, eps) if noise is None else noise + eps
-        return gamma_ratios(cell, weights)
+        return compute_gamma_ratios(cell, weights)
     if name == "kumaraswamy":
         shapes = shapes_from_preactivations(blocks, eps)
         return kumaraswamy_means(shapes) if noise is None else transform_to_kumaraswamy(shapes, noise)
@@ -213,7 +213,7 @@ def estimate_gate_correlation(
     totals = [alpha.new_zeros(*alpha.shape[:-2], alpha.size(-1)) for _ in range(5)]
     with torch.no_grad():
         for _ in range(samples):
-            first, second = gamma_ratios(CELLS[name], draw_gammas(alpha, generator) + eps).unbind(-2)
+            first, second = compute_gamma_ratios(CELLS[name], draw_gammas(alpha, generator) + eps).unbind(-2)
             for total, value in zip(totals, (first, second, first**2, second**2, first * second), strict=True):
                 total += value / samples
     mean_first, mean_second, square_first, square_second, product = totals

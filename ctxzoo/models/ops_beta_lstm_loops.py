@@ -58,19 +58,20 @@ LOW, HALF_WORD = u64(0xFFFFFFFF), u64(32)
 
 @compile_inline
 def philox_round(a: Any, b: Any, c: Any, d: Any, key0: Any, key1: Any) -> Any:
+    """Do one round of the Philox random number generator: mix four 32-bit words with two keys."""
     # A 64-bit product is a high and a low word; the two products change places.
-    first, second = M0 * u64(a), M1 * u64(c)
+    product_a, product_c = M0 * u64(a), M1 * u64(c)
     return (
-        u32(u32(second >> HALF_WORD) ^ b ^ key0),
-        u32(second & LOW),
-        u32(u32(first >> HALF_WORD) ^ d ^ key1),
-        u32(first & LOW),
+        u32(u32(product_c >> HALF_WORD) ^ b ^ key0),
+        u32(product_c & LOW),
+        u32(u32(product_a >> HALF_WORD) ^ d ^ key1),
+        u32(product_a & LOW),
     )
 
 
 @compile_inline
 def draw_random_bits(element: Any, attempt: Any, step: Any, key0: Any, key1: Any) -> Any:
-    """Return four times 32 random bits, of a variable, a try, a step and a seed."""
+    """Return four words of 32 random bits each, which a variable, a try, a step and a seed determine."""
     # Every variable, try and step has a counter of its own: no draw depends on the order of the loops.
     a, b, c, d = u32(element), u32(attempt), u32(step), u32(0)
     a, b, c, d = philox_round(a, b, c, d, key0, key1)
@@ -87,7 +88,7 @@ STEP = f32(2.0**-31)
 
 @compile_inline
 def bits_to_uniform(bits: Any) -> Any:
-    """Return a number above 0 and at most 1."""
+    """Turn 32 random bits into a number above 0 and at most 1."""
     # 31 bits fit a signed integer, which becomes a float fastest; the half keeps the number above 0.
     return (f32(i32(bits >> u32(1))) + HALF) * STEP
 
@@ -106,55 +107,55 @@ def try_gamma_draw(alpha: Any, first: Any, second: Any, accepting: Any, boosting
     v = v * v * v
     # `&` instead of `and`: no branch. Where v is not above 0 its logarithm means nothing, and the right side decides.
     accepted = (log(accepting) < HALF * normal * normal + d * (ONE - v + log(v))) & (v > ZERO)
-    drawn = d * v * exp(log(boosting) / alpha)
-    drawn = LEAST if drawn < LEAST else drawn  # the backward pass takes its logarithm
-    return drawn if accepted else -ONE
+    draw = d * v * exp(log(boosting) / alpha)
+    draw = LEAST if draw < LEAST else draw  # the backward pass takes its logarithm
+    return draw if accepted else -ONE
 
 
 @compile_inline
-def draw_gammas(alphas: Any, drawn: Any, room: Any, left: Any, begin: Any, step: Any, key0: Any, key1: Any) -> Any:
+def draw_gammas(alphas: Any, draws: Any, work: Any, pending: Any, begin: Any, step: Any, key0: Any, key1: Any) -> Any:
     """Draw Gamma(alpha, 1) variables, NaN where alpha is not finite.
 
     Args:
-        alphas, drawn: (m,) shape parameters, and buffer for the m draws.
-        room, left: Work buffers (5, m) and (m,): separate loops make random bits and use them, which is faster.
+        alphas, draws: (m,) shape parameters, and buffer for the m draws.
+        work, pending: Work buffers (5, m) and (m,): separate loops make random bits and use them, which is faster.
         begin: Number of the first variable, which determines its random bits.
     """
-    first, second, accepting, boosting, tries = room[0], room[1], room[2], room[3], room[4]
-    number = len(alphas)
-    # `left` lists the variables without a draw; `tries` holds their shapes, then what was tried.
-    for place in range(number):
-        left[place], tries[place] = place, alphas[place]
+    first, second, accepting, boosting, tries = work[0], work[1], work[2], work[3], work[4]
+    num_pending = len(alphas)
+    # `pending` lists the variables without a draw; `tries` holds their shapes, then what was tried.
+    for place in range(num_pending):
+        pending[place], tries[place] = place, alphas[place]
     attempt = 0
-    while number:
-        for place in range(number):
-            a, b, c, d = draw_random_bits(u32(begin + left[place]), u32(attempt), step, key0, key1)
+    while num_pending:
+        for place in range(num_pending):
+            a, b, c, d = draw_random_bits(u32(begin + pending[place]), u32(attempt), step, key0, key1)
             first[place], second[place], accepting[place], boosting[place] = (
                 bits_to_uniform(a),
                 bits_to_uniform(b),
                 bits_to_uniform(c),
                 bits_to_uniform(d),
             )
-        for place in range(number):
+        for place in range(num_pending):
             tries[place] = try_gamma_draw(tries[place], first[place], second[place], accepting[place], boosting[place])
-        still = 0
-        for place in range(number):
-            element = left[place]
-            drawn[element] = tries[place]
+        num_left = 0
+        for place in range(num_pending):
+            element = pending[place]
+            draws[element] = tries[place]
             if not tries[place] > ZERO:
                 if alphas[element] < INFINITE:
-                    left[still] = element  # in place: `still` never passes `place`
-                    still += 1
+                    pending[num_left] = element  # in place: `num_left` never passes `place`
+                    num_left += 1
                 else:
-                    drawn[element] = alphas[element] * ZERO  # of this no try would be accepted
-        number = still
-        for place in range(number):
-            tries[place] = alphas[left[place]]
+                    draws[element] = alphas[element] * ZERO  # of this no try would be accepted
+        num_pending = num_left
+        for place in range(num_pending):
+            tries[place] = alphas[pending[place]]
         attempt += 1
 
 
 @compile_inline
-def kumaraswamy_with_derivatives(a: Any, b: Any, log_uniform: Any) -> Any:
+def compute_kumaraswamy_and_derivatives(a: Any, b: Any, log_uniform: Any) -> Any:
     """Return X = (1 - V^(1/b))^(1/a), and its derivatives by a and b."""
     x = log_uniform / b
     outside = (x < f32(-60.0)) | (x > f32(-1e-30))
@@ -169,10 +170,10 @@ def kumaraswamy_with_derivatives(a: Any, b: Any, log_uniform: Any) -> Any:
     derivative_a = -value * log_complement / (a * a)
     # Where x or the value is held at a border, the derivative is 0.
     derivative_b = ZERO if outside else value / (a * complement) * power * x / b
-    held = (value < CLOSE) | (value > FAR)
+    clamped = (value < CLOSE) | (value > FAR)
     value = CLOSE if value < CLOSE else value
     value = FAR if value > FAR else value
-    return value, (ZERO if held else derivative_a), (ZERO if held else derivative_b)
+    return value, (ZERO if clamped else derivative_a), (ZERO if clamped else derivative_b)
 
 
 @compile_standalone
@@ -191,11 +192,11 @@ def forward_step_loop(
     temperature: Any,
     seed: Any,
 ) -> Any:
-    """Compute c_t and h_t of a step."""
+    """Compute c_t and h_t of a step, and write them into `memories` and `states`."""
     batch, count, size = blocks.shape[1:]  # of (n, B, G, H)
     gates = count - 2  # K: all but the blocks of o and g
-    weights, drawn = empty(gates * size, f32), empty(gates * size, f32)
-    room, left = empty((5, gates * size), f32), empty(gates * size, i32)
+    weights, row_draws = empty(gates * size, f32), empty(gates * size, f32)
+    work, pending = empty((5, gates * size), f32), empty(gates * size, i32)
     write, keep = empty(size, f32), empty(size, f32)
     key0, key1 = u32(seed & LOW), u32(seed >> HALF_WORD)
     for row in range(batch):
@@ -205,10 +206,10 @@ def forward_step_loop(
             for element in range(gates * size):
                 weights[element] = softplus(u[element]) + eps
         if draw:
-            into = draws[step, row].reshape(gates * size) if keep_draws else drawn
-            draw_gammas(weights, into, room, left, row * gates * size, u32(step), key0, key1)
+            target = draws[step, row].reshape(gates * size) if keep_draws else row_draws
+            draw_gammas(weights, target, work, pending, row * gates * size, u32(step), key0, key1)
             for element in range(gates * size):
-                weights[element] = into[element] + eps
+                weights[element] = target[element] + eps
         w0, w1 = weights[:size], weights[size : 2 * size]
         if kind == LIKE_LSTM:
             for unit in range(size):
@@ -227,8 +228,8 @@ def forward_step_loop(
             w2, w3 = weights[2 * size : 3 * size], weights[3 * size : 4 * size]
             if kind == KUMARASWAMY:
                 for unit in range(size):
-                    write[unit] = kumaraswamy_with_derivatives(w0[unit], w1[unit], noise[step, row, 0, unit])[0]
-                    keep[unit] = kumaraswamy_with_derivatives(w2[unit], w3[unit], noise[step, row, 1, unit])[0]
+                    write[unit] = compute_kumaraswamy_and_derivatives(w0[unit], w1[unit], noise[step, row, 0, unit])[0]
+                    keep[unit] = compute_kumaraswamy_and_derivatives(w2[unit], w3[unit], noise[step, row, 1, unit])[0]
             elif kind == BETA:
                 for unit in range(size):
                     write[unit] = w0[unit] / (w0[unit] + w1[unit])
@@ -308,11 +309,11 @@ def backward_step_loop(
     table: Any,
     columns: Any,
     step: Any,
-    drawn: Any,
+    with_draws: Any,
     eps: Any,
     temperature: Any,
 ) -> Any:
-    """Compute the gradient of the pre-activations of a step; that of c_t becomes that of c_(t-1), in place."""
+    """Write the gradient of a step's pre-activations into `slopes`, and turn that of c_t into that of c_(t-1)."""
     batch, count, size = blocks.shape[1:]  # of (n, B, G, H)
     gates = count - 2
     alphas, weights = empty(gates * size, f32), empty(gates * size, f32)
@@ -349,11 +350,11 @@ def backward_step_loop(
             for element in range(gates * size):
                 alphas[element] = softplus(u[element]) + eps
         if kind >= BETA:
-            if drawn:
-                given = draws[step, row].reshape(gates * size)
+            if with_draws:
+                row_draws = draws[step, row].reshape(gates * size)
                 for element in range(gates * size):
-                    weights[element] = given[element] + eps
-                gamma_derivatives(alphas, given, result, table, columns, corners, across, down, log_draws)
+                    weights[element] = row_draws[element] + eps
+                gamma_derivatives(alphas, row_draws, result, table, columns, corners, across, down, log_draws)
             else:
                 for element in range(gates * size):
                     weights[element] = alphas[element]
@@ -399,12 +400,12 @@ def backward_step_loop(
                     alphas[3 * size : 4 * size],
                 )
                 for unit in range(size):
-                    write[unit], derivative_a, derivative_b = kumaraswamy_with_derivatives(
+                    write[unit], derivative_a, derivative_b = compute_kumaraswamy_and_derivatives(
                         a0[unit], a1[unit], noise[step, row, 0, unit]
                     )
                     r0[unit] = grad_write[unit] * derivative_a * sigmoid(u[unit])
                     r1[unit] = grad_write[unit] * derivative_b * sigmoid(u[size + unit])
-                    keep[unit], derivative_a, derivative_b = kumaraswamy_with_derivatives(
+                    keep[unit], derivative_a, derivative_b = compute_kumaraswamy_and_derivatives(
                         a2[unit], a3[unit], noise[step, row, 1, unit]
                     )
                     r2[unit] = grad_keep[unit] * derivative_a * sigmoid(u[2 * size + unit])
@@ -434,9 +435,9 @@ def backward_step_loop(
                     r3[unit] *= less_i + f + less_f
                     r4[unit] *= less_i + less_f
         if grad_gates.shape[0]:
-            also = grad_gates[step, row].reshape(gates * size)
+            row_grads = grad_gates[step, row].reshape(gates * size)
             for element in range(gates * size):
-                result[element] += also[element]
+                result[element] += row_grads[element]
         for unit in range(size):
             grad_candidate[unit] *= write[unit]
             memory[unit] *= keep[unit]

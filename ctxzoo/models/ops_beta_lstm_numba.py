@@ -60,19 +60,19 @@ def make_forward_step(
     scale: torch.Tensor | None,
     draws: torch.Tensor | None,
 ) -> Callable[[int], None]:
-    """Return what makes h and c of a step; see `ops_beta_lstm_plain.make_forward_step`."""
+    """Return the function that computes a step by compiled loops; see `ops_beta_lstm_plain.make_forward_step`."""
     # Arrays share the memory of tensors: the loops write states, memories and draws.
     tensors: tuple[Any, ...] = (
         *(x.numpy() for x in (blocks, states, memories)),
         *_to_numpy_arrays((noise, 4), (scale, 3), (draws, 4)),
     )
-    how: tuple[Any, ...] = gating.draw_gammas, draws is not None, f32(gating.eps), _get_temperature(gating)
+    options: tuple[Any, ...] = gating.draw_gammas, draws is not None, f32(gating.eps), _get_temperature(gating)
     # A seed of torch's generator, so that torch.manual_seed decides about the draws.
     seed = u64(torch.randint(2**62, ()).item() if gating.draw_gammas else 0)
     kind = KINDS[gating.cell]
 
     def run_forward_step(step: int) -> None:
-        forward_step_loop(kind, *tensors, step, *how, seed)
+        forward_step_loop(kind, *tensors, step, *options, seed)
 
     return run_forward_step
 
@@ -87,13 +87,13 @@ def make_backward_step(
     grad_gates: torch.Tensor | None,
     slopes: torch.Tensor,
 ) -> Callable[[int, torch.Tensor, torch.Tensor], None]:
-    """Return what makes the gradients of a step; see `ops_beta_lstm_plain.make_backward_step`."""
+    """Return the function that differentiates a step; see `ops_beta_lstm_plain.make_backward_step`."""
     # What Gamma gates were drawn from are the draws themselves.
     draws, noise = (noise, None) if gating.draw_gammas else (None, noise)
     # Outside the table the derivatives are torch's, for the whole sequence.
-    if draws is not None and not _table_covers(blocks[:, :, : CELLS[gating.cell].blocks], draws, gating.eps):
+    if draws is not None and not _is_covered_by_table(blocks[:, :, : CELLS[gating.cell].blocks], draws, gating.eps):
         return plain_backward_steps(blocks, memories, gating, draws, scale, grad_memories, grad_gates, slopes)
-    table, columns = gamma_derivative_table()
+    table, columns = build_gamma_derivative_table()
     before: tuple[Any, ...] = blocks.numpy(), memories.numpy(), *_to_numpy_arrays((noise, 4), (scale, 3), (draws, 4))
     after: tuple[Any, ...] = (
         *_to_numpy_arrays((grad_memories, 3), (grad_gates, 4)),
@@ -101,17 +101,17 @@ def make_backward_step(
         table.numpy(),
         columns,
     )
-    how: tuple[Any, ...] = draws is not None, f32(gating.eps), _get_temperature(gating)
+    options: tuple[Any, ...] = draws is not None, f32(gating.eps), _get_temperature(gating)
     kind = KINDS[gating.cell]
 
     def run_backward_step(step: int, grad_hidden: torch.Tensor, grad_memory: torch.Tensor) -> None:
-        backward_step_loop(kind, *before, grad_hidden.numpy(), grad_memory.numpy(), *after, step, *how)
+        backward_step_loop(kind, *before, grad_hidden.numpy(), grad_memory.numpy(), *after, step, *options)
 
     return run_backward_step
 
 
 @cache
-def gamma_derivative_table() -> tuple[torch.Tensor, int]:
+def build_gamma_derivative_table() -> tuple[torch.Tensor, int]:
     """Return y(ln alpha, ln U), row after row, and the length of a row, for dU/dalpha = (y - ln U) U / alpha.
 
     y becomes digamma(alpha + 1) where U goes to 0, and is smooth elsewhere, so that straight lines join its values.
@@ -126,7 +126,7 @@ def gamma_derivative_table() -> tuple[torch.Tensor, int]:
     return entries.float().flatten(), len(values)
 
 
-def _table_covers(gates: torch.Tensor, draws: torch.Tensor, eps: float) -> bool:
+def _is_covered_by_table(gates: torch.Tensor, draws: torch.Tensor, eps: float) -> bool:
     """Return whether the table of derivatives has all shapes and draws; NaN is not in it."""
     highest = float(gates.max()) + 1  # above softplus(u) + eps, where u is above 0
     # No shape is below eps, so that ln eps is the lowest row.
@@ -138,7 +138,7 @@ def _get_temperature(gating: Gating) -> Any:
 
 
 def _to_numpy_arrays(*tensors: tuple[torch.Tensor | None, int]) -> tuple[Any, ...]:
-    """Return an array for each tensor of so many dimensions; one of no steps where there is none."""
+    """Return a numpy array for each pair of a tensor and its dimensions; one without steps in place of None."""
     return tuple(
         torch.empty((0,) * dimensions).numpy() if tensor is None else tensor.contiguous().numpy()
         for tensor, dimensions in tensors

@@ -25,7 +25,7 @@ def make_forward_step(
     scale: torch.Tensor | None,
     draws: torch.Tensor | None,
 ) -> Callable[[int], None]:
-    """Return what makes h and c of a step, which it writes, of its pre-activations and the step before.
+    """Return the function that computes h and c of a step, and the pre-activations of its gates, in place.
 
     Args:
         blocks: (n, B, G, H) pre-activations of all gates.
@@ -76,7 +76,7 @@ def make_backward_step(
     grad_gates: torch.Tensor | None,
     slopes: torch.Tensor,
 ) -> Callable[[int, torch.Tensor, torch.Tensor], None]:
-    """Return what makes the gradients of a step of those of the step behind it.
+    """Return the function that computes the gradients of a step from those of the next step.
 
     It is called with the step and the gradients of h_t and, by way of c_{t+1}, of c_t, both (B, H). It writes the
     gradient of the pre-activations into `slopes`, and turns that of c_t into that of c_{t-1}.
@@ -139,7 +139,7 @@ def write_derivatives(
         factors = (candidate, memories[:-1][part])  # of i and of f in c_t
         gates, noise_here = blocks[part, :, : cell.blocks], None if noise is None else noise[part]
         if cell.has_gamma_gates:
-            pair, grad_gates = _gamma_derivatives(gates, torch.stack(factors, dim=2), noise_here, gating)
+            pair, grad_gates = _compute_gamma_derivatives(gates, torch.stack(factors, dim=2), noise_here, gating)
             write, keep[part] = pair.unbind(2)
         else:
             with torch.enable_grad():
@@ -158,7 +158,7 @@ def write_derivatives(
     return output_slopes, to_memory, keep
 
 
-def _gamma_derivatives(
+def _compute_gamma_derivatives(
     gates: torch.Tensor, factors: torch.Tensor, draws: torch.Tensor | None, gating: Gating
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return i and f, (n, B, 2, H), and the derivative of their products with `factors` by the pre-activations."""

@@ -21,7 +21,7 @@ from .ops_beta_lstm_traced import Steps, run_scan, run_unrolled_steps
 from .ops_beta_lstm_triton import can_run
 from .ops_beta_lstm_triton import make_backward_step as fused_backward
 from .ops_beta_lstm_triton import make_forward_step as fused_forward
-from .ops_execution import is_exporting, without_second_derivative
+from .ops_execution import is_exporting, refuse_second_derivative
 
 # Units of a sequence from which compiled loops pay: to load Numba takes a second, and to compile, once, five.
 COMPILED_FROM = 2**13
@@ -103,7 +103,7 @@ class _Steps(torch.autograd.Function):
         return states[1:], memories[1:], blocks[:, :, : cell.blocks]
 
     @staticmethod
-    @without_second_derivative("BetaLSTM")
+    @refuse_second_derivative("BetaLSTM")
     def backward(
         ctx: Any, grad_states: torch.Tensor | None, grad_memories: torch.Tensor | None, grad_gates: torch.Tensor | None
     ) -> tuple[torch.Tensor | None, ...]:

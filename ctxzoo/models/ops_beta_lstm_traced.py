@@ -30,15 +30,15 @@ def _run_step(
 ) -> Steps:
     """Return h, c and the pre-activations of the gates of one step, in operations that torch differentiates itself."""
     cell = CELLS[gating.cell]
-    here = inputs + F.linear(hidden, weight).view(inputs.shape)  # (B, G, H)
-    gates = here[:, : cell.blocks]  # (B, K, H)
+    preactivations = inputs + F.linear(hidden, weight).view(inputs.shape)  # (B, G, H)
+    gates = preactivations[:, : cell.blocks]  # (B, K, H)
     if gating.draw_gammas:
         noise = draw_gammas(shapes_from_preactivations(gates, gating.eps), gating.generator)
     pair = compute_gates(gating.cell, gates, gating.eps, noise)
     write, keep = split_input_forget(pair, cell)
     # The last two blocks are o and g.
-    memory = keep * memory + write * torch.tanh(here[:, -1])
-    hidden = torch.sigmoid(here[:, -2]) * torch.tanh(memory)
+    memory = keep * memory + write * torch.tanh(preactivations[:, -1])
+    hidden = torch.sigmoid(preactivations[:, -2]) * torch.tanh(memory)
     return hidden if scale is None else hidden * scale, memory, gates
 
 
@@ -56,12 +56,12 @@ def run_unrolled_steps(
     if length == 0:
         empty = inputs.new_zeros(0, batch, size)
         return empty, empty, inputs[:, :, : CELLS[gating.cell].blocks]
-    kept = []
+    results = []
     for step in range(length):
         of_step = (None if each is None else each[step] for each in (noise, scale))
-        kept.append(_run_step(hidden, memory, inputs[step], weight, gating, *of_step))
-        hidden, memory = kept[-1][:2]
-    states, memories, gates = (torch.stack(values) for values in zip(*kept, strict=True))
+        results.append(_run_step(hidden, memory, inputs[step], weight, gating, *of_step))
+        hidden, memory = results[-1][:2]
+    states, memories, gates = (torch.stack(values) for values in zip(*results, strict=True))
     return states, memories, gates
 
 
@@ -79,7 +79,7 @@ def run_scan(
     from torch._higher_order_ops.scan import scan
 
     # A scan runs over tensors alone, so what is None stays out.
-    given = {"inputs": inputs} | {
+    scan_inputs = {"inputs": inputs} | {
         name: value for name, value in (("noise", noise), ("scale", scale)) if value is not None
     }
 
@@ -92,5 +92,5 @@ def run_scan(
         # What a scan carries and what it collects must not be one tensor.
         return (hidden, memory), (hidden.clone(), memory.clone(), gates.clone())
 
-    steps: Steps = scan(step, (hidden, memory), given)[1]
+    steps: Steps = scan(step, (hidden, memory), scan_inputs)[1]
     return steps

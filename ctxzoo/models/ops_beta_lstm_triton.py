@@ -45,12 +45,12 @@ if triton is not None:
         """Return draws of Gamma(alpha, 1): of Gamma(alpha + 1, 1), times V^(1 / alpha)."""
         d = alpha + 2 / 3  # Marsaglia and Tsang's shape - 1/3, of alpha + 1
         c = 1 / tl.sqrt(9 * d)
-        drawn = alpha
+        draw = alpha
         # What is not finite is no shape: of it no try would be accepted.
         finite = alpha < float("inf")
-        left = (mask & finite).to(tl.int32)
+        pending = (mask & finite).to(tl.int32)
         # A program goes on while any of its units has no draw; the others keep theirs.
-        while tl.max(left, axis=0) > 0:
+        while tl.max(pending, axis=0) > 0:
             first, second, accepting, boosting = tl.rand4x(seed, counter)
             normal, _ = tl.pair_uniform_to_normal(first, second)
             v = 1 + c * normal
@@ -58,10 +58,10 @@ if triton is not None:
             # A uniform variable of Triton may be 0, whose logarithm accepts, and boosts to 0.
             limit = tl.log(accepting) - normal * normal / 2
             accepted = (v > 0) & (d * (1 - v + tl.log(tl.where(v > 0, v, 1.0))) > limit)
-            drawn = tl.where((left > 0) & accepted, d * v * tl.exp(tl.log(boosting) / alpha), drawn)
-            left = tl.where(accepted, 0, left)
+            draw = tl.where((pending > 0) & accepted, d * v * tl.exp(tl.log(boosting) / alpha), draw)
+            pending = tl.where(accepted, 0, pending)
             counter += stride
-        return tl.where(finite, tl.maximum(drawn, 1.1754944e-38), alpha)  # the smallest normal number, as torch's draws
+        return tl.where(finite, tl.maximum(draw, 1.1754944e-38), alpha)  # the smallest normal number, as torch's draws
 
     @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
     def _load_or_draw_gamma(  # type: ignore[no-untyped-def]
@@ -70,10 +70,10 @@ if triton is not None:
         """Return alpha of a block, or a draw with it plus eps, which is stored without eps if KEEP."""
         alpha = _load_alpha(base, block, size, mask, eps)
         if DRAW:
-            drawn = _draw_gamma(alpha, mask, counter + block * size, stride, seed)
+            draw = _draw_gamma(alpha, mask, counter + block * size, stride, seed)
             if KEEP:
-                tl.store(draws + block * size, drawn, mask=mask)
-            alpha = drawn + eps
+                tl.store(draws + block * size, draw, mask=mask)
+            alpha = draw + eps
         return alpha
 
     @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
@@ -147,7 +147,7 @@ if triton is not None:
         slopes_ptr, output_slopes_ptr, to_memory_ptr, keep_ptr, count, size,
         K: tl.constexpr, MEMORIES: tl.constexpr, GATES: tl.constexpr, BLOCK: tl.constexpr,
     ):  # fmt: skip
-        """Turn the slopes of a step into the gradient of its pre-activations, and that of c_t into that of c_(t-1)."""
+        """Turn slopes into the gradient of a step's pre-activations, and the gradient of c_t into that of c_(t-1)."""
         element = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
         mask = element < count
         row, unit = element // size, element % size
@@ -202,7 +202,7 @@ def make_forward_step(
     scale: torch.Tensor | None,
     draws: torch.Tensor | None,
 ) -> Callable[[int], None]:
-    """Return what makes h and c of a step; see `ops_beta_lstm_plain.make_forward_step`."""
+    """Return the function that computes a step by Triton; see `ops_beta_lstm_plain.make_forward_step`."""
     every, every_state, every_memory = blocks.unbind(0), states.unbind(0), memories.unbind(0)
     seed = draw_seed() if gating.draw_gammas else 0
 
@@ -225,7 +225,7 @@ def make_backward_step(
     grad_gates: torch.Tensor | None,
     slopes: torch.Tensor,
 ) -> Callable[[int, torch.Tensor, torch.Tensor], None]:
-    """Return what makes the gradients of a step; see `ops_beta_lstm_plain.make_backward_step`."""
+    """Return the function that differentiates a step; see `ops_beta_lstm_plain.make_backward_step`."""
     grad_output, to_memory, keep = write_derivatives(slopes, blocks, memories, noise, scale, gating)
     every = tuple(zip(*(x.unbind(0) for x in (slopes, grad_output, to_memory, keep)), strict=True))
 
@@ -261,8 +261,8 @@ def forward_step(
     cell, count, size = CELLS[gating.cell], memory.numel(), memory.size(-1)
     like_lstm = {"noisin": 1.0, "g2": SIGMOID_TEMPERATURE}
     _launch_kernel(
-        _forward_kernel, count, blocks, _or_unread(noise, blocks), _or_unread(scale, blocks), memory, new_memory,
-        state, _or_unread(draws, blocks), seed, gating.eps, count, size,
+        _forward_kernel, count, blocks, _fill_none(noise, blocks), _fill_none(scale, blocks), memory, new_memory,
+        state, _fill_none(draws, blocks), seed, gating.eps, count, size,
         CELL="lstm" if gating.cell in like_lstm else gating.cell, K=cell.blocks, DRAW=gating.draw_gammas,
         KEEP=draws is not None, SCALE=scale is not None, TEMPERATURE=like_lstm.get(gating.cell, 1.0), CLOSE=CLOSEST,
     )  # fmt: skip
@@ -289,14 +289,14 @@ def backward_step(
     """
     count, size = grad_hidden.numel(), grad_hidden.size(-1)
     _launch_kernel(
-        _backward_kernel, count, grad_hidden, grad_memory, _or_unread(grad_memories, grad_memory),
-        _or_unread(grad_gates, slopes), slopes, output_slopes, to_memory, keep, count, size,
+        _backward_kernel, count, grad_hidden, grad_memory, _fill_none(grad_memories, grad_memory),
+        _fill_none(grad_gates, slopes), slopes, output_slopes, to_memory, keep, count, size,
         K=slopes.size(-2) - 2, MEMORIES=grad_memories is not None, GATES=grad_gates is not None,
     )  # fmt: skip
 
 
-def _or_unread(tensor: torch.Tensor | None, unread: torch.Tensor) -> torch.Tensor:
-    """Return a tensor for an argument that the kernel does not read."""
+def _fill_none(tensor: torch.Tensor | None, unread: torch.Tensor) -> torch.Tensor:
+    """Return the tensor or, for an argument that the kernel does not read, `unread` in the place of None."""
     return unread if tensor is None else tensor.contiguous()
 
 

@@ -23,7 +23,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compile_inline(function: Function) -> Function:
-    """Compile a function into those that call it."""
+    """Compile a function so that it is inlined into the compiled functions that call it."""
     return cast(Function, numba.njit(forceinline=True, **OPTIONS)(function))
 
 
@@ -88,7 +88,7 @@ def two_artanh(s: Any) -> Any:
 
 @compile_inline
 def log(x: Any) -> Any:
-    """Return ln x of a normal number above 0; of other x something."""
+    """Return ln x of a normal number above 0; for other x the result has no meaning."""
     bits = as_bits(x)
     # Counted from the bits of 1 / sqrt 2, the exponent is that which leaves m between it and sqrt 2.
     exponent = i32(i32(bits - ROOT_HALF) >> 23)

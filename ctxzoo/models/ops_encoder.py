@@ -147,10 +147,12 @@ def fused_attention(
     if mask is None and (not causal or query.size(2) == key.size(2)):
         output = F.scaled_dot_product_attention(query, key, values, is_causal=causal, scale=1 / root)
     else:
-        seen = make_visibility_mask(mask, query.size(2), key.size(2), causal, query.device)
-        some = seen.any(dim=-1, keepdim=True)
+        visible = make_visibility_mask(mask, query.size(2), key.size(2), causal, query.device)
+        sees_any = visible.any(dim=-1, keepdim=True)
         # A row that sees nothing would be NaN, in some kernels only.
-        output = F.scaled_dot_product_attention(query, key, values, attn_mask=seen | ~some, scale=1 / root) * some
+        output = (
+            F.scaled_dot_product_attention(query, key, values, attn_mask=visible | ~sees_any, scale=1 / root) * sees_any
+        )
     return output[..., :size].to(value.dtype)
 
 
@@ -191,13 +193,13 @@ def positions_to_keep(steps_to_keep: int | torch.Tensor, num_steps: int, device:
 
 def sinusoids_at_positions(positions: torch.Tensor, width: int, dtype: torch.dtype) -> torch.Tensor:
     """Return the sinusoids (B, n, width) of positions (B, n), as `sinusoidal_positions` has them; `width` is even."""
-    angles = _position_angles(positions, width)
+    angles = _compute_position_angles(positions, width)
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).to(dtype)  # sines and cosines by turns
 
 
 def rotary_factors(positions: torch.Tensor, head_size: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return cosines and sines (B, 1, n, d / 2) by which `apply_rotary_factors` turns pairs of numbers, in float64."""
-    angles = _position_angles(positions, head_size).unsqueeze(1)
+    angles = _compute_position_angles(positions, head_size).unsqueeze(1)
     return angles.cos(), angles.sin()
 
 
@@ -218,7 +220,7 @@ def apply_rotary_factors(x: torch.Tensor, factors: tuple[torch.Tensor, torch.Ten
     return turned.flatten(-2).to(x.dtype)
 
 
-def _position_angles(positions: torch.Tensor, width: int) -> torch.Tensor:
+def _compute_position_angles(positions: torch.Tensor, width: int) -> torch.Tensor:
     """Return pos / 10000^(2i/width), (B, n, width / 2), in float64: float32 loses the fine end at large positions."""
     exponents = torch.arange(0, width, 2, dtype=torch.float64, device=positions.device) / width
     return positions.double().unsqueeze(-1) * 10000.0**-exponents

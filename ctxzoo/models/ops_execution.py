@@ -39,8 +39,8 @@ def dropout(x: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
     return x * kept.to(x.dtype).mul_(_STEPS / (_STEPS - dropped))
 
 
-def call_checkpointed(module: Any, function: Callable[..., Any], *inputs: Any) -> Any:
-    """Return what a function gives; in training, of a module that is checkpointed, without what its gradient needs.
+def call_with_checkpointing(module: Any, function: Callable[..., Any], *inputs: Any) -> Any:
+    """Call a function, with gradient checkpointing if the module is in training and transformers switched it on.
 
     Args:
         module: Module with the attributes for gradient checkpointing that transformers sets (`gradient_checkpointing`
@@ -53,8 +53,8 @@ def call_checkpointed(module: Any, function: Callable[..., Any], *inputs: Any) -
     return function(*inputs)
 
 
-def call_recomputed(function: Callable[..., Any], *inputs: Any) -> Any:
-    """Return what a function gives without what its gradient needs, which is too large to be kept for any training.
+def call_with_recomputation(function: Callable[..., Any], *inputs: Any) -> Any:
+    """Call a function whose intermediate results are too large to keep: the backward pass computes them again.
 
     Args:
         function: Function of the inputs, which is computed a second time in the backward pass with the same random
@@ -64,8 +64,8 @@ def call_recomputed(function: Callable[..., Any], *inputs: Any) -> Any:
     return checkpoint(function, *inputs, use_reentrant=False) if torch.is_grad_enabled() else function(*inputs)
 
 
-def without_second_derivative(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator of `backward` of an operation by which a gradient that is to be derived again is an error.
+def refuse_second_derivative(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator of an operation's `backward` that raises an error if second derivatives are requested.
 
     `once_differentiable` of torch is not enough. Where what comes from above needs no gradient, as that of a plain sum,
     it takes the result for a constant, and second derivatives lack a part in silence.
@@ -125,6 +125,6 @@ def in_evaluation_mode(model: nn.Module) -> Iterator[None]:
         model.train(was_training)
 
 
-def without_autocast(device: torch.device) -> AbstractContextManager[object]:
+def disable_autocast(device: torch.device) -> AbstractContextManager[object]:
     """Return a context in which nothing is computed in half precision; exported programs cannot hold it."""
     return nullcontext() if is_exporting() else torch.autocast(device.type, enabled=False)

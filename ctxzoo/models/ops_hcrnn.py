@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .ops_execution import is_exporting, without_second_derivative
+from .ops_execution import is_exporting, refuse_second_derivative
 
 PIECE = 2**18  # numbers of the attention over topics that are computed at once: what stays in a processor's cache
 COMPILED_FROM = 2**16  # numbers of it in a step of training from which compiled loops pay
@@ -60,7 +60,7 @@ class CellWeights(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a step gives.
+    """The result of a step.
 
     Attributes:
         hidden: (..., H) temporary context h.
@@ -109,14 +109,14 @@ def run_whole_sessions(items: torch.Tensor, theta: torch.Tensor, weights: CellWe
     Returns:
         The steps, (T, B, ...) each.
     """
-    given = items @ weights.of_item + weights.bias  # (T, B, E + 3H)
+    item_terms = items @ weights.of_item + weights.bias  # (T, B, E + 3H)
     hidden = items.new_zeros(items.size(1), weights.candidate.size(0))  # (B, H)
     context = items.new_zeros(items.shape[1:])  # (B, E)
     if is_exporting():
-        return _run_scan(items, given, theta, weights, hidden, context)
+        return _run_scan(items, item_terms, theta, weights, hidden, context)
     steps = []
-    for item, added in zip(items.unbind(0), given.unbind(0), strict=True):
-        steps.append(_run_step(item, added, hidden, context, theta, weights))
+    for item, item_term in zip(items.unbind(0), item_terms.unbind(0), strict=True):
+        steps.append(_run_step(item, item_term, hidden, context, theta, weights))
         hidden, context = steps[-1][:2]
     return Step(*(torch.stack(each) for each in zip(*steps, strict=True)))
 
@@ -129,18 +129,20 @@ def run_session_prefixes(items: torch.Tensor, theta: torch.Tensor, weights: Cell
         theta: (T, B, K) topics of each prefix, by the step at which it ends.
         weights: Weights of the cell.
     """
-    given = items @ weights.of_item + weights.bias  # (T, B, E + 3H)
-    going = theta.flip(0)  # the longest prefix first, so that the one that ends at a step is the last of those going
+    item_terms = items @ weights.of_item + weights.bias  # (T, B, E + 3H)
+    running_theta = theta.flip(
+        0
+    )  # the longest prefix first, so that the one that ends at a step is the last of those running
     hidden = items.new_zeros(len(items), items.size(1), weights.candidate.size(0))  # (T, B, H)
     context = items.new_zeros(items.shape)
     steps, ends = [], []
-    for item, added in zip(items.unbind(0), given.unbind(0), strict=True):
-        found = _run_step(item, added, hidden, context, going, weights)
-        steps.append((found.hidden, found.context))
-        # The last of those going ends here: its state is a result and is not carried on.
-        sizes = [len(going) - 1, 1]
-        (hidden, last), (context, last_context) = (torch.split(each, sizes) for each in found[:2])
-        going, _ = torch.split(going, sizes)
+    for item, item_term in zip(items.unbind(0), item_terms.unbind(0), strict=True):
+        step = _run_step(item, item_term, hidden, context, running_theta, weights)
+        steps.append((step.hidden, step.context))
+        # The last of those running ends here: its state is a result and is not carried on.
+        sizes = [len(running_theta) - 1, 1]
+        (hidden, last), (context, last_context) = (torch.split(each, sizes) for each in step[:2])
+        running_theta, _ = torch.split(running_theta, sizes)
         ends.append((last, last_context))
     columns = (*zip(*steps, strict=True), *zip(*ends, strict=True))
     return PrefixSteps(*(torch.cat(column) for column in columns))
@@ -154,7 +156,7 @@ def _run_step(
     theta: torch.Tensor,
     weights: CellWeights,
 ) -> Step:
-    """Return what a step gives, from h and c before it, item (B, E) and what it adds (B, E + 3H)."""
+    """Run a step from h and c before it, the item (B, E) and its linear terms (B, E + 3H)."""
     size, width = hidden.size(-1), context.size(-1)
     item_write, item_update, item_reset, item_candidate = torch.split(item_terms, [width, size, size, size], dim=-1)
     hidden_write, hidden_update, hidden_reset, hidden_topics = torch.split(
@@ -237,34 +239,34 @@ class _TopicScores(torch.autograd.Function):
         vector: torch.Tensor,
         trained: bool,
     ) -> torch.Tensor:
-        given = theta, projected, hidden, vector
-        ctx.save_for_backward(*given)
+        inputs = theta, projected, hidden, vector
+        ctx.save_for_backward(*inputs)
         ctx.gradients = None
         if trained and len(theta) * projected.numel() >= COMPILED_FROM:
             loops = _load_compiled_loops(theta)
             if loops is not None:
-                compiled_scores, ctx.gradients = loops
-                found: torch.Tensor = compiled_scores(*(x.contiguous() for x in given))
-                return found
+                compute_topic_scores_compiled, ctx.gradients = loops
+                compiled: torch.Tensor = compute_topic_scores_compiled(*(x.contiguous() for x in inputs))
+                return compiled
         scores = torch.empty_like(theta)
         for rows in _split_rows(len(theta), projected.numel()):
-            torch.matmul(_topic_gates(theta[rows], projected, hidden[rows]), vector, out=scores[rows])
+            torch.matmul(_compute_topic_gates(theta[rows], projected, hidden[rows]), vector, out=scores[rows])
         return scores
 
     @staticmethod
-    @without_second_derivative("the HCRNN's topic scores")
+    @refuse_second_derivative("the HCRNN's topic scores")
     def backward(ctx: Any, grad_scores: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         theta, projected, hidden, vector = ctx.saved_tensors
         if ctx.gradients is not None:
-            found: tuple[torch.Tensor, ...] = ctx.gradients(
+            gradients: tuple[torch.Tensor, ...] = ctx.gradients(
                 *(x.contiguous() for x in (*ctx.saved_tensors, grad_scores))
             )
-            return *found, None
+            return *gradients, None
         grad_theta, grad_hidden = torch.empty_like(theta), torch.empty_like(hidden)
         grad_projected, grad_vector = torch.zeros_like(projected), torch.zeros_like(vector)
         weighted = (projected * vector).unsqueeze(2)  # (K, H, 1)
         for rows in _split_rows(len(theta), projected.numel()):
-            gates, upstream = _topic_gates(theta[rows], projected, hidden[rows]), grad_scores[rows]
+            gates, upstream = _compute_topic_gates(theta[rows], projected, hidden[rows]), grad_scores[rows]
             grad_vector += upstream.flatten() @ gates.flatten(0, 1)
             # Of the pre-activations theta_k P_k + q, without the factor v that all of them have.
             slopes = torch.addcmul(gates, gates, gates, value=-1).mul_(upstream.unsqueeze(2))  # (n, K, H)
@@ -276,17 +278,17 @@ class _TopicScores(torch.autograd.Function):
 
 
 def _load_compiled_loops(like: torch.Tensor) -> tuple[Any, Any] | None:
-    """Return what makes scores and gradients of tensors like this one by compiled loops, where they can be run."""
+    """Return the compiled functions for scores and gradients; None if they cannot run on tensors like this one."""
     if type(like) is not torch.Tensor or like.device.type != "cpu" or like.dtype != torch.float32:
         return None
     try:
-        from .ops_hcrnn_loops import compiled_gradients, compiled_scores
+        from .ops_hcrnn_loops import compute_topic_gradients_compiled, compute_topic_scores_compiled
     except ImportError:  # without Numba
         return None
-    return compiled_scores, compiled_gradients
+    return compute_topic_scores_compiled, compute_topic_gradients_compiled
 
 
-def _topic_gates(theta: torch.Tensor, projected: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
+def _compute_topic_gates(theta: torch.Tensor, projected: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
     """Return (n, K, H) sigmoid(theta_k P_k + q)."""
     return torch.addcmul(hidden.unsqueeze(1), theta.unsqueeze(2), projected).sigmoid_()
 

@@ -37,7 +37,7 @@ def add_gradients(
     grad_hidden: Any,
     grad_vector: Any,
 ) -> None:
-    """Write the gradients of all four; those that are sums over rows are to be 0 before."""
+    """Write the gradients of the four inputs of `topic_scores`; grad_projected and grad_vector must start at 0."""
     (rows, topics), size = theta.shape, hidden.shape[1]
     terms, of_row = empty(size, f32), empty(size, f32)
     for row in range(rows):
@@ -55,7 +55,7 @@ def add_gradients(
         grad_hidden[row] = of_row
 
 
-def compiled_scores(
+def compute_topic_scores_compiled(
     theta: torch.Tensor, projected: torch.Tensor, hidden: torch.Tensor, vector: torch.Tensor
 ) -> torch.Tensor:
     """Return (n, K) scores, of contiguous float32 tensors; see `ops_hcrnn.topic_scores`."""
@@ -65,14 +65,14 @@ def compiled_scores(
     return scores
 
 
-def compiled_gradients(
+def compute_topic_gradients_compiled(
     theta: torch.Tensor,
     projected: torch.Tensor,
     hidden: torch.Tensor,
     vector: torch.Tensor,
     grad_scores: torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return the gradients of the four, of those of the scores."""
+    """Return the gradients of the four inputs of `topic_scores` from those of the scores."""
     # Sums over rows begin at 0; the other two are written once for each row.
     found = torch.empty_like(theta), torch.zeros_like(projected), torch.empty_like(hidden), torch.zeros_like(vector)
     add_gradients(*(x.numpy() for x in (theta, projected, hidden, vector, grad_scores, *found)))

@@ -18,7 +18,7 @@ import torch
 from torch.nn import functional as F
 
 from .ops_encoder import make_visibility_mask
-from .ops_execution import call_recomputed, dropout
+from .ops_execution import call_with_recomputation, dropout
 
 PairScore = Literal["trilinear", "volume"]
 
@@ -40,13 +40,13 @@ def pair_scores(
         score: Kind of score: trilinear, sum_r q_r k_r c_r / sqrt(d); volume, the norm of (q.k) c - (q.c) k + (k.c) q
             (Clift et al. 2020), whose square is (q.k)^2 c.c + (k.c)^2 q.q + (q.c)^2 k.k - 2 (q.k) (q.c) (k.c).
     """
-    one = query.unsqueeze(-2)
+    query_row = query.unsqueeze(-2)
     if score == "trilinear":
         # <q, k, c> = (q * k).c: one product of (..., T, J, d) and (..., d, L).
-        scaled: torch.Tensor = ((one * key) @ second.mT) / math.sqrt(query.size(-1))
+        scaled: torch.Tensor = ((query_row * key) @ second.mT) / math.sqrt(query.size(-1))
         return scaled
-    to_key = one @ key.mT  # (..., T, 1, J)
-    to_second = one @ second.mT  # (..., T, 1, L)
+    to_key = query_row @ key.mT  # (..., T, 1, J)
+    to_second = query_row @ second.mT  # (..., T, 1, L)
     between = key @ second.mT  # (..., T or 1, J, L)
     squares = (
         to_key.mT.square() * second.square().sum(dim=-1).unsqueeze(-2)
@@ -92,9 +92,9 @@ def pair_attention(
     if distinct:
         pairs = pairs & ~torch.eye(length, dtype=torch.bool, device=query.device)
     scores = pair_scores(query, key.unsqueeze(2), second_key.unsqueeze(2), score)  # (B, h, T, L, L)
-    weights = _pair_softmax(scores, pairs.unsqueeze(1))
+    weights = _compute_pair_softmax(scores, pairs.unsqueeze(1))
     dropped = dropout(weights, rate, training)
-    return _pair_products(dropped, value.unsqueeze(2), second_value.unsqueeze(2)), weights
+    return _sum_pair_values(dropped, value.unsqueeze(2), second_value.unsqueeze(2)), weights
 
 
 def windowed_pair_attention(
@@ -127,32 +127,32 @@ def windowed_pair_attention(
         return value
     if mask is None:
         mask = torch.ones(key.size(0), length, dtype=torch.bool, device=key.device)
-    first, second = window
+    first_width, second_width = window
     # The padding before the first key is False, so that no pair reaches it.
-    seen = (
-        _gather_windows(mask[:, None, :, None], first).squeeze(-1),
-        _gather_windows(mask[:, None, :, None], second).squeeze(-1),
+    visible = (
+        _gather_windows(mask[:, None, :, None], first_width).squeeze(-1),
+        _gather_windows(mask[:, None, :, None], second_width).squeeze(-1),
     )
-    pairs = seen[0].unsqueeze(-1) & seen[1].unsqueeze(-2)  # (B, 1, L, w1, w2)
+    pairs = visible[0].unsqueeze(-1) & visible[1].unsqueeze(-2)  # (B, 1, L, w1, w2)
     if distinct:
         # Distances to the query, counted down to 0.
-        near = torch.arange(first - 1, -1, -1, device=key.device).unsqueeze(1)
-        pairs = pairs & (near != torch.arange(second - 1, -1, -1, device=key.device))
+        distances = torch.arange(first_width - 1, -1, -1, device=key.device).unsqueeze(1)
+        pairs = pairs & (distances != torch.arange(second_width - 1, -1, -1, device=key.device))
     scores = pair_scores(
-        query, _gather_windows(key, first), _gather_windows(second_key, second), score
+        query, _gather_windows(key, first_width), _gather_windows(second_key, second_width), score
     )  # (B, h, L, w1, w2)
-    weights = dropout(_pair_softmax(scores, pairs), rate, training)
-    return _pair_products(weights, _gather_windows(value, first), _gather_windows(second_value, second))
+    weights = dropout(_compute_pair_softmax(scores, pairs), rate, training)
+    return _sum_pair_values(weights, _gather_windows(value, first_width), _gather_windows(second_value, second_width))
 
 
-def _pair_softmax(scores: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
-    """Return the softmax over the last two dimensions among `pairs`; 0 elsewhere, and where there is no pair."""
+def _compute_pair_softmax(scores: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
+    """Return the softmax over the last two dimensions among `pairs`; 0 elsewhere, and in a row without pairs."""
     # The lowest finite number, not -inf: a query without a pair is uniform, and then 0, instead of NaN.
     flat = scores.masked_fill(~pairs, torch.finfo(scores.dtype).min).flatten(-2)
     return flat.softmax(dim=-1).view_as(scores).masked_fill(~pairs, 0.0)
 
 
-def _pair_products(weights: torch.Tensor, value: torch.Tensor, second_value: torch.Tensor) -> torch.Tensor:
+def _sum_pair_values(weights: torch.Tensor, value: torch.Tensor, second_value: torch.Tensor) -> torch.Tensor:
     """Return sum_jl A_ijl v_j * u_l, (B, h, T, dv), of weights (B, h, T, J, L)."""
     # The sum over l is a product, (B, h, T, J, dv): the products of all values v_j * u_l are never formed.
     products: torch.Tensor = ((weights @ second_value) * value).sum(dim=-2)
@@ -181,10 +181,10 @@ def context_attention_weights(
         mask: Boolean (B, L), True at real keys.
         causal: Whether keys after the query are left out.
     """
-    seen = make_visibility_mask(mask, query.size(2), summary_key.size(2), causal, query.device)
+    visible = make_visibility_mask(mask, query.size(2), summary_key.size(2), causal, query.device)
     energy = query @ summary_key.mT / math.sqrt(query.size(-1))  # (B, h, T, L)
-    weights = energy.masked_fill(~seen, torch.finfo(energy.dtype).min).softmax(dim=-1)
-    return weights.masked_fill(~seen, 0.0)
+    weights = energy.masked_fill(~visible, torch.finfo(energy.dtype).min).softmax(dim=-1)
+    return weights.masked_fill(~visible, 0.0)
 
 
 def modulate_query(query: torch.Tensor, modulation: torch.Tensor, strength: torch.Tensor) -> torch.Tensor:
@@ -258,17 +258,17 @@ def factorised_attention(
     # For each sum the features (B, h, L, M), 0 at padding, and (v, 1), whose column of ones makes denominators.
     pairs = [
         (
-            _multiply_selected(keys, chosen) * real[:, None, :, None],
-            _append_ones_column(_multiply_selected(values, chosen)),
+            _multiply_selected(keys, subset) * real[:, None, :, None],
+            _append_ones_column(_multiply_selected(values, subset)),
         )
-        for chosen in _list_factor_subsets(order - 1, distinct)
+        for subset in _list_factor_subsets(order - 1, distinct)
     ]
     if not causal:
         sums = torch.stack([key.mT @ value for key, value in pairs], dim=2)  # (B, h, number of sums, M, dv + 1)
-        products, total = _tuple_means(sums, real.sum(dim=1)[:, None, None, None], order, distinct)
-        out = _divide_by_last_column(query @ products, query @ total, eps)
-        enough = real.sum(dim=1) >= (order - 1 if distinct else 1)
-        return out * enough[:, None, None, None], None
+        products, total = _compute_tuple_means(sums, real.sum(dim=1)[:, None, None, None], order, distinct)
+        output = _divide_by_last_column(query @ products, query @ total, eps)
+        has_tuple = real.sum(dim=1) >= (order - 1 if distinct else 1)
+        return output * has_tuple[:, None, None, None], None
     # Keys before that of the first query are seen by all queries: sums begin with theirs.
     before = length - num_queries
     sums = torch.stack([key[:, :, :before].mT @ value[:, :, :before] for key, value in pairs], dim=2)
@@ -282,17 +282,17 @@ def factorised_attention(
     size = num_queries if torch.compiler.is_compiling() else chunk_size
     parts = []
     for begin in range(0, num_queries, size) if size != num_queries else (0,):
-        here = slice(begin, begin + size)
-        arguments = query[:, :, here], stacked_keys[..., here, :], stacked_values[..., here, :], sums, counts[:, here]
+        rows = slice(begin, begin + size)
+        arguments = query[:, :, rows], stacked_keys[..., rows, :], stacked_values[..., rows, :], sums, counts[:, rows]
         if torch.compiler.is_compiling():
             part, sums = _attend_causal_chunk(*arguments, order, distinct, eps)
         else:
             # So the prefix sums of one chunk only exist at a time in the backward pass too.
-            part, sums = call_recomputed(_attend_causal_chunk, *arguments, order, distinct, eps)
+            part, sums = call_with_recomputation(_attend_causal_chunk, *arguments, order, distinct, eps)
         parts.append(part)
-    enough = counts >= (order - 1 if distinct else 1)
-    out = torch.cat(parts, dim=2) * enough[:, None, :, None]
-    return out, (sums, counts[:, -1:]) if with_state else None
+    has_tuple = counts >= (order - 1 if distinct else 1)
+    output = torch.cat(parts, dim=2) * has_tuple[:, None, :, None]
+    return output, (sums, counts[:, -1:]) if with_state else None
 
 
 def _attend_causal_chunk(
@@ -314,12 +314,12 @@ def _attend_causal_chunk(
     """
     outer = keys.unsqueeze(-1) * values.unsqueeze(-2)  # (B, h, sums, C, M, dv + 1)
     prefixes = sums.unsqueeze(3) + outer.cumsum(dim=3)  # (B, h, number of sums, C, M, dv + 1)
-    products, total = _tuple_means(prefixes, counts[:, None, :, None, None], order, distinct)
+    products, total = _compute_tuple_means(prefixes, counts[:, None, :, None, None], order, distinct)
     row = query.unsqueeze(-2)  # (B, h, C, 1, M)
     return _divide_by_last_column((row @ products).squeeze(-2), (row @ total).squeeze(-2), eps), prefixes[:, :, :, -1]
 
 
-def _tuple_means(
+def _compute_tuple_means(
     sums: torch.Tensor, count: torch.Tensor, order: int, distinct: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the means over tuples and, of their last column, the mean over all tuples, distinct or not.
@@ -329,17 +329,17 @@ def _tuple_means(
         count: Number of keys, broadcastable to (B, h, ..., M, dv + 1).
     """
     number = count.clamp(min=1)
-    p = [each / number for each in sums.unbind(2)]
-    every = p[0]
-    for each in p[1 : order - 1]:
-        every = every * each
+    p = [total / number for total in sums.unbind(2)]
+    products = p[0]
+    for mean in p[1 : order - 1]:
+        products = products * mean
     if not distinct or order == 2:
-        return every, every[..., -1:]
+        return products, products[..., -1:]
     # Tuples in which a key stands twice are taken away. p are means, so a sum over fewer keys lacks a 1 / number.
     if order == 3:
-        return every - p[2] / number, every[..., -1:]
+        return products - p[2] / number, products[..., -1:]
     a, b, c, ab, ac, bc, abc = p
-    return every - (ab * c + ac * b + bc * a) / number + 2 * abc / number.square(), every[..., -1:]
+    return products - (ab * c + ac * b + bc * a) / number + 2 * abc / number.square(), products[..., -1:]
 
 
 def _divide_by_last_column(sums: torch.Tensor, total: torch.Tensor, eps: float) -> torch.Tensor:
@@ -387,13 +387,13 @@ def anova_kernels(left: torch.Tensor, right: torch.Tensor, order: int) -> list[t
     if order < 0:
         raise ValueError(f"the order of an ANOVA kernel is {order}, expected at least 0")
     shape = torch.broadcast_shapes(left.shape, right.shape)[:-1]  # type: ignore[no-untyped-call]
-    found = [left.new_ones(shape), *(left.new_zeros(shape) for _ in range(order))]
+    kernels = [left.new_ones(shape), *(left.new_zeros(shape) for _ in range(order))]
     for p, x in zip(left.unbind(-1), right.unbind(-1), strict=True):
         product = p * x
-        # Downwards, so that found[t - 1] is still without this product.
+        # Downwards, so that kernels[t - 1] is still without this product.
         for t in range(order, 0, -1):
-            found[t] = found[t] + product * found[t - 1]
-    return found
+            kernels[t] = kernels[t] + product * kernels[t - 1]
+    return kernels
 
 
 def anova_scores(query: torch.Tensor, key: torch.Tensor, strengths: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""What callers give a model, checked: ids, labels, masks and names, with errors that name their mistake."""
+"""Checks and conversions of the inputs of a model: ids, masks and names, with errors that name the mistake."""
 
 import operator
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import torch
 
 
 def to_float32_or_wider(x: torch.Tensor) -> torch.Tensor:
-    """Return x in float32, or as it is where it is wider."""
+    """Return x in float32, or unchanged if its type is wider."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
@@ -100,7 +100,7 @@ def check_mask_without_gaps(mask: torch.Tensor) -> None:
 
 
 def look_up_rows(queries: Sequence[Any], names: Sequence[str], kind: str) -> list[int]:
-    """Return where in a list of names each thing stands.
+    """Return the position of each queried name in a list of names.
 
     A number is a name as the data wrote it: 10, an integer of numpy or torch of that value, and "10" are all the thing
     called "10", never the tenth.
@@ -119,21 +119,21 @@ def look_up_rows(queries: Sequence[Any], names: Sequence[str], kind: str) -> lis
     if isinstance(queries, str) or not len(queries):
         raise ValueError(f"expected a list of one {kind} or more, got {queries!r}")
     rows = {name: row for row, name in enumerate(names)}
-    found = []
-    for one in queries:
-        row = rows.get(format_name(one, kind))
+    positions = []
+    for query in queries:
+        row = rows.get(format_name(query, kind))
         if row is None:
-            such = repr(names[0]) if len(names) == 1 else f"{names[0]!r} or {names[-1]!r}"
+            examples = repr(names[0]) if len(names) == 1 else f"{names[0]!r} or {names[-1]!r}"
             raise ValueError(
-                f"the model does not know the {kind} {str(one)!r}: expected one of its {len(names):,} names, such as "
-                f"{such}"
+                f"the model does not know the {kind} {str(query)!r}: expected one of its {len(names):,} names, such as "
+                f"{examples}"
             )
-        found.append(row)
-    return found
+        positions.append(row)
+    return positions
 
 
 def format_name(value: Any, kind: str) -> str:
-    """Return the name that a text or a whole number is; `kind` is what messages call what has the name.
+    """Return a text or a whole number as a name; `kind` is a noun such as "item" for messages.
 
     Raises:
         ValueError: anything else.

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .ops_execution import without_second_derivative
+from .ops_execution import refuse_second_derivative
 
 FLOOR = 1e-5  # added to a kernel's value before its logarithm is taken
 SLOPE = 0.2  # of the leaky ReLUs
@@ -20,7 +20,7 @@ KEPT_PAIRS = 2**24  # of so many, or fewer, the backward pass finds the products
 
 
 def apply_linear_in_input_dtype(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
-    """Return what a linear layer makes of x, in the type of x, whatever that of its weights.
+    """Apply a linear layer to x in the type of x, whatever the type of its weights.
 
     The layer is called, so that one in its place (an adapter of LoRA, a quantised map, one with hooks) has its say;
     only the weights of a plain layer of another type are widened.
@@ -50,13 +50,13 @@ def frequency_features(x: torch.Tensor, first: torch.Tensor, second: torch.Tenso
     Returns:
         (B, h, n, 2 M).
     """
-    cosines, sines = _cosines_and_sines(x, first)
-    more_cosines, more_sines = _cosines_and_sines(x, second)
+    cosines, sines = _compute_cosines_and_sines(x, first)
+    more_cosines, more_sines = _compute_cosines_and_sines(x, second)
     cosines, sines = (cosines + more_cosines) / 2, (sines + more_sines) / 2
     return torch.cat([cosines, sines], dim=-1) / math.sqrt(first.size(-2))
 
 
-def _cosines_and_sines(x: torch.Tensor, frequencies: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _compute_cosines_and_sines(x: torch.Tensor, frequencies: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return cosines and sines of 2 pi w'x, (B, h, n, M) each."""
     if frequencies.dim() == 5:
         phases = (frequencies @ x.unsqueeze(-1)).squeeze(-1)  # (B, h, n, M)
@@ -107,7 +107,7 @@ def copula_factor(directions: torch.Tensor, strength: torch.Tensor) -> torch.Ten
 
 
 def correlate_noise_of_heads(factor: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
-    """Return noise of each head that is a sum of that of all heads, Lhat e, with one vector over heads for each (d, k).
+    """Mix the noise of all heads into correlated noise, Lhat e, with one vector over heads for each (d, k).
 
     Args:
         factor: (B, n, d, h, h) triangular factors of the heads' correlation.
@@ -207,31 +207,37 @@ class _SquaredProductSums(torch.autograd.Function):
     ) -> torch.Tensor:
         groups, number = queries.shape[:2]
         sums = values.new_empty(groups, values.size(1), number)
-        kept = None
+        stored_products = None
         if differentiated and groups * number * keys.size(1) <= KEPT_PAIRS:
-            kept = queries.new_empty(groups, number, keys.size(1))
+            stored_products = queries.new_empty(groups, number, keys.size(1))
         for group, rows in _split_into_blocks(queries, keys):
-            products = torch.bmm(queries[group, rows], keys[group].mT, out=None if kept is None else kept[group, rows])
-            squares = products.square_() if kept is None else products.square()
+            products = torch.bmm(
+                queries[group, rows],
+                keys[group].mT,
+                out=None if stored_products is None else stored_products[group, rows],
+            )
+            squares = products.square_() if stored_products is None else products.square()
             sums[group, :, rows] = values[group] @ squares.mT
-        ctx.save_for_backward(queries, keys, values, kept)
+        ctx.save_for_backward(queries, keys, values, stored_products)
         return sums
 
     @staticmethod
-    @without_second_derivative("attention by a learned kernel")
+    @refuse_second_derivative("attention by a learned kernel")
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, None]:
-        queries, keys, values, kept = ctx.saved_tensors
+        queries, keys, values, stored_products = ctx.saved_tensors
         (of_sums,) = gradients
         of_queries, of_keys, of_values = torch.empty_like(queries), torch.zeros_like(keys), torch.zeros_like(values)
         for group, rows in _split_into_blocks(queries, keys):
             # Of many pairs computed again, as cheap as to read it from memory.
-            products = queries[group, rows] @ keys[group].mT if kept is None else kept[group, rows]
+            products = (
+                queries[group, rows] @ keys[group].mT if stored_products is None else stored_products[group, rows]
+            )
             # d r^2 = 2 r dr; the factor 2 comes last, on smaller tensors.
             slopes = (of_sums[group, :, rows].mT @ values[group]).mul_(products)
             of_queries[group, rows] = slopes @ keys[group]
             of_keys[group].baddbmm_(slopes.mT, queries[group, rows])
             # What is kept stays as it is, for another backward pass; the slopes have been used by now.
-            squares = products.square_() if kept is None else torch.square(products, out=slopes)
+            squares = products.square_() if stored_products is None else torch.square(products, out=slopes)
             of_values[group].baddbmm_(of_sums[group, :, rows], squares)
         return of_queries.mul_(2), of_keys.mul_(2), of_values, None
 

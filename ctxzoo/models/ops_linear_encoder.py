@@ -178,7 +178,7 @@ def linear_attention(
         ValueError: a mask that is not (B, L), a state without causal, more causal queries than keys, a state with
             another number of queries than keys, or a chunk size below 1.
     """
-    num_queries, num_keys = _num_positions(query), _num_positions(key)
+    num_queries, num_keys = _count_positions(query), _count_positions(key)
     _check_sizes(key.offset.size(0), num_queries, num_keys, mask, causal)
     if chunk_size < 1:
         raise ValueError(f"chunk_size is {chunk_size}, expected at least 1")
@@ -192,15 +192,17 @@ def linear_attention(
     next_state = None
     if not causal:
         sums = sum_keys(key, value, mask).sums  # (B, h, F, dv + 1)
-        both = features @ sums  # (B, h, T, dv + 1)
+        weighted_sums = features @ sums  # (B, h, T, dv + 1)
         # n summed over features: eps times it is what `eps` adds to a denominator.
         guard = sums[..., -1].sum(dim=-1, keepdim=True) if with_clamped else None
     else:
-        both, next_state, guard = _sum_causally_in_chunks(
+        weighted_sums, next_state, guard = _sum_causally_in_chunks(
             features, key, value, mask, num_keys - num_queries, chunk_size, state, with_clamped
         )
-    clamped = _clamped_fraction(both[..., -1], guard, mask, causal, num_queries, eps, query.signed, state)
-    return _divide_by_last_column(both, eps, query.signed), next_state if with_state else None, clamped
+    clamped = _compute_clamped_fraction(
+        weighted_sums[..., -1], guard, mask, causal, num_queries, eps, query.signed, state
+    )
+    return _divide_by_last_column(weighted_sums, eps, query.signed), next_state if with_state else None, clamped
 
 
 def sum_keys(
@@ -210,12 +212,12 @@ def sum_keys(
     *,
     state: LinearState | None = None,
 ) -> LinearState:
-    """Return S and n of keys and of those in `state`; arguments as in `linear_attention`."""
-    levels = _largest_log_features(key, mask)
+    """Return the sums S and n over keys, those in `state` included; arguments as in `linear_attention`."""
+    levels = _find_largest_log_features(key, mask)
     level = levels.amax(dim=-1)  # (B, h)
     if state is not None:
         level = torch.maximum(level, state.level)
-    sums = _key_features(key, level.unsqueeze(-1).expand_as(levels), mask).mT @ _append_ones_column(value)
+    sums = _evaluate_key_features(key, level.unsqueeze(-1).expand_as(levels), mask).mT @ _append_ones_column(value)
     if state is not None:
         # Sums at a lower level are brought to the new one.
         sums = torch.addcmul(sums, state.sums, (state.level - level).exp()[..., None, None])
@@ -236,18 +238,18 @@ def linear_attention_weights(
     eps: float = 1e-6,
 ) -> torch.Tensor:
     """Return the weights (B, h, T, L) that `linear_attention` never forms; arguments as there."""
-    num_queries, num_keys = _num_positions(query), _num_positions(key)
+    num_queries, num_keys = _count_positions(query), _count_positions(key)
     _check_sizes(key.offset.size(0), num_queries, num_keys, mask, causal)
     features = _evaluate_query_features(query, eps)
-    levels = _largest_log_features(key, mask)
+    levels = _find_largest_log_features(key, mask)
     if causal:
         levels = levels.cummax(dim=-1).values
-        keys = _key_features(key, levels, mask)
+        keys = _evaluate_key_features(key, levels, mask)
         of_query = levels[..., num_keys - num_queries :]
-        weights = (features @ keys.mT) * _causal_decay(of_query, levels, num_keys - num_queries)
+        weights = (features @ keys.mT) * _compute_causal_decay(of_query, levels, num_keys - num_queries)
     else:
         level = levels.amax(dim=-1, keepdim=True) if num_keys else levels
-        weights = features @ _key_features(key, level.expand_as(levels), mask).mT
+        weights = features @ _evaluate_key_features(key, level.expand_as(levels), mask).mT
     total = weights.sum(dim=-1, keepdim=True)
     if query.signed:
         return weights / torch.where(total.abs() < eps, torch.where(total < 0, -eps, eps), total)
@@ -266,10 +268,10 @@ def _sum_causally_in_chunks(
 ) -> tuple[torch.Tensor, LinearState, torch.Tensor | None]:
     """Return the sums that each query sees, (B, h, T, dv + 1), the state, and n summed over features, (B, h, T)."""
     weighed = _append_ones_column(value)
-    running = _largest_log_features(key, mask).cummax(dim=-1).values  # (B, h, L)
+    running = _find_largest_log_features(key, mask).cummax(dim=-1).values  # (B, h, L)
     if state is not None:
         running = torch.maximum(running, state.level.unsqueeze(-1))
-    keys = _key_features(key, running, mask)  # (B, h, L, F), each key at the level of its own position
+    keys = _evaluate_key_features(key, running, mask)  # (B, h, L, F), each key at the level of its own position
     if num_before:
         # Keys that every query sees.
         level = running[..., num_before - 1]
@@ -294,25 +296,25 @@ def _sum_causally_in_chunks(
     ends = running[..., -1]  # the level after each chunk, (B, h, N)
     if state is None:
         state = LinearState(torch.zeros_like(keys[..., 0, 0, :, None] * weighed[..., 0, :1, :]), running[..., 0, 0])
-    decay = _causal_decay(running, running, 0)  # (B, h, N, C, C), lower triangular
-    own = ((features @ keys.mT) * decay) @ weighed  # (B, h, N, C, dv + 1)
+    decay = _compute_causal_decay(running, running, 0)  # (B, h, N, C, C), lower triangular
+    within_chunk = ((features @ keys.mT) * decay) @ weighed  # (B, h, N, C, dv + 1)
     # The sums of each chunk at the level of its end, (B, h, N, F, dv + 1).
-    of_chunk = keys.mT @ (weighed * (running - ends.unsqueeze(-1)).exp().unsqueeze(-1))
-    carried, last = _cumulate_chunk_sums(state, of_chunk, ends)
+    chunk_sums = keys.mT @ (weighed * (running - ends.unsqueeze(-1)).exp().unsqueeze(-1))
+    carried, last_sums = _cumulate_chunk_sums(state, chunk_sums, ends)
     starts = torch.cat((state.level.unsqueeze(-1), ends[..., :-1]), dim=-1)
     # From the level at which a chunk starts to that of each of its queries, (B, h, N, C).
     fall = (starts.unsqueeze(-1) - running).exp()
-    both = own + (features @ carried) * fall.unsqueeze(-1)
+    weighted_sums = within_chunk + (features @ carried) * fall.unsqueeze(-1)
     guard = None
     if with_guard:
         of_keys = decay @ keys.sum(dim=-1, keepdim=True)
         guard = of_keys.squeeze(-1) + carried[..., -1].sum(dim=-1, keepdim=True) * fall
         guard = guard.flatten(-2)[..., :length]
-    return both.flatten(-3, -2)[..., :length, :], LinearState(last, ends[..., -1]), guard
+    return weighted_sums.flatten(-3, -2)[..., :length, :], LinearState(last_sums, ends[..., -1]), guard
 
 
 def _append_ones_column(value: torch.Tensor) -> torch.Tensor:
-    """Return (v, 1), whose weighted sums are those above and below."""
+    """Return (v, 1), whose weighted sums are the numerators and the denominator of attention."""
     return torch.cat((value, torch.ones_like(value[..., :1])), dim=-1)
 
 
@@ -327,13 +329,13 @@ def _divide_by_last_column(sums: torch.Tensor, eps: float, signed: bool) -> torc
 def _cumulate_chunk_sums(
     state: LinearState, chunk_sums: torch.Tensor, ends: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the sums before each of N chunks, (B, h, N, F, dv + 1), and those after the last one."""
+    """Return the sums before each of N chunks, (B, h, N, F, dv + 1), and the sums after the last chunk."""
     if torch.compiler.is_compiling():
         # A loop would fix N. This is quadratic in N, with a small factor.
         levels = torch.cat((state.level.unsqueeze(-1), ends), dim=-1)
         terms = torch.cat((state.sums.unsqueeze(2), chunk_sums), dim=2)
         # Row i is the state and the first i chunks, at the level after them.
-        after = (_causal_decay(levels, levels, 0) @ terms.flatten(-2)).view_as(terms)
+        after = (_compute_causal_decay(levels, levels, 0) @ terms.flatten(-2)).view_as(terms)
         return after[..., :-1, :, :], after[..., -1, :, :]
     sums, level, before = state.sums, state.level, []
     for one, end in zip(chunk_sums.unbind(2), ends.unbind(-1), strict=True):
@@ -343,14 +345,14 @@ def _cumulate_chunk_sums(
     return torch.stack(before, dim=2), sums
 
 
-def _causal_decay(query_levels: torch.Tensor, key_levels: torch.Tensor, num_before: int) -> torch.Tensor:
+def _compute_causal_decay(query_levels: torch.Tensor, key_levels: torch.Tensor, num_before: int) -> torch.Tensor:
     """Return exp(r_j - r_i) for keys j that query i sees, else 0: (..., T, L) from levels (..., T) and (..., L)."""
     hidden = key_levels.new_full((query_levels.size(-1), key_levels.size(-1)), -torch.inf).triu(num_before + 1)
     # Levels never fall, so that differences to the keys that count are not above 0.
     return (key_levels.unsqueeze(-2) - query_levels.unsqueeze(-1)).add_(hidden).exp_()
 
 
-def _largest_log_features(key: Features, mask: torch.Tensor | None) -> torch.Tensor:
+def _find_largest_log_features(key: Features, mask: torch.Tensor | None) -> torch.Tensor:
     """Return the largest log-feature of each key, (B, h, L), next to the lowest number at padding; without gradient."""
     levels = key.offset.detach().squeeze(-1)
     if key.exponent is not None:
@@ -377,7 +379,7 @@ def _evaluate_query_features(query: Features, eps: float) -> torch.Tensor:
     return features.add_(eps)
 
 
-def _key_features(key: Features, levels: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+def _evaluate_key_features(key: Features, levels: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
     """Return phi(k) m exp(-levels), 0 at padding."""
     offset = key.offset - levels.unsqueeze(-1)
     if mask is not None:
@@ -389,7 +391,7 @@ def _key_features(key: Features, levels: torch.Tensor, mask: torch.Tensor | None
 def _multiply_by_exp(
     factor: torch.Tensor | None, exponent: torch.Tensor | None, offset: torch.Tensor | None
 ) -> torch.Tensor:
-    """Return factor exp(exponent + offset), with what is there."""
+    """Return factor exp(exponent + offset); what is None is left out."""
     parts = [part for part in (exponent, offset) if part is not None]
     if not parts:
         assert factor is not None
@@ -398,7 +400,7 @@ def _multiply_by_exp(
     return power if factor is None else factor * power
 
 
-def _clamped_fraction(
+def _compute_clamped_fraction(
     total: torch.Tensor,
     guard: torch.Tensor | None,
     mask: torch.Tensor | None,
@@ -430,5 +432,5 @@ def _check_sizes(batch: int, num_queries: int, num_keys: int, mask: torch.Tensor
         raise ValueError(f"{num_queries} causal queries of {num_keys} keys; expected at least as many keys as queries")
 
 
-def _num_positions(features: Features) -> int:
+def _count_positions(features: Features) -> int:
     return features.offset.size(-2)

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import torch
 from torch.nn import functional as F
 
-from .ops_execution import without_second_derivative
+from .ops_execution import refuse_second_derivative
 
 
 def reverse_within_length(x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
@@ -88,49 +88,55 @@ class _GruSteps(torch.autograd.Function):
         groups, length, batch, _ = inputs.shape
         size = weight.size(2)
         states = inputs.new_empty(groups, length, batch, size)
-        kept = length if trained else 1  # without gradients each step overwrites the one before
-        gates = inputs.new_empty(groups, kept, batch, 2 * size)  # r and z
-        new = inputs.new_empty(groups, kept, batch, size)  # n
-        recurrent_new = torch.empty_like(new)  # W_n h + b_n
+        num_stored = length if trained else 1  # without gradients each step overwrites the one before
+        gates = inputs.new_empty(groups, num_stored, batch, 2 * size)  # r and z
+        candidates = inputs.new_empty(groups, num_stored, batch, size)  # n
+        recurrent_new = torch.empty_like(candidates)  # W_n h + b_n
         state = inputs.new_zeros(groups, batch, size)
         transposed, rows = weight.transpose(1, 2), bias.unsqueeze(1)
         for step in range(length):
             recurrent = torch.baddbmm(rows, state, transposed)  # (G, B, 3h)
-            given, here = inputs[:, step], gates[:, step % kept]
-            torch.add(given[..., : 2 * size], recurrent[..., : 2 * size], out=here).sigmoid_()
-            recurrent_new[:, step % kept] = recurrent[..., 2 * size :]
-            candidate = new[:, step % kept]
-            torch.addcmul(given[..., 2 * size :], here[..., :size], recurrent[..., 2 * size :], out=candidate).tanh_()
+            step_inputs, step_gates = inputs[:, step], gates[:, step % num_stored]
+            torch.add(step_inputs[..., : 2 * size], recurrent[..., : 2 * size], out=step_gates).sigmoid_()
+            recurrent_new[:, step % num_stored] = recurrent[..., 2 * size :]
+            candidate = candidates[:, step % num_stored]
+            torch.addcmul(
+                step_inputs[..., 2 * size :], step_gates[..., :size], recurrent[..., 2 * size :], out=candidate
+            ).tanh_()
             # torch.lerp(n, h, z) is (1 - z) n + z h.
-            state = torch.lerp(candidate, state, here[..., size:], out=states[:, step])
-        ctx.save_for_backward(weight, states, gates, new, recurrent_new)
+            state = torch.lerp(candidate, state, step_gates[..., size:], out=states[:, step])
+        ctx.save_for_backward(weight, states, gates, candidates, recurrent_new)
         return states
 
     @staticmethod
-    @without_second_derivative("a GRU on the CPU")
+    @refuse_second_derivative("a GRU on the CPU")
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, None]:
-        weight, states, gates, new, recurrent_new = ctx.saved_tensors
+        weight, states, gates, candidates, recurrent_new = ctx.saved_tensors
         groups, length, batch, size = states.shape
         reset, update = gates.chunk(2, dim=3)  # (G, n, B, h) each
         # The state before each step, from the zero state on.
         before = torch.cat([states.new_zeros(groups, 1, batch, size), states], dim=1)[:, :length]
-        to_new = (1 - update) * (1 - new * new)  # of h by what tanh is taken of
+        to_new = (1 - update) * (1 - candidates * candidates)  # of h by what tanh is taken of
         # The gradient of a state times these is the gradient of W h + b.
         slopes = torch.stack(
-            [to_new * recurrent_new * reset * (1 - reset), (before - new) * update * (1 - update), to_new * reset],
+            [
+                to_new * recurrent_new * reset * (1 - reset),
+                (before - candidates) * update * (1 - update),
+                to_new * reset,
+            ],
             dim=3,
         )  # (G, n, B, 3, h)
         of_recurrent, of_states = torch.empty_like(slopes), torch.empty_like(states)
         if length:
             of_states[:, -1] = gradient[:, -1]
         for step in range(length - 1, -1, -1):
-            here = of_states[:, step]
-            products = torch.mul(slopes[:, step], here.unsqueeze(2), out=of_recurrent[:, step])
+            grad_state = of_states[:, step]
+            products = torch.mul(slopes[:, step], grad_state.unsqueeze(2), out=of_recurrent[:, step])
             if step:
-                earlier = of_states[:, step - 1]
+                grad_earlier_state = of_states[:, step - 1]
                 # To the state before: from outside, through z h, and through the product with W.
-                torch.addcmul(gradient[:, step - 1], here, update[:, step], out=earlier)
-                earlier.baddbmm_(products.flatten(2), weight)
+                torch.addcmul(gradient[:, step - 1], grad_state, update[:, step], out=grad_earlier_state)
+                grad_earlier_state.baddbmm_(products.flatten(2), weight)
         flat = of_recurrent.reshape(groups, length * batch, 3 * size)
         of_weight = flat.transpose(1, 2) @ before.reshape(groups, length * batch, size)
         # Inputs of r and z have the gradients of W h + b; that of n has not the factor r.
@@ -139,7 +145,7 @@ class _GruSteps(torch.autograd.Function):
 
 
 def run_recurrent_scan(x: torch.Tensor, weights: Sequence[torch.Tensor], cell: Literal["lstm", "gru"]) -> torch.Tensor:
-    """Compute what `torch.lstm` / `torch.gru` give for one layer, left to right, from a zero state.
+    """Run one layer as `torch.lstm` or `torch.gru` does, left to right, from a zero state.
 
     Args:
         x: (B, n, D) input steps.

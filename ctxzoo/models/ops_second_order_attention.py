@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 import torch
 
-from .ops_execution import without_second_derivative
-from .ops_second_order_triton import can_run, product_precision, second_order_backward, second_order_forward
+from .ops_execution import refuse_second_derivative
+from .ops_second_order_triton import can_run, get_product_precision, second_order_backward, second_order_forward
 
 Implementation = Literal["auto", "plain", "closed_form", "recompute", "triton"]
 
@@ -93,7 +93,7 @@ def _choose_implementation(x: torch.Tensor, projected: torch.Tensor) -> Implemen
     if can_run(x):
         # In float32 the kernels' backward pass, which computes the logits twice more, takes longer than keeping the
         # weights: benchmarks/results/second_order_attention-cuda.csv.
-        slow = torch.is_grad_enabled() and product_precision(projected.dtype) == "ieee"
+        slow = torch.is_grad_enabled() and get_product_precision(projected.dtype) == "ieee"
         return "closed_form" if slow and not keeping_takes_gigabytes else "triton"
     return "recompute" if keeping_takes_gigabytes else "closed_form"
 
@@ -121,7 +121,7 @@ class _ClosedFormAttention(torch.autograd.Function):
         return out.to(x.dtype)
 
     @staticmethod
-    @without_second_derivative("second-order attention")
+    @refuse_second_derivative("second-order attention")
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         x, projected, gate, weight, mask, out, weights = ctx.saved_tensors
         with torch.autocast(x.device.type, enabled=False):
@@ -165,7 +165,7 @@ class _FusedAttention(torch.autograd.Function):
         return out.to(x.dtype)
 
     @staticmethod
-    @without_second_derivative("second-order attention")
+    @refuse_second_derivative("second-order attention")
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         x, projected, gate, weight, mask, out, log_sum = ctx.saved_tensors
         return *second_order_backward(grad, x, projected, gate, weight, mask, out, log_sum), None

@@ -103,25 +103,27 @@ if triton is not None:
         for start in range(begin, end, BLOCK_N):
             # Only the start of the block is a 64-bit number: the offsets inside it stay small.
             tokens = tl.arange(0, BLOCK_N)
-            left = end - start
+            num_left = end - start
             x_block = x_ptr + tl.cast(start, tl.int64) * x_stride_n * X_ALIGN
             p_block = p_ptr + tl.cast(start, tl.int64) * p_stride_n * P_ALIGN
             # The load is issued before the product, so that the tile arrives during it.
             x_tile = tl.load(
                 x_block + tokens[None, :] * (x_stride_n * X_ALIGN) + features[:, None] * x_stride_m,
-                mask=(features < M)[:, None] & (tokens < left)[None, :],
+                mask=(features < M)[:, None] & (tokens < num_left)[None, :],
                 other=0.0,
             )
-            real = tl.load(mask_ptr + start + tokens, mask=tokens < left, other=0) != 0
+            real = tl.load(mask_ptr + start + tokens, mask=tokens < num_left, other=0) != 0
             if NUM_U == 1:
-                p_tile = _load_tile(p_block, tokens, ranks, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
+                p_tile = _load_tile(p_block, tokens, ranks, p_stride_n * P_ALIGN, p_stride_u, num_left, U).to(DOT)
                 logits = tl.dot(operand, tl.trans(p_tile), input_precision=PRECISION)
             else:
                 logits = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
                 for part in range(NUM_U):
-                    some = part * BLOCK_U + ranks
-                    operand = _weight_times_q(weight_ptr, q_ptr, features, some, M, U, ROUND, DOT)
-                    p_tile = _load_tile(p_block, tokens, some, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
+                    part_ranks = part * BLOCK_U + ranks
+                    operand = _weight_times_q(weight_ptr, q_ptr, features, part_ranks, M, U, ROUND, DOT)
+                    p_tile = _load_tile(p_block, tokens, part_ranks, p_stride_n * P_ALIGN, p_stride_u, num_left, U).to(
+                        DOT
+                    )
                     logits = tl.dot(operand, tl.trans(p_tile), logits, input_precision=PRECISION)
             logits = tl.where(real[None, :], logits, float("-inf"))
             new_top = tl.maximum(top, tl.max(logits, axis=1))
@@ -129,18 +131,18 @@ if triton is not None:
             shift = tl.where(new_top == float("-inf"), 0.0, new_top)
             # What was summed below the old maximum is brought to the new one.
             keep = tl.exp(top - shift)
-            share = tl.exp(logits - shift[:, None])
-            total = total * keep + tl.sum(share, axis=1)
-            summed = summed * keep + tl.sum(share * x_tile.to(tl.float32), axis=1)
+            exponentials = tl.exp(logits - shift[:, None])
+            total = total * keep + tl.sum(exponentials, axis=1)
+            summed = summed * keep + tl.sum(exponentials * x_tile.to(tl.float32), axis=1)
             top = new_top
 
         inside = features < M
         if SPLIT:
             plane = num_splits.to(tl.int64) * batch * M  # numbers of one kind, of all splits
-            here = (split.to(tl.int64) * batch + row) * M + features
-            tl.store(partial_ptr + here, top, mask=inside)
-            tl.store(partial_ptr + plane + here, total, mask=inside)
-            tl.store(partial_ptr + 2 * plane + here, summed, mask=inside)
+            place = (split.to(tl.int64) * batch + row) * M + features
+            tl.store(partial_ptr + place, top, mask=inside)
+            tl.store(partial_ptr + plane + place, total, mask=inside)
+            tl.store(partial_ptr + 2 * plane + place, summed, mask=inside)
         else:
             # A row without a real token has a total of 0, and 0 for both results.
             divisor = tl.where(total > 0.0, total, 1.0)
@@ -153,16 +155,16 @@ if triton is not None:
         partial_ptr, out_ptr, lse_ptr, size, num_splits, BLOCK: tl.constexpr
     ):
         """Compute out and lse from the (maximum, sum, weighted sum) of every split; `size` is B m."""
-        here = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-        inside = here < size
+        place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+        inside = place < size
         plane = num_splits.to(tl.int64) * size
         top = tl.full((BLOCK,), float("-inf"), tl.float32)
         total = tl.zeros((BLOCK,), tl.float32)
         summed = tl.zeros((BLOCK,), tl.float32)
         for _ in range(num_splits):
-            other_top = tl.load(partial_ptr + here, mask=inside, other=float("-inf"))
-            other_total = tl.load(partial_ptr + plane + here, mask=inside, other=0.0)
-            other_summed = tl.load(partial_ptr + 2 * plane + here, mask=inside, other=0.0)
+            other_top = tl.load(partial_ptr + place, mask=inside, other=float("-inf"))
+            other_total = tl.load(partial_ptr + plane + place, mask=inside, other=0.0)
+            other_summed = tl.load(partial_ptr + 2 * plane + place, mask=inside, other=0.0)
             new_top = tl.maximum(top, other_top)
             shift = tl.where(new_top == float("-inf"), 0.0, new_top)
             keep, add = tl.exp(top - shift), tl.exp(other_top - shift)
@@ -171,8 +173,8 @@ if triton is not None:
             top = new_top
             partial_ptr += size  # to the next split
         divisor = tl.where(total > 0.0, total, 1.0)
-        tl.store(out_ptr + here, summed / divisor, mask=inside)
-        tl.store(lse_ptr + here, tl.where(total > 0.0, top + tl.log(divisor), 0.0), mask=inside)
+        tl.store(out_ptr + place, summed / divisor, mask=inside)
+        tl.store(lse_ptr + place, tl.where(total > 0.0, top + tl.log(divisor), 0.0), mask=inside)
 
     @triton.jit(do_not_specialize=["n"])  # type: ignore[untyped-decorator, unused-ignore]
     def _token_gradients_kernel(  # type: ignore[no-untyped-def]
@@ -191,7 +193,7 @@ if triton is not None:
         start = (pid % token_blocks) * BLOCK_N
 
         tokens = tl.arange(0, BLOCK_N)
-        left = n - start
+        num_left = n - start
         ranks = tl.arange(0, BLOCK_U)
         own_ranks = rank_block * BLOCK_U + ranks
         x_ptr += row * x_stride_b * X_ALIGN + tl.cast(start, tl.int64) * x_stride_n * X_ALIGN
@@ -199,24 +201,26 @@ if triton is not None:
         dx_ptr += (row * n + start) * M
         dp_ptr += (row * n + start) * U
         q_ptr += row * U
-        real = tl.load(mask_ptr + row * n + start + tokens, mask=tokens < left, other=0) != 0
+        real = tl.load(mask_ptr + row * n + start + tokens, mask=tokens < num_left, other=0) != 0
 
         dp = tl.zeros((BLOCK_N, BLOCK_U), tl.float32)
         if NUM_U == 1:
-            p_tile = _load_tile(p_ptr, tokens, ranks, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
+            p_tile = _load_tile(p_ptr, tokens, ranks, p_stride_n * P_ALIGN, p_stride_u, num_left, U).to(DOT)
         for first in range(0, M, BLOCK_M):
             features = first + tl.arange(0, BLOCK_M)
             inside = features < M
-            x_tile = _load_tile(x_ptr, tokens, features, x_stride_n * X_ALIGN, x_stride_m, left, M).to(tl.float32)
-            own = _weight_times_q(weight_ptr, q_ptr, features, own_ranks, M, U, ROUND, DOT)
+            x_tile = _load_tile(x_ptr, tokens, features, x_stride_n * X_ALIGN, x_stride_m, num_left, M).to(tl.float32)
+            own_weights = _weight_times_q(weight_ptr, q_ptr, features, own_ranks, M, U, ROUND, DOT)
             if NUM_U == 1:
-                logits = tl.dot(p_tile, tl.trans(own), input_precision=PRECISION)
+                logits = tl.dot(p_tile, tl.trans(own_weights), input_precision=PRECISION)
             else:
                 logits = tl.zeros((BLOCK_N, BLOCK_M), tl.float32)
                 for part in range(NUM_U):
-                    some = part * BLOCK_U + ranks
-                    operand = _weight_times_q(weight_ptr, q_ptr, features, some, M, U, ROUND, DOT)
-                    p_tile = _load_tile(p_ptr, tokens, some, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
+                    part_ranks = part * BLOCK_U + ranks
+                    operand = _weight_times_q(weight_ptr, q_ptr, features, part_ranks, M, U, ROUND, DOT)
+                    p_tile = _load_tile(p_ptr, tokens, part_ranks, p_stride_n * P_ALIGN, p_stride_u, num_left, U).to(
+                        DOT
+                    )
                     logits = tl.dot(p_tile, tl.trans(operand), logits, input_precision=PRECISION)
             grad = tl.load(grad_ptr + row * M + features, mask=inside, other=0.0).to(tl.float32)
             out = tl.load(out_ptr + row * M + features, mask=inside, other=0.0).to(tl.float32)
@@ -227,15 +231,15 @@ if triton is not None:
                 tl.store(
                     dx_ptr + tokens[:, None] * M + features[None, :],
                     dx.to(dx_ptr.dtype.element_ty),
-                    mask=(tokens < left)[:, None] & inside[None, :],
+                    mask=(tokens < num_left)[:, None] & inside[None, :],
                 )
             dlogits = dx * (x_tile - out[None, :])  # a g (x - out)
             # With W q instead of W the product is dp itself, and one tile serves both products.
-            dp = tl.dot(dlogits.to(DOT), own, dp, input_precision=PRECISION)
+            dp = tl.dot(dlogits.to(DOT), own_weights, dp, input_precision=PRECISION)
         tl.store(
             dp_ptr + tokens[:, None] * U + own_ranks[None, :],
             dp.to(dp_ptr.dtype.element_ty),
-            mask=(tokens < left)[:, None] & (own_ranks < U)[None, :],
+            mask=(tokens < num_left)[:, None] & (own_ranks < U)[None, :],
         )
 
     @triton.jit(  # type: ignore[untyped-decorator, unused-ignore]
@@ -285,28 +289,30 @@ if triton is not None:
             z = tl.zeros((BLOCK_M, BLOCK_U), tl.float32)
             for start in range(begin, end, BLOCK_N):
                 tokens = tl.arange(0, BLOCK_N)
-                left = end - start
+                num_left = end - start
                 x_block = x_row + tl.cast(start, tl.int64) * x_stride_n * X_ALIGN
                 p_block = p_row + tl.cast(start, tl.int64) * p_stride_n * P_ALIGN
                 x_tile = tl.load(
                     x_block + tokens[None, :] * (x_stride_n * X_ALIGN) + features[:, None] * x_stride_m,
-                    mask=inside[:, None] & (tokens < left)[None, :],
+                    mask=inside[:, None] & (tokens < num_left)[None, :],
                     other=0.0,
                 )
-                real = tl.load(mask_ptr + row * n + start + tokens, mask=tokens < left, other=0) != 0
-                own = _load_tile(p_block, tokens, own_ranks, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
+                real = tl.load(mask_ptr + row * n + start + tokens, mask=tokens < num_left, other=0) != 0
+                own_tile = _load_tile(p_block, tokens, own_ranks, p_stride_n * P_ALIGN, p_stride_u, num_left, U).to(DOT)
                 if NUM_U == 1:
-                    logits = tl.dot(operand, tl.trans(own), input_precision=PRECISION)
+                    logits = tl.dot(operand, tl.trans(own_tile), input_precision=PRECISION)
                 else:
                     logits = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
                     for part in range(NUM_U):
-                        some = part * BLOCK_U + ranks
-                        operand = _weight_times_q(weight_ptr, q_row, features, some, M, U, ROUND, DOT)
-                        p_tile = _load_tile(p_block, tokens, some, p_stride_n * P_ALIGN, p_stride_u, left, U).to(DOT)
+                        part_ranks = part * BLOCK_U + ranks
+                        operand = _weight_times_q(weight_ptr, q_row, features, part_ranks, M, U, ROUND, DOT)
+                        p_tile = _load_tile(
+                            p_block, tokens, part_ranks, p_stride_n * P_ALIGN, p_stride_u, num_left, U
+                        ).to(DOT)
                         logits = tl.dot(operand, tl.trans(p_tile), logits, input_precision=PRECISION)
                 attention = tl.exp(tl.where(real[None, :], logits - lse[:, None], float("-inf")))
                 dlogits = attention * grad[:, None] * (x_tile.to(tl.float32) - out[:, None])
-                z = tl.dot(dlogits.to(DOT), own, z, input_precision=PRECISION)
+                z = tl.dot(dlogits.to(DOT), own_tile, z, input_precision=PRECISION)
             at_weight = features[:, None] * U + own_ranks[None, :]
             weight = tl.load(weight_ptr + at_weight, mask=inside_weight, other=0.0).to(tl.float32)
             # dq is a sum over features and tokens: each block and split writes a part.
@@ -376,11 +382,11 @@ def second_order_forward(
     _check_inputs(x, p, q, weight, mask)
     batch, n, m = x.shape
     u = p.size(2)
-    tiles = _forward_tiles(n, m, u, p.dtype)
+    tiles = _choose_forward_tiles(n, m, u, p.dtype)
     # A long document in a small batch has fewer (row, block of features) pairs than the device has processors: then
     # its tokens are divided among programs, and a second kernel combines what they found.
     per_split = batch * _ceil_div(m, tiles.m)
-    num_splits = min(_ceil_div(_target_num_programs(x), per_split), max(n // _MIN_TOKENS_PER_SPLIT, 1))
+    num_splits = min(_ceil_div(_count_target_programs(x), per_split), max(n // _MIN_TOKENS_PER_SPLIT, 1))
     tokens_per_split = _ceil_div(_ceil_div(n, num_splits), tiles.n) * tiles.n
     num_splits = _ceil_div(n, tokens_per_split)
 
@@ -388,11 +394,11 @@ def second_order_forward(
     lse = torch.empty_like(out)
     # (maximum, sum, weighted sum) of every split; a stand-in where there is only one.
     partial = torch.empty(3, num_splits, batch, m, dtype=torch.float32, device=x.device) if num_splits > 1 else out
-    with _device_context(x):
+    with _make_device_current(x):
         _forward_kernel[(num_splits * per_split,)](
             x, p, q.contiguous(), weight.contiguous(), mask.contiguous().view(torch.uint8), out, lse, partial,
-            *_kernel_strides(x), *_kernel_strides(p), batch, n, num_splits, tokens_per_split,
-            SPLIT=num_splits > 1, **_kernel_arguments(tiles, x, p),
+            *_get_kernel_strides(x), *_get_kernel_strides(p), batch, n, num_splits, tokens_per_split,
+            SPLIT=num_splits > 1, **_build_kernel_arguments(tiles, x, p),
         )  # fmt: skip
         if num_splits > 1:
             block = 128
@@ -439,30 +445,30 @@ def second_order_backward(
         out.contiguous(), lse.float().contiguous(),
     )  # fmt: skip
 
-    tiles = _token_gradient_tiles(batch, n, m, u, p.dtype, _target_num_programs(x))
+    tiles = _choose_token_gradient_tiles(batch, n, m, u, p.dtype, _count_target_programs(x))
     dx = torch.empty(x.shape, dtype=x.dtype, device=x.device)
     dp = torch.empty(p.shape, dtype=p.dtype, device=p.device)
-    with _device_context(x):
+    with _make_device_current(x):
         _token_gradients_kernel[(batch * _ceil_div(n, tiles.n), _ceil_div(u, tiles.u))](
-            *inputs, dx, dp, *_kernel_strides(x), *_kernel_strides(p), n, **_kernel_arguments(tiles, x, p)
+            *inputs, dx, dp, *_get_kernel_strides(x), *_get_kernel_strides(p), n, **_build_kernel_arguments(tiles, x, p)
         )
 
     # Each program adds up a group of rows, or with few rows a range of tokens of one, and owns one part of dW. There
     # are as many programs as fill the device, so that the parts take a bounded space whatever B and n are.
-    tiles = _weight_gradient_tiles(n, m, u, p.dtype)
+    tiles = _choose_weight_gradient_tiles(n, m, u, p.dtype)
     feature_blocks, rank_blocks = _ceil_div(m, tiles.m), _ceil_div(u, tiles.u)
-    wanted = _ceil_div(_target_num_programs(x), feature_blocks * rank_blocks)
-    rows_per_group = _ceil_div(batch, wanted)
+    num_programs = _ceil_div(_count_target_programs(x), feature_blocks * rank_blocks)
+    rows_per_group = _ceil_div(batch, num_programs)
     num_groups = _ceil_div(batch, rows_per_group)
-    num_splits = min(max(wanted // num_groups, 1), max(n // _MIN_TOKENS_PER_SPLIT, 1))
+    num_splits = min(max(num_programs // num_groups, 1), max(n // _MIN_TOKENS_PER_SPLIT, 1))
     tokens_per_split = _ceil_div(_ceil_div(n, num_splits), tiles.n) * tiles.n
     num_splits = _ceil_div(n, tokens_per_split)
     dweight = torch.empty(num_groups * num_splits, m, u, dtype=torch.float32, device=x.device)
     dq = torch.empty(batch, num_splits * feature_blocks, u, dtype=torch.float32, device=x.device)
-    with _device_context(x):
+    with _make_device_current(x):
         _weight_gradients_kernel[(num_groups * num_splits * feature_blocks, rank_blocks)](
-            *inputs, dweight, dq, *_kernel_strides(x), *_kernel_strides(p),
-            batch, n, rows_per_group, num_splits, tokens_per_split, **_kernel_arguments(tiles, x, p),
+            *inputs, dweight, dq, *_get_kernel_strides(x), *_get_kernel_strides(p),
+            batch, n, rows_per_group, num_splits, tokens_per_split, **_build_kernel_arguments(tiles, x, p),
         )  # fmt: skip
     return dx, dp, dq.sum(1).to(q.dtype), dweight.sum(0).to(weight.dtype)
 
@@ -497,12 +503,12 @@ def _ceil_div(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def _block_size(size: int, largest: int) -> int:
+def _choose_block_size(size: int, largest: int) -> int:
     """Return the power of two that holds `size`, between 16, the least that a tensor core takes, and `largest`."""
     return min(max(16, 1 << (size - 1).bit_length()), largest)
 
 
-def product_precision(dtype: torch.dtype) -> str:
+def get_product_precision(dtype: torch.dtype) -> str:
     """Return how products of operands of `dtype` are computed: "bf16", "tf32" or "ieee"."""
     if dtype == torch.bfloat16:
         return "bf16"
@@ -514,44 +520,44 @@ def product_precision(dtype: torch.dtype) -> str:
 # products run outside of the tensor cores, where each thread holds whole rows of both operands: hence 32 x 32.
 
 
-def _forward_tiles(n: int, m: int, u: int, dtype: torch.dtype) -> _Tiles:
+def _choose_forward_tiles(n: int, m: int, u: int, dtype: torch.dtype) -> _Tiles:
     # The more features a program has, the fewer programs read the same p.
-    precision, block_u = product_precision(dtype), _block_size(u, 128)
+    precision, block_u = get_product_precision(dtype), _choose_block_size(u, 128)
     if precision == "bf16":
         block_n, block_m = 64, 128
     elif precision == "tf32":
         block_n, block_m = 64 if block_u <= 64 else 32, 64
     else:
         block_n, block_m = 32, 32
-    return _Tiles(_block_size(n, block_n), _block_size(m, block_m), block_u, num_warps=8, num_stages=2)
+    return _Tiles(_choose_block_size(n, block_n), _choose_block_size(m, block_m), block_u, num_warps=8, num_stages=2)
 
 
-def _token_gradient_tiles(batch: int, n: int, m: int, u: int, dtype: torch.dtype, wanted: int) -> _Tiles:
+def _choose_token_gradient_tiles(batch: int, n: int, m: int, u: int, dtype: torch.dtype, num_programs: int) -> _Tiles:
     # Every program reads all of W: the more tokens it has the better, as long as every processor has a program.
-    precision, block_u = product_precision(dtype), _block_size(u, 128)
+    precision, block_u = get_product_precision(dtype), _choose_block_size(u, 128)
     if precision == "ieee":
-        return _Tiles(_block_size(n, 32), _block_size(m, 32), block_u, num_warps=8, num_stages=2)
+        return _Tiles(_choose_block_size(n, 32), _choose_block_size(m, 32), block_u, num_warps=8, num_stages=2)
     largest = 128 if precision == "bf16" else 64 if block_u <= 64 else 32
-    block_n = _block_size(n, largest)
-    while block_n > 16 and batch * _ceil_div(n, block_n) < wanted // _PROGRAMS_PER_PROCESSOR:
+    block_n = _choose_block_size(n, largest)
+    while block_n > 16 and batch * _ceil_div(n, block_n) < num_programs // _PROGRAMS_PER_PROCESSOR:
         block_n //= 2
     num_warps = 8 if block_n == 128 or (precision == "tf32" and block_n == 64) else 4
-    return _Tiles(block_n, _block_size(m, 64), block_u, num_warps, num_stages=2)
+    return _Tiles(block_n, _choose_block_size(m, 64), block_u, num_warps, num_stages=2)
 
 
-def _weight_gradient_tiles(n: int, m: int, u: int, dtype: torch.dtype) -> _Tiles:
+def _choose_weight_gradient_tiles(n: int, m: int, u: int, dtype: torch.dtype) -> _Tiles:
     # Two sums of (features, ranks) stay in registers.
-    precision, block_u = product_precision(dtype), _block_size(u, 128)
+    precision, block_u = get_product_precision(dtype), _choose_block_size(u, 128)
     if precision == "bf16":
         block_n, block_m = 64, 128 if block_u <= 64 else 64
     elif precision == "tf32":
         block_n, block_m = 32, 64
     else:
         block_n, block_m = 32, 32
-    return _Tiles(_block_size(n, block_n), _block_size(m, block_m), block_u, num_warps=8, num_stages=2)
+    return _Tiles(_choose_block_size(n, block_n), _choose_block_size(m, block_m), block_u, num_warps=8, num_stages=2)
 
 
-def _kernel_arguments(tiles: _Tiles, x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
+def _build_kernel_arguments(tiles: _Tiles, x: torch.Tensor, p: torch.Tensor) -> dict[str, Any]:
     """Return the keyword arguments that all kernels but the combining one take.
 
     m and u are compile-time constants: they belong to the model, and with them the compiler knows which of them leave
@@ -566,35 +572,35 @@ def _kernel_arguments(tiles: _Tiles, x: torch.Tensor, p: torch.Tensor) -> dict[s
         "NUM_U": _ceil_div(u, tiles.u),
         "M": x.size(2),
         "U": u,
-        "X_ALIGN": _stride_alignment(x),
-        "P_ALIGN": _stride_alignment(p),
+        "X_ALIGN": _get_stride_alignment(x),
+        "P_ALIGN": _get_stride_alignment(p),
         "ROUND": tl.bfloat16 if low else tl.float32,
         # The interpreter multiplies the bits of bfloat16 operands as if they were integers; widened after rounding,
         # they give what a tensor core gives.
         "DOT": tl.bfloat16 if low and not _is_interpreted() else tl.float32,
-        "PRECISION": "tf32" if product_precision(p.dtype) == "tf32" else "ieee",
+        "PRECISION": "tf32" if get_product_precision(p.dtype) == "tf32" else "ieee",
         "num_warps": tiles.num_warps,
         "num_stages": tiles.num_stages,
     }
 
 
-def _stride_alignment(tensor: torch.Tensor) -> int:
+def _get_stride_alignment(tensor: torch.Tensor) -> int:
     """Return the divisor, at most 8, that the strides of rows and tokens share: 8 numbers of 2 bytes make a word."""
     return math.gcd(tensor.stride(0), tensor.stride(1), 8)
 
 
-def _kernel_strides(tensor: torch.Tensor) -> tuple[int, int, int]:
+def _get_kernel_strides(tensor: torch.Tensor) -> tuple[int, int, int]:
     """Return the strides for the kernels, which multiply the first two by the alignment again and so know of it."""
-    alignment = _stride_alignment(tensor)
+    alignment = _get_stride_alignment(tensor)
     return tensor.stride(0) // alignment, tensor.stride(1) // alignment, tensor.stride(2)
 
 
-def _target_num_programs(x: torch.Tensor) -> int:
+def _count_target_programs(x: torch.Tensor) -> int:
     if not x.is_cuda:
         return _INTERPRETED_PROCESSORS
     return _PROGRAMS_PER_PROCESSOR * torch.cuda.get_device_properties(x.device).multi_processor_count
 
 
-def _device_context(x: torch.Tensor) -> contextlib.AbstractContextManager[Any]:
+def _make_device_current(x: torch.Tensor) -> contextlib.AbstractContextManager[Any]:
     """Make the device of x current, because Triton launches on the current device."""
     return torch.cuda.device(x.device) if x.is_cuda else contextlib.nullcontext()

@@ -167,7 +167,7 @@ def lste_kernel(
     kind = _float32_or_wider(parameters.frequencies)
     # One exp of the sum of both logarithms, (B, Q, K, A).
     powers = (log_envelopes(tau, parameters) + log_envelopes(sigma, parameters)).exp().to(kind)
-    return (powers * _spectral_sum(tau - sigma, parameters, exact)).sum(dim=-1)
+    return (powers * _compute_spectral_sum(tau - sigma, parameters, exact)).sum(dim=-1)
 
 
 def lste_factors(
@@ -189,10 +189,10 @@ def lste_factors(
     kind = _float32_or_wider(parameters.frequencies)
     # (t - c)^2 + (s - c)^2 = 2 (u - c)^2 + d^2 / 2, so the envelopes are a factor of u times one of d.
     power = (2 * gamma * middle - alpha * (middle - centre) ** 2).exp().to(kind)
-    return power, (-alpha * gap**2 / 4).exp().to(kind) * _spectral_sum(tau - sigma, parameters, exact=True)
+    return power, (-alpha * gap**2 / 4).exp().to(kind) * _compute_spectral_sum(tau - sigma, parameters, exact=True)
 
 
-def _spectral_sum(gap: torch.Tensor, parameters: LocalParameters, exact: bool) -> torch.Tensor:
+def _compute_spectral_sum(gap: torch.Tensor, parameters: LocalParameters, exact: bool) -> torch.Tensor:
     """Return (..., A) the sum over m of w_am cos(omega_am gap)."""
     frequencies = parameters.frequencies
     if exact:
@@ -215,7 +215,7 @@ def running_mean(vectors: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def time_scores(kernel: torch.Tensor, theta: torch.Tensor, combine: str) -> torch.Tensor:
-    """Return what a time kernel adds to the scores of an attention, in nats (time_encoding.md, 1.5).
+    """Return the bias, in nats, of attention scores from a time kernel (time_encoding.md, 1.5).
 
     Args:
         kernel: (B, Q, K) kernel of time.
@@ -295,10 +295,10 @@ def reference_times(times: torch.Tensor, mask: torch.Tensor, reference: str) -> 
     if not times.size(1):
         return times.new_zeros(len(times), 1)
     if reference == "first":
-        found = times.masked_fill(~mask, torch.inf).amin(dim=1, keepdim=True)
+        references = times.masked_fill(~mask, torch.inf).amin(dim=1, keepdim=True)
     else:
-        found = times.masked_fill(~mask, -torch.inf).amax(dim=1, keepdim=True)
-    return torch.where(found.isfinite(), found, 0.0)  # infinite in a row without events
+        references = times.masked_fill(~mask, -torch.inf).amax(dim=1, keepdim=True)
+    return torch.where(references.isfinite(), references, 0.0)  # infinite in a row without events
 
 
 def scale_times(elapsed: torch.Tensor, unit: float, transform: str) -> torch.Tensor:

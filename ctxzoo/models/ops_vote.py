@@ -33,17 +33,17 @@ def remove_outcomes(text: str) -> str:
     words beside "rejected" tell of the vote too. Brackets within brackets go with the outermost; one that is not closed
     stays.
     """
-    kept, end, depth, start = [], 0, 0, 0
-    for found in _BRACKET.finditer(text):
-        if found.group() == "(":
-            start = found.start() if depth == 0 else start  # of the outermost bracket
+    parts, end, depth, start = [], 0, 0, 0
+    for bracket in _BRACKET.finditer(text):
+        if bracket.group() == "(":
+            start = bracket.start() if depth == 0 else start  # of the outermost bracket
             depth += 1
         elif depth:
             depth -= 1
-            if depth == 0 and not OUTCOME_WORDS.isdisjoint(split_into_words(text[start : found.end()])):
-                kept.append(text[end:start])
-                end = found.end()
-    return "".join((*kept, text[end:]))
+            if depth == 0 and not OUTCOME_WORDS.isdisjoint(split_into_words(text[start : bracket.end()])):
+                parts.append(text[end:start])
+                end = bracket.end()
+    return "".join((*parts, text[end:]))
 
 
 def check_bills(

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
+from .ops_inputs import to_float32_or_wider
 from .ops_words import masked_softmax
 
 
@@ -14,7 +15,7 @@ def window_offsets(window: int, device: torch.device | None = None) -> torch.Ten
     return torch.cat([before, -before.flip(0)])  # -b, ..., -1, 1, ..., b
 
 
-def word_windows(ids: torch.Tensor, is_word: torch.Tensor, window: int) -> tuple[torch.Tensor, torch.Tensor]:
+def gather_word_windows(ids: torch.Tensor, is_word: torch.Tensor, window: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the words at the 2b positions around every word.
 
     Args:
@@ -52,7 +53,7 @@ def uniform_weights(present: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return present.to(dtype) / present.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
-def weighted_context(weights: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
+def compute_weighted_context(weights: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
     """Return c = sum of a_i W[w_i] (2), (..., d), from weights (..., 2b) and words (..., 2b, d)."""
     return (weights.to(words.dtype).unsqueeze(-2) @ words).squeeze(-2)  # (..., 1, 2b) @ (..., 2b, d)
 
@@ -123,6 +124,6 @@ def negative_sampling_loss(states: torch.Tensor, rows: torch.Tensor, is_kept: to
         (..., M), in float32 at least, also under mixed precision.
     """
     scores = states @ rows.transpose(-1, -2)  # (..., M, 1 + S)
-    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    scores = to_float32_or_wider(scores)
     noise = F.logsigmoid(-scores[..., 1:]) * is_kept.unsqueeze(-2)
     return -F.logsigmoid(scores[..., 0]) - noise.sum(dim=-1)

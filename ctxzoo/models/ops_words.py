@@ -5,7 +5,7 @@ import math
 import torch
 from torch.nn import functional as F
 
-from .ops_inputs import to_int64
+from .ops_inputs import to_float32_or_wider, to_int64
 
 IGNORED = -100  # label of a word that does not count, as everywhere in transformers
 
@@ -74,14 +74,14 @@ def masked_max(x: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch
         (B, d), 0 for a text without tokens; and the fraction of the features whose maximum each token gives, (B, n), 0
         for a text without tokens.
     """
-    some = mask.any(dim=1, keepdim=True)
+    has_tokens = mask.any(dim=1, keepdim=True)
     if x.size(1) == 0:
         return x.new_zeros(x.size(0), x.size(2)), x.new_zeros(x.size(0), 0)
     values, indices = mask_logits(x, mask.unsqueeze(-1)).max(dim=1)  # (B, d) each
-    one = torch.full_like(values, 1 / x.size(2))
+    part = torch.full_like(values, 1 / x.size(2))
     # Every feature gives 1 / d to the token that has its maximum.
-    fractions = values.new_zeros(mask.shape).scatter_add(1, indices, one)
-    return (values * some).to(x.dtype), fractions * some
+    fractions = values.new_zeros(mask.shape).scatter_add(1, indices, part)
+    return (values * has_tokens).to(x.dtype), fractions * has_tokens
 
 
 def classification_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -131,13 +131,13 @@ def token_classification_loss(
         odd = labels[counts & ((labels < 0) | (labels >= classes))]
         if odd.numel():
             raise ValueError(f"labels must lie in 0..{classes - 1}, or be {IGNORED}; got {odd[0].item()}")
-    wide = logits.flatten(0, 1).to(torch.promote_types(logits.dtype, torch.float32))  # the sum of many overflows halves
+    wide = to_float32_or_wider(logits.flatten(0, 1))  # the sum of many overflows halves
     summed = F.cross_entropy(wide, labels.flatten(), ignore_index=IGNORED, reduction="sum")
     return summed / counts.sum().clamp(min=1)
 
 
 def next_word_loss(logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the cross-entropy in nats of what stands at the next position, the mean; and how often there is such.
+    """Return the mean cross-entropy in nats of the next position's word, and the number of such words.
 
     Args:
         logits: (B, n, V) scores of V words at each position.

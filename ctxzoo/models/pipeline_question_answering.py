@@ -140,11 +140,11 @@ class QuestionAnsweringPipeline(ChunkPipeline):  # type: ignore[misc, unused-ign
         names = [name for name in self.tokenizer.model_input_names if name in encoded]
         windows = len(encoded["input_ids"])
         for number in range(windows):
-            first = number * (max_seq_len - doc_stride)  # in words of the context, without the extra token
+            first_word = number * (max_seq_len - doc_stride)  # in words of the context, without the extra token
             yield {
                 **{name: torch.tensor([encoded[name][number]]) for name in names},
                 # Offsets without that of the extra token.
-                "window": _Window(context, first, encoded["offset_mapping"][number][1:]),
+                "window": _Window(context, first_word, encoded["offset_mapping"][number][1:]),
                 "is_last": number == windows - 1,
             }
 
@@ -239,7 +239,7 @@ class WindowScores(NamedTuple):
 def merge_window_scores(
     windows: Sequence[WindowScores], max_length: int, can_refuse: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the scores of a context from those of its windows, in float64; a single window keeps its own.
+    """Merge the scores of the windows of a context, in float64; the scores of a single window are unchanged.
 
     With "no answer" (SQuAD 2.0), which every window can give, its probability is the common measure: p_na of the
     context is the least of the windows', and the rest, 1 - p_na, is divided among the windows in proportion to their
@@ -315,7 +315,7 @@ def _check_example(example: Any, name: str) -> str:
 
 
 def _check_minimum(name: str, value: Any, minimum: int) -> None:
-    """Refuse what is neither None nor a whole number of at least `minimum`."""
+    """Raise an error unless a value is None or a whole number of at least `minimum`."""
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, Integral):
@@ -325,7 +325,7 @@ def _check_minimum(name: str, value: Any, minimum: int) -> None:
 
 
 def check_probability(name: str, value: Any) -> None:
-    """Refuse what is neither None nor a number from 0 to 1."""
+    """Raise an error unless a value is None or a number from 0 to 1."""
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, Real):

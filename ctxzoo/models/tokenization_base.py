@@ -82,7 +82,7 @@ class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
         split_special_tokens: bool | None = None,
         **kwargs: Any,
     ) -> BatchEncoding:
-        """Encode texts, pad them and return a `BatchEncoding`: what `tokenizer(...)` runs; see the class.
+        """Encode texts, pad them and return a `BatchEncoding`, as `tokenizer(...)` does; see the class.
 
         Raises:
             TypeError: an unknown option, or something that is not text.
@@ -135,7 +135,7 @@ class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
             data = {name: value[0] for name, value in data.items()}
         return BatchEncoding(data, list(encoded.encodings) or None).convert_to_tensors(return_tensors)
 
-    def _backend_encodings(self, texts: Sequence[Any], name: str, is_split_into_words: bool = False) -> list[Any]:
+    def _encode_with_backend(self, texts: Sequence[Any], name: str, is_split_into_words: bool = False) -> list[Any]:
         """Return the backend's encoding of each text; `name` names a text in an error.
 
         Raises:
@@ -147,10 +147,10 @@ class ZooTokenizer(TokenizersBackend):  # type: ignore[misc, unused-ignore]
             )
         except (TypeError, UnicodeEncodeError):  # the backend does not say which text it was
             for number, text in enumerate(texts):
-                written = " ".join(text) if is_split_into_words else text
-                if any("\ud800" <= character <= "\udfff" for character in written):
+                joined = " ".join(text) if is_split_into_words else text
+                if any("\ud800" <= character <= "\udfff" for character in joined):
                     raise ValueError(
-                        f"{name} {number} holds half of a surrogate pair, which is no character: {written[:60]!r}; "
+                        f"{name} {number} holds half of a surrogate pair, which is no character: {joined[:60]!r}; "
                         "decode it with errors='replace'"
                     ) from None
             raise

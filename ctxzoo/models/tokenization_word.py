@@ -58,10 +58,10 @@ class WordTokenizer(ZooTokenizer):
     """Word ids for classifiers of texts and of words, padded on the right.
 
     A text is lower-cased and its digits become 0, if the tokenizer is built so, and it is cut at whitespace or by the
-    rules for English of `english_pre_tokenizer`, which tokenizer.json holds. **Words that are not in the vocabulary are
-    removed**: a model's positions and `max_length` count the words that remain. The text "[PAD]" is no exception. A
-    text without a known word gives no ids; in a padded batch its attention mask is 0 throughout. With a mask token,
-    "[MASK]" (in capitals, wherever it stands) gives its id.
+    rules for English of `build_english_pre_tokenizer`, which tokenizer.json holds. **Words that are not in the
+    vocabulary are removed**: a model's positions and `max_length` count the words that remain. The text "[PAD]" is no
+    exception. A text without a known word gives no ids; in a padded batch its attention mask is 0 throughout. With a
+    mask token, "[MASK]" (in capitals, wherever it stands) gives its id.
 
     Built with `keep_unknown`, for taggers, nothing is removed: words that are not in the vocabulary have the id of
     "[UNK]". Then `word_ids()` and the like of the output tell, as those of other fast tokenizers, which word of a list
@@ -72,7 +72,7 @@ class WordTokenizer(ZooTokenizer):
 
     With `ngram_buckets` the ids of a text are followed by those of its n-grams: for each order from 2 to `ngram_order`
     the n-grams of its words, from left to right, and then, with `char_ngrams`, the character n-grams of each word.
-    N-gram g has the id `1 + words + stable_hash(g) % ngram_buckets`; every occurrence gives an id. With
+    N-gram g has the id `1 + words + hash_ngram(g) % ngram_buckets`; every occurrence gives an id. With
     `char_ngram_buckets` character n-grams do not share these ids: theirs follow, as many as it says. As in fastText,
     words that are removed have their part in n-grams, so a text of new words is not without ids. N-grams come on top of
     `max_length`, up to the last word that it leaves, and their offsets are (0, 0).
@@ -157,20 +157,22 @@ class WordTokenizer(ZooTokenizer):
             `tokenizer(text, truncation=True)` the first of these words, counted from 0, and the one after the last.
         """
         encoding = self._pre_tokenize([text], is_split_into_words=False)[0]
-        known = [position for position, index in enumerate(encoding.ids) if index]  # id 0: removed words
-        kept = known[: self.word_limit]
+        known_positions = [position for position, index in enumerate(encoding.ids) if index]  # id 0: removed words
+        kept_positions = known_positions[: self.word_limit]
         if not self._num_buckets:
-            return _select_items(kept, encoding.offsets), [(word, word + 1) for word in range(len(kept))]
+            return _select_items(kept_positions, encoding.offsets), [
+                (word, word + 1) for word in range(len(kept_positions))
+            ]
         words = pre_tokenize(self._tokenizer, text)
         # Where something was cut off, at least one word was kept: a limit is 1 or more.
-        words = words if len(kept) == len(known) else words[: kept[-1] + 1]
-        # The order is that of `_ngram_ids`.
-        spans = [(word, word + 1) for word in kept]
+        words = words if len(kept_positions) == len(known_positions) else words[: kept_positions[-1] + 1]
+        # The order is that of `_compute_ngram_ids`.
+        spans = [(word, word + 1) for word in kept_positions]
         for order in range(2, self.ngram_order + 1):
             spans += [(start, start + order) for start in range(len(words) - order + 1)]
         if self.char_ngrams is not None:
             for number, word in enumerate(words):
-                spans += [(number, number + 1) for _ in character_ngrams(word, *self.char_ngrams)]
+                spans += [(number, number + 1) for _ in generate_character_ngrams(word, *self.char_ngrams)]
         return encoding.offsets[: len(words)], spans
 
     def _list_unsupported_options(self, text_pair: Any, options: EncodingOptions) -> dict[str, Any]:
@@ -199,25 +201,31 @@ class WordTokenizer(ZooTokenizer):
         if options.return_overflowing_tokens:
             columns |= {"overflowing_tokens": [], "num_truncated_tokens": []}
         encodings = self._pre_tokenize(texts, split)
-        for one, encoding in zip(texts, encodings, strict=True):
+        for entry, encoding in zip(texts, encodings, strict=True):
             ids = encoding.ids
             if self.keeps_unknown:  # the text "[PAD]" counts as unknown too
                 ids = [index or self.unk_token_id for index in ids]
-            known = [position for position, index in enumerate(ids) if index]
-            kept = known[:limit]
+            known_positions = [position for position, index in enumerate(ids) if index]
+            kept_positions = known_positions[:limit]
             ngrams: list[int] = []
             if self._num_buckets:
-                parts = one if split else [one]
+                parts = entry if split else [entry]
                 words = [word for part in parts for word in pre_tokenize(self._tokenizer, part)]
                 # Words that were removed count in n-grams, those behind the last kept one do not.
-                ngrams = self._ngram_ids(words if len(kept) == len(known) else words[: kept[-1] + 1])
-            columns["input_ids"].append([*_select_items(kept, ids), *ngrams])
+                ngrams = self._compute_ngram_ids(
+                    words if len(kept_positions) == len(known_positions) else words[: kept_positions[-1] + 1]
+                )
+            columns["input_ids"].append([*_select_items(kept_positions, ids), *ngrams])
             if options.return_offsets_mapping:
-                columns["offset_mapping"].append([*_select_items(kept, encoding.offsets), *[NO_OFFSETS] * len(ngrams)])
+                columns["offset_mapping"].append(
+                    [*_select_items(kept_positions, encoding.offsets), *[NO_OFFSETS] * len(ngrams)]
+                )
             if options.return_overflowing_tokens:
-                cut_off = len(known) - len(kept)
+                cut_off = len(known_positions) - len(kept_positions)
                 columns["overflowing_tokens"].append(
-                    _select_items(known[max(0, len(kept) - options.stride) :] if cut_off else [], ids)
+                    _select_items(
+                        known_positions[max(0, len(kept_positions) - options.stride) :] if cut_off else [], ids
+                    )
                 )
                 columns["num_truncated_tokens"].append(cut_off)
         if options.return_attention_mask is not False:
@@ -257,27 +265,29 @@ class WordTokenizer(ZooTokenizer):
         """Return the backend's encodings, in which removed words are still there, with id 0."""
         # Otherwise "[PAD]" inside a word of the text would be cut out of it, as "[MASK]" should be.
         self._tokenizer.encode_special_tokens = self.mask_token is None
-        return self._backend_encodings(texts, "text", is_split_into_words)
+        return self._encode_with_backend(texts, "text", is_split_into_words)
 
-    def _ngram_ids(self, words: list[str]) -> list[int]:
-        first, buckets = len(self), self.ngram_buckets  # ids of n-grams begin behind those of words
+    def _compute_ngram_ids(self, words: list[str]) -> list[int]:
+        first_id, buckets = len(self), self.ngram_buckets  # ids of n-grams begin behind those of words
         ids = [
-            first + stable_hash(" ".join(words[start : start + order])) % buckets
+            first_id + hash_ngram(" ".join(words[start : start + order])) % buckets
             for order in range(2, self.ngram_order + 1)
             for start in range(len(words) - order + 1)
         ]
         bounds = self.char_ngrams
         if bounds is not None:
             if self.char_ngram_buckets:
-                first, buckets = first + buckets, self.char_ngram_buckets
+                first_id, buckets = first_id + buckets, self.char_ngram_buckets
             # Texts repeat their words, so the n-grams of a word are computed once.
             if self._char_ngram_ids is None or len(self._char_ngram_ids) > _KEPT_WORDS:
                 self._char_ngram_ids = {}
-            known = self._char_ngram_ids
+            cached_ids = self._char_ngram_ids
             for word in words:
-                if word not in known:
-                    known[word] = [first + stable_hash(ngram) % buckets for ngram in character_ngrams(word, *bounds)]
-                ids += known[word]
+                if word not in cached_ids:
+                    cached_ids[word] = [
+                        first_id + hash_ngram(ngram) % buckets for ngram in generate_character_ngrams(word, *bounds)
+                    ]
+                ids += cached_ids[word]
         return ids
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
@@ -314,7 +324,7 @@ def build_word_tokenizer(
         lower_case: Whether texts are lower-cased; offsets still refer to the original text.
         fold_digits: Whether every digit is replaced by 0, so that numbers of one length are one word.
         keep_unknown: Whether unknown words get id 1, "[UNK]"; otherwise they are removed.
-        cutter: Pre-tokenizer: "whitespace", or "english" for the rules of `english_pre_tokenizer`.
+        cutter: Pre-tokenizer: "whitespace", or "english" for the rules of `build_english_pre_tokenizer`.
         mask_token: Whether "[MASK]" in a text has the id 1, for models that predict words.
         ngram_buckets: Number of ids that hashed n-grams share, after those of the words.
         ngram_order: Number of words in the longest n-gram; 1: no n-grams.
@@ -343,11 +353,11 @@ def build_word_tokenizer(
     special = (PAD_TOKEN, *([UNK_TOKEN] if keep_unknown else []), *([MASK_TOKEN] if mask_token else []))
     vocabulary = {token: index for index, token in enumerate(special)}
     for word in words:
-        cut = pre_tokenize(backend, word)
-        if cut != [word]:
+        pieces = pre_tokenize(backend, word)
+        if pieces != [word]:
             raise ValueError(
                 f"no text can give the word {word!r}: with lower_case={lower_case}, fold_digits={fold_digits} and the "
-                f"cutter {cutter!r} it is cut into {cut}; leave it out"
+                f"cutter {cutter!r} it is cut into {pieces}; leave it out"
             )
         if word in vocabulary:
             index = vocabulary[word]
@@ -385,11 +395,13 @@ def build_pre_tokenizer(lower_case: bool, cutter: Cutter = "whitespace", fold_di
         steps.append(normalizers.Replace(Regex(r"\p{Nd}"), "0"))
     if steps:
         backend.normalizer = steps[0] if len(steps) == 1 else normalizers.Sequence(steps)
-    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit() if cutter == "whitespace" else english_pre_tokenizer()
+    backend.pre_tokenizer = (
+        pre_tokenizers.WhitespaceSplit() if cutter == "whitespace" else build_english_pre_tokenizer()
+    )
     return backend
 
 
-def english_pre_tokenizer() -> pre_tokenizers.PreTokenizer:
+def build_english_pre_tokenizer() -> pre_tokenizers.PreTokenizer:
     """Return the pre-tokenizer for words, numbers and signs of English text.
 
     White space and line breaks in HTML or as "\\n" are left out.
@@ -414,12 +426,12 @@ def pre_tokenize(backend: Tokenizer, text: str) -> list[str]:
     return [word for word, _ in backend.pre_tokenizer.pre_tokenize_str(text)]
 
 
-def stable_hash(ngram: str) -> int:
-    """Return BLAKE2b of the UTF-8 bytes, 8 bytes read as a little-endian number: the same everywhere and always."""
+def hash_ngram(ngram: str) -> int:
+    """Hash an n-gram to a number, the same in every process: BLAKE2b of its UTF-8 bytes, 8 bytes little-endian."""
     return int.from_bytes(blake2b(ngram.encode("utf-8"), digest_size=8).digest(), "little")
 
 
-def character_ngrams(word: str, low: int, high: int) -> Iterator[str]:
+def generate_character_ngrams(word: str, low: int, high: int) -> Iterator[str]:
     """Yield the n-grams of `low` to `high` characters of "<word>", from left to right, as fastText: no mark alone."""
     marked = f"{WORD_BEGIN}{word}{WORD_END}"
     for start in range(len(marked)):
@@ -463,9 +475,9 @@ def _to_text_list(value: Any, is_split_into_words: bool) -> tuple[list[Any], boo
         if not value:
             raise ValueError("no text in the batch")
         return [list(entry) if is_split_into_words else entry for entry in value], True
-    one = "a list of words" if is_split_into_words else "a string"
+    expected = "a list of words" if is_split_into_words else "a string"
     kind = type(value).__name__
     if isinstance(value, (list, tuple)):
         wrong = next(number for number, entry in enumerate(value) if not is_text(entry))
         kind = f"{type(value[wrong]).__name__} as number {wrong} of a {kind}"
-    raise TypeError(f"a text must be {one}, a batch a list of such; got {kind}")
+    raise TypeError(f"a text must be {expected}, a batch a list of such; got {kind}")

@@ -213,12 +213,14 @@ class WordCharTokenizer(ZooTokenizer):
         self._refuse_left_padding(options.padding_side)
         pair, max_length, stride = text_pair is not None, options.max_length, options.stride
         batched = not isinstance(text, str)
-        given = {"question": text, "context": text_pair} if pair else {"text": text}
-        cut = [self._split_into_words(_check_texts(value, name, batched), name) for name, value in given.items()]
+        named_texts = {"question": text, "context": text_pair} if pair else {"text": text}
+        split_texts = [
+            self._split_into_words(_check_texts(value, name, batched), name) for name, value in named_texts.items()
+        ]
         if pair:
-            if len(cut[0]) != len(cut[1]):
-                raise ValueError(f"{len(cut[0])} questions do not match {len(cut[1])} contexts")
-            for name, texts in zip(given, cut, strict=True):
+            if len(split_texts[0]) != len(split_texts[1]):
+                raise ValueError(f"{len(split_texts[0])} questions do not match {len(split_texts[1])} contexts")
+            for name, texts in zip(named_texts, split_texts, strict=True):
                 _refuse_empty_texts(name, texts)
 
         capacity = None
@@ -234,10 +236,12 @@ class WordCharTokenizer(ZooTokenizer):
         overlap = stride if options.return_overflowing_tokens else None
         rows: list[dict[str, Any]] = []
         samples: list[int] = []
-        for sample, main in enumerate(cut[-1]):
-            for begin, end in _window_bounds(len(main.words), capacity, overlap):
+        for sample, main in enumerate(split_texts[-1]):
+            for begin, end in _find_window_bounds(len(main.words), capacity, overlap):
                 window = _Words(main.words[begin:end], main.offsets[begin:end])
-                rows.append(self._make_row(window, cut[0][sample] if pair else None, options.return_offsets_mapping))
+                rows.append(
+                    self._make_row(window, split_texts[0][sample] if pair else None, options.return_offsets_mapping)
+                )
                 samples.append(sample)
 
         columns: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}
@@ -257,19 +261,19 @@ class WordCharTokenizer(ZooTokenizer):
             row |= self._make_inputs(question.words, main.words, QUESTION)
         return row
 
-    def _make_inputs(self, words: list[str], other: list[str] | None, prefix: str) -> dict[str, Any]:
-        """Return the entries of one text; in a pair (`other` given) with the extra token in front."""
+    def _make_inputs(self, words: list[str], other_words: list[str] | None, prefix: str) -> dict[str, Any]:
+        """Return the entries of one text; in a pair (with `other_words`) with the extra token in front."""
         entries = [self._look_up_word(word) for word in words]
         ids = [index for index, _ in entries]
         characters = [list(word) for _, word in entries]
-        if other is not None:
+        if other_words is not None:
             ids.insert(0, self.unk_token_id)
             characters.insert(0, [UNKNOWN_CHARACTER] * self.max_word_length)
         inputs: dict[str, Any] = {f"{prefix}input_ids": ids, f"{prefix}attention_mask": [1] * len(ids)}
         if self.char_vocab is not None:
             inputs[f"{prefix}char_ids"] = characters
-        if self.word_features and other is not None:
-            inputs[f"{prefix}word_features"] = [[0.0] * NUM_WORD_FEATURES, *compute_word_features(words, other)]
+        if self.word_features and other_words is not None:
+            inputs[f"{prefix}word_features"] = [[0.0] * NUM_WORD_FEATURES, *compute_word_features(words, other_words)]
         return inputs
 
     def _look_up_word(self, word: str) -> tuple[int, tuple[int, ...]]:
@@ -286,12 +290,12 @@ class WordCharTokenizer(ZooTokenizer):
     def _split_into_words(self, texts: list[str], name: str) -> list[_Words]:
         # Otherwise "[UNK]" in a text would be taken for the token itself.
         self._tokenizer.encode_special_tokens = True
-        encodings = self._backend_encodings(texts, name)
-        cut = []
+        encodings = self._encode_with_backend(texts, name)
+        split_texts = []
         for text, encoding in zip(texts, encodings, strict=True):
             offsets = encoding.offsets
-            cut.append(_Words([text[begin:end] for begin, end in offsets], offsets))
-        return cut
+            split_texts.append(_Words([text[begin:end] for begin, end in offsets], offsets))
+        return split_texts
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
         known = self._tokenizer.get_vocab()
@@ -333,7 +337,7 @@ def build_word_char_tokenizer(
     """
     if max_word_length < 1:
         raise ValueError(f"max_word_length must be at least 1, got {max_word_length}")
-    vocabulary = _number_names([PAD_TOKEN, UNK_TOKEN], words, "word")
+    vocabulary = _assign_ids([PAD_TOKEN, UNK_TOKEN], words, "word")
     char_vocab = None
     if characters is not None:
         for character in characters:
@@ -341,7 +345,7 @@ def build_word_char_tokenizer(
                 raise ValueError(f"characters must be single characters, got {character!r}")
         # The ids of padding and unknown have names that are never looked up: an empty string and two characters.
         char_vocab = {
-            name: index for name, index in _number_names(["", "??"], characters, "character").items() if index > 1
+            name: index for name, index in _assign_ids(["", "??"], characters, "character").items() if index > 1
         }
     backend = Tokenizer(WordLevel(vocabulary, unk_token=UNK_TOKEN))
     backend.pre_tokenizer = build_word_pre_tokenizer()
@@ -362,7 +366,8 @@ def build_word_char_tokenizer(
     )
 
 
-def _number_names(special_names: list[str], names: Sequence[str], kind: str) -> dict[str, int]:
+def _assign_ids(special_names: list[str], names: Sequence[str], kind: str) -> dict[str, int]:
+    """Map each name to its id; `kind` is a noun for messages about a name that occurs twice."""
     numbers: dict[str, int] = {}
     for name in chain(special_names, names):
         if name in numbers:
@@ -393,8 +398,8 @@ def _refuse_empty_texts(name: str, texts: list[_Words]) -> None:
             raise ValueError(f"{name} {number} of the batch holds no words; leave this example out")
 
 
-def _window_bounds(words: int, capacity: int | None, stride: int | None) -> list[tuple[int, int]]:
-    """Return the first word of each window and the one after its last; without `stride`, of the first window only."""
+def _find_window_bounds(words: int, capacity: int | None, stride: int | None) -> list[tuple[int, int]]:
+    """Return the bounds of each window of a text: first word, word after the last; one window without `stride`."""
     if capacity is None or words <= capacity:
         return [(0, words)]
     if stride is None:
@@ -427,21 +432,21 @@ def compute_word_features(words: Sequence[str], other_words: Sequence[str]) -> l
     """
     lower = [word.lower() for word in words]
     counts = Counter(lower)
-    other = set(other_words)
-    other_lower = {word.lower() for word in other}
-    other_stems = {stem_word(word) for word in other}
+    distinct_others = set(other_words)
+    other_lower = {word.lower() for word in distinct_others}
+    other_stems = {stem_word(word) for word in distinct_others}
     rows = []
     for word, low in zip(words, lower, strict=True):
         shape = [0.0] * NUM_WORD_SHAPES
         shape[classify_word_shape(word)] = 1.0
-        matches = (word in other, low in other_lower, stem_word(word) in other_stems)
+        matches = (word in distinct_others, low in other_lower, stem_word(word) in other_stems)
         rows.append([*map(float, matches), counts[low] / len(words), *shape])  # 3 + 1 + 8 numbers
     return rows
 
 
 @lru_cache(maxsize=1 << 17)
 def classify_word_shape(word: str) -> int:
-    """Return what a word looks like, as one of `NUM_WORD_SHAPES` numbers, the first that holds of:
+    """Return the shape of a word as one of `NUM_WORD_SHAPES` numbers, the first of these that applies:
 
     4 digits only, 5 digits and others, 0 lower case, 1 first character upper case and no other, 2 all upper case,
     3 upper and lower case mixed, 6 punctuation and symbols only, 7 anything else (no case, control characters).

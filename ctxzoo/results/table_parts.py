@@ -142,7 +142,7 @@ class Column:
     show: Callable[[Sequence[RunResult]], str]
 
 
-def metric_column(heading: str, key: str, decimals: int = 2) -> Column:
+def make_metric_column(heading: str, key: str, decimals: int = 2) -> Column:
     """Return the column of one metric: the value, or mean ± sample standard deviation over the runs of a row."""
     return Column(heading, lambda runs: format_mean_and_deviation([run.metrics.get(key) for run in runs], decimals))
 
@@ -154,7 +154,7 @@ def format_trial_rows(runs: Sequence[RunResult], columns: Sequence[Column]) -> l
 
 
 def _format_differing_settings(runs: Sequence[RunResult]) -> list[str]:
-    """Return for each run the settings in which the runs differ, as text; of one that a run lacks nothing is said."""
+    """Return for each run the settings in which the runs differ, as text; a setting that a run lacks is left out."""
     names = sorted({name for run in runs for name in run.settings})
     varied = [name for name in names if len({json.dumps(run.settings.get(name)) for run in runs}) > 1]
     return [", ".join(f"{name} {run.settings[name]}" for name in varied if name in run.settings) for run in runs]
@@ -173,8 +173,8 @@ def format_wall_minutes(runs: Sequence[RunResult]) -> str:
     for run in sorted(runs, key=_format_gpu_names):
         by_device.setdefault(_format_gpu_names(run), []).append(run.wall_seconds / 60)
     return ", ".join(
-        f"{gpus}: {_format_mean_minutes(found)}" if gpus else _format_mean_minutes(found)
-        for gpus, found in by_device.items()
+        f"{gpus}: {_format_mean_minutes(minutes)}" if gpus else _format_mean_minutes(minutes)
+        for gpus, minutes in by_device.items()
     )
 
 
@@ -183,6 +183,7 @@ def _format_gpu_names(run: RunResult) -> str:
 
 
 def _format_mean_minutes(minutes: Sequence[float]) -> str:
+    """Write the mean of minutes, with one decimal below 10."""
     mean = statistics.fmean(minutes)
     if mean < 0.1:
         return "< 0.1"
@@ -214,7 +215,7 @@ def find_best_epoch(run: RunResult, score: str, *, higher: bool) -> float | None
     return max(by_epoch, key=lambda epoch: by_epoch[epoch]) if by_epoch else None
 
 
-def best_epoch_column(score: str, *, higher: bool) -> Column:
+def make_best_epoch_column(score: str, *, higher: bool) -> Column:
     """Return the column of the epoch with the best validation score, see `find_best_epoch`."""
     return Column(
         "best epoch",
@@ -222,7 +223,7 @@ def best_epoch_column(score: str, *, higher: bool) -> Column:
     )
 
 
-def seconds_column(decimals: int = 0) -> Column:
+def make_seconds_column(decimals: int = 0) -> Column:
     """Return the column of the wall time of an epoch; a dash where a run does not tell its epochs."""
     return Column(
         "seconds an epoch", lambda runs: format_mean_and_deviation(map(_compute_seconds_per_epoch, runs), decimals)

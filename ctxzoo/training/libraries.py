@@ -20,7 +20,9 @@ LOGGED = {
 WARNED = "`isinstance(treespec, LeafSpec)` is deprecated"
 
 
-class _LeaveOut(logging.Filter):
+class _HideMessages(logging.Filter):
+    """Drops log messages with certain beginnings."""
+
     def __init__(self, beginnings: tuple[str, ...]) -> None:
         super().__init__()
         self.beginnings = beginnings
@@ -29,12 +31,12 @@ class _LeaveOut(logging.Filter):
         return not record.getMessage().startswith(self.beginnings)
 
 
-def leave_out_library_messages() -> None:
-    """Filter these messages from now on; a second call adds nothing."""
+def hide_library_messages() -> None:
+    """Filter the messages in `LOGGED` and `WARNED` from now on; a second call adds nothing."""
     for name, beginnings in LOGGED.items():
         logger = logging.getLogger(name)
-        if not any(isinstance(one, _LeaveOut) for one in logger.filters):
-            logger.addFilter(_LeaveOut(beginnings))
+        if not any(isinstance(one, _HideMessages) for one in logger.filters):
+            logger.addFilter(_HideMessages(beginnings))
     warnings.filterwarnings("ignore", message=re.escape(WARNED))
 
 
@@ -47,12 +49,12 @@ def is_installed(package: str) -> bool:
 
 
 def check_wandb() -> None:
-    """Raise ImportError, with what to do, where its package is not installed."""
+    """Raise ImportError, with the command that installs it, if the package is not installed."""
     if not is_installed("wandb"):
         raise ImportError("wandb needs: pip install wandb")
 
 
 def check_optuna() -> None:
-    """Raise ImportError, with what to do, where its package is not installed."""
+    """Raise ImportError, with the command that installs it, if the package is not installed."""
     if not is_installed("optuna"):
         raise ImportError("a search for settings needs Optuna, of the extra tune: pip install optuna")

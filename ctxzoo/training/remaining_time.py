@@ -73,7 +73,7 @@ class RemainingTime:
         self._printed_at = now
 
 
-class TellRemainingTime(lightning.Callback):
+class PrintRemainingTime(lightning.Callback):
     """Prints how long a training will take, once its first steps are done, and where it is; see `RemainingTime`."""
 
     def __init__(self) -> None:

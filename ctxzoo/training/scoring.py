@@ -10,7 +10,7 @@ from transformers import AutoConfig, AutoTokenizer, PreTrainedModel
 
 from ctxzoo.data.files import refuse_missing_path
 from ctxzoo.models.registration import ARCHITECTURES, MODEL_TYPE_PREFIX
-from ctxzoo.training.libraries import leave_out_library_messages
+from ctxzoo.training.libraries import hide_library_messages
 from ctxzoo.training.task import ZooTask
 
 AnyTask = TypeVar("AnyTask", bound=ZooTask)
@@ -113,7 +113,7 @@ def score_splits(
 
 def build_scoring_trainer(data: HasSplits, *, precision: str, accelerator: str, progress: bool) -> lightning.Trainer:
     """Return a Lightning trainer that runs over splits of `data` on one device and writes nothing."""
-    leave_out_library_messages()
+    hide_library_messages()
     trainer = lightning.Trainer(
         accelerator=accelerator,
         devices=1,

@@ -28,9 +28,9 @@ from ctxzoo.training.callbacks import (
     StopOnInterrupt,
     get_judge_callbacks,
 )
-from ctxzoo.training.libraries import check_wandb, leave_out_library_messages
+from ctxzoo.training.libraries import check_wandb, hide_library_messages
 from ctxzoo.training.process_group import destroy_process_group_at_exit
-from ctxzoo.training.remaining_time import TellRemainingTime
+from ctxzoo.training.remaining_time import PrintRemainingTime
 
 LAST, BEST = "last.ckpt", "best.ckpt"
 CSV_LOG = Path("logs", "csv", "metrics.csv")  # below the folder of a run
@@ -117,7 +117,7 @@ def build_trainer(
     """
     check_folder_is_writable(folder)
     destroy_process_group_at_exit()
-    leave_out_library_messages()
+    hide_library_messages()
     mode = "min" if lower_is_better else "max"
     checkpoints = folder / "lightning"
     callbacks: list[Any] = [
@@ -142,7 +142,7 @@ def build_trainer(
         *get_judge_callbacks(),
     ]
     if settings.tell_time:
-        callbacks.append(TellRemainingTime())
+        callbacks.append(PrintRemainingTime())
     if settings.progress:
         callbacks.append(TQDMProgressBar(refresh_rate=10))
     return lightning.Trainer(

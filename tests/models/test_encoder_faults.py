@@ -126,7 +126,7 @@ def _padding_in_a_causal_summary(patch: Patch) -> None:
 
 
 def _a_divergence_of_all_positions(patch: Patch) -> None:
-    patch.setattr(kernels, "_mean_over_positions", lambda values, mask: values.sum(dim=1))
+    patch.setattr(kernels, "_average_over_positions", lambda values, mask: values.sum(dim=1))
 
 
 def _fresh_noise_in_evaluation(patch: Patch) -> None:
@@ -167,18 +167,20 @@ def _half_the_length_in_features(patch: Patch) -> None:
 
 
 def _one_largest_feature_for_all_keys(patch: Patch) -> None:
-    right = linear._largest_log_features
+    right = linear._find_largest_log_features
 
     def wrong(key: Any, mask: Any) -> Any:
         levels = right(key, mask)
         return levels.amax(dim=-1, keepdim=True).expand_as(levels)
 
-    patch.setattr(linear, "_largest_log_features", wrong)
+    patch.setattr(linear, "_find_largest_log_features", wrong)
 
 
 def _a_chunk_sees_all_of_itself(patch: Patch) -> None:
-    right = linear._causal_decay
-    patch.setattr(linear, "_causal_decay", lambda of_query, of_key, before: right(of_query, of_key, of_key.size(-1)))
+    right = linear._compute_causal_decay
+    patch.setattr(
+        linear, "_compute_causal_decay", lambda of_query, of_key, before: right(of_query, of_key, of_key.size(-1))
+    )
 
 
 def _sums_of_earlier_steps_are_lost(patch: Patch) -> None:
@@ -194,7 +196,9 @@ def _sums_of_earlier_steps_are_lost(patch: Patch) -> None:
 
 
 def _a_softmax_for_each_first_key(patch: Patch) -> None:
-    patch.setattr(triples, "_pair_softmax", lambda scores, pairs: scores.masked_fill(~pairs, -1e9).softmax(-1) * pairs)
+    patch.setattr(
+        triples, "_compute_pair_softmax", lambda scores, pairs: scores.masked_fill(~pairs, -1e9).softmax(-1) * pairs
+    )
 
 
 def _a_query_that_is_next_to_itself(patch: Patch) -> None:

@@ -13,7 +13,7 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, pipelin
 
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
-from ctxzoo.models.ops_word_embedding import word_windows
+from ctxzoo.models.ops_word_embedding import gather_word_windows
 from tests.models.cases_word_embedding import ARCHITECTURES, move_weights
 from tests.references.word_embedding import (
     parameters_of,
@@ -186,7 +186,7 @@ def test_sparse_gradients_are_the_dense_ones(setting: str) -> None:
 def test_weights_are_shares_of_the_words_that_are_there() -> None:
     model = model_of()
     ids, mask = batch_of()
-    _, present = word_windows(ids, (ids >= 2), 2)
+    _, present = gather_word_windows(ids, (ids >= 2), 2)
     present &= mask.bool().unsqueeze(-1)
     (weights,) = model(ids, mask, output_attentions=True).attentions
     assert (weights[present] > 0).all()

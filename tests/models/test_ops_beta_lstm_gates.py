@@ -10,6 +10,7 @@ import torch
 from ctxzoo.models.configuration_beta_lstm import GAMMAS
 from ctxzoo.models.ops_beta_lstm_gates import (
     CELLS,
+    compute_gamma_ratios,
     compute_gates,
     draw_gammas,
     draw_gumbel_noise,
@@ -17,7 +18,6 @@ from ctxzoo.models.ops_beta_lstm_gates import (
     draw_noisin_scale,
     estimate_gate_correlation,
     gamma_kl_divergence,
-    gamma_ratios,
     kumaraswamy_means,
     shapes_from_preactivations,
     transform_to_kumaraswamy,
@@ -56,7 +56,7 @@ def ordered(cell: str, pair: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def ratios(cell: str, weights: torch.Tensor) -> torch.Tensor:
-    return gamma_ratios(CELLS[cell], weights)
+    return compute_gamma_ratios(CELLS[cell], weights)
 
 
 def drawn(cell: str, alpha: tuple[float, ...], number: int = DRAWS) -> tuple[torch.Tensor, torch.Tensor]:

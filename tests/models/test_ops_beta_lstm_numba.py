@@ -196,7 +196,7 @@ def test_outside_the_table_the_derivatives_are_torchs(
 
 def slopes_of(alphas: torch.Tensor, draws: torch.Tensor) -> torch.Tensor:
     """The derivatives of draws by their shapes, (N,), as the compiled steps read them in their table."""
-    table, columns = compiled.gamma_derivative_table()
+    table, columns = compiled.build_gamma_derivative_table()
     found, *room = torch.empty(4, len(alphas))
     corners = torch.empty(len(alphas), dtype=torch.int32)
 

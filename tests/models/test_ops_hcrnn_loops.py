@@ -37,8 +37,8 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         rows.append(len(theta))
         return scores(theta, *others)
 
-    scores = loops.compiled_scores
-    monkeypatch.setattr(loops, "compiled_scores", noticing)
+    scores = loops.compute_topic_scores_compiled
+    monkeypatch.setattr(loops, "compute_topic_scores_compiled", noticing)
     monkeypatch.setattr(ops_hcrnn, "COMPILED_FROM", 0)
     return rows
 

@@ -7,13 +7,13 @@ import torch
 
 from ctxzoo.models.ops_word_embedding import (
     attention_weights,
+    compute_weighted_context,
     gather_table_rows,
+    gather_word_windows,
     mean_with_word2vec_gradient,
     negative_sampling_loss,
     uniform_weights,
-    weighted_context,
     window_offsets,
-    word_windows,
 )
 from tests.references.word_embedding import reference_context, reference_negative_sampling_loss, reference_word_windows
 
@@ -25,7 +25,7 @@ def test_windows_equal_loops(window: int, length: int) -> None:
     ids = torch.randint(1, 50, (4, length), generator=generator)
     is_word = torch.rand(4, length, generator=generator) < 0.7
     for found, wanted in zip(
-        word_windows(ids, is_word, window), reference_word_windows(ids, is_word, window), strict=True
+        gather_word_windows(ids, is_word, window), reference_word_windows(ids, is_word, window), strict=True
     ):
         assert found.shape == (4, length, 2 * window)
         assert torch.equal(found, wanted)
@@ -33,13 +33,13 @@ def test_windows_equal_loops(window: int, length: int) -> None:
 
 def test_columns_of_positions() -> None:
     assert window_offsets(3).tolist() == [-3, -2, -1, 1, 2, 3]
-    contexts, present = word_windows(torch.tensor([[7, 8, 9]]), torch.tensor([[True, True, True]]), 2)
+    contexts, present = gather_word_windows(torch.tensor([[7, 8, 9]]), torch.tensor([[True, True, True]]), 2)
     assert contexts[0].tolist() == [[0, 0, 8, 9], [0, 7, 9, 0], [7, 8, 0, 0]]
     assert torch.equal(present, contexts > 0)
 
 
 def test_what_is_no_word_leaves_a_gap() -> None:
-    contexts, present = word_windows(torch.tensor([[7, 1, 9]]), torch.tensor([[True, False, True]]), 1)
+    contexts, present = gather_word_windows(torch.tensor([[7, 1, 9]]), torch.tensor([[True, False, True]]), 1)
     assert contexts[0].tolist() == [[0, 0], [7, 9], [0, 0]]
     assert present[0].tolist() == [[False, False], [True, True], [False, False]]
 
@@ -56,7 +56,7 @@ def test_context_equals_loops() -> None:
     wanted, wanted_weights = reference_context(logits, words, PRESENT)
     weights = attention_weights(logits, PRESENT)
     torch.testing.assert_close(weights, wanted_weights, rtol=1e-12, atol=1e-14)
-    torch.testing.assert_close(weighted_context(weights, words), wanted, rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(compute_weighted_context(weights, words), wanted, rtol=1e-12, atol=1e-14)
     assert (weights[PRESENT] > 0).all()
     assert not weights[~PRESENT].any()
     torch.testing.assert_close(weights.sum(dim=-1), torch.tensor([1.0, 1.0, 1.0, 0.0], dtype=torch.float64))
@@ -75,7 +75,7 @@ def test_logits_may_be_large() -> None:
 
 def test_gradient_of_word2vec_is_whole_for_every_word() -> None:
     words = drawn(4, 4, 5).requires_grad_()
-    mean = weighted_context(uniform_weights(PRESENT, torch.float64), words)
+    mean = compute_weighted_context(uniform_weights(PRESENT, torch.float64), words)
     context = mean_with_word2vec_gradient(mean, words, PRESENT)
     assert torch.equal(context, mean)
     upstream = drawn(4, 5)

@@ -106,7 +106,7 @@ def reference_sampled_loss(
 
 
 def reference_word_windows(ids: torch.Tensor, is_word: torch.Tensor, window: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Compute what `word_windows` gives, word by word."""
+    """Compute what `gather_word_windows` gives, word by word."""
     batch, length = ids.shape
     contexts = torch.zeros(batch, length, 2 * window, dtype=ids.dtype)
     present = torch.zeros(batch, length, 2 * window, dtype=torch.bool)

@@ -7,15 +7,15 @@ import pytest
 from ctxzoo.results.table_parts import (
     add_plus_sign,
     append_commands,
-    best_epoch_column,
     find_best_epoch,
     format_markdown_table,
     format_mean_and_deviation,
     format_setting_changes,
     format_wall_minutes,
+    make_best_epoch_column,
+    make_seconds_column,
     refuse_repeated_runs,
     refuse_runs_of_different_settings,
-    seconds_column,
 )
 from tests.support.result_tables import make_run
 
@@ -86,6 +86,6 @@ def test_the_best_epoch_is_that_of_the_best_validation() -> None:
     assert find_best_epoch(run, "nll", higher=False) == 2
     assert find_best_epoch(run, "nll", higher=True) == 1
     assert find_best_epoch(make_run(), "nll", higher=True) is None
-    assert best_epoch_column("nll", higher=False).show([run, run]) == "2 ± 0"
-    assert seconds_column().show([run]) == "6"
-    assert seconds_column(1).show([run, make_run(metrics={"epochs": None})]) == "–"
+    assert make_best_epoch_column("nll", higher=False).show([run, run]) == "2 ± 0"
+    assert make_seconds_column().show([run]) == "6"
+    assert make_seconds_column(1).show([run, make_run(metrics={"epochs": None})]) == "–"

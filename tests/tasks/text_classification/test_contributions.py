@@ -20,7 +20,7 @@ from ctxzoo.models.modeling_contextualizer import ContextualizerForSequenceClass
 from ctxzoo.models.modeling_kernel_encoder import KernelEncoderForSequenceClassification
 from ctxzoo.models.modeling_lama import LamaForSequenceClassification
 from ctxzoo.models.modeling_text_baseline import TextBaselineForSequenceClassification
-from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer, character_ngrams, stable_hash
+from ctxzoo.models.tokenization_word import WordTokenizer, build_word_tokenizer, generate_character_ngrams, hash_ngram
 from ctxzoo.tasks.text_classification.contributions import explain_text
 from ctxzoo.tasks.text_classification.explanation import explanation_html
 
@@ -75,11 +75,11 @@ def ids_of_words(tokenizer: WordTokenizer, words: list[str]) -> list[tuple[int, 
     first = len(tokenizer)
     found = [(WORDS.index(word) + 1, [number]) for number, word in enumerate(words) if word in WORDS]
     for number in range(len(words) - 1):
-        pair = stable_hash(" ".join(words[number : number + 2])) % NGRAMS["ngram_buckets"]
+        pair = hash_ngram(" ".join(words[number : number + 2])) % NGRAMS["ngram_buckets"]
         found.append((first + pair, [number, number + 1]))
     for number, word in enumerate(words):
-        for ngram in character_ngrams(word, *NGRAMS["char_ngrams"]):
-            bucket = stable_hash(ngram) % NGRAMS["char_ngram_buckets"]
+        for ngram in generate_character_ngrams(word, *NGRAMS["char_ngrams"]):
+            bucket = hash_ngram(ngram) % NGRAMS["char_ngram_buckets"]
             found.append((first + NGRAMS["ngram_buckets"] + bucket, [number]))
     return found
 
