@@ -89,7 +89,7 @@ def build_card(
     half: bool = False,
     options: CardOptions | None = None,
 ) -> str:
-    """Return the text of README.md for the checkpoint of one run; its section on code says that there is none.
+    """Return the text of README.md for the checkpoint of one run; its section on code says that the folder holds none.
 
     Args:
         result: Results of the run that trained this checkpoint.
@@ -149,12 +149,12 @@ def build_card(
 
 
 def find_dataset_facts(dataset: str, task: TaskCard) -> DatasetFacts | None:
-    """Return what is written about a dataset, as results name it; None for a user's own data."""
+    """Return the facts of a dataset by its name in results; None for a user's own data."""
     return {**DATASET_FACTS, "sample": task.sample}.get(dataset)
 
 
 def set_licence(card: str, licence: str | None, language: Sequence[str] = ()) -> str:
-    """Return a card that names this licence of the weights and these languages; None and none leave what is there."""
+    """Return a card with this licence of the weights and these languages; None and () leave the present ones."""
     model_card: Any = ModelCard(card, ignore_metadata_errors=True)
     if licence is not None:
         model_card.data.license = licence
@@ -303,7 +303,7 @@ def _describe_confidence_intervals(result: RunResult, dataset_facts: DatasetFact
 
 
 def _describe_seeds_and_folds(runs: Sequence[RunResult]) -> str:
-    """Name the seeds of the runs, and where there are folds those of each seed."""
+    """Write the seeds of the runs and, in cross-validation, the folds of each seed."""
     if all(run.fold is None for run in runs):
         return f"Seeds: {', '.join(str(run.seed) for run in runs)}"
     return f"Runs: {'; '.join(map(describe_seed_and_fold, runs))}"
@@ -324,7 +324,7 @@ def _list_limitations(
 
 
 def _write_failure_example(failure: Mapping[str, Any]) -> str:
-    """Write an example on which the model fails: its inputs, what it gives, and what is right."""
+    """Write an example on which the model fails: its inputs, the prediction and the right answer."""
     inputs = " and ".join(f'the {name} "{value}"' for name, value in failure["inputs"].items())
     given = failure["given"][failure["answer"]]
     return escape_markdown(f'An example of its mistakes: for {inputs} it gives "{given}". Right: {failure["right"]}.')

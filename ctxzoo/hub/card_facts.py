@@ -114,7 +114,7 @@ def load_architecture_facts(architecture: Architecture) -> ArchitectureFacts:
 
 
 def check_architecture(name: str) -> None:
-    """Refuse an architecture that there is not, or of which a card could say nothing.
+    """Refuse an architecture that does not exist, or that has no facts for a card.
 
     Raises:
         ValueError: see above.

@@ -42,7 +42,7 @@ class Snippets:
 
 
 def format_repo_id_line(repo_id: str) -> str:
-    """Return the line that says what the programs load."""
+    """Return the line of code that sets `repo`, the repository that the programs of a card load."""
     return f'repo = "{repo_id}"'
 
 
@@ -53,7 +53,7 @@ def format_text_assignment(name: str, text: str) -> str:
 
 
 def format_prediction(prediction: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return the named entries that are there, numbers with four significant digits."""
+    """Return the named entries of a prediction, with numbers rounded to four significant digits."""
     shown = {name: prediction[name] for name in names if name in prediction}
     return {name: float(f"{value:.4g}") if isinstance(value, float) else value for name, value in shown.items()}
 
@@ -74,7 +74,7 @@ def _split_at_spaces(text: str) -> list[str]:
 
 
 def format_code_span(text: str) -> str:
-    """Return any text as a code span of Markdown, in which nothing of it is markup; it stays on one line."""
+    """Return a text as a code span of Markdown, on one line, in which nothing acts as markup."""
     line = " ".join(text.split()) or " "
     fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
     blank = " " if line.startswith("`") or line.endswith("`") else ""
@@ -82,7 +82,7 @@ def format_code_span(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Return any text on one line, its signs of Markdown and HTML escaped; plain names stay as they are."""
+    """Return a text on one line with the signs of Markdown and HTML escaped; plain names stay as they are."""
     line = " ".join(text.split())
     plain = re.fullmatch(r"[\w./ -]*", line) and not re.search(r"\b_|_\b", line)
     return line if plain else re.sub(r"([\\`*_{}\[\]()<>#+!|~&-])", r"\\\1", line)
@@ -135,7 +135,7 @@ def describe_installation() -> str:
 
 
 def get_source_url() -> str:
-    """Return the URL of the git repository; empty where none is known, or that of CTXZOO_URL is none, which is told."""
+    """Return the URL of the git repository; empty if unknown, or if CTXZOO_URL is no URL, which gives a warning."""
     url = os.environ.get(URL_VARIABLE, SOURCE_URL)
     if url and not _URL.fullmatch(url):
         warnings.warn(
@@ -147,7 +147,7 @@ def get_source_url() -> str:
 
 
 def _format_commit_suffix(release: str) -> str:
-    """Return `@` and what git calls a release; empty where the files are those of no commit."""
+    """Return `@` and the tag or commit of a release in git; empty if the files are those of no commit."""
     if ".dev" not in release:
         return f"@v{release}"
     found = re.search(rf"\+g([0-9a-f]{{{COMMIT_DIGITS},}})$", release)

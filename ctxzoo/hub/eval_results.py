@@ -19,12 +19,12 @@ def is_hub_id(dataset: str) -> bool:
 
 
 def describe_seed_and_fold(result: RunResult) -> str:
-    """Name what distinguishes a run from others of its kind: its seed and, in cross-validation, its fold."""
+    """Write the seed of a run and, in cross-validation, its fold."""
     return f"seed {result.seed}" + ("" if result.fold is None else f", fold {result.fold}")
 
 
 def select_split_metrics(result: RunResult, split: str, task: TaskCard) -> dict[str, float]:
-    """Return the metrics of one split that the task knows, in its order, without the split's name."""
+    """Return the task's metrics of one split, in the order of the task, under names without the split."""
     return {name: result.metrics[f"{split}/{name}"] for name in task.metrics if f"{split}/{name}" in result.metrics}
 
 

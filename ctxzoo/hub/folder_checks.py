@@ -55,7 +55,7 @@ def check_checkpoint_folder(folder: str | Path) -> list[str]:
 
 
 def check_checkpoint_files(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Check what the files of a checkpoint say, without running any code of theirs.
+    """Check the content of a checkpoint's files, without running any code in them.
 
     Args:
         folder: Folder with all files of a checkpoint, but perhaps without the weights.
@@ -154,7 +154,7 @@ def find_head_class(architecture: Architecture, content: dict[str, Any], folder:
 
 
 def build_meta_model(model_class: type[ZooPreTrainedModel], config: ZooConfig) -> ZooPreTrainedModel:
-    """Return a model without memory: names, shapes and which parameters are trained.
+    """Build a model on the meta device, without memory: it has the names and shapes of its parameters.
 
     Raises:
         CheckpointFolderError: the configuration needs more numbers than a tensor can have.
@@ -184,7 +184,7 @@ def read_tensor_shapes(file: Path) -> dict[str, tuple[int, ...]]:
 def check_tensor_shapes(
     shapes: Mapping[str, tuple[int, ...]], folder: Path, model_class: type[ZooPreTrainedModel], config: ZooConfig
 ) -> None:
-    """Check that weights are those of a model, which is built without memory.
+    """Check that the shapes of weights are those of a model, which is built on the meta device.
 
     Raises:
         CheckpointFolderError: tensors are missing, unknown or of another shape (some are named).

@@ -34,7 +34,7 @@ class CheckpointFolderError(ValueError):
 
 
 def drop_unused_tokenizer(architecture: Architecture, fields: Mapping[str, object]) -> Architecture:
-    """Return an architecture as a checkpoint holds it: without a tokenizer where the model reads no words.
+    """Return an architecture, without its tokenizer if the configuration is of a model that reads no words.
 
     Args:
         architecture: Architecture of the checkpoint.
@@ -44,7 +44,7 @@ def drop_unused_tokenizer(architecture: Architecture, fields: Mapping[str, objec
 
 
 def list_code_files(architecture: Architecture) -> dict[str, Path]:
-    """Return file name to the installed file, sorted: all that loading needs where ctxzoo is not installed.
+    """Return the installed source files, by name, that loading needs where ctxzoo is not installed.
 
     That is the closure of the dotted imports of the configuration, models, tokenizer and pipelines, which transformers
     copies when it saves.
@@ -88,7 +88,7 @@ def compute_sha256(path: Path) -> str:
 
 
 def list_checkpoint_files(folder: Path) -> list[str]:
-    """Return the paths in a folder of its files and those of its `.eval_results/`, sorted; nothing is read.
+    """Return the sorted relative paths of a folder's files and of those in its `.eval_results/`; none is read.
 
     Raises:
         CheckpointFolderError: there is a link, another folder, or something that is no file (each is named).

@@ -47,7 +47,7 @@ _SECTION = re.compile(r"^## Code\n.*?(?=^## |\Z)", flags=re.MULTILINE | re.DOTAL
 
 @dataclass(frozen=True)
 class Packed:
-    """What a packed folder got.
+    """The code that packing added to a folder.
 
     Attributes:
         files: Number of code files that were packed.
@@ -102,7 +102,7 @@ def copy_files(folder: Path, names: list[str], target: Path) -> None:
 
 
 def add_code_files(folder: Path) -> Packed:
-    """Add to a checkpoint folder the code of the installed release, and what refers to it."""
+    """Add the code of the installed release to a checkpoint folder, and the references to it."""
     architecture, content = read_architecture(folder)
     files = list_code_files(architecture)
     for name, source in files.items():
@@ -114,7 +114,7 @@ def add_code_files(folder: Path) -> Packed:
 
 
 def remove_code_files(folder: Path) -> None:
-    """Remove from a checkpoint folder its code, and what refers to it."""
+    """Remove the code from a checkpoint folder, and the references to it."""
     for name in list_checkpoint_files(folder):
         if CODE_FILE.fullmatch(name):
             (folder / name).unlink()
@@ -151,7 +151,7 @@ def _rewrite_card(folder: Path, card: str) -> None:
 
 
 def _write_code_references(file: Path, entries: Mapping[str, Any]) -> None:
-    """Put references to code into a JSON file, in the place of those that are there, as transformers writes it."""
+    """Replace the references to code in a JSON file, in the format of transformers."""
     content = read_json_object(file)
     in_order = json.loads(json.dumps(entries, sort_keys=True))
     changed = {name: value for name, value in content.items() if name not in REFERENCES} | in_order

@@ -57,7 +57,7 @@ class Entry:
     see_also: Mapping[str, str] = field(default_factory=dict)
 
     def collect_surroundings(self, model: Any, tokenizer: Any, task: TaskCard) -> Surroundings:
-        """Return what the card says beside the run.
+        """Load the further content of the card: other runs, baselines and an example of failure.
 
         Args:
             model, tokenizer: Model and tokenizer of the published folder.
@@ -95,7 +95,7 @@ def _make_entry(root: Path, *, result: str, baselines: Mapping[str, str] | None 
 
 
 def _load_sibling_runs(file: Path) -> list[RunResult]:
-    """Return the runs that differ from that of a results file in seed or fold only, by these."""
+    """Load the runs that differ from that of a results file in seed or fold only, sorted by these."""
     result = read_result(file)
     names = re.sub(r"-seed\d+(-fold\d+)?", "-seed*", file.stem, count=1)
     runs = [read_result(path) for path in file.parent.glob(f"{names}.json") if path.name != file.name]
@@ -112,7 +112,7 @@ def _make_failure_example(entry: Mapping[str, Any], model: Any, tokenizer: Any, 
 
 
 def list_published_checkpoints(root: Path) -> list[Published]:
-    """Return the published checkpoints by name; none where `root` has no index of them.
+    """Return the published checkpoints by name; none if `root` has no index of them.
 
     Raises:
         OSError, ValueError: a card or a results file is missing or damaged.

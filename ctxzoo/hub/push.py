@@ -146,7 +146,7 @@ def _make_packed_copy(folder: Path) -> Iterator[tuple[Path, list[str]]]:
 
 
 def describe_private_data(folder: Path, card: str) -> list[str]:
-    """Say of a checkpoint of a user's own data what of the data it holds, and what its card does not name.
+    """Describe which of a user's own data a checkpoint contains, and what its card does not name.
 
     Args:
         folder: Checkpoint folder.
@@ -174,7 +174,7 @@ def describe_private_data(folder: Path, card: str) -> list[str]:
 
 
 def _check_repository_is_ctxzoo(repo_id: str, revision: str | None, files: Collection[str]) -> None:
-    """Raise FileExistsError unless all in a repository is as the Hub makes it, or what a ctxzoo writes."""
+    """Raise FileExistsError if a repository has files that neither the Hub nor a release of ctxzoo writes."""
     names = [name for name in files if name not in HUB_FILES]
     if names == [CARD]:
         card = hf_hub_download(repo_id, CARD, revision=revision)
@@ -193,7 +193,7 @@ def _check_repository_is_ctxzoo(repo_id: str, revision: str | None, files: Colle
 
 
 def is_ctxzoo_file_name(name: str) -> bool:
-    """Return whether a file of a repository has a name under which this release or another writes one."""
+    """Return whether a file has a name that this or another release of ctxzoo writes."""
     return name in WRITTEN or CODE_FILE.fullmatch(name) is not None or SCORE_FILE.fullmatch(name) is not None
 
 
@@ -210,7 +210,7 @@ def _is_ctxzoo_repository(repo_id: str, revision: str | None, files: Collection[
 
 @contextmanager
 def _explain_upload_errors(repo_id: str) -> Iterator[None]:
-    """Turn refusals of an upload into one line that says what to do."""
+    """Turn the Hub's errors in an upload into one line that says what to do."""
     try:
         with convert_request_errors(repo_id):
             yield

@@ -78,7 +78,7 @@ class SavedModel:
 
 
 def read_saved_model(checkpoint: str) -> SavedModel:
-    """Read what a checkpoint folder or Hub id holds, without its weights.
+    """Read the configuration and files of a checkpoint folder or Hub id, without its weights.
 
     Raises:
         CheckpointFolderError: a folder that is no checkpoint of the zoo, or another library's checkpoint.

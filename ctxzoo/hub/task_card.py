@@ -86,7 +86,7 @@ class TaskCard(ABC):
         return f"`{result.variant}`"
 
     def describe_comparability(self, result: RunResult) -> str:
-        """Say what other scores on the same data the results compare with, beside what `DATASET_FACTS` say."""
+        """Return sentences on which other scores the results compare with, in addition to `DATASET_FACTS`."""
         return ""
 
     def describe_data(self, result: RunResult) -> Iterable[str]:
@@ -103,7 +103,7 @@ class TaskCard(ABC):
 
     @abstractmethod
     def predict(self, model: Any, tokenizer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the model gives for an example's inputs; `tokenizer` is None for an architecture without one."""
+        """Return the model's output for an example's inputs; `tokenizer` is None for an architecture without one."""
 
     def load_pipeline(self, checkpoint: str | SavedModel, **options: Any) -> Any:
         """Open a checkpoint of this problem as a pipeline, without running code of the checkpoint.
@@ -132,17 +132,17 @@ class TaskCard(ABC):
         return self.pipeline_class(model=model, tokenizer=tokenizer, task=self.pipeline_tag, **options)
 
     def explain(self, model: Any, tokenizer: Any, texts: Sequence[str]) -> list[Any]:
-        """Tell of each text which of its words decided; only problems that can tell have this method."""
+        """Return for each text how much each word contributed; only some problems have this method."""
         raise NotImplementedError(f"{self.name} has no explanations")
 
     @classmethod
     def can_explain(cls) -> bool:
-        """Say whether the problem tells which words decided."""
+        """Return whether the problem has `explain`."""
         return cls.explain is not TaskCard.explain
 
     @abstractmethod
     def format_example(self, example: Mapping[str, Any]) -> list[str]:
-        """Return the example with what the model gave for it, for the terminal."""
+        """Return the example and the model's output as text for the terminal."""
 
     def parse_example(self, text: str) -> dict[str, Any]:
         """Return inputs for `predict` from a text that a user typed for the card.
@@ -156,7 +156,7 @@ class TaskCard(ABC):
         )
 
     def make_builtin_example(self, model: Any, tokenizer: Any) -> dict[str, Any]:
-        """Return inputs for `predict` that hold nothing of the data; only where `own_example` is None."""
+        """Return inputs for `predict` that contain nothing of the data; only called if `own_example` is None."""
         raise NotImplementedError(f"{self.name} has an own_example")
 
     def pick_split_example(self, data: Any, split: str) -> dict[str, Any] | None:
@@ -169,7 +169,7 @@ class TaskCard(ABC):
         """Draw pictures into a folder, beside the learning curves: none, unless the problem has some."""
 
     def describe_config(self, config: ZooConfig) -> Iterable[str]:
-        """Return what `ctxzoo info` says of a checkpoint beside fields and parameters."""
+        """Return further lines of `ctxzoo info` on a checkpoint, beside fields and parameters."""
         return ()
 
 
@@ -181,7 +181,7 @@ def describe_vocabulary(config: ZooConfig) -> Iterable[str]:
 
 
 def format_loading_snippet(checkpoint: Path, card: TaskCard) -> list[str]:
-    """Return the lines of a program that loads a checkpoint folder as a pipeline and calls it; none without one."""
+    """Return the lines of a program that loads a checkpoint folder as a pipeline; none without a pipeline."""
     if card.pipeline_tag is None:
         return []
     return [

@@ -91,7 +91,7 @@ class _RanksAtK(Metric):
         return self.worth / self.predictions
 
     def score_ranks(self, ranks: Tensor) -> Tensor:
-        """Return (n,) float64 what ranks within `top_k` are worth."""
+        """Return the score (n,) float64 of each rank within `top_k`."""
         raise NotImplementedError
 
 

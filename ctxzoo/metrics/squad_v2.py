@@ -345,7 +345,7 @@ def _score_abstentions(raw: Sequence[float], abstains: Sequence[bool], has_answe
 def _compute_mean_scores(
     prefix: str, exact: Sequence[float], f1: Sequence[float], is_selected: Sequence[bool]
 ) -> dict[str, float | int]:
-    """Return the mean scores in percent, and the number, of the chosen questions (at least one)."""
+    """Return the mean scores in percent, and the number, of the selected questions (at least one)."""
     total = sum(is_selected)
     # fsum: the same to the last bit in whatever order the processes' questions come.
     exact_sum = math.fsum(score for score, is_counted in zip(exact, is_selected, strict=True) if is_counted)

@@ -264,6 +264,6 @@ def convert_result(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _infer_text_settings(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings that older results of the recipe lack, from the row and the dataset."""
-    of_row = {"zeroed": ["classifier.weight", "classifier.bias"], "deep_scale": 0.25}
-    of_data = {"text_column": "title"} if str(content.get("dataset")).endswith("news_aggregator") else {}
-    return {**(of_row if content.get("variant") == "wide" else {}), **of_data}
+    row_settings = {"zeroed": ["classifier.weight", "classifier.bias"], "deep_scale": 0.25}
+    data_settings = {"text_column": "title"} if str(content.get("dataset")).endswith("news_aggregator") else {}
+    return {**(row_settings if content.get("variant") == "wide" else {}), **data_settings}

@@ -25,7 +25,7 @@ def make_forward_step(
     scale: torch.Tensor | None,
     draws: torch.Tensor | None,
 ) -> Callable[[int], None]:
-    """Return the function that computes h and c of a step, and the pre-activations of its gates, in place.
+    """Return the function that computes h and c of a step, in place, from its pre-activations.
 
     Args:
         blocks: (n, B, G, H) pre-activations of all gates.

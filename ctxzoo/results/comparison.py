@@ -18,7 +18,7 @@ Place = TypeVar("Place", bound=Hashable)
 
 
 def format_score_cell(runs: Sequence[RunResult], metric: str) -> str:
-    """Write ``mean ± sd`` over folds and seeds, with a note where folds are missing."""
+    """Write ``mean ± sd`` of a score over folds and seeds, with a note if folds are missing."""
     shown = format_mean_and_deviation([run.metrics.get(metric) for run in runs])
     return shown if has_all_folds_and_seeds(runs) else f"{shown} ({len(runs)} of {_count_expected_runs(runs)} folds)"
 
@@ -29,7 +29,7 @@ def has_all_folds_and_seeds(runs: Sequence[RunResult]) -> bool:
 
 
 def are_scored_on_same_folds(first: Sequence[RunResult], second: Sequence[RunResult]) -> bool:
-    """Return whether two models were scored on the same folds of one cross-validation of the same data, two or more."""
+    """Return whether two models were scored on the same two or more folds of one cross-validation."""
     if any(run.fold is None or "folds" not in run.settings for run in (*first, *second)):
         return False
     folds = [
@@ -58,7 +58,7 @@ def compare_models_by_paired_test(first: Sequence[RunResult], second: Sequence[R
 
 
 def format_difference_cell(first: Sequence[RunResult], second: Sequence[RunResult], metric: str) -> str:
-    """Write ``+1.20 (p = 0.031)``, a dash where the two are not comparable."""
+    """Write the difference of two models with its p-value, ``+1.20 (p = 0.031)``; a dash if not comparable."""
     if not are_scored_on_same_folds(first, second):
         return NOTHING
     return compare_models_by_paired_test(first, second, metric).cell()
@@ -81,7 +81,7 @@ class PairedTest:
     p: float
 
     def cell(self, digits: int = 2) -> str:
-        """Write ``+1.20 (p = 0.031)``."""
+        """Write the difference with its p-value: ``+1.20 (p = 0.031)``."""
         p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
         return f"{round(self.difference, digits) + 0.0:+.{digits}f} ({p})"  # + 0.0: no minus before zero
 

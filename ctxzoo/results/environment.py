@@ -53,7 +53,7 @@ def describe_hardware() -> dict[str, str | int | float | list[str]]:
 
 
 def get_library_versions() -> dict[str, str]:
-    """Versions of Python, ctxzoo and the libraries that decide a result; ``not installed`` where one is missing."""
+    """Return the versions of Python, ctxzoo and libraries that matter for results, or ``not installed``."""
     versions = {"python": platform.python_version(), "ctxzoo": version()}
     for library in LIBRARIES:
         try:
@@ -64,7 +64,7 @@ def get_library_versions() -> dict[str, str]:
 
 
 def measure_peak_memory_mb() -> float:
-    """Greatest memory held so far, in MiB: resident memory of this process plus, on CUDA, what PyTorch allocated there.
+    """Return the peak memory so far, in MiB: resident memory of this process plus what PyTorch allocated on CUDA.
 
     The GPU part is the sum of ``torch.cuda.max_memory_allocated`` over the devices; worker processes are not counted.
     """
@@ -92,13 +92,13 @@ def format_command_line() -> str:
 
 
 def strip_local_path(source: str) -> str:
-    """Return a dataset or model as results name it: of a path on this machine only the last part."""
+    """Return the name of a dataset or model in results; of a path on this machine only the last part."""
     path = Path(source).expanduser()
     return path.name if path.is_absolute() else source
 
 
 def get_public_checkpoint_name(path: str) -> str:
-    """Return a checkpoint as results name it: that of a run by the folder of the run."""
+    """Return the name of a checkpoint in results; one in a run's folder is named after this folder."""
     folder = Path(path)
     return folder.resolve().parent.name if folder.name == "checkpoint" and folder.is_dir() else strip_local_path(path)
 

@@ -34,7 +34,7 @@ class PlotsUnavailableError(ImportError):
 
 
 def draw_if_matplotlib_is_installed(draw: Callable[[], None]) -> bool:
-    """Call `draw`; where matplotlib is missing, say so once and return False."""
+    """Call `draw`, and return whether it could be done; a missing matplotlib is printed once."""
     try:
         draw()
     except PlotsUnavailableError as error:
@@ -44,7 +44,7 @@ def draw_if_matplotlib_is_installed(draw: Callable[[], None]) -> bool:
 
 
 def check_matplotlib() -> None:
-    """Make sure that pictures can be drawn; a command that ends with one asks before it begins.
+    """Raise an error if matplotlib is missing, so that a command can fail before it begins.
 
     Raises:
         PlotsUnavailableError: matplotlib is missing; the message says how to install it.
@@ -88,7 +88,7 @@ def format_word_label(word: str) -> str:
 
 
 def save_figure(figure: Figure, out: str | Path) -> None:
-    """Write a PNG file of at most 256 colours, which is a third as large as one of all, whole or not at all.
+    """Write a figure as a PNG file of at most 256 colours, to save two thirds of the space, by an atomic write.
 
     Raises:
         ValueError: the name of the file does not end in .png.

@@ -10,7 +10,7 @@ from ctxzoo.results.result import RunResult
 
 
 def compute_score_interval(run: RunResult, metric: str, rows: int | None = None) -> tuple[float, float, str] | None:
-    """Return the interval of a score in percent, and what it is over.
+    """Return the 95 % confidence interval of a score in percent, and the units that it is computed over.
 
     It is one over articles where the run keeps their right answers, else Wilson's over test rows.
 

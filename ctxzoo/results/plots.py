@@ -58,7 +58,7 @@ def plot_scores_by(
 
 
 def label_axes(axes: Any, axis: str, title: str) -> None:
-    """Name what stands along an axis, give the picture its title and the lines their legend."""
+    """Label the horizontal axis, and add a title and a legend of the lines."""
     axes.set_xlabel(axis)
     axes.set_title(title, loc="left", fontweight="bold")
     axes.legend(frameon=False)
@@ -66,7 +66,7 @@ def label_axes(axes: Any, axis: str, title: str) -> None:
 
 
 def remove_axes_box(axes: Any) -> None:
-    """Take the box from axes, and give them pale lines at the values."""
+    """Remove the box around axes, and draw pale horizontal lines at the ticks."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#e6e9ed", linewidth=0.8)
     axes.set_axisbelow(True)

@@ -12,12 +12,12 @@ _LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory
 
 
 def get_resident_bytes() -> int:
-    """Return the bytes in memory now; 0 where the system does not say."""
+    """Return the resident memory of this process in bytes; 0 if the system does not say."""
     return _read_proc_status_bytes("VmRSS") or 0
 
 
 def get_peak_resident_bytes() -> int:
-    """Return the most bytes that were in memory so far; 0 where the system does not say.
+    """Return the peak resident memory of this process in bytes; 0 if the system does not say.
 
     Linux hands the peak that getrusage reports on to the programs that a process starts: a small one would show its
     large parent's. The figure in /proc begins anew with each program.
@@ -32,7 +32,7 @@ def get_peak_resident_bytes() -> int:
 
 
 def get_machine_memory_bytes() -> int:
-    """Return the bytes of memory of the machine; 0 where the system does not say."""
+    """Return the memory of the machine in bytes; 0 if the system does not say."""
     try:
         return max(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), 0)
     except (AttributeError, ValueError, OSError):  # no sysconf on Windows; elsewhere without these names
@@ -53,10 +53,10 @@ def get_memory_limit_bytes() -> int:
 
 
 def _read_proc_status_bytes(name: str) -> int | None:
-    """Return the bytes of a line of the system's account; None where there is no such line."""
+    """Return the bytes in one line of /proc/self/status; None without such a line."""
     try:
         text = _STATUS.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    found = re.search(rf"^{name}:\s*(\d+) kB$", text, flags=re.MULTILINE)
-    return int(found[1]) * 1024 if found else None
+    match = re.search(rf"^{name}:\s*(\d+) kB$", text, flags=re.MULTILINE)
+    return int(match[1]) * 1024 if match else None

@@ -120,7 +120,7 @@ def write_result(result: RunResult, folder: str | Path) -> Path:
 
 
 def write_result_file(result: RunResult, path: Path) -> None:
-    """Write a results file under a name of another pattern; errors are those of `write_result`."""
+    """Write a results file to a path, whatever its name; errors are those of `write_result`."""
     write_atomically(path, _encode_result(result))
 
 
@@ -161,7 +161,7 @@ def build_result_path_of_parts(folder: str | Path, recipe: str, parts: Sequence[
 
 
 def read_result(path: str | Path) -> RunResult:
-    """Read and check one results file; what one of an earlier version says is told in the names of today.
+    """Read and check one results file; names of earlier versions become current ones.
 
     Raises:
         ValueError, TypeError: the file is not JSON, or a field is missing, unknown or of the wrong kind; the message

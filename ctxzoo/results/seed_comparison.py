@@ -38,7 +38,7 @@ def compare_seeds(first: Sequence[RunResult], second: Sequence[RunResult], metri
 
 
 def format_seeds_cell(first: Sequence[RunResult], second: Sequence[RunResult], metric: str, digits: int = 2) -> str:
-    """Write ``-0.20 (p = 0.031)``, ``-0.20 (one seed)`` without a test, a dash where the data are not the same.
+    """Write the mean difference over seeds: ``-0.20 (p = 0.031)``, ``-0.20 (one seed)``, a dash for other data.
 
     Args:
         first, second, metric: Results of both models and name of the score, as in `compare_seeds`.

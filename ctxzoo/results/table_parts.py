@@ -15,7 +15,7 @@ TO_PUBLISH = " --results_dir results"  # where tables read
 
 
 def format_mean_and_deviation(values: Iterable[float | None], decimals: int = 2) -> str:
-    """Write ``mean ± sd`` (sample standard deviation), the bare value of a single run, a dash where one is missing."""
+    """Write ``mean ± sd`` (sample deviation), the bare value of a single run, a dash if a value is missing."""
     known = list(values)
     numbers = [value for value in known if value is not None]
     if not numbers or len(numbers) < len(known):
@@ -124,13 +124,13 @@ def format_markdown_table(
 
 
 def append_commands(table: str, commands: Sequence[str]) -> str:
-    """Return a table with the shell commands below it that add to it; without any, the table."""
+    """Return a table followed by the shell commands, if any, whose results would be added to it."""
     lines = [f"{line}{TO_PUBLISH}" if line.startswith("python recipes/") else line for line in commands]
     return "\n".join([table, "", "```bash", *lines, "```"]) if lines else table
 
 
 def format_commands_not_run(commands: Sequence[str]) -> list[str]:
-    """Return commands for `append_commands` under a line that says that they are not run yet; none for none."""
+    """Return commands for `append_commands` below a comment that they are not run yet; no lines for no commands."""
     return [f"# {NOT_RUN}", *commands] if commands else []
 
 
@@ -148,7 +148,7 @@ def make_metric_column(heading: str, key: str, decimals: int = 2) -> Column:
 
 
 def format_trial_rows(runs: Sequence[RunResult], columns: Sequence[Column]) -> list[list[str]]:
-    """Return a row for each run: the settings in which the runs differ, and what the columns show of it alone."""
+    """Return a table row for each run: the settings in which the runs differ, then the columns' cells."""
     apart = _format_differing_settings(runs)
     return [[settings, *(column.show([run]) for column in columns)] for run, settings in zip(runs, apart, strict=True)]
 
@@ -161,14 +161,14 @@ def _format_differing_settings(runs: Sequence[RunResult]) -> list[str]:
 
 
 def _format_epochs(runs: Sequence[RunResult]) -> str:
-    """Write the epochs trained (those requested where a run does not say), or the least and the most of the runs."""
+    """Write how many epochs the runs trained (else how many were requested), as one number or a range."""
     epochs = [run.metrics.get("epochs", run.settings.get("epochs")) for run in runs]
     shown = [f"{value:g}" for value in sorted(value for value in epochs if value is not None)] or [NOTHING]
     return shown[0] if shown[0] == shown[-1] else f"{shown[0]}–{shown[-1]}"
 
 
 def format_wall_minutes(runs: Sequence[RunResult]) -> str:
-    """Write the mean wall time of runs; of runs on GPUs apart from the others, after their name: ``49, H200: 6.2``."""
+    """Write the mean wall time of runs in minutes, for each GPU apart, after its name: ``49, H200: 6.2``."""
     by_device: dict[str, list[float]] = {}
     for run in sorted(runs, key=_format_gpu_names):
         by_device.setdefault(_format_gpu_names(run), []).append(run.wall_seconds / 60)
@@ -199,7 +199,7 @@ RUN_COLUMNS = (
 
 
 def find_best_epoch(run: RunResult, score: str, *, higher: bool) -> float | None:
-    """Return the epoch with the best validation score, from 1; None where a run does not tell its epochs.
+    """Return the epoch with the best validation score, from 1; None if a run has no scores by epoch.
 
     Args:
         run: Results of a training.
@@ -224,7 +224,7 @@ def make_best_epoch_column(score: str, *, higher: bool) -> Column:
 
 
 def make_seconds_column(decimals: int = 0) -> Column:
-    """Return the column of the wall time of an epoch; a dash where a run does not tell its epochs."""
+    """Return the column of the wall time of an epoch; a dash if a run does not say how many it trained."""
     return Column(
         "seconds an epoch", lambda runs: format_mean_and_deviation(map(_compute_seconds_per_epoch, runs), decimals)
     )

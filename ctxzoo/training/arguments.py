@@ -71,7 +71,7 @@ class Args:
 
     @classmethod
     def choices(cls) -> dict[str, tuple[Any, ...]]:
-        """Return the names that are a choice, and what they may be."""
+        """Return the allowed values of each argument that is a choice among several."""
         return _find_choices(cls)  # type: ignore[arg-type]  # a class can be hashed
 
     def values(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Args:
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def report(self) -> dict[str, Any]:
-        """Return the arguments by name as results tell them; paths of this machine, for example, are no part of one."""
+        """Return the arguments by name as a results file holds them, for example without paths of this machine."""
         return self.values()
 
     def copy_with(self: AnyArgs, changes: Mapping[str, Any]) -> AnyArgs:

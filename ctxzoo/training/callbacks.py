@@ -118,7 +118,7 @@ class AtomicCheckpointIO(TorchCheckpointIO):
 
 @contextmanager
 def explain_unreadable_checkpoint(path: Path) -> Iterator[None]:
-    """Turn what a block that reads a checkpoint fails with into one line that says what to do.
+    """Turn the errors of a block that reads a checkpoint into one line that says what to do.
 
     Raises:
         ValueError: The file is no checkpoint of a training, or it is damaged: every byte is checked, since torch itself

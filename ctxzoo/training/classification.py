@@ -42,18 +42,18 @@ class ClassificationScores(Scores):
         )
 
     def update(self, logits: torch.Tensor, labels: torch.Tensor) -> None:
-        """Add logits (N, L) of what has the labels (N,)."""
+        """Add logits (N, L) and their labels (N,)."""
         self.nll.update(F.cross_entropy(logits, labels, reduction="none"))
         self.fractions.update(logits.softmax(dim=1), labels)
 
     def compute(self) -> dict[str, float]:
-        """Name to value over all that was added."""
+        """Return the scores by name over all that was added."""
         percentages = {name: 100.0 * float(value) for name, value in self.fractions.compute().items()}
         return {**percentages, "nll": float(self.nll.compute())}
 
 
 def label_fields(label_names: Sequence[str]) -> dict[str, dict[Any, Any]]:
-    """The fields of a config that name its labels; pipelines and cards show these names."""
+    """Return the fields of a config that name its labels; pipelines and cards show these names."""
     return {"id2label": dict(enumerate(label_names)), "label2id": {name: i for i, name in enumerate(label_names)}}
 
 
@@ -123,10 +123,10 @@ class ClassificationTask(ZooTask):
 
     @abstractmethod
     def select_labelled_logits(self, logits: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits (N, L) and labels (N,) of what a batch classifies, from the model's logits and the batch's labels."""
+        """Return the logits (N, L) that have a label, and these labels (N,), from all logits and labels of a batch."""
 
     def setup(self, stage: str) -> None:
-        """Refuse data whose labels are others: the numbers would mean something else."""
+        """Refuse data with other labels than the model's, since the same numbers would mean something else."""
         data_labels = getattr(self.trainer.datamodule, "label_names", None)
         model_labels = [name for _, name in sorted(self.model.config.id2label.items())]
         if data_labels is not None and list(data_labels) != model_labels:
@@ -164,7 +164,7 @@ class ClassificationTask(ZooTask):
 
 
 def read_labels_of_head(auto_class: Any, pretrained: str) -> list[str] | None:
-    """Return the labels of a checkpoint's head of an Auto class, in order; None where it has no such head.
+    """Return the labels of a checkpoint's head for an Auto class, in order; None without such a head.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -177,7 +177,7 @@ def read_labels_of_head(auto_class: Any, pretrained: str) -> list[str] | None:
 
 
 def _load_base_model_weights(model: Any, fresh: Any) -> None:
-    """Give a model the weights of another of its kind, but for those of its base model."""
+    """Load the weights of another model of this kind into a model, except for those of the base model."""
     base = f"{model.base_model_prefix}."
     head = {name: value for name, value in fresh.state_dict().items() if not name.startswith(base)}
     model.load_state_dict(head, strict=False)

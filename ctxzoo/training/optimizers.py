@@ -97,7 +97,7 @@ def build_optimizer(
     lower_is_better: bool = False,
     fused: bool = False,
 ) -> dict[str, Any]:
-    """Return what Lightning's `configure_optimizers` returns.
+    """Build an optimizer and its schedule, in the form that Lightning's `configure_optimizers` returns.
 
     Args:
         args: Settings of the optimizer and of its learning rate schedule.

@@ -14,7 +14,7 @@ from ctxzoo.data.bucketing import disable_distributed_sharding
 
 @cache  # once for a program
 def destroy_process_group_at_exit() -> None:
-    """Leave the group when the program ends.
+    """Have the default process group of torch destroyed when the program ends.
 
     Lightning does so for NCCL alone; gloo's threads, when still at work, can abort the end of the interpreter.
     """
@@ -22,7 +22,7 @@ def destroy_process_group_at_exit() -> None:
 
 
 def destroy_process_group() -> None:
-    """Destroy the default group, where there is one."""
+    """Destroy the default process group of torch, if there is one."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
 

@@ -28,7 +28,7 @@ class RunLockedError(OSError):
 
 @contextmanager
 def lock_run_files(lock: Path, option: str) -> Iterator[None]:
-    """Keep other runs out of the files of this one while the block lasts.
+    """Lock the files of a run while the block lasts, so that no other run writes them.
 
     The operating system gives the lock back when the process ends, however it ends. Of the processes that train
     together the first holds it; the others pass.
@@ -97,7 +97,7 @@ def raise_full_disk_errors(folder: Path) -> Iterator[None]:
 
 
 def _find_os_error_reason(error: BaseException | None) -> str | None:
-    """Return what the operating system said, of the error or of one that it came from."""
+    """Return the operating system's text for an error, or for one of the errors that caused it."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in _NUMBERS:
             return error.strerror or str(error)

@@ -17,7 +17,7 @@ AnyTask = TypeVar("AnyTask", bound=ZooTask)
 
 
 def load_task(task_class: type[AnyTask], checkpoint: str | Path | PreTrainedModel) -> AnyTask:
-    """Return the task that scores a checkpoint folder or Hub id, or a model, which is held and not copied.
+    """Return the task that scores a checkpoint folder or Hub id, or a model, which is not copied.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -34,7 +34,7 @@ def load_task(task_class: type[AnyTask], checkpoint: str | Path | PreTrainedMode
 
 
 def check_checkpoint_head(auto_class: Any, checkpoint: str | Path | PreTrainedModel) -> None:
-    """Refuse a checkpoint or model of the zoo whose architecture has no head of an Auto class.
+    """Refuse a checkpoint or model of the zoo whose architecture has no head for an Auto class.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -56,7 +56,7 @@ def check_checkpoint_head(auto_class: Any, checkpoint: str | Path | PreTrainedMo
 
 
 def load_tokenizer(checkpoint: str | Path | PreTrainedModel, tokenizer: Any = None) -> Any:
-    """Return the tokenizer that is given, else the one of the checkpoint folder or Hub id.
+    """Return the tokenizer that was passed or, if there is none, that of the checkpoint folder or Hub id.
 
     Raises:
         ValueError: a model without its tokenizer.

@@ -70,7 +70,7 @@ class Scores(torch.nn.Module):
     """The metrics of one stage, torchmetrics that gather the whole split whatever the number of processes."""
 
     def reset(self) -> None:
-        """Forget what was seen."""
+        """Reset all metrics."""
         # `Trainer.validate` runs in inference mode; states made there could not be updated by a later `Trainer.fit`.
         with torch.inference_mode(False):
             for metric in self.children():
@@ -124,25 +124,25 @@ class ZooTask(lightning.LightningModule, ABC):
         self.scores = torch.nn.ModuleDict({stage: self.build_scores() for stage in STAGES})
 
     def load_pretrained(self, pretrained: str) -> Any:
-        """The model of a checkpoint folder or Hub id; `hparams` are there, nothing else is."""
+        """Return the model of a checkpoint folder or Hub id; of the task only `hparams` are set yet."""
         return self.auto_class.from_pretrained(pretrained, use_safetensors=True)
 
     @classmethod
     def is_lower_better(cls, monitor: str | None) -> bool:
-        """Whether an epoch is better when a score, as it is logged (`validation/nll`), is lower; of none: no."""
+        """Return whether a lower value of a logged score (`validation/nll`) is better; False without a score."""
         return monitor is not None and monitor.rpartition("/")[2] in cls.lower_is_better
 
     @abstractmethod
     def build_scores(self) -> Scores:
-        """The metrics of one stage."""
+        """Return new metrics for one stage."""
 
     @abstractmethod
     def compute_training_loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """The loss of a training batch, a scalar."""
+        """Return the loss of a training batch, a scalar."""
 
     @abstractmethod
     def describe_examples(self, rows: list[int]) -> str:
-        """What an error says of training examples: their kind and how to find them."""
+        """Describe training examples for an error message: their kind and how to find them."""
 
     @abstractmethod
     def update_scores(self, scores: Any, batch: dict[str, torch.Tensor], split: str) -> None:
@@ -150,13 +150,13 @@ class ZooTask(lightning.LightningModule, ABC):
 
     @abstractmethod
     def compute_scores(self, scores: Any) -> dict[str, float]:
-        """Name to value over all that the metrics of a stage have seen."""
+        """Return the scores of a stage by name."""
 
     def forward(self, **inputs: Any) -> Any:
         return self.model(**inputs)
 
     def load_weights(self, checkpoint: Path) -> None:
-        """Load the weights of a Lightning checkpoint: the averaged ones, where an average was kept.
+        """Load the weights of a Lightning checkpoint: the averaged ones, if the training kept an average.
 
         Raises:
             ValueError, OSError: see `explain_unreadable_checkpoint`.
@@ -166,7 +166,7 @@ class ZooTask(lightning.LightningModule, ABC):
         self.load_state_dict(weights)
 
     def get_parameter_groups(self) -> Iterable[Any]:
-        """What the optimizer trains: all parameters, or groups of them with rates of their own, as torch takes them."""
+        """Return what the optimizer trains: all parameters, or groups with rates of their own, as torch takes them."""
         return list(self.parameters())
 
     def configure_optimizers(self) -> Any:
@@ -206,7 +206,7 @@ class ZooTask(lightning.LightningModule, ABC):
                     config.scheduler.step(torch.tensor(values[config.monitor]))
 
     def lr_scheduler_step(self, scheduler: Any, metric: Any) -> None:
-        """Step a schedule; one that follows a score has done so when validation ended.
+        """Step a schedule, unless it follows a validation score: that one steps when validation ends.
 
         Lightning's own moment for these comes after the checkpoint of the epoch, from which a resumed run would go on
         with another rate.
@@ -243,7 +243,7 @@ def build_model(
     load: Callable[[str], Any],
     model: Any = None,
 ) -> Any:
-    """Return the model that a task trains: a new one of its config, what `load` gives for a checkpoint, or `model`.
+    """Return the model that a task trains: a new one of its config, one that `load` reads, or `model` itself.
 
     Raises:
         OSError: there is no such checkpoint.
@@ -282,5 +282,5 @@ def record_logged_outputs(model: Any) -> Iterator[dict[str, torch.Tensor]]:
 
 
 def select_model_inputs(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The batch without what is no input of a model."""
+    """Return the entries of a batch that are inputs of a model."""
     return {name: value for name, value in batch.items() if name not in NOT_INPUTS}
