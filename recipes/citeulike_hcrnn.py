@@ -7,7 +7,7 @@
     python recipes/citeulike_hcrnn.py --score validation                 to choose settings: test is left alone
     python recipes/citeulike_hcrnn.py --resume                           finished runs are kept, the others go on
 
-Datasets: citeulike, movielens_1m and lastfm (of these two only a part of the authors' sessions is to be had, so that
+Datasets: citeulike, movielens_1m and lastfm (of these two only a part of the authors' sessions is available, so that
 published numbers do not compare), movielens_100k, sample; or any Hub id or folder with splits of its own (`ctxzoo
 train` divides a single file of events). Models: hcrnn1, hcrnn2 and hcrnn3 with attention over states, hcrnn3_bi with
 both channels. The settings are the authors', but for the batches: whole sessions, every position of which is trained at

@@ -94,7 +94,7 @@ ENTRIES = (
         source=f"GitHub {_REPOSITORY}, commit b5cd85c",
         how=(
             "The five test folds of the source overlap: every sequence of events and times that is in one of them, "
-            "once. The training folds are not to be had. People, numbered by their first time, then by events, are "
+            "once. The training folds are not available. People, numbered by their first time, then by events, are "
             "divided: of a permutation by numpy's generator with seed 20200608 the first 80 %, the next and the last "
             "10 %."
         ),

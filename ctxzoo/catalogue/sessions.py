@@ -166,7 +166,7 @@ ENTRIES = (
         name="ctxzoo-data/movielens_1m_hcrnn",
         description=(
             "Films that people rated on MovieLens, in order of time: a part of MovieLens-1M as HCRNN's authors made it "
-            "up, 1,299 sessions of 10 to 100 films, 930 films. Their training sessions are not to be had."
+            "up, 1,299 sessions of 10 to 100 films, 930 films. Their training sessions are not available."
         ),
         licence=_GROUPLENS,
         source=_SOURCE,
@@ -181,7 +181,7 @@ ENTRIES = (
         name="ctxzoo-data/lastfm_hcrnn",
         description=(
             "Artists that people listened to on Last.fm, in order of time: a part of what HCRNN's authors made of it, "
-            "270 sessions of 13 to 100 artists, 5,778 artists. Their training sessions are not to be had."
+            "270 sessions of 13 to 100 artists, 5,778 artists. Their training sessions are not available."
         ),
         licence="Last.fm: non-commercial use",
         source=_SOURCE,

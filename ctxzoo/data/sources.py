@@ -30,7 +30,7 @@ _GET_INTO = "ctxzoo data get {} --data_dir {}"
 
 
 class DatasetUnavailableError(OSError):
-    """The dataset is neither in a folder nor to be had from the Hub."""
+    """The dataset is neither in a folder nor available from the Hub."""
 
 
 class DatasetFileError(ValueError):
