@@ -86,7 +86,7 @@ _trial_calls: list[_Call] | None = None  # of the trial pass that runs, if one d
 
 
 def use_attention(model: Stock, name: str, **options: Any) -> Stock:
-    """Give the attention modules of a model another mechanism, in place.
+    """Replace the mechanism in the attention modules of a model, in place.
 
     Modules are found by passes over a few tokens, which also check that they attend by dot products as stock models
     of texts do: a model that does something else is refused, and left as it was. What the model does beside attention

@@ -89,7 +89,7 @@ def pipeline(checkpoint: str | Path, **options: Any) -> Any:
 def explain(
     checkpoint: str | Path | ZooPreTrainedModel, texts: str | Sequence[str], *, tokenizer: Any = None
 ) -> list[Any]:
-    """Tell what each word of texts adds to the score of each label of a classifier.
+    """Compute how much each word of texts adds to the score of each label of a classifier.
 
     Args:
         checkpoint: Folder or Hub id with model and tokenizer, or a model, in evaluation mode.

@@ -19,10 +19,10 @@ _PACKAGE = Path(__file__).resolve().parent
 
 @cache
 def version() -> str:
-    """`0.1.0`, or between releases `0.1.0.dev0+g<commit>`, with `.dirty` at the end where the package's files differ.
+    """Return the version: `0.1.0`, or between releases `0.1.0.dev0+g<commit>`.
 
-    In a checkout git tells the commit; an installed package says what it was built as. Neither is known of files that
-    were copied: `0.1.0.dev0`.
+    It ends with `.dirty` where the package's files differ from those of the commit. In a checkout git tells the commit;
+    an installed package says what it was built as. Neither is known of files that were copied: `0.1.0.dev0`.
     """
     if ".dev" not in NEXT_RELEASE:
         return NEXT_RELEASE
@@ -36,7 +36,7 @@ def version() -> str:
 
 
 def read_git_output(folder: Path, *arguments: str) -> str | None:
-    """Output of one git command in a folder; None where it fails or git is missing."""
+    """Return the output of a git command in a folder; None if it fails or git is missing."""
     # Inside a git hook these variables point at the hook's own repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     command = ["git", "-C", str(folder), *arguments]
@@ -48,7 +48,7 @@ def read_git_output(folder: Path, *arguments: str) -> str | None:
 
 
 def _read_built_version() -> str | None:
-    """The version of the installed package, if these are its files."""
+    """Return the version of the installed package, if these are its files."""
     try:
         installed = metadata.distribution("ctxzoo")
     except metadata.PackageNotFoundError:

@@ -122,7 +122,7 @@ def parse_release(card: str) -> str | None:
 
 
 def describe_installation() -> str:
-    """Say in Markdown how to install this very code.
+    """Return Markdown on how to install exactly this code.
 
     Never by a name in a package index, where anybody could register it: from the git URL that `SOURCE_URL` or the
     environment variable CTXZOO_URL gives, and without one from a checkout. Of a URL that is not https, or that holds a

@@ -62,7 +62,7 @@ def list_code_files(architecture: Architecture) -> dict[str, Path]:
 
 
 def describe_code_differences(folder: Path, architecture: Architecture) -> list[str]:
-    """Say how the code that a checkpoint carries differs from the installed release's; empty if not at all."""
+    """Describe how the code in a checkpoint differs from that of the installed release; empty if it does not."""
     released = list_code_files(architecture)
     differences = [f"{name} is missing" for name in released if not (folder / name).exists()]
     for name, path in released.items():

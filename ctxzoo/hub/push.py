@@ -127,7 +127,7 @@ def push_folder(
 
 @contextmanager
 def _make_packed_copy(folder: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Give a copy, with code, of a checkpoint folder that is fit to be published, and the names of its files.
+    """Yield a temporary copy, with code, of a checked checkpoint folder, and the names of its files.
 
     Raises:
         CheckpointFolderError: see `check_checkpoint_folder`.

@@ -82,12 +82,12 @@ class BetaLstmConfig(TextClassifierConfig):
 
     @property
     def step_dim(self) -> int:
-        """The numbers of a step as the first layer reads it: `input_size`, or those of a word and its position."""
+        """The number of features of a step at the first layer: `input_size`, or those of a word and its position."""
         return self.word_dim + self.position_dim if self.vocab_size else self.input_size
 
     @property
     def output_size(self) -> int:
-        """The numbers D of a step behind the last layer: H, or 2H with two directions."""
+        """The number D of features of a step after the last layer: H, or 2H with two directions."""
         return self.hidden_size * (2 if self.bidirectional else 1)
 
     @property

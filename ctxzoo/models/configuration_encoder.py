@@ -50,7 +50,7 @@ class EncoderConfig(ZooConfig):
 
     @property
     def head_size(self) -> int:
-        """The numbers d of a head."""
+        """The number d of features of a head."""
         return self.hidden_size // self.num_heads
 
     @property
@@ -60,7 +60,7 @@ class EncoderConfig(ZooConfig):
 
     @property
     def step_dim(self) -> int:
-        """The numbers of a step as it enters."""
+        """The number of features of a step at the input."""
         return self.word_dim
 
     def validate_sizes(self) -> None:
@@ -104,7 +104,7 @@ class TextEncoderConfig(EncoderConfig):
 
     @property
     def step_dim(self) -> int:
-        """The numbers of a step as it enters: those of a word, or `input_size`."""
+        """The number of features of a step at the input: those of a word, or `input_size`."""
         return self.word_dim if self.vocab_size else self.input_size
 
     def validate_words(self) -> None:

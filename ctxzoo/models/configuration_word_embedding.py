@@ -52,7 +52,7 @@ class WordEmbeddingConfig(ZooConfig):
 
     @property
     def num_positions(self) -> int:
-        """The 2b columns of a window; position i has column i + b before the centre and i + b - 1 after it."""
+        """The number 2b of positions in a window; position i has column i + b before the centre, i + b - 1 after it."""
         return 2 * self.window
 
     @property

@@ -240,7 +240,7 @@ class BetaLSTM(nn.Module):
         return PackedSequence(packed.data, packed.batch_sizes, order, x.unsorted_indices), encoding.state
 
     def encode(self, x: torch.Tensor, state: State | None = None, mask: torch.Tensor | None = None) -> Encoding:
-        """Read x (B, n, I) and return all that is known of it; see `forward` for state, mask and errors."""
+        """Encode x (B, n, I); return outputs, states and gates together; see `forward` for state, mask and errors."""
         refuse_jit_trace("BetaLSTM")
         mask, lengths = self._check_input(x, state, mask)
         if mask is not None:

@@ -142,7 +142,7 @@ class TrustNetwork(nn.Module):
 
     @torch.no_grad()
     def set_mask(self, mask: torch.Tensor) -> None:
-        """Take (U, U) of booleans, or zeros and ones, as the mask.
+        """Set the mask (U, U) of the trust weights: booleans, or zeros and ones.
 
         Raises:
             ValueError: another shape, another number, or a legislator that would weigh the own vote.

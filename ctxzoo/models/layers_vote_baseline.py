@@ -130,7 +130,7 @@ class TrustSvd(nn.Module):
 
     @torch.no_grad()
     def set_observed_votes(self, votes: torch.Tensor) -> None:
-        """Take (D, U), on which bills each legislator voted: whoever did on a common bill is trusted."""
+        """Set on which bills each legislator voted, (D, U): legislators with a common bill trust each other."""
         self.observed.copy_(votes.bool())
         self.mask.copy_(find_common_voters(votes))
 

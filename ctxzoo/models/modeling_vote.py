@@ -34,7 +34,7 @@ class VotePreTrainedModel(ZooPreTrainedModel):
         return ()
 
     def set_observed_votes(self, votes: torch.Tensor) -> None:
-        """Tell a new model the votes of the training, (D, U): 1 yea, 0 nay, NaN none; some have no use for them.
+        """Set the votes of the training in a new model, (D, U): 1 yea, 0 nay, NaN none; some models ignore them.
 
         Two legislators who never voted on the same bill are kept apart in a trust network.
 

@@ -106,7 +106,7 @@ def register_architecture(
 
 
 def register_old_model_type(model_type: str, current_fields: Callable[[Mapping[str, Any]], dict[str, Any]]) -> None:
-    """Have the Auto classes read configurations of a model type of an earlier version.
+    """Register a model type of an earlier version, so that the Auto classes read its configurations.
 
     Args:
         model_type: Model type in config.json files of earlier versions.
@@ -122,8 +122,8 @@ def register_old_model_type(model_type: str, current_fields: Callable[[Mapping[s
 
         @classmethod
         def from_dict(cls, config_dict: dict[str, Any], **options: Any) -> Any:
-            found = convert_fields(config_dict)
-            return CONFIG_MAPPING[found["model_type"]].from_dict(found, **options)
+            current = convert_fields(config_dict)
+            return CONFIG_MAPPING[current["model_type"]].from_dict(current, **options)
 
     OldConfig.model_type = model_type
     AutoConfig.register(model_type, OldConfig, exist_ok=True)

@@ -132,7 +132,7 @@ class WordTokenizer(ZooTokenizer):
 
     @property
     def word_limit(self) -> int | None:
-        """The most known words of a text with `truncation=True`, `model_max_length`; None: no limit."""
+        """The largest number of known words of a text with `truncation=True`, `model_max_length`; None: no limit."""
         # "No limit" is a huge number in transformers.
         return self.model_max_length if self.model_max_length <= LARGE_INTEGER else None
 
@@ -149,7 +149,7 @@ class WordTokenizer(ZooTokenizer):
         return [word for word, index in zip(encoding.tokens, encoding.ids, strict=True) if index]
 
     def map_ids_to_words(self, text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """Say which words each id of a text stands for, as a model reads it: cut at `word_limit`.
+        """Return the words that each id of a text stands for, where the text is cut at `word_limit`, as for a model.
 
         Returns:
             Offsets of the words that ids stand for, from left to right: of the known ones, and with n-grams of all

@@ -175,7 +175,7 @@ class WordCharTokenizer(ZooTokenizer):
         return BatchEncoding(columns, tensor_type=return_tensors)
 
     def _pad_text(self, columns: dict[str, Any], prefix: str, length: int | None, with_mask: bool) -> None:
-        """Bring the entries of one text to `length` words, and add the mask where it is missing."""
+        """Pad the entries of one text to `length` words, and add the mask if it is missing."""
         if with_mask and f"{prefix}attention_mask" not in columns:
             columns[f"{prefix}attention_mask"] = [[1] * len(row) for row in columns[f"{prefix}input_ids"]]
         if length is None:

@@ -22,7 +22,7 @@ LIBRARIES: tuple[str, ...] = (
 
 
 def git_commit() -> str:
-    """Name the commit of the checkout that holds the running script.
+    """Return the commit of the checkout that holds the running script.
 
     Call it at the start of a run: it describes the files as they are at the time of the call.
 

@@ -300,7 +300,7 @@ _JUDGES: ContextVar[tuple[PruneByValidationScore, ...]] = ContextVar("judges of 
 
 @contextmanager
 def stop_training_by_judge(score: str, judge: Callable[[int, float], str | None]) -> Iterator[None]:
-    """Have the trainings of a block judged; see `PruneByValidationScore`."""
+    """Let `judge` stop the trainings within a block by their scores; see `PruneByValidationScore`."""
     token = _JUDGES.set((PruneByValidationScore(score, judge),))
     try:
         yield

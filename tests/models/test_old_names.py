@@ -101,7 +101,7 @@ def test_fields_that_are_kept_are_those_of_the_configs() -> None:
 def test_a_checkpoint_of_events_opens_under_its_old_names(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(old_names, "_told", set())
+    monkeypatch.setattr(old_names, "_logged_types", set())
     config = ARCHITECTURES["time_encoder"].config_class(**SIZES, position="lste", event_names=list("abcdefgh"))
     model = TimeEncoderForNextEvent(config).eval()
     model.save_pretrained(tmp_path)
