@@ -27,7 +27,7 @@ from typing import Any
 
 import reports
 from ctxzoo.data.files import write_atomically
-from ctxzoo.hub.published import Published, list_published_checkpoints
+from ctxzoo.hub.published import PublishedCheckpoint, list_published_checkpoints
 from ctxzoo.results.result import TRIALS, RunResult, read_results
 from ctxzoo.results.table_parts import NOT_RUN, NOTHING
 
@@ -67,7 +67,7 @@ def read_trials(folder: Path) -> list[RunResult]:
 
 
 def render_tables(
-    text: str, results: list[RunResult], trials: Sequence[RunResult] = (), published: Sequence[Published] = ()
+    text: str, results: list[RunResult], trials: Sequence[RunResult] = (), published: Sequence[PublishedCheckpoint] = ()
 ) -> str:
     """Return the document ``text`` with each of its tables made anew from ``results``, ``trials`` or ``published``.
 
@@ -80,7 +80,7 @@ def render_tables(
 
 
 def find_stale_tables(
-    text: str, results: list[RunResult], trials: Sequence[RunResult] = (), published: Sequence[Published] = ()
+    text: str, results: list[RunResult], trials: Sequence[RunResult] = (), published: Sequence[PublishedCheckpoint] = ()
 ) -> list[str]:
     """Return the names of a document's tables that are not what the runs give; raises as ``render_tables`` does."""
     return [
@@ -91,7 +91,7 @@ def find_stale_tables(
 
 
 def render_csv_files(
-    text: str, results: list[RunResult], trials: Sequence[RunResult] = (), published: Sequence[Published] = ()
+    text: str, results: list[RunResult], trials: Sequence[RunResult] = (), published: Sequence[PublishedCheckpoint] = ()
 ) -> dict[str, str]:
     """Return the content of the CSV files that a document asks for, by their names.
 
@@ -116,7 +116,7 @@ def convert_to_csv(table: str) -> str:
 
 
 def _render_content(
-    marked: str, results: list[RunResult], trials: Sequence[RunResult], published: Sequence[Published]
+    marked: str, results: list[RunResult], trials: Sequence[RunResult], published: Sequence[PublishedCheckpoint]
 ) -> str:
     name = marked.removesuffix(FINISHED)
     table = _make_table(name, results, trials, published)
@@ -124,7 +124,7 @@ def _render_content(
 
 
 def _make_table(
-    name: str, results: list[RunResult], trials: Sequence[RunResult], published: Sequence[Published]
+    name: str, results: list[RunResult], trials: Sequence[RunResult], published: Sequence[PublishedCheckpoint]
 ) -> str:
     if name in CHECKPOINT_TABLES:
         return CHECKPOINT_TABLES[name](results, published)

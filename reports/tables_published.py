@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from ctxzoo.hub.card_facts import DATASET_FACTS
-from ctxzoo.hub.published import Published
+from ctxzoo.hub.published import PublishedCheckpoint
 from ctxzoo.results.intervals import compute_score_interval
 from ctxzoo.results.result import RunResult
 from ctxzoo.results.table_parts import NOTHING, format_markdown_table, format_mean_and_deviation
@@ -25,7 +25,7 @@ CONFIGURATION = ("config_name", "configuration")  # settings that name the part 
 SEVERAL = 3  # runs; the mean of fewer is no row to compare with
 
 
-def make_checkpoint_table(results: Sequence[RunResult], published: Sequence[Published]) -> str:
+def make_checkpoint_table(results: Sequence[RunResult], published: Sequence[PublishedCheckpoint]) -> str:
     """Return a row for each published checkpoint, by name."""
     rows = []
     for one in published:

@@ -46,7 +46,7 @@ _SECTION = re.compile(r"^## Code\n.*?(?=^## |\Z)", flags=re.MULTILINE | re.DOTAL
 
 
 @dataclass(frozen=True)
-class Packed:
+class AddedCode:
     """The code that packing added to a folder.
 
     Attributes:
@@ -58,7 +58,7 @@ class Packed:
     lines: int
 
 
-def pack(folder: str | Path, out: str | Path) -> Packed:
+def pack(folder: str | Path, out: str | Path) -> AddedCode:
     """Write a checkpoint folder with the installed release's code, so that it loads where ctxzoo is not installed.
 
     Code that the folder holds already is not copied: that of the installed release takes its place.
@@ -101,7 +101,7 @@ def copy_files(folder: Path, names: list[str], target: Path) -> None:
         shutil.copyfile(folder / name, target / name, follow_symlinks=False)
 
 
-def add_code_files(folder: Path) -> Packed:
+def add_code_files(folder: Path) -> AddedCode:
     """Add the code of the installed release to a checkpoint folder, and the references to it."""
     architecture, content = read_architecture(folder)
     files = list_code_files(architecture)
@@ -110,7 +110,7 @@ def add_code_files(folder: Path) -> Packed:
     for name, entries in build_code_references(architecture, find_head_class(architecture, content, folder)).items():
         _write_code_references(folder / name, entries)
     _rewrite_card(folder, add_code_section((folder / CARD).read_text(encoding="utf-8"), files))
-    return Packed(len(files), sum(path.read_text(encoding="utf-8").count("\n") for path in files.values()))
+    return AddedCode(len(files), sum(path.read_text(encoding="utf-8").count("\n") for path in files.values()))
 
 
 def remove_code_files(folder: Path) -> None:

@@ -20,7 +20,7 @@ FOLDER, INDEX = Path("model_cards"), "published.json"
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedCheckpoint:
     """A published checkpoint.
 
     Attributes:
@@ -111,7 +111,7 @@ def _make_failure_example(entry: Mapping[str, Any], model: Any, tokenizer: Any, 
     return {**entry, "given": prediction}
 
 
-def list_published_checkpoints(root: Path) -> list[Published]:
+def list_published_checkpoints(root: Path) -> list[PublishedCheckpoint]:
     """Return the published checkpoints by name; none if `root` has no index of them.
 
     Raises:
@@ -120,7 +120,7 @@ def list_published_checkpoints(root: Path) -> list[Published]:
     if not (root / FOLDER / INDEX).is_file():
         return []
     return [
-        Published(
+        PublishedCheckpoint(
             folder=folder.relative_to(root),
             task=_read_task_name(folder),
             size=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),

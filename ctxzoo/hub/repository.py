@@ -53,7 +53,7 @@ class HubError(OSError):
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerifiedCheckpoint:
     """A checkpoint that was checked.
 
     Attributes:
@@ -67,7 +67,7 @@ class Verified:
     release: str | None
 
 
-def verify(checkpoint: str) -> Verified:
+def verify(checkpoint: str) -> VerifiedCheckpoint:
     """Check a checkpoint: a folder, or a repository `user/name` or `user/name@revision`; packed or without code.
 
     Raises:
@@ -83,7 +83,7 @@ def verify(checkpoint: str) -> Verified:
     return check_repository(repository["repo_id"], repository["revision"])
 
 
-def check_repository(repo_id: str, revision: str | None = None) -> Verified:
+def check_repository(repo_id: str, revision: str | None = None) -> VerifiedCheckpoint:
     """Check a repository as `verify` does: its list of files, their content, the names and shapes of its weights.
 
     Raises:
@@ -115,8 +115,8 @@ def check_repository(repo_id: str, revision: str | None = None) -> Verified:
         return _verify_folder(repository_name, folder)
 
 
-def _verify_folder(name: str, folder: Path) -> Verified:
-    return Verified(name, has_packed_code(folder), parse_release((folder / CARD).read_text(encoding="utf-8")))
+def _verify_folder(name: str, folder: Path) -> VerifiedCheckpoint:
+    return VerifiedCheckpoint(name, has_packed_code(folder), parse_release((folder / CARD).read_text(encoding="utf-8")))
 
 
 def _download_safetensors_header(url: str, size: int, file: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxzoo.hub.card_facts import DATASET_FACTS
-from ctxzoo.hub.published import Published, list_published_checkpoints
+from ctxzoo.hub.published import PublishedCheckpoint, list_published_checkpoints
 from ctxzoo.results.result import RunResult
 from reports.tables_published import compare_with_best, format_interval, make_checkpoint_table
 from tests.support.result_tables import make_run, rows
@@ -29,7 +29,9 @@ def row_of(accuracies: list[float], tag: str) -> list[RunResult]:
 def test_a_row_of_the_table() -> None:
     run = make_run("char7", f1=75.5, metrics={"test/total": 1376.0}, tag="reader")
     found = rows(
-        make_checkpoint_table([run], [Published(Path("model_cards/reader"), "question-answering", 9_960_000, run)])
+        make_checkpoint_table(
+            [run], [PublishedCheckpoint(Path("model_cards/reader"), "question-answering", 9_960_000, run)]
+        )
     )
     assert found["[reader](../../model_cards/reader/README.md)"] == {
         "task": "question-answering",
@@ -50,7 +52,7 @@ def test_a_checkpoint_without_a_pipeline_and_with_a_loss() -> None:
 
     results = [music(8.6, seed) for seed in range(3)] + [music(8.4, seed, "bibeta5") for seed in range(3)]
     results += [music(3.0, seed, config="nottingham") for seed in range(3)]
-    published = [Published(Path("model_cards/chorales"), "polyphonic-music", 2_400_000, results[3])]
+    published = [PublishedCheckpoint(Path("model_cards/chorales"), "polyphonic-music", 2_400_000, results[3])]
     found = rows(make_checkpoint_table(results, published))["[chorales](../../model_cards/chorales/README.md)"]
     assert found["score"] == "nats of a step 8.40, frame accuracy 30.00"
     assert found["95 % interval"] == "–"
@@ -111,7 +113,7 @@ def test_intervals_need_texts_that_are_right_or_wrong() -> None:
 
 
 @pytest.mark.parametrize("one", list_published_checkpoints(ROOT), ids=lambda one: one.folder.name)
-def test_a_published_accuracy_is_a_share_of_as_many_texts(one: Published) -> None:
+def test_a_published_accuracy_is_a_share_of_as_many_texts(one: PublishedCheckpoint) -> None:
     """So the number of texts that the interval is of is right."""
     texts = DATASET_FACTS[one.result.dataset].test_rows
     if texts is None or one.task != "text-classification":
