@@ -59,22 +59,24 @@ def _format_option_value(value: Any) -> str:
 def pipeline(checkpoint: str | Path, **options: Any) -> Any:
     """Open a checkpoint of the zoo as the pipeline of its problem.
 
-    The head says the problem: text-classification, token-classification, question-answering (the zoo's own pipeline),
-    fill-mask. Model, tokenizer and pipeline are classes of the installed package, so no `trust_remote_code` is needed:
-    Python files beside the weights are not read.
+    The head says the problem. Text-classification, token-classification and fill-mask are pipelines of transformers,
+    question-answering is the zoo's own; the other six are a `RowPipeline`, which answers inputs as `ctxzoo predict`
+    does rows of a file: rows of numbers, sessions, histories of events, bills, pieces of music, beginnings of lines.
+    Model, tokenizer and pipeline are classes of the installed package, so no `trust_remote_code` is needed: Python
+    files beside the weights are not read.
 
     Args:
         checkpoint: Folder or Hub id with model and tokenizer.
         options: Options of the pipeline, such as device, batch_size and top_k.
 
     Returns:
-        A pipeline of transformers; call it with texts (of readers question=..., context=...).
+        A pipeline; call it with an input, or with a list of inputs (of readers question=..., context=...).
 
     Raises:
         TypeError: a checkpoint that is no name; an option that the checkpoint itself says, or `trust_remote_code`.
         OSError: there is no such folder; the Hub does not have it or cannot be reached.
         ValueError: not a checkpoint of the zoo, or a damaged one (`CheckpointFolderError`); a base model, without a
-            head; a problem for which there is no pipeline.
+            head; a problem of your own without a pipeline.
     """
     name = _get_checkpoint_name(checkpoint)
     for option in _SAID_BY_THE_CHECKPOINT:

@@ -15,10 +15,9 @@ from reports.choice import find_best_row
 from reports.labels import read_labels
 
 HEADINGS = ("checkpoint", "task", "data", "score", "95 % interval", "beside the tables' rows", "MB", "load")
-SCORES, NAMES, LOADED_BY = (read_labels("published")[name] for name in ("scores", "metrics", "load"))
+SCORES, NAMES = (read_labels("published")[name] for name in ("scores", "metrics"))
 LOWER_IS_BETTER = ("nll",)  # of those that tell the strongest row
 DECIMALS = {"log_likelihood": 4}  # as many as tell models apart; of the others two
-PIPELINE = "ctxzoo.pipeline({folder})"
 TO_ROOT = "../../"  # from the page of the table, docs/results/checkpoints.md
 SAME = ("recipe", "architecture", "dataset", "split")  # of all runs of a row, and so are:
 CONFIGURATION = ("config_name", "configuration")  # settings that name the part of a dataset
@@ -30,7 +29,7 @@ def make_checkpoint_table(results: Sequence[RunResult], published: Sequence[Publ
     rows = []
     for one in published:
         run, folder = one.result, one.folder.as_posix()
-        load = LOADED_BY.get(one.task, PIPELINE).format(folder=f'"{folder}"')
+        load = f'ctxzoo.pipeline("{folder}")'
         scores = [
             f"{NAMES.get(metric, metric)} {run.metrics[f'{run.split}/{metric}']:.{DECIMALS.get(metric, 2)}f}"
             for metric in SCORES[one.task]

@@ -401,7 +401,7 @@ def print_results(
         print(line)
     checkpoint = run.checkpoint
     print(f"use it:\n    ctxzoo predict {checkpoint} {predicted}")
-    if problem.card.pipeline_class is not None:
+    if problem.called:
         print(f'or in Python:\n    import ctxzoo\n    print(ctxzoo.pipeline("{checkpoint}")({problem.called}))')
 
 

@@ -46,8 +46,8 @@ class Problem(ABC):
         of_checkpoint: Names of further settings that the checkpoint fixes when training continues from it.
         in_help: Names of data and model settings that `ctxzoo train PROBLEM --help` lists; empty: all.
         of_recipes: Names of data settings that only recipes accept; `ctxzoo train` on a user's own rows hides them.
-        called: Arguments of a call of the problem's pipeline, as source code for messages, such as '"..."'; empty: no
-            pipeline.
+        called: Arguments of a call of the problem's pipeline, as source code for messages, such as '"..."'; empty: they
+            depend on the data, and no call is shown.
     """
 
     name: ClassVar[str]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
 from ctxzoo.data.answer_files import Answer
-from ctxzoo.data.row_stream import LINES, Row, RowStream
+from ctxzoo.data.row_stream import LINES, TEXT, Row, RowStream
 from ctxzoo.data.text_columns import ColumnNames, TextsOfRows
+from ctxzoo.hub.row_pipeline import RowPipeline
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.models.tokenization_word import WordTokenizer
+from ctxzoo.tasks.language_modelling.problem import WORDS
 
 PART = 1024  # words of a prompt that are read at once
 
@@ -138,3 +140,15 @@ class Continuations:
             )
             for number, prompt in enumerate(prompts, start=first_number)
         ]
+
+
+class ContinuationPipeline(RowPipeline):
+    """Continues the beginnings of lines, which are texts."""
+
+    depth = 0
+
+    def build_answers(self, *, words: int = WORDS, temperature: float = 1.0, seed: int = 0) -> Continuations:
+        return Continuations(self.model, self.tokenizer, words=words, temperature=temperature, seed=seed)
+
+    def build_row(self, one: Any, number: int) -> Row:
+        return dict(one) if isinstance(one, Mapping) else {TEXT: one}

@@ -46,6 +46,7 @@ class LanguageModelling(Problem, TaskCommands):
     """Which word comes next. Paper's settings are those of the recipe for the Penn Treebank."""
 
     name, title = PROBLEM, "language modelling"
+    called = '"..."'
     card_at = "ctxzoo.tasks.language_modelling.card:CARD"
     module_at = "ctxzoo.tasks.language_modelling.task:LanguageModellingTask"
     data_args, model_args = LineData, LineModel

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.row_stream import Row, RowStream
+from ctxzoo.hub.row_pipeline import RowPipeline
 from ctxzoo.models.modeling_base import ZooPreTrainedModel
 from ctxzoo.models.ops_execution import in_evaluation_mode
+from ctxzoo.tasks.polyphonic_music.problem import STEPS
 from ctxzoo.tasks.polyphonic_music.rolls import KEYS, NOTES, Roll, notes_of_roll, roll_of_notes
 
 
@@ -141,3 +143,30 @@ class PieceAnswers:
             generator=torch.Generator().manual_seed(self.seed + piece_number),
         )
         return {"prompt": notes_of_roll(prompt), "continuation": notes_of_roll(added)}
+
+
+class MusicPipeline(RowPipeline):
+    """Continues pieces of music: lists of steps, each a list of the keys that sound, 0 to 87."""
+
+    depth = 2
+
+    def build_answers(
+        self,
+        *,
+        steps: int = STEPS,
+        prompt_steps: int | None = None,
+        temperature: float = 1.0,
+        threshold: float | None = None,
+        seed: int = 0,
+    ) -> PieceAnswers:
+        return PieceAnswers(
+            self.model,
+            steps=steps,
+            prompt_steps=prompt_steps,
+            temperature=temperature,
+            threshold=threshold,
+            seed=seed,
+        )
+
+    def build_row(self, one: Any, number: int) -> Row:
+        return {"piece": number, NOTES: one[NOTES] if isinstance(one, Mapping) else one}

@@ -52,6 +52,7 @@ class PolyphonicMusic(Problem, TaskCommands):
     """Which keys sound in the next step of a piece."""
 
     name, title = PROBLEM, "polyphonic music"
+    called = "[[39, 43, 46]]"
     card_at = "ctxzoo.tasks.polyphonic_music.card:CARD"
     module_at = "ctxzoo.tasks.polyphonic_music.task:PolyphonicMusicTask"
     data_args, model_args = MusicData, MusicModel

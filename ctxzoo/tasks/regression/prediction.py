@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from ctxzoo.data.answer_files import Answer
 from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import skip_or_raise
 from ctxzoo.data.row_stream import LINES, Row, RowStream
+from ctxzoo.hub.row_pipeline import RowPipeline
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.tasks.regression.reader import VECTOR
 
@@ -89,6 +90,23 @@ class NumberAnswers:
     def _build_answer(self, value: float) -> Answer:
         told = {f"predicted_{self.model.config.target_name}": value}
         return Answer(fields=told, cells=[told], alone={self.model.config.target_name: value})
+
+
+class RegressionPipeline(RowPipeline):
+    """Predicts the number of rows: lists of features in the order of `feature_names`, or dicts by their names."""
+
+    depth = 1
+
+    def build_answers(self) -> NumberAnswers:
+        return NumberAnswers(self.model)
+
+    def build_row(self, one: Any, number: int) -> Row:
+        if isinstance(one, Mapping):
+            return dict(one)
+        names = self.model.config.feature_names
+        if len(one) != len(names):
+            raise ValueError(f"input {number} has {len(one)} numbers; expected {len(names)}: {', '.join(names)}")
+        return dict(zip(names, one, strict=True))
 
 
 def _parse_finite_number(column: str, value: Any) -> float:

@@ -11,8 +11,10 @@ from transformers import PreTrainedModel
 from ctxzoo.data.answer_files import Answer, format_ranked_answer
 from ctxzoo.data.reading_notes import record_note
 from ctxzoo.data.row_stream import Row, RowStream, build_row_stream
+from ctxzoo.hub.row_pipeline import RowPipeline
 from ctxzoo.hub.saved_model import load_saved_model
-from ctxzoo.tasks.sequences.kinds import SESSIONS, EventColumns, SequenceKind
+from ctxzoo.models.ops_inputs import format_name
+from ctxzoo.tasks.sequences.kinds import EVENTS, HISTORIES, ITEMS, SESSIONS, TIMES, EventColumns, SequenceKind
 from ctxzoo.tasks.sequences.reader import convert_to_seconds, read_sequences
 
 
@@ -122,6 +124,42 @@ class SequenceAnswers:
         key = "recommended" if self.kind is SESSIONS else "next"
         alone = {self.kind.ids[0]: name, "left_out": left_out, key: [list(pair) for pair in ranking]}
         return format_ranked_answer(ranking, self.kind.thing, left_out, alone)
+
+
+class SessionPipeline(RowPipeline):
+    """Recommends the next items after histories, lists of the names of items in the order of time."""
+
+    depth = 1
+
+    def build_answers(self, *, top_k: int | None = None, only_new: bool = False) -> SequenceAnswers:
+        return SequenceAnswers(SESSIONS, self.model, k=top_k, only_new=only_new)
+
+    def build_row(self, one: Any, number: int) -> Row:
+        items = one[ITEMS] if isinstance(one, Mapping) else one
+        return {SESSIONS.ids[0]: str(number), ITEMS: [format_name(item, "item") for item in items]}
+
+    def convert_answer(self, answer: Any) -> Any:
+        return {name: value for name, value in answer.items() if name not in SESSIONS.ids}
+
+
+class EventPipeline(RowPipeline):
+    """Predicts the next events after histories, dicts of `events` and their `timestamps` in the order of time."""
+
+    depth = 0
+
+    def build_answers(self, *, top_k: int | None = None) -> SequenceAnswers:
+        return SequenceAnswers(HISTORIES, self.model, k=top_k)
+
+    def build_row(self, one: Any, number: int) -> Row:
+        if not isinstance(one, Mapping) or not {EVENTS, TIMES} <= one.keys():
+            raise ValueError(f"input {number} is {one!r:.80}; expected a dict of {EVENTS!r} and {TIMES!r}")
+        if len(one[EVENTS]) != len(one[TIMES]):
+            raise ValueError(f"input {number} has {len(one[EVENTS])} events and {len(one[TIMES])} times")
+        names = [format_name(event, "event") for event in one[EVENTS]]
+        return {HISTORIES.ids[0]: str(number), EVENTS: names, TIMES: convert_to_seconds(one[TIMES])}
+
+    def convert_answer(self, answer: Any) -> Any:
+        return {name: value for name, value in answer.items() if name not in HISTORIES.ids}
 
 
 def stream_sequences(kind: SequenceKind, source: Path, columns: Mapping[str, str | None]) -> RowStream:

@@ -178,6 +178,7 @@ class SessionRecommendation(SequenceProblem):
     """Which item comes next in a session."""
 
     name, title = SESSIONS, "session recommendation"
+    called = '["..."]'
     card_at = "ctxzoo.tasks.sequences.card:SESSION_CARD"
     module_at = "ctxzoo.tasks.sequences.task:SessionRecommendationTask"
     model_args = SessionModel
@@ -229,6 +230,7 @@ class NextEvent(SequenceProblem):
     """Which event comes next in a history of events at times."""
 
     name, title = EVENTS, "next event"
+    called = '{"events": ["..."], "timestamps": [0]}'
     card_at, module_at = "ctxzoo.tasks.sequences.card:EVENT_CARD", "ctxzoo.tasks.sequences.task:NextEventTask"
     model_args = EventModel
     default = ("time_encoder", "lste")

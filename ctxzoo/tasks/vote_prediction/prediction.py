@@ -16,6 +16,7 @@ from ctxzoo.data.formats import TextFormatError
 from ctxzoo.data.reading_notes import record_note, skip_or_raise
 from ctxzoo.data.row_stream import LINES, TEXT, Row, RowStream
 from ctxzoo.data.text_columns import join_texts, list_column_names
+from ctxzoo.hub.row_pipeline import RowPipeline
 from ctxzoo.hub.saved_model import load_saved_model
 from ctxzoo.models.ops_execution import in_evaluation_mode
 from ctxzoo.models.ops_vote import NEW_BILL
@@ -210,3 +211,23 @@ class VoteAnswers:
         cells = [{"predicted_legislator": name, "predicted_yea": yea} for name, yea in of_all.items()]
         named = {"bill": bill.name} if bill.name else {}
         return Answer(fields={"yea": of_all}, cells=cells, alone={**named, "text": bill.text, "yea": of_all})
+
+
+class VotePipeline(RowPipeline):
+    """Predicts how legislators vote on bills: texts of new ones, or dicts of `bill`, its name, `text`, `legislator`.
+
+    A bill of the training, by its name, is read as that one. The option `known` has known votes on bills, 1 yea or 0
+    nay, by the names of bill and legislator; a new bill without a name is "".
+    """
+
+    depth = 0
+
+    def build_answers(self, *, known: KnownVotes | None = None) -> VoteAnswers:
+        names = set(get_legislator_names(self.model))
+        unknown = [name for votes in (known or {}).values() for name in votes if name not in names]
+        if unknown:
+            raise ValueError(f"known has a vote of {unknown[0]!r}, whom the model does not know; leave it out")
+        return VoteAnswers(self.model, VoteColumns(), known=known)
+
+    def build_row(self, one: Any, number: int) -> Row:
+        return dict(one) if isinstance(one, Mapping) else {VoteColumns().bill: "", TEXT: one}
