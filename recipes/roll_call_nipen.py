@@ -88,8 +88,8 @@ class RollCallModel(VoteModel):
 
     weights: Literal["ours", "authors"] = "ours"
 
-    def config(self) -> dict[str, Any]:
-        return {name: value for name, value in super().config().items() if name != "weights"}
+    def get_config_changes(self) -> dict[str, Any]:
+        return {name: value for name, value in super().get_config_changes().items() if name != "weights"}
 
 
 BASE = replace(build_base_experiment(), model=RollCallModel(architecture="", variant="")).copy_with(

@@ -72,7 +72,7 @@ def main(
 def set_attention(experiment: Experiment, attention: str) -> Experiment:
     """Return the experiment with an attention, whose blocks have about as many weights as those of dot."""
     architecture, variant = KNOWN[attention]
-    shared = experiment.model.config()
+    shared = experiment.model.get_config_changes()
     inner = find_matching_inner_size(attention, shared.pop("inner_size"), shared)
     own = {name: value for name, value in select_config_fields(attention, shared).items() if name in shared}
     model = TextModel(architecture=architecture, variant=variant, row=attention, **own, inner_size=inner)

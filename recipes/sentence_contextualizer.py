@@ -48,7 +48,7 @@ def main(
             ablation of attention.
     """
     changes: dict[str, Any] = {"zeroed": (W,)} if plain_mean else {}
-    if experiment.model.config().get("freeze_embeddings"):
+    if experiment.model.get_config_changes().get("freeze_embeddings"):
         changes |= {"variant": "recurrent", "row": "frozen_embeddings"}
     one = experiment.copy_with(**changes)
     cross_validate([(Path(name).name, one.copy_with(dataset=name)) for name in datasets], seeds)

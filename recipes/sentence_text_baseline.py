@@ -48,7 +48,7 @@ def main(
         models: Names of models, settings described in docs/models/text_baseline.md.
         seeds: Seeds of all random draws, including the folds; each gives runs of its own.
     """
-    shared = experiment.model.config()
+    shared = experiment.model.get_config_changes()
     typed = {name: shared.pop(name) for name in ("dropout", "pooled_dropout") if name in shared}
     rows = [
         (

@@ -53,7 +53,7 @@ class ModelArgs(Args):
     variant: str
     row: str = ""
 
-    def config(self) -> dict[str, Any]:
+    def get_config_changes(self) -> dict[str, Any]:
         """Return the fields of the variant's configuration that the user changed, by name, without `model_type`."""
         return {
             name: value
@@ -100,6 +100,7 @@ class ClassifierOptimizer(OptimizerArgs):
     label_smoothing: float = number_field(0.0, FRACTION)
 
     def get_module_arguments(self, steps: int) -> dict[str, Any]:
+        """Return the optimizer's arguments of the LightningModule for a training of this number of steps."""
         return {**super().get_module_arguments(steps), "label_smoothing": self.label_smoothing}
 
 
@@ -139,9 +140,13 @@ class StartArgs(Args):
 
     init_from: str | None = None
 
-    def report(self) -> dict[str, Any]:
+    def get_reported_values(self) -> dict[str, Any]:
+        """Return the arguments by name as results files report them."""
         start = self.init_from
-        return {**super().report(), "init_from": None if start is None else get_public_checkpoint_name(start)}
+        return {
+            **super().get_reported_values(),
+            "init_from": None if start is None else get_public_checkpoint_name(start),
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,9 +173,10 @@ class VectorStart(StartArgs):
                 "its own; leave one of them out"
             )
 
-    def report(self) -> dict[str, Any]:
+    def get_reported_values(self) -> dict[str, Any]:
+        """Return the arguments by name as results files report them."""
         vectors = self.word_vectors
-        return {**super().report(), "word_vectors": None if vectors is None else strip_local_path(vectors)}
+        return {**super().get_reported_values(), "word_vectors": None if vectors is None else strip_local_path(vectors)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,7 +225,7 @@ class RunArgs(Args):
     replace: bool = False
     baselines: bool = True
 
-    def report(self) -> dict[str, Any]:
+    def get_reported_values(self) -> dict[str, Any]:
         """Return the arguments that belong into the results file: none, but for subclasses with some that matter."""
         return {}
 
@@ -304,13 +310,13 @@ class Experiment:
 
     def settings(self) -> dict[str, Any]:
         """Return all settings that decide the result, by name, as a results file holds them."""
-        values = {name: value for group in GROUPS for name, value in getattr(self, group).report().items()}
+        values = {name: value for group in GROUPS for name, value in getattr(self, group).get_reported_values().items()}
         return {name: _convert_tuples_to_lists(value) for name, value in values.items() if name not in OF_THE_FILE}
 
     def class_defaults(self) -> dict[str, Any]:
         """Return the default of each setting, which counts where a results file lacks the setting."""
         groups = [getattr(self, group) for group in GROUPS]
-        reported_names = {name for group in groups for name in group.report() if name not in OF_THE_FILE}
+        reported_names = {name for group in groups for name in group.get_reported_values() if name not in OF_THE_FILE}
         defaults = {one.name: one.default for group in groups for one in fields(group) if one.name in reported_names}
         return {name: _convert_tuples_to_lists(value) for name, value in defaults.items() if value is not MISSING}
 

@@ -139,8 +139,10 @@ class Problem(ABC):
         if experiment.start.init_from is None and model.variant not in variants:
             raise ValueError(f"unknown variant {model.variant!r} of {model.architecture}; known: {', '.join(variants)}")
         known = ARCHITECTURES[model.architecture].config_class.__dataclass_fields__
-        model_names = [name for name in model.config() if experiment.start.init_from is None and name in known]
-        unknown = [name for name in model.config() if name not in model_names]
+        model_names = [
+            name for name in model.get_config_changes() if experiment.start.init_from is None and name in known
+        ]
+        unknown = [name for name in model.get_config_changes() if name not in model_names]
         if unknown:
             shared_names = (
                 value for group in ("data", "optimizer", "trainer") for value in getattr(experiment, group).values()
@@ -212,7 +214,12 @@ class Problem(ABC):
         """Build the complete config of a new model as a plain dict, from a DataModule after `setup`."""
         model = experiment.model
         fields = self.get_variants(model.architecture)[model.variant]
-        return {"model_type": f"ctxzoo_{model.architecture}", **fields, **model.config(), **data.model_sizes()}
+        return {
+            "model_type": f"ctxzoo_{model.architecture}",
+            **fields,
+            **model.get_config_changes(),
+            **data.model_sizes(),
+        }
 
     def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
         """Build the LightningModule with the untrained model, or the one to continue from.
@@ -297,6 +304,7 @@ class Classification(Problem):
         return experiment.copy_with(word_dim=None, vectors_fingerprint=fingerprint_word_vectors(vectors))
 
     def build_model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        """Build the complete config of a new model, from a DataModule after `setup`."""
         from ctxzoo.training.classification import label_fields
 
         return {**super().build_model_config(experiment, data), **label_fields(data.label_names)}

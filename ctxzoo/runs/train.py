@@ -57,6 +57,7 @@ class ExperimentRun(Run):
 
     @property
     def file_name_part(self) -> str:
+        """Part of the names of results files beside the dataset, such as a configuration of it; empty: none."""
         return self.problem.get_file_name_part(self.experiment)
 
     @property

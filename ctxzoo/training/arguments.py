@@ -78,7 +78,7 @@ class Args:
         """Return the arguments by name."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
-    def report(self) -> dict[str, Any]:
+    def get_reported_values(self) -> dict[str, Any]:
         """Return the arguments by name as a results file holds them, for example without paths of this machine."""
         return self.values()
 

@@ -47,6 +47,6 @@ def test_given_vectors_take_the_place_of_word2vec() -> None:
 
 def test_no_word_is_cut_off_and_unknown_names_are_refused(tmp_path: Path) -> None:
     assert BASE.data.values()["max_length"] == LONGEST
-    assert set_attention(BASE.copy_with(hidden_size=32), "elu").model.config()["hidden_size"] == 32
+    assert set_attention(BASE.copy_with(hidden_size=32), "elu").model.get_config_changes()["hidden_size"] == 32
     run = recipe_here(tmp_path, "--attentions", "dot", "softmax", name=NAME)
     assert "attentions='softmax': expected one of dot, favor, hyperbolic, elu, relu, learned, trig" in run.stderr

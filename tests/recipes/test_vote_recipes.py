@@ -51,7 +51,7 @@ def test_settings_for_new_bills(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (usual.trainer.epochs, usual.optimizer.learning_rate) != chosen
         read = (on_new.model.amortized_bills, on_new.model.new_bill_rate)
         assert read == ((False, None) if name == "cdl" else (True, 1.0))
-        assert "amortized_bills" not in usual.model.config()
+        assert "amortized_bills" not in usual.model.get_config_changes()
     roll_call_nipen.main(
         roll_call_nipen.BASE.copy_with(ideal_lambda=0.0), datasets, names[:2], (4,), 3, 0.5, ["topic_lambda=2"]
     )

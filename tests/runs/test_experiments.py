@@ -319,7 +319,7 @@ def test_a_checkpoint_goes_on_with_its_own_fields(tmp_path: Path, monkeypatch: p
     assert main(["train", "session-recommendation", "--data", "sample", "--tiny"]) == 0
     (checkpoint,) = Path("runs").rglob("checkpoint")
     line = parse_train_command(SESSION_RECOMMENDATION, ["--data", "sample", "--init_from", str(checkpoint)])
-    assert line.experiment.model.config() == {}
+    assert line.experiment.model.get_config_changes() == {}
     assert PlainRun(line.experiment).variant == "continued"
     with pytest.raises(ValueError, match="hcrnn continued has no setting hidden_size"):
         parse_train_command(

@@ -35,5 +35,5 @@ def config_of(experiment: Experiment) -> dict[str, Any]:
     problem = get_problem(experiment.problem)
     return {
         **problem.get_variants(experiment.model.architecture)[experiment.model.variant],
-        **experiment.model.config(),
+        **experiment.model.get_config_changes(),
     }

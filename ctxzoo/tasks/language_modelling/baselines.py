@@ -190,6 +190,7 @@ class BaselineRun(CountedRun):
     goes_on = True
 
     def get_model_settings(self) -> Mapping[str, Any]:
+        """Return settings of the baseline itself for the results file."""
         return {"order": BASELINES.get(self.experiment.model.variant)}
 
     def fit(self, data: LanguageModellingDataModule) -> SimpleModel:

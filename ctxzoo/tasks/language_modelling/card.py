@@ -66,16 +66,19 @@ class LanguageModellingCard(TaskCard):
     example_keys = ("prompt", "continuation")
 
     def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
+        """Return the rows of the first table of a model card, from the config."""
         return [
             ["task", "which word comes next, from all words before it"],
             ["input", "`input_ids` (batch, words), an end mark behind each line"],
         ]
 
     def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        """Return sentences of a model card on the limits of the model."""
         yield "It knows the words of its vocabulary alone; all others are one word for it."
         yield "What it gives reads like its training text. It is no source of facts."
 
     def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        """Return the example programs of a model card."""
         return Snippets(
             example=f"{format_repo_id_line(repo_id)}\n{format_text_assignment('prompt', example['prompt'])}",
             with_package=f"{WITH_PACKAGE}\n# {example['continuation']}",
@@ -93,6 +96,7 @@ class LanguageModellingCard(TaskCard):
         return [f"prompt:       {example['prompt']}", f"continuation: {example['continuation']}"]
 
     def describe_config(self, config: ZooConfig) -> Iterable[str]:
+        """Return what `ctxzoo info` prints of a config beside its fields."""
         return describe_vocabulary(config)
 
 

@@ -319,6 +319,7 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
         return read_lines(self.dataset, self.data_dir, self.text_column)
 
     def group_related_rows(self, checked: LineSplits) -> RowGroups:
+        """Group the rows that must stay in one split."""
         return group_equal_lines(checked)
 
 

@@ -119,6 +119,7 @@ class LanguageModelling(Problem, TaskCommands):
         )
 
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        """Format example arguments of `ctxzoo predict` for a checkpoint."""
         return '--text "the beginning of a line"'
 
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:

@@ -105,6 +105,7 @@ class LanguageModellingTask(ZooTask):
         return loss + weighed
 
     def describe_examples(self, rows: list[int]) -> str:
+        """Describe rows of a batch for an error message."""
         return f"lines of the training split at which the windows begin: {rows}"
 
     def update_scores(self, scores: LanguageModellingScores, batch: dict[str, torch.Tensor], split: str) -> None:

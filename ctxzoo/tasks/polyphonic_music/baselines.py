@@ -72,6 +72,7 @@ class BaselineRun(CountedRun):
     reads = ("config_name",)
 
     def get_model_settings(self) -> Mapping[str, Any]:
+        """Return settings of the baseline itself for the results file."""
         return {"added_to_counts": ADDED}
 
     def fit(self, data: PolyphonicMusicDataModule) -> SimpleModel:

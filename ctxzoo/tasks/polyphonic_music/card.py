@@ -81,6 +81,7 @@ class PolyphonicMusicCard(TaskCard):
     example_keys = ("notes", "next")
 
     def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
+        """Return the rows of the first table of a model card, from the config."""
         return [
             ["task", "which of 88 keys sound at the next step, from all steps before it"],
             ["input", "`inputs_embeds` (batch, steps, 88): 1 for a key that sounds, 0 the A of MIDI note 21"],
@@ -92,6 +93,7 @@ class PolyphonicMusicCard(TaskCard):
             yield f"configuration: `{name}`."
 
     def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        """Return sentences of a model card on the limits of the model."""
         yield "It knows which keys sound, not whether they were struck again, how loud, and on which instrument."
         yield (
             "Given the past it draws the keys of a step each by itself: chords that exclude each other may be mixed "
@@ -106,6 +108,7 @@ class PolyphonicMusicCard(TaskCard):
             )
 
     def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        """Return the example programs of a model card."""
         notes = f"notes = {example['notes']}  # of each step the keys that sound, 0 to 87"
         return Snippets(
             example=f"{format_repo_id_line(repo_id)}\n{notes}",
@@ -131,6 +134,7 @@ class PolyphonicMusicCard(TaskCard):
         draw_roll(prompt, continuation, folder / "roll.png", title="a piece, and how the model goes on (drawn)")
 
     def describe_config(self, config: ZooConfig) -> Iterable[str]:
+        """Return what `ctxzoo info` prints of a config beside its fields."""
         yield f"keys: reads {getattr(config, 'input_size', config.num_labels)}, predicts {config.num_labels}"
 
 

@@ -150,4 +150,5 @@ class PolyphonicMusicDataModule(BucketedDataModule[MusicSplits]):
         return read_music(self.dataset, self.data_dir, self.config_name, grid=self.grid)
 
     def group_related_rows(self, checked: MusicSplits) -> RowGroups:
+        """Group the rows that must stay in one split."""
         return group_equal_pieces(checked)

@@ -46,6 +46,7 @@ class MusicData(DataArgs):
 
     @property
     def file_name_part(self) -> str:
+        """Part of the names of results files beside the dataset, such as a configuration of it; empty: none."""
         return "" if self.rows or self.config_name is None else self.config_name
 
 
@@ -72,8 +73,13 @@ class MusicModel(ModelArgs):
     kl_lambda: float | None = number_field(None, COUNT)
     gate_sampling: Literal["auto", "mean"] = "auto"
 
-    def config(self) -> dict[str, Any]:
-        return {name: value for name, value in super().config().items() if (name, value) != ("gate_sampling", "auto")}
+    def get_config_changes(self) -> dict[str, Any]:
+        """Return the fields of the variant's configuration that the user changed, by name."""
+        return {
+            name: value
+            for name, value in super().get_config_changes().items()
+            if (name, value) != ("gate_sampling", "auto")
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +101,7 @@ class MusicOptimizer(OptimizerArgs):
     kl_annealing_epochs: int = number_field(50, SIZE)
 
     def get_module_arguments(self, steps: int) -> dict[str, Any]:
+        """Return the optimizer's arguments of the LightningModule for a training of this number of steps."""
         own = ("divide_by", "divide_after", "kl_annealing", "kl_annealing_epochs")
         return {**super().get_module_arguments(steps), **{name: getattr(self, name) for name in own}}
 

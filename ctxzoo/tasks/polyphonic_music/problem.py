@@ -126,6 +126,7 @@ class PolyphonicMusic(Problem, TaskCommands):
             yield Baseline(build_baseline_run(BaselineRun, self, experiment, variant), name, description)
 
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        """Format example arguments of `ctxzoo predict` for a checkpoint."""
         return f"--file {shlex.quote(str(test))} --row 0 --output continued.mid"
 
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:

@@ -141,6 +141,7 @@ class PolyphonicMusicTask(ZooTask):
         return loss * steps / len(batch["attention_mask"])
 
     def describe_examples(self, rows: list[int]) -> str:
+        """Describe rows of a batch for an error message."""
         return f"pieces of the batch in the training split: {rows}"
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:

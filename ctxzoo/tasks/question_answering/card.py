@@ -136,6 +136,7 @@ class QuestionAnsweringCard(TaskCard):
     call = "question=..., context=..."
 
     def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
+        """Return the rows of the first table of a model card, from the config."""
         return [["task", "extractive question answering, SQuAD " + str(getattr(config, "squad_version", "2.0"))]]
 
     def format_variant(self, result: RunResult) -> str:
@@ -157,6 +158,7 @@ class QuestionAnsweringCard(TaskCard):
             yield f"the last part of the training saw rows of source `{result.settings['finish_source']}` only."
 
     def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        """Return sentences of a model card on the limits of the model."""
         if getattr(config, "squad_version", "2.0") == "1.1":
             yield "It was trained on answerable questions only and always answers, also where the text holds no answer."
         elif "NoAns_f1" in metrics and "HasAns_f1" in metrics:
@@ -182,6 +184,7 @@ class QuestionAnsweringCard(TaskCard):
             yield f"Position rows {first} to {last} were never trained: expect less from words beyond them."
 
     def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        """Return the example programs of a model card."""
         context = format_text_assignment("context", example["context"])
         output = format_prediction(example, ("score", "start", "end", "answer", "no_answer_score"))
         return Snippets(
@@ -218,6 +221,7 @@ class QuestionAnsweringCard(TaskCard):
         return [f"question: {example['question']}", f"answer:   {answer}{gold}"]
 
     def describe_config(self, config: ZooConfig) -> Iterable[str]:
+        """Return what `ctxzoo info` prints of a config beside its fields."""
         yield from describe_vocabulary(config)
         untrained = find_untrained_positions(config)
         if untrained is not None:

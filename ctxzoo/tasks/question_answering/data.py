@@ -272,6 +272,7 @@ class SquadDataModule(BucketedDataModule[SquadSplits]):
         )
 
     def group_related_rows(self, checked: SquadSplits) -> RowGroups:
+        """Group the rows that must stay in one split."""
         return group_questions(checked)
 
     def _prepare_splits(self) -> None:

@@ -55,8 +55,9 @@ class QuestionData(DataArgs):
     min_word_count: int | None = number_field(None, SIZE)
     pool_batches: int = number_field(POOL_BATCHES, SIZE)
 
-    def report(self) -> dict[str, Any]:
-        return {**super().report(), "train_source": None if self.finish_source else self.train_source}
+    def get_reported_values(self) -> dict[str, Any]:
+        """Return the arguments by name as results files report them."""
+        return {**super().get_reported_values(), "train_source": None if self.finish_source else self.train_source}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +93,9 @@ class ReaderModel(ModelArgs):
             if extension not in EXTENSIONS:
                 raise ValueError(f"extensions={extension!r}: expected one of {', '.join(EXTENSIONS)}")
 
-    def config(self) -> dict[str, Any]:
-        others = {name: value for name, value in super().config().items() if name != "extensions"}
+    def get_config_changes(self) -> dict[str, Any]:
+        """Return the fields of the variant's configuration that the user changed, by name."""
+        others = {name: value for name, value in super().get_config_changes().items() if name != "extensions"}
         return {**others, **dict.fromkeys(self.extensions, True)}
 
 
@@ -126,8 +128,9 @@ class ReaderStart(VectorStart):
     vectors_name: str | None = None
     product_start: float | None = number_field(None, COUNT)
 
-    def report(self) -> dict[str, Any]:
-        told = {**super().report(), "word_vectors": self.vectors_name}
+    def get_reported_values(self) -> dict[str, Any]:
+        """Return the arguments by name as results files report them."""
+        told = {**super().get_reported_values(), "word_vectors": self.vectors_name}
         del told["vectors_name"]
         return told
 

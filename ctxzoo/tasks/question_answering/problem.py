@@ -209,9 +209,11 @@ class QuestionAnswering(Problem, TaskCommands):
         )
 
     def build_model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        """Build the complete config of a new model, from a DataModule after `setup`."""
         return {**super().build_model_config(experiment, data), "squad_version": data.squad_version}
 
     def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+        """Build the LightningModule with the untrained model, or the one to continue from."""
         from ctxzoo.word_vectors.vocabulary import set_word_vectors
 
         data.split_dataloader("validation")  # it picks epoch and threshold: where there is none, an error now
@@ -258,6 +260,7 @@ class QuestionAnswering(Problem, TaskCommands):
         )
 
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        """Format example arguments of `ctxzoo predict` for a checkpoint."""
         return '--question "..." --context "..."'
 
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:

@@ -98,6 +98,7 @@ class SlidingWindowRun(CountedRun):
     reads = ("squad_version",)
 
     def get_model_settings(self) -> Mapping[str, Any]:
+        """Return settings of the baseline itself for the results file."""
         return {"common_words": COMMON_WORDS}
 
     def build_data_module(self) -> SquadDataModule:

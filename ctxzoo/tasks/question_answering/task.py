@@ -69,6 +69,7 @@ class QuestionAnsweringTask(ZooTask):
         return loss
 
     def describe_examples(self, rows: list[int]) -> str:
+        """Describe rows of a batch for an error message."""
         questions = rows if self.data is None else [self.data.texts("train")[row]["id"] for row in rows]
         return f"questions of the batch: {questions}"
 

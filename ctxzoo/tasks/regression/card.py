@@ -63,6 +63,7 @@ class RegressionCard(TaskCard):
     example_keys = ("rows", "predicted")
 
     def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
+        """Return the rows of the first table of a model card, from the config."""
         return [
             ["task", f"the number {config.target_name!r} of each row from {config.input_size} others"],
             [
@@ -76,11 +77,13 @@ class RegressionCard(TaskCard):
             yield f"random split {result.fold} of all rows."
 
     def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        """Return sentences of a model card on the limits of the model."""
         yield "What it predicts for a row depends on the rows beside it, and on those of the training, which it keeps."
         yield "It says one number, and not how sure it is."
         yield "Beyond the range of its training rows nothing holds it."
 
     def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        """Return the example programs of a model card."""
         return Snippets(
             example=f"{format_repo_id_line(repo_id)}\nrows = {example['rows']}",
             with_package=f"{WITH_PACKAGE}\n# {example['predicted']}",
@@ -129,6 +132,7 @@ class RegressionCard(TaskCard):
         save_figure(figure, folder / "predictions.png")
 
     def describe_config(self, config: ZooConfig) -> Iterable[str]:
+        """Return what `ctxzoo info` prints of a config beside its fields."""
         yield f"features: {config.input_size}; training rows that it keeps: {config.num_context_rows:,}"
 
 

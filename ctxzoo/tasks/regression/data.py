@@ -289,6 +289,7 @@ class RegressionDataModule(CheckedDataModule[RegressionSplits]):
         )
 
     def group_related_rows(self, checked: RegressionSplits) -> RowGroups:
+        """Group the rows that must stay in one split."""
         return group_rows(checked, self.group_column)
 
     def _draw_split(

@@ -79,6 +79,7 @@ class RegressionData(DataArgs):
 
     @property
     def file_name_part(self) -> str:
+        """Part of the names of results files beside the dataset, such as a configuration of it; empty: none."""
         protocol = "" if self.protocol == VALIDATION else self.protocol
         return "" if self.rows else "-".join(part for part in (self.config_name, protocol) if part)
 
@@ -108,9 +109,9 @@ class RegressionModel(ModelArgs):
     p_norm: float | None = number_field(None, POSITIVE)
     kl_lambda: float | None = number_field(None, COUNT)
 
-    def config(self) -> dict[str, Any]:
+    def get_config_changes(self) -> dict[str, Any]:
         """Return the fields of a configuration that differ from it; the usual p of a variant without one is none."""
-        values = super().config()
+        values = super().get_config_changes()
         if self.variant in ATTENTIONS and self.variant not in PUBLISHED_NORMS and self.p_norm == NORM:
             del values["p_norm"]
         if "dropout" in values:

@@ -156,6 +156,7 @@ class Regression(Problem, TaskCommands):
         yield Baseline(trees, "gradient boosting", description)
 
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        """Format example arguments of `ctxzoo predict` for a checkpoint."""
         return f"--file {shlex.quote(str(test))} --output predicted.csv"
 
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:

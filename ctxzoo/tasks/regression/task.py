@@ -69,6 +69,7 @@ class RegressionTask(ZooTask):
         return loss
 
     def describe_examples(self, rows: list[int]) -> str:
+        """Describe rows of a batch for an error message."""
         return "all rows of the training split, which are one sequence"
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:

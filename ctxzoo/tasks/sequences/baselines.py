@@ -133,6 +133,7 @@ class CountedSessions(CountedRun):
         return bool(self.experiment.data.rows)
 
     def get_model_settings(self) -> Mapping[str, Any]:
+        """Return settings of the baseline itself for the results file."""
         return {"unknown_are_misses": True} if self.counts_unknown_as_misses else {}
 
     def fit(self, data: Any) -> SimpleModel:

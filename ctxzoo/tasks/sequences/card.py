@@ -67,6 +67,7 @@ class SequenceCard(TaskCard):
             )
 
     def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        """Return the example programs of a model card."""
         *input_names, output_name = self.example_keys
         first, *other_lines = (f"{name} = {example[name]}" for name in input_names)
         first_line = f"{first}  # names of {self.kind.things}, as in the training data"
@@ -93,6 +94,7 @@ class SequenceCard(TaskCard):
         return [f"after the {self.kind.things} {example['history']}: {found}"]
 
     def describe_config(self, config: Any) -> Iterable[str]:
+        """Return what `ctxzoo info` prints of a config beside its fields."""
         named = "" if getattr(config, self.kind.names_argument, None) is None else ", with their names"
         yield f"{self.kind.things}: {len(config.get_row_names()):,}{named}"
 
@@ -139,12 +141,14 @@ class SessionRecommendationCard(SequenceCard):
     example_keys = ("history", "recommended")
 
     def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
+        """Return the rows of the first table of a model card, from the config."""
         return [
             ["task", "which item comes next in a session"],
             ["input", "`input_ids` (batch, steps), items from 1 in the order of time; names by `recommend`"],
         ]
 
     def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        """Return sentences of a model card on the limits of the model."""
         yield "It knows the items of its training data by their names, and no others; a new item needs a new training."
         yield "It knows a person by one session alone, and neither the time between items nor what they are about."
         yield (
@@ -194,10 +198,12 @@ class NextEventCard(SequenceCard):
     example_keys = ("history", TIMES, "next")
 
     def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
+        """Return the rows of the first table of a model card, from the config."""
         read = "`input_ids` (batch, steps), events from 1; `timestamps` (batch, steps) float64, which do not fall"
         return [["task", "which event comes next in a history of events at times"], ["input", read]]
 
     def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        """Return sentences of a model card on the limits of the model."""
         yield "It knows the kinds of events of its training data by their names, and no others."
         yield "It says which event comes next, not when."
         yield "Times must be in the unit of the training data: a clock that runs otherwise means something else to it."

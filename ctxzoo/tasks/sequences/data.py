@@ -201,6 +201,7 @@ class SequencesDataModule(BucketedDataModule[SequenceSplits], Generic[Piece]):
         return read_sequences(self.kind, self.dataset, self.data_dir, self.columns)
 
     def group_related_rows(self, checked: SequenceSplits) -> RowGroups:
+        """Group the rows that must stay in one split."""
         return group_equal_sequences(self.kind, checked)
 
     @property

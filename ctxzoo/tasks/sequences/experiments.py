@@ -60,8 +60,9 @@ class SessionModel(ModelArgs):
     drift_constraint: Literal["clip", "softplus"] | None = None
     sigmoid_scores: bool | None = None
 
-    def config(self) -> dict[str, Any]:
-        others = {name: value for name, value in super().config().items() if name != "sigmoid_scores"}
+    def get_config_changes(self) -> dict[str, Any]:
+        """Return the fields of the variant's configuration that the user changed, by name."""
+        others = {name: value for name, value in super().get_config_changes().items() if name != "sigmoid_scores"}
         return {**others, "sigmoid_scores": True} if self.sigmoid_scores and self.variant == "stamp" else others
 
 
@@ -92,10 +93,11 @@ class EventModel(ModelArgs):
     num_components: int | None = number_field(None, SIZE)
     num_frequencies: int | None = number_field(None, SIZE)
 
-    def config(self) -> dict[str, Any]:
+    def get_config_changes(self) -> dict[str, Any]:
+        """Return the fields of the variant's configuration that the user changed, by name."""
         width = {} if self.hidden_size is None else {"word_dim": self.hidden_size, "causal": True}
         dropout = {} if self.dropout is None else {"hidden_dropout": self.dropout}
-        return {**super().config(), **width, **dropout}
+        return {**super().get_config_changes(), **width, **dropout}
 
 
 def build_session_paper_experiment(architecture: str, variant: str) -> Experiment:

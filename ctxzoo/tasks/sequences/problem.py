@@ -115,6 +115,7 @@ class SequenceProblem(Problem, TaskCommands):
                 yield Baseline(build_baseline_run(run_class, self, experiment, variant), name, description)
 
     def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+        """Build the LightningModule with the untrained model, or the one to continue from."""
         task = super().build_module(experiment, data, processes)
         task.model.config.max_history = data.max_length
         return task
@@ -132,6 +133,7 @@ class SequenceProblem(Problem, TaskCommands):
         }
 
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        """Format example arguments of `ctxzoo predict` for a checkpoint."""
         names = [name for name in read_names_of_checkpoint(str(checkpoint)) if BETWEEN not in name][: len(self.ends)]
         names = names or read_names_of_checkpoint(str(checkpoint))[:1]
         shown = [names[min(place, len(names) - 1)] + end for place, end in enumerate(self.ends)]

@@ -121,6 +121,7 @@ class SequenceTask(ZooTask):
         return loss
 
     def describe_examples(self, rows: list[int]) -> str:
+        """Describe rows of a batch for an error message."""
         return f"{self.kind.several} of the batch in the training split: {rows}"
 
     @abstractmethod

@@ -96,6 +96,7 @@ class TextClassificationCard(TaskCard):
     call = '"..."'
 
     def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
+        """Return the rows of the first table of a model card, from the config."""
         return [
             ["task", "text classification, one label for each text"],
             ["labels", ", ".join(map(format_code_span, get_label_names(config)))],
@@ -107,6 +108,7 @@ class TextClassificationCard(TaskCard):
         ]
 
     def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        """Return sentences of a model card on the limits of the model."""
         yield (
             f"It always gives one of its {config.num_labels} labels, also to a text that none of them fits, or that is "
             "in another language than it was trained on."
@@ -125,6 +127,7 @@ class TextClassificationCard(TaskCard):
             )
 
     def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        """Return the example programs of a model card."""
         return Snippets(
             example=f"{format_repo_id_line(repo_id)}\n{format_text_assignment('text', example['text'])}",
             with_package=WITH_PACKAGE,
@@ -178,6 +181,7 @@ class TextClassificationCard(TaskCard):
         draw_token_weights(weights, words, folder / "token_weights.png", title)
 
     def describe_config(self, config: ZooConfig) -> Iterable[str]:
+        """Return what `ctxzoo info` prints of a config beside its fields."""
         return describe_vocabulary(config)
 
 

@@ -307,6 +307,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
         return read_texts(self.dataset, self.data_dir, self.text_column, self.label_column, self.known_labels)
 
     def group_related_rows(self, checked: TextSplits) -> RowGroups:
+        """Group the rows that must stay in one split."""
         return group_equal_texts(checked)
 
     def _choose_splitting(self) -> TextSplitting:

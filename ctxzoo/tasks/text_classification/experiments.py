@@ -88,10 +88,11 @@ class TextData(DataArgs):
     char_ngram_buckets: int = number_field(0, COUNT)
     max_length: int | None = number_field(None, SIZE)
 
-    def report(self) -> dict[str, Any]:
+    def get_reported_values(self) -> dict[str, Any]:
+        """Return the arguments by name as results files report them."""
         columns = self.text_column
         one = columns[0] if columns is not None and len(columns) == 1 else columns
-        return {**super().report(), "text_column": one}
+        return {**super().get_reported_values(), "text_column": one}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,8 +188,12 @@ class TextModel(ModelArgs):
     wide_dropout: float | None = number_field(None, Range(0, 1))
     deep_scale: float | None = number_field(None, COUNT)
 
-    def config(self) -> dict[str, Any]:
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in super().config().items()}
+    def get_config_changes(self) -> dict[str, Any]:
+        """Return the fields of the variant's configuration that the user changed, by name."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in super().get_config_changes().items()
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -217,6 +217,7 @@ class LinearRun(CountedRun):
         return tuple(split for split in ("train", "validation") if split != self.experiment.score)
 
     def get_model_settings(self) -> Mapping[str, Any]:
+        """Return settings of the baseline itself for the results file."""
         pipeline = " ".join(repr(build_linear_baseline(self.experiment.model.variant, self.cutter)).split())
         most = {} if self.max_rows is None else {"most_rows": self.max_rows}
         return {**most, "trained_on": " and ".join(self.trained_on), "pipeline": pipeline}

@@ -104,7 +104,7 @@ class TextClassification(Classification, TaskCommands):
         assert isinstance(data, TextData)
         if start.init_from is None:
             usual = {name: one.default for name, one in _get_config_fields(model.architecture).items()}
-            own = model.config()
+            own = model.get_config_changes()
             sizes = {name: size for name, size in TINY.items() if own.get(name) or usual.get(name)}
             changes |= {"min_word_count": 1, **sizes}
         if start.values()["wide"]:
@@ -114,7 +114,9 @@ class TextClassification(Classification, TaskCommands):
     def check(self, experiment: Experiment) -> None:
         super().check(experiment)
         data, start = experiment.data.values(), experiment.start.values()
-        reads_words_alone = experiment.model.architecture == "lama" and not experiment.model.config().get("linear_mean")
+        reads_words_alone = experiment.model.architecture == "lama" and not experiment.model.get_config_changes().get(
+            "linear_mean"
+        )
         if reads_words_alone and (start["naive_bayes"] or (data["ngram_buckets"] and not start["wide"])):
             raise ValueError("--ngram_buckets and --naive_bayes need --linear_mean, the only part that reads n-grams")
 
@@ -170,7 +172,7 @@ class TextClassification(Classification, TaskCommands):
             kept = {name: value for name, value in data.values().items() if name in OF_A_CONTINUATION}
             return {**options, **kept, "init_from": start["init_from"]}
         if not data.rows:
-            columns = data.report()["text_column"]
+            columns = data.get_reported_values()["text_column"]
             options |= {"text_column": columns, "label_column": data.label_column}
         if experiment.fold is not None:
             options |= {"folds": data.folds, "fold": experiment.fold}
@@ -181,6 +183,7 @@ class TextClassification(Classification, TaskCommands):
         return {**options, **linear, "fold_seed": DEV_SEED if is_document else experiment.seed}
 
     def build_model_config(self, experiment: Experiment, data: Any) -> dict[str, Any]:
+        """Build the complete config of a new model, from a DataModule after `setup`."""
         config = super().build_model_config(experiment, data)
         if config.get("linear_mean"):
             config["ngram_buckets"] = experiment.data.values()["ngram_buckets"]
@@ -190,6 +193,7 @@ class TextClassification(Classification, TaskCommands):
         return {**config, "embedding_seed": None} if has_vectors else config
 
     def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+        """Build the LightningModule with the untrained model, or the one to continue from."""
         from torch import nn
 
         from ctxzoo.tasks.text_classification.prediction import RECORDED
@@ -236,6 +240,7 @@ class TextClassification(Classification, TaskCommands):
         yield Baseline(run, "a linear model", f"{LINEAR_NAME}, fitted on {some}train and validation")
 
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        """Format example arguments of `ctxzoo predict` for a checkpoint."""
         return '--text "..."'
 
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:
@@ -308,6 +313,7 @@ class PretrainedEncoder(TextClassification):
         return TextClassificationDataModule.from_options(experiment.source, **options, tokenizer=tokenizer)
 
     def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+        """Build the LightningModule with the untrained model, or the one to continue from."""
         return Classification.build_module(self, experiment, data, processes)
 
     def finish(self, run: ExperimentRun, task: Any, data: Any, trainer: Any, scores: dict[str, Any]) -> None:

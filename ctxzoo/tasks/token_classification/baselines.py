@@ -146,6 +146,7 @@ class TagRun(CountedRun):
     tiny_rows = TINY_SENTENCES
 
     def get_model_settings(self) -> Mapping[str, Any]:
+        """Return settings of the baseline itself for the results file."""
         return {} if self.max_rows is None else {"most_sentences": self.max_rows}
 
     def fit(self, data: TokenClassificationDataModule) -> SimpleModel:

@@ -70,12 +70,14 @@ class TokenClassificationCard(TaskCard):
     trains_word_vectors = True
 
     def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
+        """Return the rows of the first table of a model card, from the config."""
         return [
             ["task", "token classification, one tag for each word"],
             ["tags", ", ".join(map(format_code_span, get_label_names(config)))],
         ]
 
     def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        """Return sentences of a model card on the limits of the model."""
         yield (
             "It reads words that white space sets apart, signs too, as treebanks have them: in `It stopped.` the last "
             "word would be `stopped.`, which it hardly knows."
@@ -84,6 +86,7 @@ class TokenClassificationCard(TaskCard):
         yield from describe_calibration(metrics, "tag")
 
     def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        """Return the example programs of a model card."""
         return Snippets(
             example=f"{format_repo_id_line(repo_id)}\n{format_text_assignment('text', example['text'])}",
             with_package=WITH_PACKAGE,
@@ -112,6 +115,7 @@ class TokenClassificationCard(TaskCard):
         return [*lines, f"gold: {example['gold']}"] if "gold" in example else lines
 
     def describe_config(self, config: ZooConfig) -> Iterable[str]:
+        """Return what `ctxzoo info` prints of a config beside its fields."""
         return describe_vocabulary(config)
 
 

@@ -205,6 +205,7 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         return read_tokens(self.dataset, self.data_dir, self.tag_column, self.known_labels)
 
     def group_related_rows(self, checked: TokenSplits) -> RowGroups:
+        """Group the rows that must stay in one split."""
         return group_sentences(checked)
 
     def _get_source_and_rows(self, split: str) -> tuple[str, Rows]:

@@ -47,6 +47,7 @@ class TagData(DataArgs):
 
     @property
     def file_name_part(self) -> str:
+        """Part of the names of results files beside the dataset, such as a configuration of it; empty: none."""
         return "" if self.rows or self.tag_column is None else self.tag_column
 
 
@@ -91,10 +92,11 @@ class TagStart(VectorStart):
             random vectors.
     """
 
-    def report(self) -> dict[str, Any]:
+    def get_reported_values(self) -> dict[str, Any]:
+        """Return the arguments by name as results files report them."""
         drawn = LEARNED if self.init_from is None else None
         vectors = drawn if self.word_vectors is None else strip_known_suffixes(Path(self.word_vectors))
-        return {**super().report(), "word_vectors": vectors}
+        return {**super().get_reported_values(), "word_vectors": vectors}
 
 
 def build_paper_experiment(architecture: str = ARCHITECTURE, variant: str = ARCHITECTURE) -> Experiment:

@@ -113,6 +113,7 @@ class TokenClassification(Classification, TaskCommands):
         )
 
     def build_module(self, experiment: Experiment, data: Any, processes: int = 1) -> ZooTask:
+        """Build the LightningModule with the untrained model, or the one to continue from."""
         from ctxzoo.word_vectors.vocabulary import set_word_vectors
 
         task = super().build_module(experiment, data, processes)
@@ -135,6 +136,7 @@ class TokenClassification(Classification, TaskCommands):
             yield Baseline(build_baseline_run(TagRun, self, experiment, variant), name, description)
 
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        """Format example arguments of `ctxzoo predict` for a checkpoint."""
         return '--text "..."'
 
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:

@@ -62,6 +62,7 @@ class VotePredictionCard(TaskCard):
     example_keys = ("text", "bill", "votes")
 
     def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
+        """Return the rows of the first table of a model card, from the config."""
         return [
             ["task", "how each legislator votes on a bill"],
             ["input", "`bag_of_words` (bills, words) counts; `bill_ids`, or -1 for a new one; `votes` that are known"],
@@ -75,11 +76,13 @@ class VotePredictionCard(TaskCard):
         )
 
     def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        """Return sentences of a model card on the limits of the model."""
         yield "It knows the legislators of its training by their names, and no others."
         yield "Votes follow parties and leaders; a legislator who changes sides is predicted by the votes before."
         yield "It was trained on roll calls that took place, and says nothing of bills that never came to a vote."
 
     def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        """Return the example programs of a model card."""
         bill = example["bill"]
         of = "a new one, on which no vote is known" if bill == NEW_BILL else "of the training, by its name"
         text = format_text_assignment("text", example["text"])
@@ -107,6 +110,7 @@ class VotePredictionCard(TaskCard):
         return [f"how likely is a yea to {what}: {votes}"]
 
     def describe_config(self, config: ZooConfig) -> Iterable[str]:
+        """Return what `ctxzoo info` prints of a config beside its fields."""
         yield (
             f"legislators: {getattr(config, 'num_legislators', 0):,}; bills of the training: "
             f"{getattr(config, 'num_bills', 0):,}; words: {getattr(config, 'vocab_size', 0):,}"

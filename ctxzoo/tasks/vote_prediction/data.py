@@ -276,4 +276,5 @@ class VoteDataModule(BucketedDataModule[VoteSplits]):
         return read_votes(self.dataset, self.data_dir, self.configuration, columns=self.columns, texts=self.texts_file)
 
     def group_related_rows(self, checked: VoteSplits) -> RowGroups:
+        """Group the rows that must stay in one split."""
         return separate_votes(checked)

@@ -71,10 +71,12 @@ class VoteData(DataArgs):
 
     @property
     def file_name_part(self) -> str:
+        """Part of the names of results files beside the dataset, such as a configuration of it; empty: none."""
         return "" if self.rows or self.configuration is None else self.configuration
 
-    def report(self) -> dict[str, Any]:
-        return {**super().report(), "texts": None if self.texts is None else strip_local_path(self.texts)}
+    def get_reported_values(self) -> dict[str, Any]:
+        """Return the arguments by name as results files report them."""
+        return {**super().get_reported_values(), "texts": None if self.texts is None else strip_local_path(self.texts)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,9 +145,12 @@ class VoteModel(VoteObjective):
     factors: int | None = number_field(None, SIZE)
     hidden_widths: tuple[int, ...] | None = number_field(None, SIZE)
 
-    def config(self) -> dict[str, Any]:
+    def get_config_changes(self) -> dict[str, Any]:
         """Return the fields of a configuration that differ from it; bills that are not amortised are its default."""
-        found = {name: list(value) if isinstance(value, tuple) else value for name, value in super().config().items()}
+        found = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in super().get_config_changes().items()
+        }
         return {name: value for name, value in found.items() if (name, value) != ("amortized_bills", False)}
 
 
@@ -160,6 +165,7 @@ class VoteOptimizer(OptimizerArgs):
     text_learning_rate: float | None = number_field(None, POSITIVE)
 
     def get_module_arguments(self, steps: int) -> dict[str, Any]:
+        """Return the optimizer's arguments of the LightningModule for a training of this number of steps."""
         return {**super().get_module_arguments(steps), "text_learning_rate": self.text_learning_rate}
 
 

@@ -183,6 +183,7 @@ class VotePrediction(Problem, TaskCommands):
         return task
 
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        """Format example arguments of `ctxzoo predict` for a checkpoint."""
         from ctxzoo.hub.saved_model import load_saved_model
 
         model: Any = load_saved_model(str(checkpoint))[0]

@@ -104,6 +104,7 @@ class VotePredictionTask(ZooTask):
         return loss
 
     def describe_examples(self, rows: list[int]) -> str:
+        """Describe rows of a batch for an error message."""
         return f"bills of the batch, by their places in the data: {rows}"
 
     def predict_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> dict[str, torch.Tensor]:

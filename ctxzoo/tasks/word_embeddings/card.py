@@ -67,13 +67,16 @@ class FillMaskCard(TaskCard):
     call = '"... [MASK] ..."'
 
     def list_identity_rows(self, config: ZooConfig) -> list[list[str]]:
+        """Return the rows of the first table of a model card, from the config."""
         return [["task", "the word in a place, from the words around it; a vector for each word"]]
 
     def describe_limits(self, config: ZooConfig, metrics: Mapping[str, float]) -> Iterable[str]:
+        """Return sentences of a model card on the limits of the model."""
         yield "Words outside its vocabulary are left out of a text before it is read, and are never predicted."
         yield "It prefers what stood in its training texts, with their prejudices and errors."
 
     def build_snippets(self, example: Mapping[str, Any], repo_id: str) -> Snippets:
+        """Return the example programs of a model card."""
         output = format_prediction(example, ("score", "token", "token_str", "sequence"))
         return Snippets(
             example=f"{format_repo_id_line(repo_id)}\n{format_text_assignment('text', example['text'])}",
@@ -101,6 +104,7 @@ class FillMaskCard(TaskCard):
         return [f"text: {example['text']}", f"word: {example['token_str']}, score {example['score']:.4f}"]
 
     def describe_config(self, config: ZooConfig) -> Iterable[str]:
+        """Return what `ctxzoo info` prints of a config beside its fields."""
         return describe_vocabulary(config)
 
 

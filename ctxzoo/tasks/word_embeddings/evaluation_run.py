@@ -93,8 +93,9 @@ class EvaluationData(DataArgs):
     means: tuple[str, ...] | None = None
     folds: int | None = None
 
-    def report(self) -> dict[str, Any]:
-        return {name: value for name, value in super().report().items() if value is not None}
+    def get_reported_values(self) -> dict[str, Any]:
+        """Return the arguments by name as results files report them."""
+        return {name: value for name, value in super().get_reported_values().items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)

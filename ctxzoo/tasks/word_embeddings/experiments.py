@@ -51,10 +51,10 @@ class WordData(DataArgs):
     fold_digits: bool | None = None
     min_count: int | None = number_field(None, SIZE)
 
-    def report(self) -> dict[str, Any]:
+    def get_reported_values(self) -> dict[str, Any]:
         """Return the arguments for the results file, without those that a checkpoint decides, and the split."""
         aside = {"test_split", *(name for name in WORDS if getattr(self, name) is None)}
-        return {name: value for name, value in super().report().items() if name not in aside}
+        return {name: value for name, value in super().get_reported_values().items() if name not in aside}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +131,8 @@ class WordRun(RunArgs):
     backend: Literal["numba", "torch", "auto"] = "numba"
     num_workers: int = number_field(0, COUNT)
 
-    def report(self) -> dict[str, Any]:
+    def get_reported_values(self) -> dict[str, Any]:
+        """Return the arguments by name as results files report them."""
         return {"backend": self.backend, **({} if self.backend == "torch" else {"threads": self.threads})}
 
 

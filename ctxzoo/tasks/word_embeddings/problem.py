@@ -169,6 +169,7 @@ class WordEmbeddings(Problem, TaskCommands):
         train_word_embeddings(run, self.list_scored_splits(run.experiment), resume=resume)
 
     def format_predict_arguments(self, checkpoint: Path, test: Path) -> str:
+        """Format example arguments of `ctxzoo predict` for a checkpoint."""
         return '--text "... [MASK] ..."'
 
     def evaluate(self, options: argparse.Namespace, problem_options: Mapping[str, Any]) -> dict[str, float]:

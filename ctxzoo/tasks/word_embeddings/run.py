@@ -107,7 +107,7 @@ def build_model(experiment: Experiment, corpus: Corpus) -> WordEmbeddingForMaske
         return model
     torch.manual_seed(experiment.seed)
     size = len(corpus.words) + NUM_SPECIAL_TOKENS
-    config = {"architecture": experiment.model.variant, **experiment.model.config()}
+    config = {"architecture": experiment.model.variant, **experiment.model.get_config_changes()}
     return WordEmbeddingForMaskedLM(
         WordEmbeddingConfig(vocab_size=size, num_special_tokens=NUM_SPECIAL_TOKENS, **config)
     )

@@ -196,4 +196,4 @@ def test_the_rate_is_divided_when_an_epoch_is_worse_than_those_before(
 def test_gates_may_have_their_means_in_training(tmp_path: Path) -> None:
     drawn, means = run(tmp_path), run(tmp_path, gate_sampling="mean")
     assert [one.settings["gate_sampling"] for one in (drawn, means)] == ["auto", "mean"]
-    assert [one.experiment.model.config().get("gate_sampling") for one in (drawn, means)] == [None, "mean"]
+    assert [one.experiment.model.get_config_changes().get("gate_sampling") for one in (drawn, means)] == [None, "mean"]

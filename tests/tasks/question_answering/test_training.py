@@ -76,7 +76,7 @@ def test_every_setting_makes_a_model(settings: str, variant: str) -> None:
     assert characters == ("char" in variant)
     sizes = {"model_type": "ctxzoo_bidaf", "vocab_size": 30, "char_vocab_size": 9 * characters}
     for one in (experiment, QUESTION_ANSWERING.make_tiny(experiment)):
-        fields = {**QUESTION_ANSWERING.get_variants("bidaf")[variant], **one.model.config()}
+        fields = {**QUESTION_ANSWERING.get_variants("bidaf")[variant], **one.model.get_config_changes()}
         config = AutoConfig.for_model(**sizes, **fields)
         assert all(getattr(config, name) == value for name, value in fields.items())
 

@@ -283,7 +283,7 @@ def test_every_setting_makes_a_model(settings: str) -> None:
     for variant, fields in REGRESSION.get_variants("kernel_encoder").items():
         experiment = REGRESSION.get_settings(settings, "kernel_encoder", variant)
         for one in (experiment, REGRESSION.make_tiny(experiment)):
-            config = KernelEncoderConfig(**fields, **one.model.config())
+            config = KernelEncoderConfig(**fields, **one.model.get_config_changes())
             assert (config.hidden_dropout, config.num_heads) == (0.0, 8)
 
 
