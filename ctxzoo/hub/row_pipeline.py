@@ -77,7 +77,7 @@ class RowPipeline(ABC):
         """Return what answers rows; a problem with options takes them as keyword arguments."""
 
     @abstractmethod
-    def build_row(self, one: Any, number: int) -> Row:
+    def build_row(self, pipeline_input: Any, number: int) -> Row:
         """Return an input, and its number among them, as a row of a file."""
 
     def convert_answer(self, answer: Any) -> Any:

@@ -150,5 +150,5 @@ class ContinuationPipeline(RowPipeline):
     def build_answers(self, *, words: int = WORDS, temperature: float = 1.0, seed: int = 0) -> Continuations:
         return Continuations(self.model, self.tokenizer, words=words, temperature=temperature, seed=seed)
 
-    def build_row(self, one: Any, number: int) -> Row:
-        return dict(one) if isinstance(one, Mapping) else {TEXT: one}
+    def build_row(self, pipeline_input: Any, number: int) -> Row:
+        return dict(pipeline_input) if isinstance(pipeline_input, Mapping) else {TEXT: pipeline_input}

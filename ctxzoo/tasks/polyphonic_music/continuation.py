@@ -126,9 +126,10 @@ class PieceAnswers:
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer]:
         """Return the answers to rows, in their order; `piece` of a row is its number, from 0."""
-        found = [self.continue_piece(row, row["piece"]) for row in rows]
+        continuations = [self.continue_piece(row, row["piece"]) for row in rows]
         return [
-            Answer({"continuation": one["continuation"]}, [{"continuation": one["continuation"]}], one) for one in found
+            Answer({"continuation": one["continuation"]}, [{"continuation": one["continuation"]}], one)
+            for one in continuations
         ]
 
     def continue_piece(self, row: Mapping[str, Any], piece_number: int = 0) -> dict[str, list[list[int]]]:
@@ -168,5 +169,8 @@ class MusicPipeline(RowPipeline):
             seed=seed,
         )
 
-    def build_row(self, one: Any, number: int) -> Row:
-        return {"piece": number, NOTES: one[NOTES] if isinstance(one, Mapping) else one}
+    def build_row(self, pipeline_input: Any, number: int) -> Row:
+        return {
+            "piece": number,
+            NOTES: pipeline_input[NOTES] if isinstance(pipeline_input, Mapping) else pipeline_input,
+        }

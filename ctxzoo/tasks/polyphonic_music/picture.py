@@ -165,8 +165,8 @@ def gate_draws(
             raise ValueError(f"{name} is {number}; expected 0..{count - 1}")
     steps = torch.from_numpy(roll.astype(np.float32)).unsqueeze(0)
     with in_evaluation_mode(model):
-        found = model(inputs_embeds=steps, output_gate_statistics=True).gate_statistics[layer]
-    alpha = found.shapes[0, :, :, unit : unit + 1].repeat(samples, 1, 1)
+        statistics = model(inputs_embeds=steps, output_gate_statistics=True).gate_statistics[layer]
+    alpha = statistics.shapes[0, :, :, unit : unit + 1].repeat(samples, 1, 1)
     pair = compute_gates(config.cell, alpha, config.gate_eps, draw_gammas(alpha, generator))
     draws: NDArray[np.float32] = pair.squeeze(-1).numpy()
     return draws

@@ -63,8 +63,8 @@ class TypeTables:
         words = (types != self.extra_row) & (types != self.padding_row)
         features = np.zeros((*types.shape, 4 + NUM_WORD_SHAPES), np.float32)
         keys = [(types, other_types), *((self.forms[types, kind], self.forms[other_types, kind]) for kind in range(2))]
-        for index, (mine, theirs) in enumerate(keys):
-            features[..., index] = (mine[:, :, None] == theirs[:, None, :]).any(axis=2)
+        for index, (own_values, other_values) in enumerate(keys):
+            features[..., index] = (own_values[:, :, None] == other_values[:, None, :]).any(axis=2)
         lower = self.forms[types, 0]
         features[..., 3] = (lower[:, :, None] == lower[:, None, :]).sum(axis=2) / np.maximum(lengths, 1)[:, None]
         rows, positions = np.nonzero(words)

@@ -157,9 +157,9 @@ class _ArticleIndex:
             return
         for first, lasts in self._find_phrases(sentence):
             for last in lasts:
-                found = list(self._find_clozes_of_phrase(sentence, first, last, source_paragraph))
-                if found:
-                    yield max(found, key=lambda cloze: (cloze.overlap, -cloze.paragraph))
+                clozes = list(self._find_clozes_of_phrase(sentence, first, last, source_paragraph))
+                if clozes:
+                    yield max(clozes, key=lambda cloze: (cloze.overlap, -cloze.paragraph))
                     break
 
     def _find_clozes_of_phrase(

@@ -130,9 +130,9 @@ class ReaderStart(VectorStart):
 
     def get_reported_values(self) -> dict[str, Any]:
         """Return the arguments by name as results files report them."""
-        told = {**super().get_reported_values(), "word_vectors": self.vectors_name}
-        del told["vectors_name"]
-        return told
+        values = {**super().get_reported_values(), "word_vectors": self.vectors_name}
+        del values["vectors_name"]
+        return values
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,8 +37,8 @@ NOISE = 0.01  # variance at the start, of a target scaled to [-1, 1]
 
 def _minimize_bounded(objective: Any, start: Numbers, bounds: Numbers) -> tuple[Numbers, float]:
     """Search as scikit-learn does, but for a bounded number of steps: a mixture's likelihood creeps for thousands."""
-    found = minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds, options={"maxiter": SEARCH_STEPS})
-    return found.x, float(found.fun)
+    optimum = minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds, options={"maxiter": SEARCH_STEPS})
+    return optimum.x, float(optimum.fun)
 
 
 def _fit_gaussian_process(

@@ -88,8 +88,8 @@ class NumberAnswers:
             return None
 
     def _build_answer(self, value: float) -> Answer:
-        told = {f"predicted_{self.model.config.target_name}": value}
-        return Answer(fields=told, cells=[told], alone={self.model.config.target_name: value})
+        fields = {f"predicted_{self.model.config.target_name}": value}
+        return Answer(fields=fields, cells=[fields], alone={self.model.config.target_name: value})
 
 
 class RegressionPipeline(RowPipeline):
@@ -100,13 +100,15 @@ class RegressionPipeline(RowPipeline):
     def build_answers(self) -> NumberAnswers:
         return NumberAnswers(self.model)
 
-    def build_row(self, one: Any, number: int) -> Row:
-        if isinstance(one, Mapping):
-            return dict(one)
+    def build_row(self, pipeline_input: Any, number: int) -> Row:
+        if isinstance(pipeline_input, Mapping):
+            return dict(pipeline_input)
         names = self.model.config.feature_names
-        if len(one) != len(names):
-            raise ValueError(f"input {number} has {len(one)} numbers; expected {len(names)}: {', '.join(names)}")
-        return dict(zip(names, one, strict=True))
+        if len(pipeline_input) != len(names):
+            raise ValueError(
+                f"input {number} has {len(pipeline_input)} numbers; expected {len(names)}: {', '.join(names)}"
+            )
+        return dict(zip(names, pipeline_input, strict=True))
 
 
 def _parse_finite_number(column: str, value: Any) -> float:

@@ -99,10 +99,10 @@ class SequenceAnswers:
 
     def __call__(self, rows: Sequence[Row], stream: RowStream) -> list[Answer]:
         """Return the answers to rows of `stream_sequences`, in order; things and times are taken out of the rows."""
-        kind, done = self.kind, "recommended" if self.kind is SESSIONS else "predicted"
+        kind, verb = self.kind, "recommended" if self.kind is SESSIONS else "predicted"
         answers = [self._answer_row(row) for row in rows]
         record_note(stream.name, f"{kind.things} that the model does not know, left out of what is read", self.left_out)
-        without = f"{kind.several} without a known {kind.thing}, for which nothing is {done}"
+        without = f"{kind.several} without a known {kind.thing}, for which nothing is {verb}"
         record_note(stream.name, without, self.without_history)
         return answers
 
@@ -134,8 +134,8 @@ class SessionPipeline(RowPipeline):
     def build_answers(self, *, top_k: int | None = None, only_new: bool = False) -> SequenceAnswers:
         return SequenceAnswers(SESSIONS, self.model, k=top_k, only_new=only_new)
 
-    def build_row(self, one: Any, number: int) -> Row:
-        items = one[ITEMS] if isinstance(one, Mapping) else one
+    def build_row(self, pipeline_input: Any, number: int) -> Row:
+        items = pipeline_input[ITEMS] if isinstance(pipeline_input, Mapping) else pipeline_input
         return {SESSIONS.ids[0]: str(number), ITEMS: [format_name(item, "item") for item in items]}
 
     def convert_answer(self, answer: Any) -> Any:
@@ -150,13 +150,15 @@ class EventPipeline(RowPipeline):
     def build_answers(self, *, top_k: int | None = None) -> SequenceAnswers:
         return SequenceAnswers(HISTORIES, self.model, k=top_k)
 
-    def build_row(self, one: Any, number: int) -> Row:
-        if not isinstance(one, Mapping) or not {EVENTS, TIMES} <= one.keys():
-            raise ValueError(f"input {number} is {one!r:.80}; expected a dict of {EVENTS!r} and {TIMES!r}")
-        if len(one[EVENTS]) != len(one[TIMES]):
-            raise ValueError(f"input {number} has {len(one[EVENTS])} events and {len(one[TIMES])} times")
-        names = [format_name(event, "event") for event in one[EVENTS]]
-        return {HISTORIES.ids[0]: str(number), EVENTS: names, TIMES: convert_to_seconds(one[TIMES])}
+    def build_row(self, pipeline_input: Any, number: int) -> Row:
+        if not isinstance(pipeline_input, Mapping) or not {EVENTS, TIMES} <= pipeline_input.keys():
+            raise ValueError(f"input {number} is {pipeline_input!r:.80}; expected a dict of {EVENTS!r} and {TIMES!r}")
+        if len(pipeline_input[EVENTS]) != len(pipeline_input[TIMES]):
+            raise ValueError(
+                f"input {number} has {len(pipeline_input[EVENTS])} events and {len(pipeline_input[TIMES])} times"
+            )
+        names = [format_name(event, "event") for event in pipeline_input[EVENTS]]
+        return {HISTORIES.ids[0]: str(number), EVENTS: names, TIMES: convert_to_seconds(pipeline_input[TIMES])}
 
     def convert_answer(self, answer: Any) -> Any:
         return {name: value for name, value in answer.items() if name not in HISTORIES.ids}

@@ -201,9 +201,9 @@ class LinearRun(CountedRun):
     @classmethod
     def build_experiment(cls, experiment: Experiment, variant: str) -> Experiment:
         """Build the experiment, see `CountedRun`; without validation rows, how they are chosen is left out."""
-        found = super().build_experiment(experiment, variant)
-        usual = {one.name: one.default for one in fields(found.data) if one.name in ("dev_share", "dev_block")}
-        return found if found.score == "validation" else found.copy_with(**usual)
+        baseline = super().build_experiment(experiment, variant)
+        usual = {one.name: one.default for one in fields(baseline.data) if one.name in ("dev_share", "dev_block")}
+        return baseline if baseline.score == "validation" else baseline.copy_with(**usual)
 
     @property
     def cutter(self) -> Cutter:
@@ -259,11 +259,11 @@ def _report_search_time(model: Pipeline, description: str) -> None:
     search = model[-1]
     if not isinstance(search, GridSearchCV):
         return
-    remaining, done = RemainingTime(description, "fits"), count(1)
+    remaining, fit_counter = RemainingTime(description, "fits"), count(1)
     total = search.cv * len(next(iter(search.param_grid.values()))) + 1  # the last is that of all texts
 
     def score_and_report(estimator: Any, inputs: Any, labels: Any) -> float:
-        remaining.print_if_due(next(done), total)
+        remaining.print_if_due(next(fit_counter), total)
         accuracy: float = estimator.score(inputs, labels)
         return accuracy
 

@@ -64,8 +64,8 @@ class TextAnswers:
         begin = self.texts_of.rows
         texts = self.texts_of(rows, stream.name, stream.kind == LINES)
         self.rows += [row for row, text in enumerate(texts, start=begin) if text is not None]
-        found = iter(self.classify([text for text in texts if text is not None]))
-        return [None if text is None else _build_answer(next(found)) for text in texts]
+        predictions = iter(self.classify([text for text in texts if text is not None]))
+        return [None if text is None else _build_answer(next(predictions)) for text in texts]
 
     def classify(self, texts: Sequence[str]) -> list[dict[str, Any]]:
         """Classify texts as `classify_texts` does, and count what `write_notes` reports."""

@@ -169,8 +169,8 @@ class TextClassification(Classification, TaskCommands):
         start = experiment.start.values()
         options: dict[str, Any] = {"data_dir": experiment.run.data_dir, "seed": experiment.seed}
         if start["init_from"] is not None:
-            kept = {name: value for name, value in data.values().items() if name in OF_A_CONTINUATION}
-            return {**options, **kept, "init_from": start["init_from"]}
+            continued_values = {name: value for name, value in data.values().items() if name in OF_A_CONTINUATION}
+            return {**options, **continued_values, "init_from": start["init_from"]}
         if not data.rows:
             columns = data.get_reported_values()["text_column"]
             options |= {"text_column": columns, "label_column": data.label_column}

@@ -114,10 +114,10 @@ class LinearTagger:
         remaining = RemainingTime(f"linear model beside it, fitted to {format_count(len(labels), 'words')}", "parts")
         order = np.random.default_rng(seed)
         rows = [part for _ in range(EPOCHS) for part in np.array_split(order.permutation(len(labels)), PARTS)]
-        for done, part in enumerate(rows, start=1):
+        for number, part in enumerate(rows, start=1):
             if len(part):
                 self.model.partial_fit(features[part], labels[part], classes=np.unique(labels))
-            remaining.print_if_due(done, len(rows))
+            remaining.print_if_due(number, len(rows))
 
     def _hash_features(self, sentences: Sentences) -> Any:
         return self.hasher.transform(one for sentence in sentences for one in extract_features(sentence))

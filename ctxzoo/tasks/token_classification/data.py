@@ -138,8 +138,8 @@ class TokenClassificationDataModule(BucketedDataModule[TokenSplits]):
         return self.load_checked_data().label_names
 
     def content_hashes(self) -> dict[str, str]:
-        found = super().content_hashes()
-        return found if self._vectors is None else {**found, "word vectors": self._vectors.fingerprint}
+        hashes = super().content_hashes()
+        return hashes if self._vectors is None else {**hashes, "word vectors": self._vectors.fingerprint}
 
     def model_sizes(self) -> dict[str, int]:
         """The fields of a model's config that follow from the data."""

@@ -62,8 +62,8 @@ def read_tag_file(path: Path, kind: str | None = None, *, of_folder: bool = Fals
         rows = read_json_lines(path)
     else:
         lines = read_text_lines(path)
-        found = (_read_conllu_sentences if kind == UNIVERSAL else _read_conll_sentences)(lines, path)
-        rows = _drop_empty_tag_columns(found, path) if kind == UNIVERSAL else list(found)
+        sentences = (_read_conllu_sentences if kind == UNIVERSAL else _read_conll_sentences)(lines, path)
+        rows = _drop_empty_tag_columns(sentences, path) if kind == UNIVERSAL else list(sentences)
     if not rows:
         raise DatasetFileError(f"{path} holds no sentence; expected a word and its tag in each line")
     if kind != ".jsonl" and of_folder:

@@ -122,9 +122,9 @@ class TagAnswers:
 
     def tag_and_count(self, sentences: Sequence[list[str]]) -> list[list[dict[str, Any]]]:
         """Tag sentences as `tag_sentences` does, and count their words."""
-        found = tag_sentences(self.model, self.tokenizer, sentences, batch_size=self.batch_size)
-        self.words += sum(map(len, found))
-        return found
+        tagged = tag_sentences(self.model, self.tokenizer, sentences, batch_size=self.batch_size)
+        self.words += sum(map(len, tagged))
+        return tagged
 
     def _read_tokens(self, row: Row, location: str) -> list[str] | None:
         words = row.get(TOKENS)
@@ -134,8 +134,8 @@ class TagAnswers:
             and all(isinstance(word, str) and len(word.split()) == 1 for word in words)
         ):
             return words
-        told = f"{location}: {str(words)[:60]!r} in {TOKENS!r}; expected a list of words without blanks in them"
-        skip_or_raise(location, TextFormatError(told))
+        message = f"{location}: {str(words)[:60]!r} in {TOKENS!r}; expected a list of words without blanks in them"
+        skip_or_raise(location, TextFormatError(message))
         return None
 
 

@@ -130,7 +130,7 @@ class BaselineRun(CountedRun):
 
     def fit(self, data: VoteDataModule) -> SimpleModel:
         floor = self.experiment.model.variant
-        found = BASELINES[floor](data)
+        probabilities = BASELINES[floor](data)
         return SimpleModel(
-            count_baseline_parameters(floor, data), lambda split: score_baseline(found, data.vote_matrix(split))
+            count_baseline_parameters(floor, data), lambda split: score_baseline(probabilities, data.vote_matrix(split))
         )

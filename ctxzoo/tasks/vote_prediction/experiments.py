@@ -147,11 +147,11 @@ class VoteModel(VoteObjective):
 
     def get_config_changes(self) -> dict[str, Any]:
         """Return the fields of a configuration that differ from it; bills that are not amortised are its default."""
-        found = {
+        changes = {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in super().get_config_changes().items()
         }
-        return {name: value for name, value in found.items() if (name, value) != ("amortized_bills", False)}
+        return {name: value for name, value in changes.items() if (name, value) != ("amortized_bills", False)}
 
 
 @dataclass(frozen=True, kw_only=True)

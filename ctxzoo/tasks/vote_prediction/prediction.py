@@ -229,5 +229,9 @@ class VotePipeline(RowPipeline):
             raise ValueError(f"known has a vote of {unknown[0]!r}, whom the model does not know; leave it out")
         return VoteAnswers(self.model, VoteColumns(), known=known)
 
-    def build_row(self, one: Any, number: int) -> Row:
-        return dict(one) if isinstance(one, Mapping) else {VoteColumns().bill: "", TEXT: one}
+    def build_row(self, pipeline_input: Any, number: int) -> Row:
+        return (
+            dict(pipeline_input)
+            if isinstance(pipeline_input, Mapping)
+            else {VoteColumns().bill: "", TEXT: pipeline_input}
+        )

@@ -100,8 +100,8 @@ def load_corpus(
     if min_count < 1:
         raise ValueError(f"min_count is {min_count}; expected 1 or more")
     fingerprint = source.fingerprint()
-    given = [] if words is None else ["words", *words]
-    key = hash_strings(["corpus 1", fingerprint, pre_tokenizer.to_str(), str(min_count), *given])
+    word_list = [] if words is None else ["words", *words]
+    key = hash_strings(["corpus 1", fingerprint, pre_tokenizer.to_str(), str(min_count), *word_list])
     folder = build_cached_folder(
         (cache or default_cache_folder()) / f"corpus-{key}",
         lambda temporary: _write_corpus(source, pre_tokenizer, min_count, words, temporary),

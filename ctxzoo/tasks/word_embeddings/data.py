@@ -150,8 +150,8 @@ class WindowBatches(Dataset[dict[str, torch.Tensor]]):
         sentence_of = np.repeat(np.arange(len(sentences)), lengths)
         within = np.arange(len(sentence_of)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         words = self.corpus.ids[begins[sentence_of] + within].astype(np.int64)
-        kept = generator.random(len(words)) < self.keep[words]
-        return words[kept], sentence_of[kept]
+        is_kept = generator.random(len(words)) < self.keep[words]
+        return words[is_kept], sentence_of[is_kept]
 
     def _draw_noise_words(self, num_centres: int, generator: np.random.Generator) -> Indices:
         shape: tuple[int, ...] = (num_centres, self.negative_samples)

@@ -169,8 +169,8 @@ def build_default_experiment(variant: str = ATTENTION) -> Experiment:
 
 def replace_architecture(experiment: Experiment, variant: str) -> Experiment:
     """Return the experiment with another architecture of `CUSTOMS`, and with its customs where nothing is given."""
-    given = experiment.values()
-    customs = {name: getattr(CUSTOMS[variant], name) for name in BY_CUSTOM if given[name] is None}
+    values = experiment.values()
+    customs = {name: getattr(CUSTOMS[variant], name) for name in BY_CUSTOM if values[name] is None}
     attention = dict.fromkeys(() if variant == ATTENTION else ("word_logits", "position_logits", "logit_rank"))
     return experiment.copy_with(variant=variant, **customs, **attention)
 

@@ -264,8 +264,8 @@ class HogwildTrainer:
             raise ValueError(f"{path} is no checkpoint of a training: {error}; remove it, or start anew") from error
         with file:
             metadata = file.metadata() or {}
-            theirs = json.loads(metadata.get("training", "{}"))
-            check_same_training(str(path), theirs, json.loads(self._describe_training()))
+            saved_training = json.loads(metadata.get("training", "{}"))
+            check_same_training(str(path), saved_training, json.loads(self._describe_training()))
             for name, values in self.weights._asdict().items():
                 if values.size:
                     values[...] = file.get_tensor(name)

@@ -142,8 +142,8 @@ def induce_pos(
     train = partial(_run_restart, sequences, gold, number)
     # Threads are enough: NumPy leaves the interpreter's lock in its loops. Its matrix products get one thread each.
     with threadpool_limits(1), ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        found = tuple(pool.map(train, range(seed, seed + restarts)))
-    return PosInduction(found, number, coverage)
+        trainings = tuple(pool.map(train, range(seed, seed + restarts)))
+    return PosInduction(trainings, number, coverage)
 
 
 def _build_vector_sequences(vectors: WordVectors, sentences: Sequence[Sequence[str]]) -> tuple[VectorSequences, float]:

@@ -43,9 +43,9 @@ class MaskAnswers:
                 where = f"{stream.name}, row {begin + number}"
                 skip_or_raise(where, TextFormatError(f"{where}: {wrong}"))
                 texts[number] = None
-        told = [text for text in texts if text is not None]
-        found = iter(fill_masks(self.filler, told, batch_size=self.batch_size) if told else [])
-        return [None if text is None else _format_answer(next(found)) for text in texts]
+        texts_to_fill = [text for text in texts if text is not None]
+        predictions = iter(fill_masks(self.filler, texts_to_fill, batch_size=self.batch_size) if texts_to_fill else [])
+        return [None if text is None else _format_answer(next(predictions)) for text in texts]
 
 
 def fill_masks(filler: FillMaskPipeline, texts: list[str], *, batch_size: int = 32) -> list[list[dict[str, Any]]]:
@@ -61,8 +61,8 @@ def fill_masks(filler: FillMaskPipeline, texts: list[str], *, batch_size: int = 
     if wrong is not None:
         raise ValueError(wrong)
     near = [_crop_around_mask(text, str(filler.tokenizer.mask_token)) for text in texts]
-    found = filler(near, top_k=WORDS_SHOWN, batch_size=batch_size)
-    rows = [found] if len(texts) == 1 else found
+    predictions = filler(near, top_k=WORDS_SHOWN, batch_size=batch_size)
+    rows = [predictions] if len(texts) == 1 else predictions
     return [[{"word": each["token_str"], "score": each["score"]} for each in row] for row in rows]
 
 

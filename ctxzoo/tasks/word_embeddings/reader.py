@@ -86,9 +86,9 @@ def _store_lines_on_disk(lines: Iterable[str], file: Path, source: str) -> datas
                 num_cut += len(words) > 1
                 yield " ".join(words[start : start + LONGEST_SENTENCE])
 
-    kept = (part for part in iterate_parts() if part.strip())
+    filled_lines = (part for part in iterate_parts() if part.strip())
     with pa.ipc.new_stream(str(file), schema) as stream:
-        while some := list(islice(kept, LINES_AT_ONCE)):
+        while some := list(islice(filled_lines, LINES_AT_ONCE)):
             stream.write_batch(pa.record_batch([pa.array(some, pa.string())], schema=schema))
     record_note(source, f"lines of up to {LONGEST_SENTENCE:,} words, cut from longer ones", num_cut)
     record_note(source, "blank lines, left out", blank)

@@ -134,9 +134,9 @@ class WordPredictionTask(lightning.LightningModule):
         check_same_training(
             "the checkpoint", _flatten_settings(checkpoint["hyper_parameters"]), _flatten_settings(self.hparams)
         )
-        told = checkpoint["word_prediction"]
-        self.progress = EmbeddingProgress(**told["progress"])
-        self._loss, self._centres = told["loss"], told["centres"]
+        saved = checkpoint["word_prediction"]
+        self.progress = EmbeddingProgress(**saved["progress"])
+        self._loss, self._centres = saved["loss"], saved["centres"]
 
     def _count_training_steps(self) -> int:
         """Return the number of steps of the whole training."""
