@@ -18,10 +18,10 @@ def format_beta_lstm_tables(rows: list[Row]) -> str:
     """
     parts = []
     for key in dict.fromkeys((row["comparison"], format_setting_name(row)) for row in rows):
-        chosen = [row for row in rows if (row["comparison"], format_setting_name(row)) == key]
-        one = chosen[0]
-        where = f"{key[1]}, B = {one['batch_size']}, n = {one['length']}, I = {one['width']}"
-        parts.append(f"**{key[0].capitalize()}** ({where})\n\n{_format_table(chosen)}")
+        key_rows = [row for row in rows if (row["comparison"], format_setting_name(row)) == key]
+        first_row = key_rows[0]
+        where = f"{key[1]}, B = {first_row['batch_size']}, n = {first_row['length']}, I = {first_row['width']}"
+        parts.append(f"**{key[0].capitalize()}** ({where})\n\n{_format_table(key_rows)}")
     return "\n\n".join(parts)
 
 
@@ -49,8 +49,8 @@ def _format_row_cells(row: Row, means: Row | None) -> list[str]:
         return [row["note"], "", ""]
     part = ""
     if means is not None and means["seconds"] and CELLS[row["cell"]].has_gamma_gates:
-        share = 1 - float(means["seconds"]) / float(row["seconds"])
-        part = f"{share:.0%}" if share > 0 else ""
+        fraction = 1 - float(means["seconds"]) / float(row["seconds"])
+        part = f"{fraction:.0%}" if fraction > 0 else ""
     return [
         format_significant_digits(row["seconds"], 1000),
         format_significant_digits(str(1 / float(row["ratio"]))),

@@ -172,8 +172,8 @@ def select_agreeing_workers(
     workers: Sequence[Worker], size: tuple[int, int, int, str], notes: dict[str, str], device: str
 ) -> list[Worker]:
     """Return the workers that answer as the first side with their layer does; the others get a note in `notes`."""
-    kept: list[Worker] = []
-    first: dict[tuple[Value, ...], dict[str, torch.Tensor]] = {}
+    agreeing: list[Worker] = []
+    answers_of_layer: dict[tuple[Value, ...], dict[str, torch.Tensor]] = {}
     with tempfile.TemporaryDirectory() as folder:
         files = {worker.side.label: Path(folder, f"{index}.pt") for index, worker in enumerate(workers)}
 
@@ -192,14 +192,14 @@ def select_agreeing_workers(
             if not has_answered:
                 continue
             side: Side = worker.side
-            found = torch.load(files[side.label], weights_only=True)
-            expected = first.setdefault(tuple(side.columns().values()), found)
-            name, difference = find_largest_difference(found, expected)
+            answers = torch.load(files[side.label], weights_only=True)
+            expected = answers_of_layer.setdefault(tuple(side.columns().values()), answers)
+            name, difference = find_largest_difference(answers, expected)
             if difference <= TOLERANCES[size[-1]]:
-                kept.append(worker)
+                agreeing.append(worker)
             else:
                 notes[side.label] = f"left out: {name} differs by {difference:.2g} of its largest value"
-    return kept
+    return agreeing
 
 
 def call_for_each_worker(workers: Sequence[Worker], work: Callable[[Worker], Answer], device: str) -> list[Answer]:
@@ -236,7 +236,7 @@ def measure_rows(
                     row[column] = worker.ask(column, name)
         for name in passes:
             for worker in workers:
-                rows[length, worker.side.label, name]["peak_memory_mb"] = worker.ask("peak_memory", name)
+                rows[length, worker.side.label, name]["peak_memory_mb"] = worker.ask("measure_peak_memory", name)
 
 
 def fit_growth_exponent(seconds: dict[int, float]) -> float | None:

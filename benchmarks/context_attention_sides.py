@@ -93,13 +93,13 @@ class Layer(nn.Module):
         """Return the output and, on request, the state behind the tokens."""
         if not self.alone:
             mask = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
-            out, aux = self.attention(x, mask, self.causal, state=state, use_cache=use_cache)
-            return out, aux.state
+            output, aux = self.attention(x, mask, self.causal, state=state, use_cache=use_cache)
+            return output, aux.state
         heads = x.unflatten(-1, (HEADS, -1)).transpose(1, 2)
-        out, aux = self.attention(
+        output, aux = self.attention(
             heads, heads, heads, None, self.causal, hidden_states=x, state=state, use_cache=use_cache
         )
-        return out, aux.state
+        return output, aux.state
 
 
 def build_attention(side: Side, length: int, width: int) -> Attention:
@@ -122,10 +122,10 @@ class Runner(LayerRunner):
     def build(self, batch: int, length: int, width: int) -> nn.Module:
         return Layer(self.side, length, width)
 
-    def work(self, name: str) -> Callable[[], Any]:
+    def get_pass(self, name: str) -> Callable[[], Any]:
         """Return the pass of that name; "one more token" reads a token behind all those of x."""
         if name != "one more token":
-            return super().work(name)
+            return super().get_pass(name)
         self.module.eval()
         with torch.inference_mode():
             state = self.module.step(self.x, None, use_cache=True)[1]

@@ -55,10 +55,10 @@ def _format_speed_verdict(line: Line) -> str:
 
 
 def _format_ratio_verdict(line: Line, aim: float) -> str:
-    found = [row["ratio"] for row in line if row["length"] == str(LAYER_LENGTH)]
-    if not found or not found[0] or line[0]["side"] not in (*KERNELS, *CONTEXTUAL):
+    ratios = [row["ratio"] for row in line if row["length"] == str(LAYER_LENGTH)]
+    if not ratios or not ratios[0] or line[0]["side"] not in (*KERNELS, *CONTEXTUAL):
         return ""
-    return format_verdict(1 / float(found[0]) <= aim, format_significant_digits(str(1 / float(found[0]))))
+    return format_verdict(1 / float(ratios[0]) <= aim, format_significant_digits(str(1 / float(ratios[0]))))
 
 
 def _format_token_growth_verdict(line: Line) -> str:

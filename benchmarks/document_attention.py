@@ -82,10 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     options = parse_arguments(build_argument_parser("document_attention", __doc__, COMPARISONS, device), arguments)
     commit = git_commit()
     if not options.redraw:
-        chosen = [comparison for comparison in COMPARISONS if comparison.name in options.comparisons]
+        comparisons = [comparison for comparison in COMPARISONS if comparison.name in options.comparisons]
         rows: list[dict[str, Value]] = []
         for setting in iterate_settings(options):
-            for comparison in chosen:
+            for comparison in comparisons:
                 sizes = QUICK_SIZES if options.quick else list_sizes(comparison, device)
                 rows += compare_sides(comparison, sizes, setting)
         write_rows(options.target, rows, commit)

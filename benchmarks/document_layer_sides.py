@@ -52,12 +52,12 @@ class Heads(nn.Module):
         super().__init__()
         self.register_buffer("mask", torch.ones(batch, length, dtype=torch.bool))
 
-    def weights(self, states: torch.Tensor) -> torch.Tensor:
+    def compute_weights(self, states: torch.Tensor) -> torch.Tensor:
         """Return A, the weights (B, m, n)."""
         raise NotImplementedError
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
-        return (self.weights(states).to(states.dtype) @ states).flatten(1)
+        return (self.compute_weights(states).to(states.dtype) @ states).flatten(1)
 
 
 class LowRankHeads(Heads):
@@ -69,7 +69,7 @@ class LowRankHeads(Heads):
         self.attention = LowRankAttention(width, heads, rank=1, l2_normalize=True, logit_scale=1.0)
         self.context = LearnedContext(width)
 
-    def weights(self, states: torch.Tensor) -> torch.Tensor:
+    def compute_weights(self, states: torch.Tensor) -> torch.Tensor:
         words = states if self.projection is None else torch.tanh(self.projection(states))
         weights: torch.Tensor = self.attention(words, self.context.vector, self.mask)
         return weights
@@ -82,7 +82,7 @@ class AdditiveHeads(Heads):
         super().__init__(batch, length)
         self.scores = AdditiveScores(width, ATTENTION_SIZE, heads)
 
-    def weights(self, states: torch.Tensor) -> torch.Tensor:
+    def compute_weights(self, states: torch.Tensor) -> torch.Tensor:
         words = self.mask.unsqueeze(1)
         return masked_softmax(self.scores(states).transpose(1, 2), words, dim=2) * words
 

@@ -59,20 +59,20 @@ class Runner(PassRunner):
         )["optimizer"]
         self.precision: Any = nullcontext() if dtype == torch.float32 else torch.autocast(self.device.type, dtype)
 
-    def work(self, name: str) -> Callable[[], Any]:
-        return self._step
+    def get_pass(self, name: str) -> Callable[[], Any]:
+        return self._train_step
 
-    def answers(self) -> dict[str, torch.Tensor]:
-        return {"loss": self._loss().detach()}
+    def compute_answers(self) -> dict[str, torch.Tensor]:
+        return {"loss": self._compute_loss().detach()}
 
-    def _loss(self) -> torch.Tensor:
+    def _compute_loss(self) -> torch.Tensor:
         with self.precision:
             loss: torch.Tensor = self.module(self.x, labels=self.labels).loss
         return loss
 
-    def _step(self) -> None:
+    def _train_step(self) -> None:
         self.forget_gradients()
-        self._loss().backward()  # type: ignore[no-untyped-call, unused-ignore]
+        self._compute_loss().backward()  # type: ignore[no-untyped-call, unused-ignore]
         nn.utils.clip_grad_norm_(self.module.parameters(), GRADIENT_CLIP)
         self.optimizer.step()
 

@@ -26,8 +26,8 @@ def _format_tables(lines: list[Line]) -> list[str]:
     return [format_milliseconds_table(lines, "D"), *format_ratio_tables(lines, "D", _list_verdict_columns(lines[0][0]))]
 
 
-def _list_verdict_columns(one: Row) -> Columns:
-    if one["comparison"] != COMPARISON:
+def _list_verdict_columns(row: Row) -> Columns:
+    if row["comparison"] != COMPARISON:
         return {}
     return {
         f"at least {RATIO_AIM:g}": lambda line: (

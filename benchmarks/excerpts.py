@@ -48,27 +48,27 @@ PASS, WITH_GRADIENTS = "pass", "forward and backward"
 def parse_markdown_tables(text: str) -> tuple[list[PrintedTable], list[str]]:
     """Return the tables of a Markdown text, and its paragraphs that are neither a table nor the title of one."""
     tables: list[PrintedTable] = []
-    others: list[str] = []
+    paragraphs: list[str] = []
     for paragraph in text.split("\n\n"):
         if not paragraph.startswith("| "):
-            others.append(paragraph)
+            paragraphs.append(paragraph)
             continue
         headings, rule, *rows = ([*line[2:-2].split(" | ")] for line in paragraph.splitlines())
-        titled = bool(others) and not others[-1].startswith(("![", "Not measured"))
-        title = others.pop().replace("**", "").removesuffix(":") if titled else ""
+        titled = bool(paragraphs) and not paragraphs[-1].startswith(("![", "Not measured"))
+        title = paragraphs.pop().replace("**", "").removesuffix(":") if titled else ""
         tables.append(PrintedTable(title, headings, rule, rows))
-    return tables, others
+    return tables, paragraphs
 
 
 def format_tables_as_csv(tables: Sequence[PrintedTable]) -> str:
     """Return the CSV file of tables: the title in the first column, then the columns of all."""
-    named = [[heading or "side" for heading in table.headings] for table in tables]
-    columns = list(dict.fromkeys(heading for headings in named for heading in headings))
+    headings_of_tables = [[heading or "side" for heading in table.headings] for table in tables]
+    columns = list(dict.fromkeys(heading for headings in headings_of_tables for heading in headings))
     titles = ["table"] if any(table.title for table in tables) else []
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, [*titles, *columns], restval="", lineterminator="\n")
     writer.writeheader()
-    for table, headings in zip(tables, named, strict=True):
+    for table, headings in zip(tables, headings_of_tables, strict=True):
         for row in table.rows:
             writer.writerow({**dict.fromkeys(titles, table.title), **dict(zip(headings, row, strict=True))})
     return buffer.getvalue()
@@ -80,20 +80,20 @@ def format_excerpt(tables: Sequence[PrintedTable], part: Excerpt) -> str:
     Raises:
         ValueError: A title, row or column is not in the tables.
     """
-    chosen = [table for table in tables if table.title.startswith(part.titles or "")]
-    first_cells = {row[0] for table in chosen for row in table.rows}
-    missing = [title for title in part.titles if not any(table.title.startswith(title) for table in chosen)]
+    shown_tables = [table for table in tables if table.title.startswith(part.titles or "")]
+    first_cells = {row[0] for table in shown_tables for row in table.rows}
+    missing = [title for title in part.titles if not any(table.title.startswith(title) for table in shown_tables)]
     missing += [row for row in part.rows if row not in first_cells]
-    missing += [name for name in part.columns if not any(name in table.headings for table in chosen)]
+    missing += [name for name in part.columns if not any(name in table.headings for table in shown_tables)]
     if missing:
         raise ValueError(f"no table, row or column {missing[0]!r}; tables: {[table.title for table in tables]}")
-    return "\n\n".join(_format_markdown_excerpt(table, part) for table in chosen)
+    return "\n\n".join(_format_markdown_excerpt(table, part) for table in shown_tables)
 
 
 def _format_markdown_excerpt(table: PrintedTable, part: Excerpt) -> str:
-    kept = [place for place, name in enumerate(table.headings) if not part.columns or name in part.columns]
+    positions = [place for place, name in enumerate(table.headings) if not part.columns or name in part.columns]
     rows = [row for row in table.rows if not part.rows or row[0] in part.rows]
     if part.passes:
         rows = [row for row in rows if row[table.headings.index(PASS)] == WITH_GRADIENTS]
-    lines = [f"| {' | '.join(line[place] for place in kept)} |" for line in (table.headings, table.rule, *rows)]
+    lines = [f"| {' | '.join(line[place] for place in positions)} |" for line in (table.headings, table.rule, *rows)]
     return "\n".join([*([f"{table.title}:", ""] if table.title else []), *lines])

@@ -71,19 +71,19 @@ class Case:
     def num_words(self) -> int:
         return len(self.explanation.offsets)
 
-    def compute_logits(self, kept: Sequence[NDArray[np.bool_]]) -> Array:
-        """Return the logits (rows, labels) of the text with the words where each (words,) of `kept` is true."""
+    def compute_logits(self, word_masks: Sequence[NDArray[np.bool_]]) -> Array:
+        """Return the logits (rows, labels) of the text with the words where each (words,) of `word_masks` is true."""
         words = self.explanation.words
-        texts = [" ".join(word for word, keep in zip(words, row, strict=True) if keep) for row in kept]
+        texts = [" ".join(word for word, keep in zip(words, row, strict=True) if keep) for row in word_masks]
         return np.concatenate(
             [compute_logits(self.model, self.tokenizer, texts[i : i + AT_ONCE]) for i in range(0, len(texts), AT_ONCE)]
         )
 
-    def compute_probabilities(self, kept: Sequence[NDArray[np.bool_]]) -> Array:
+    def compute_probabilities(self, word_masks: Sequence[NDArray[np.bool_]]) -> Array:
         """Return the probability (rows,) of the label of the whole text."""
         label = int(self.explanation.logits.argmax())
-        found: Array = torch.from_numpy(self.compute_logits(kept)).softmax(dim=1)[:, label].numpy()
-        return found
+        probabilities: Array = torch.from_numpy(self.compute_logits(word_masks)).softmax(dim=1)[:, label].numpy()
+        return probabilities
 
     def mask_all_words_but(self, words: Sequence[int]) -> NDArray[np.bool_]:
         """Return (words,) true at some words."""
@@ -113,7 +113,7 @@ def explain_by_contributions(case: Case, seed: int) -> Array:
 
 
 def explain_by_leaving_one_word_out(case: Case, seed: int) -> Array:
-    """Return (words,) how far the label's logit falls without each word, or its share of the fall without a run."""
+    """Return (words,) how far the label's logit falls without each word, or a word's part of the fall without a run."""
     runs = np.array_split(np.arange(case.num_words), min(case.num_words, MOST_PASSES - 1))
     label = int(case.explanation.logits.argmax())
     logits = case.compute_logits([~case.mask_all_words_but(run) for run in runs])[:, label]
@@ -134,11 +134,13 @@ def explain_by_shapley_values(case: Case, seed: int) -> Array:
     while (len(orders) + 2) * (len(runs) - 1) + 2 <= MOST_PASSES:
         order = generator.permutation(len(runs))
         orders += [order, order[::-1]]
-    empty, whole = case.compute_logits([case.mask_all_words_but([]), ~case.mask_all_words_but([])])[:, label]
+    empty, full = case.compute_logits([case.mask_all_words_but([]), ~case.mask_all_words_but([])])[:, label]
     values = np.zeros(case.num_words)
     for order in orders:
-        kept = [case.mask_all_words_but(np.concatenate([runs[i] for i in order[:n]])) for n in range(1, len(runs))]
-        steps = np.diff([empty, *case.compute_logits(kept)[:, label], whole])
+        word_masks = [
+            case.mask_all_words_but(np.concatenate([runs[i] for i in order[:n]])) for n in range(1, len(runs))
+        ]
+        steps = np.diff([empty, *case.compute_logits(word_masks)[:, label], full])
         for number, step in zip(order, steps, strict=True):
             values[runs[number]] += step / len(runs[number]) / len(orders)
     return values
@@ -164,31 +166,37 @@ def score_explanation(case: Case, values: Array, seed: int) -> dict[str, float]:
     generator = np.random.default_rng(seed)
     order = np.argsort(-values, kind="stable")
     drawn = [generator.choice(case.num_words, TOP, replace=False) for _ in range(RANDOM_DRAWS)]
-    chosen = [case.mask_all_words_but(words) for words in (order[:TOP], *drawn)]
-    others = generator.permutation(order[1:])[: MOST_DELETED - 1]
-    single = [~case.mask_all_words_but([word]) for word in (order[0], *others)]
-    found = case.compute_probabilities([~case.mask_all_words_but([]), *[~words for words in chosen], *chosen, *single])
-    whole, without, alone = found[0], found[1 : 2 + RANDOM_DRAWS], found[2 + RANDOM_DRAWS : 3 + 2 * RANDOM_DRAWS]
-    of_single = found[3 + 2 * RANDOM_DRAWS :]
+    word_masks = [case.mask_all_words_but(words) for words in (order[:TOP], *drawn)]
+    deleted_words = generator.permutation(order[1:])[: MOST_DELETED - 1]
+    without_one = [~case.mask_all_words_but([word]) for word in (order[0], *deleted_words)]
+    probabilities = case.compute_probabilities(
+        [~case.mask_all_words_but([]), *[~words for words in word_masks], *word_masks, *without_one]
+    )
+    full, without, alone = (
+        probabilities[0],
+        probabilities[1 : 2 + RANDOM_DRAWS],
+        probabilities[2 + RANDOM_DRAWS : 3 + 2 * RANDOM_DRAWS],
+    )
+    of_single = probabilities[3 + 2 * RANDOM_DRAWS :]
     before = (of_single[1:] < of_single[0]).sum() + (of_single[1:] == of_single[0]).sum() / 2
     return {
-        "fall": whole - without[0],
-        "random_fall": whole - without[1:].mean(),
+        "fall": full - without[0],
+        "random_fall": full - without[1:].mean(),
         "kept": alone[0],
         "random_kept": alone[1:].mean(),
-        "rank": before / len(others),
+        "rank": before / len(deleted_words),
     }
 
 
 def build_cases(
-    model: Any, tokenizer: Any, texts: Sequence[str], first: int, count: int
+    model: Any, tokenizer: Any, texts: Sequence[str], start: int, count: int
 ) -> Iterator[tuple[Case, float]]:
     """Yield `count` explained texts with enough known words, the first ones left out, and the CPU seconds of each."""
     long_enough = (text for text in texts if text.strip() and len(tokenizer.tokenize(text)) >= FEWEST_WORDS)
     for number, text in enumerate(long_enough):
-        if number >= first + count:
+        if number >= start + count:
             return
-        if number >= first:
+        if number >= start:
             begin = time.process_time()
             explanation = explain_text(model, tokenizer, text)
             yield Case(model, tokenizer, explanation), time.process_time() - begin
@@ -223,13 +231,13 @@ def load_test_texts(dataset: str, tokenizer: Any, seed: int, **options: Any) -> 
 
 def find_published_classifiers(root: Path) -> dict[str, tuple[Path, str, dict[str, Any]]]:
     """Return name to checkpoint, dataset and options of the data, of the published classifiers of texts."""
-    found = {}
+    classifiers = {}
     for folder, entry in read_published_entries(root).items():
         result = read_result(entry.result)
         if result.architecture in ("contextualizer", "lama"):
             folds = {} if result.fold is None else {"folds": result.settings["folds"], "fold": result.fold}
-            found[folder.name] = (folder, result.dataset, folds)
-    return found
+            classifiers[folder.name] = (folder, result.dataset, folds)
+    return classifiers
 
 
 def train_default_classifier(folder: Path, seed: int) -> Path:
@@ -262,14 +270,14 @@ def measure_explanations(
     rows: list[dict[str, Value]] = []
     model, tokenizer = load_saved_model(str(checkpoint))
     texts = load_test_texts(dataset, tokenizer, seed, **options)
-    first = 0
+    start = 0
     for part, count in counts.items():
         if not count:
             continue
         begin = time.perf_counter()
-        explained = list(build_cases(model, tokenizer, texts, first, count))
+        explained = list(build_cases(model, tokenizer, texts, start, count))
         passes = max(count_passes(model, tokenizer, case.explanation.text) for case, _ in explained[:3])
-        first += count
+        start += count
         for method in PARTS[part]:
             scores = [score_explanation(case, METHODS[method](case, seed), seed) for case, _ in explained]
             means = {key: float(np.mean([one[key] for one in scores])) for key in scores[0]}

@@ -72,14 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> Path:
 
 def measure_import_seconds(program: str) -> float:
     """Return the seconds that an import takes in a fresh interpreter, its own start not counted."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(program)],
         capture_output=True,
         text=True,
         check=True,
         cwd=Path(__file__).resolve().parents[1],
     )
-    return float(done.stdout.split()[-1])
+    return float(process.stdout.split()[-1])
 
 
 if __name__ == "__main__":

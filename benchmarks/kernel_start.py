@@ -63,10 +63,10 @@ def measure_attention_distances(frequencies: Sequence[int]) -> Iterator[dict[str
         stock = build_stock_model(factor)
         states = stock(ids).last_hidden_state
 
-        def distance(model: Any, states: torch.Tensor = states) -> float:
+        def measure_distance(model: Any, states: torch.Tensor = states) -> float:
             return float((model(ids).last_hidden_state - states).norm() / states.norm())
 
-        def row(attention: str, number: int | None, value: float, factor: int = factor) -> dict[str, Value]:
+        def build_row(attention: str, number: int | None, value: float, factor: int = factor) -> dict[str, Value]:
             what = {"part": "start", "attention": attention, "weights": factor, "frequencies": number}
             return {**what, "distance": value, "milliseconds": None}
 
@@ -74,10 +74,10 @@ def measure_attention_distances(frequencies: Sequence[int]) -> Iterator[dict[str
         for layer in uniform.encoder.layer:
             layer.attention.self.query.weight.zero_()
             layer.attention.self.query.bias.zero_()
-        yield row(UNIFORM, None, distance(uniform))
+        yield build_row(UNIFORM, None, measure_distance(uniform))
         for attention, options in KERNELS.items():
             for number in frequencies:
-                found = []
+                distances = []
                 for start in range(STARTS):
                     torch.manual_seed(100 + start)
                     model = copy.deepcopy(stock)
@@ -86,8 +86,8 @@ def measure_attention_distances(frequencies: Sequence[int]) -> Iterator[dict[str
                     for index, density in enumerate(densities):
                         density.noise_seed = start + index
                         density.draw_evaluation_noise()
-                    found.append(distance(model))
-                yield row(attention, number, statistics.mean(found))
+                    distances.append(measure_distance(model))
+                yield build_row(attention, number, statistics.mean(distances))
 
 
 def measure_causal_costs(length: int) -> Iterator[dict[str, Value]]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 STYLES = ("o-", "s-", "^--", "D:")  # sides with the same model, in the order of the file
 
 
-def plot_times(rows: Sequence[Row], out: str | Path, comparison: str, colours: Mapping[str, str]) -> None:
+def plot_times(rows: Sequence[Row], path: str | Path, comparison: str, colours: Mapping[str, str]) -> None:
     """Draw the rows of one comparison: a column of panels for each pass, a row for each precision and number of
     threads, both axes logarithmic. The legend is in the order of the lines and shows the exponents of the file. Times
     are those of as many documents as there are at the greatest length.
@@ -24,7 +24,7 @@ def plot_times(rows: Sequence[Row], out: str | Path, comparison: str, colours: M
 
     Args:
         rows: Rows of the CSV file.
-        out: The PNG file to write.
+        path: The PNG file to write.
         comparison: Name of the comparison.
         colours: Model -> colour.
 
@@ -46,7 +46,7 @@ def plot_times(rows: Sequence[Row], out: str | Path, comparison: str, colours: M
             axes.set_title(f"{name} ({setting})", loc="left", fontsize=9, fontweight="bold")
         panels[index][0].set_ylim(top=20 * panels[index][0].get_ylim()[1])  # room for the legends
         panels[index][0].set_ylabel(f"milliseconds for {documents} document{'' if documents == 1 else 's'}")
-    save_figure(figure, out)
+    save_figure(figure, path)
 
 
 def _draw_panel(axes: Axes, rows: Sequence[Row], documents: int, colours: Mapping[str, str]) -> None:

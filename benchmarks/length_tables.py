@@ -16,12 +16,12 @@ def format_tables_by_setting(rows: Sequence[Row], format_tables: Callable[[list[
     """Join the tables of each comparison, precision and number of threads, and tell what was not measured."""
     parts = []
     for setting in dict.fromkeys((row["comparison"], format_setting_name(row)) for row in rows):
-        chosen = [row for row in rows if (row["comparison"], format_setting_name(row)) == setting]
-        keys = dict.fromkeys((row["side"], row["pass"]) for row in chosen)
-        lines = [[row for row in chosen if (row["side"], row["pass"]) == key] for key in keys]
+        setting_rows = [row for row in rows if (row["comparison"], format_setting_name(row)) == setting]
+        keys = dict.fromkeys((row["side"], row["pass"]) for row in setting_rows)
+        lines = [[row for row in setting_rows if (row["side"], row["pass"]) == key] for key in keys]
         measured = [line for line in lines if any(row["seconds"] for row in line)]
         parts += format_tables(measured) if measured else []
-        notes = dict.fromkeys(f"{row['side']}: {row['note']}" for row in chosen if row["note"])
+        notes = dict.fromkeys(f"{row['side']}: {row['note']}" for row in setting_rows if row["note"])
         parts += [f"Not measured: {'; '.join(notes)}."] if notes else []
     return "\n\n".join(parts)
 
@@ -53,14 +53,14 @@ def format_milliseconds_table(lines: Sequence[Line], width: str) -> str:
 def format_ratio_tables(lines: Sequence[Line], width: str, verdicts: Columns) -> list[str]:
     """Return a table of how much faster than the reference each side is, with aims; nothing without a measurement."""
     reference = lines[0][0]["reference"]
-    others = [line for line in lines if line[0]["side"] != reference]
-    if not any(row["ratio"] for line in others for row in line):
+    compared_lines = [line for line in lines if line[0]["side"] != reference]
+    if not any(row["ratio"] for line in compared_lines for row in line):
         return []
     return [
         format_length_table(
             f"speed relative to {reference}",
             lambda row: format_significant_digits(row["ratio"]),
-            others,
+            compared_lines,
             width,
             verdicts,
         )
@@ -71,26 +71,26 @@ def format_length_table(
     title: str, cell: Callable[[Row], str], lines: Sequence[Line], width: str, more: Columns
 ) -> str:
     """Return a table with a line for each side and pass, a column for each length, and `more` columns."""
-    first, last = lines[0][0], lines[0][-1]
-    documents = f"{first['batch_size']} documents"
-    if first["batch_size"] != last["batch_size"]:
-        documents = f"{int(first['batch_size']) * int(first['length']):,} words"
+    first_row, last_row = lines[0][0], lines[0][-1]
+    documents = f"{first_row['batch_size']} documents"
+    if first_row["batch_size"] != last_row["batch_size"]:
+        documents = f"{int(first_row['batch_size']) * int(first_row['length']):,} words"
     headings = ["", "pass", *(f"n = {row['length']}" for row in lines[0]), *more]
     body = [
         [line[0]["side"], line[0]["pass"], *map(cell, line), *(column(line) for column in more.values())]
         for line in lines
     ]
-    where = f"{format_setting_name(first)}, {documents}, {width} = {first['width']}"
+    where = f"{format_setting_name(first_row)}, {documents}, {width} = {first_row['width']}"
     table = format_markdown_table(headings, body, left_aligned=2)
-    return f"**{first['comparison'].capitalize()}, {title}** ({where})\n\n{table}"
+    return f"**{first_row['comparison'].capitalize()}, {title}** ({where})\n\n{table}"
 
 
-def format_least_ratio_verdict(line: Line, aim: float, first: int = 0) -> str:
-    """Return the verdict on all lengths from `first` on; nothing where one was not measured."""
-    found = [(row["ratio"], row["length"]) for row in line if int(row["length"]) >= first]
-    if not found or not all(ratio for ratio, _ in found):
+def format_least_ratio_verdict(line: Line, aim: float, shortest: int = 0) -> str:
+    """Return the verdict on all lengths from `shortest` on; nothing where one was not measured."""
+    ratios = [(row["ratio"], row["length"]) for row in line if int(row["length"]) >= shortest]
+    if not ratios or not all(ratio for ratio, _ in ratios):
         return ""
-    least, length = min(found, key=lambda pair: float(pair[0]))
+    least, length = min(ratios, key=lambda pair: float(pair[0]))
     return format_verdict(float(least) >= aim, f"{format_significant_digits(least)} at n = {length}")
 
 

@@ -35,7 +35,7 @@ def measure_allocated_peak_mb(work: Callable[[], Any], device: str) -> float:
         return (torch.cuda.max_memory_allocated() - before) / 2**20
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profiler:
         work()
-    held = peak = 0
+    allocated = peak = 0
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "trace.json")
         profiler.export_chrome_trace(str(file))
@@ -43,6 +43,6 @@ def measure_allocated_peak_mb(work: Callable[[], Any], device: str) -> float:
         with file.open(encoding="utf-8") as lines:
             for line in lines:
                 if found := re.search(r'"Bytes": (-?\d+), "Device Id": -1,', line):
-                    held += int(found[1])
-                    peak = max(peak, held)
+                    allocated += int(found[1])
+                    peak = max(peak, allocated)
     return peak / 2**20

@@ -52,37 +52,37 @@ class PassRunner:
         """Set `module` and `x`."""
         raise NotImplementedError
 
-    def work(self, name: str) -> Callable[[], Any]:
+    def get_pass(self, name: str) -> Callable[[], Any]:
         """Return the pass of that name."""
         raise NotImplementedError
 
-    def answers(self) -> dict[str, torch.Tensor]:
+    def compute_answers(self) -> dict[str, torch.Tensor]:
         """Return the tensors in which sides with the same layer must agree."""
         raise NotImplementedError
 
     def save_answers(self, file: str) -> None:
-        """Write `answers` to a file, in float32."""
-        torch.save({name: value.float().cpu() for name, value in self.answers().items()}, file)
+        """Write what `compute_answers` returns to a file, in float32."""
+        torch.save({name: value.float().cpu() for name, value in self.compute_answers().items()}, file)
 
     def warm_up(self, name: str) -> None:
         """Run untimed passes, and set how many passes the rounds that follow will have."""
-        work = self.work(name)
+        work = self.get_pass(name)
         work()
         self._passes = max(1, math.ceil(ROUND_SECONDS[self.device.type] / measure_seconds(work, self.device)))
 
-    def round(self, name: str) -> float:
+    def time_round(self, name: str) -> float:
         """Return the seconds for one pass, the mean over a round."""
-        work = self.work(name)
+        work = self.get_pass(name)
 
-        def several() -> None:
+        def run_passes() -> None:
             for _ in range(self._passes):
                 work()
 
-        return measure_seconds(several, self.device) / self._passes
+        return measure_seconds(run_passes, self.device) / self._passes
 
-    def peak_memory(self, name: str) -> float:
+    def measure_peak_memory(self, name: str) -> float:
         """Return the MiB that a pass allocates beyond what is there before: weights, tokens, an optimizer's state."""
-        work = self.work(name)
+        work = self.get_pass(name)
         self.forget_gradients()
         return measure_allocated_peak_mb(work, self.device.type)
 
@@ -106,16 +106,16 @@ class LayerRunner(PassRunner):
         self.module = self.build(batch, length, width).to(self.device, dtype)
         self.x = torch.randn(batch, length, width).to(self.device, dtype).requires_grad_()
 
-    def work(self, name: str) -> Callable[[], Any]:
+    def get_pass(self, name: str) -> Callable[[], Any]:
         return self.forward if name == "forward" else self._forward_and_backward
 
-    def answers(self) -> dict[str, torch.Tensor]:
+    def compute_answers(self) -> dict[str, torch.Tensor]:
         """Return output and gradients."""
         output = self.forward()
         self._forward_and_backward()
         gradients = {name: parameter.grad for name, parameter in self.module.named_parameters()}
-        found = {"output": output, "x": self.x.grad, **gradients}
-        return {name: value for name, value in found.items() if value is not None}
+        tensors = {"output": output, "x": self.x.grad, **gradients}
+        return {name: value for name, value in tensors.items() if value is not None}
 
     def forward(self) -> torch.Tensor:
         self.module.eval()

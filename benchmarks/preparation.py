@@ -115,13 +115,13 @@ def list_available_datasets() -> list[str]:
 
 def select_first_questions(splits: Splits) -> Splits:
     """Return the first question of each context."""
-    kept: Splits = {}
+    first_questions: Splits = {}
     for name, rows in splits.items():
-        first: dict[str, int] = {}
+        row_of_context: dict[str, int] = {}
         for index, context in enumerate(rows["context"]):
-            first.setdefault(context, index)
-        kept[name] = rows.select(list(first.values()))
-    return kept
+            row_of_context.setdefault(context, index)
+        first_questions[name] = rows.select(list(row_of_context.values()))
+    return first_questions
 
 
 def select_few_questions(splits: Splits) -> Splits:
@@ -136,17 +136,19 @@ def repeat_to_sizes(splits: Splits, sizes: dict[str, Size]) -> Splits:
         of_context.setdefault(row["context"], []).append(row)
     contexts = list(of_context.values())
     grown: Splits = {}
-    used = 0
+    context_number = 0
     for name, size in sizes.items():
         rows = []
         for index in range(size.contexts):
-            questions = contexts[used % len(contexts)]
+            questions = contexts[context_number % len(contexts)]
             count = size.questions // size.contexts + (index < size.questions % size.contexts)
             for number in range(count):
                 row = questions[number % len(questions)]
                 # A number behind the text leaves the answers where they are.
-                rows.append({**row, "id": f"{used}-{number}", "context": f"{row['context']} {used}"})
-            used += 1
+                rows.append(
+                    {**row, "id": f"{context_number}-{number}", "context": f"{row['context']} {context_number}"}
+                )
+            context_number += 1
         grown[name] = datasets.Dataset.from_list(rows, features=splits["train"].features)
     return grown
 
@@ -160,14 +162,14 @@ def save_splits(splits: Splits, folder: Path) -> None:
 
 def measure_cold_and_warm_starts(corpus: Path, rounds: int) -> dict[str, dict[str, float]]:
     """Return the medians of `rounds` cold starts, each followed by a second one."""
-    found: dict[str, list[dict[str, float]]] = {COLD: [], SECOND: []}
+    measurements: dict[str, list[dict[str, float]]] = {COLD: [], SECOND: []}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as caches:
             for kind in (COLD, SECOND):
-                found[kind].append(measure_start_in_new_process(corpus, Path(caches)))
+                measurements[kind].append(measure_start_in_new_process(corpus, Path(caches)))
     return {
-        kind: {name: statistics.median(one[name] for one in several) for name in several[0]}
-        for kind, several in found.items()
+        kind: {name: statistics.median(one[name] for one in starts) for name in starts[0]}
+        for kind, starts in measurements.items()
     }
 
 
@@ -184,7 +186,7 @@ def measure_start_in_new_process(corpus: Path, caches: Path) -> dict[str, float]
         "CTXZOO_CACHE": str(caches / "ctxzoo"),
     }
     begin = time.perf_counter()
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "benchmarks.preparation", "--start", str(corpus)],
         stdout=subprocess.PIPE,
         text=True,
@@ -192,7 +194,7 @@ def measure_start_in_new_process(corpus: Path, caches: Path) -> dict[str, float]
         cwd=ROOT,
         env=environment,
     )
-    answer: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    answer: dict[str, float] = json.loads(process.stdout.splitlines()[-1])
     return {**answer, "total_seconds": time.perf_counter() - begin}
 
 
@@ -253,11 +255,11 @@ def count_questions_and_contexts(splits: Splits) -> Size:
 
 
 def _build_row(
-    corpus: str, how: str, size: Size, kind: str, values: dict[str, float], aim: float | None
+    corpus: str, method: str, size: Size, kind: str, values: dict[str, float], aim: float | None
 ) -> dict[str, Value]:
     return {
         "corpus": corpus,
-        "how": how,
+        "how": method,
         "start": kind,
         "questions": size.questions,
         "contexts": size.contexts,
@@ -269,13 +271,13 @@ def _build_row(
     }
 
 
-def format_row_line(one: dict[str, Value]) -> str:
+def format_row_line(row: dict[str, Value]) -> str:
     """Return the line that is printed for a row."""
-    aim = "" if one["aim_seconds"] is None else f", aim {one['aim_seconds']:.0f} s"
+    aim = "" if row["aim_seconds"] is None else f", aim {row['aim_seconds']:.0f} s"
     return (
-        f"{one['corpus']} ({one['how']}), {one['start']}: {one['questions']:,} questions in "
-        f"{one['setup_seconds']:.2f} s, {one['total_seconds']:.2f} s with imports, "
-        f"{one['questions_per_second']:,.0f} questions/s{aim}"
+        f"{row['corpus']} ({row['how']}), {row['start']}: {row['questions']:,} questions in "
+        f"{row['setup_seconds']:.2f} s, {row['total_seconds']:.2f} s with imports, "
+        f"{row['questions_per_second']:,.0f} questions/s{aim}"
     )
 
 

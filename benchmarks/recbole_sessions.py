@@ -67,12 +67,12 @@ def write_interactions(data: SessionDataModule, folder: Path) -> None:
 def build_recbole_settings(settings: Experiment, model: str, folder: Path) -> dict[str, Any]:
     """Return RecBole's settings that say the same as ours."""
     dropout = (settings.model.embedding_dropout, settings.model.pooled_dropout)
-    own = {
+    model_settings = {
         "narm": {"dropout_probs": list(dropout), "n_layers": 1},
         "gru4rec": {"dropout_prob": dropout[0], "num_layers": 1},
     }
     return {
-        **own[model],
+        **model_settings[model],
         "data_path": str(folder.parent),
         "benchmark_filename": ["train", "valid", "test"],
         "USER_ID_FIELD": "session_id",

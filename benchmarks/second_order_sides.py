@@ -142,9 +142,9 @@ class Runner(LayerRunner):
         """
         if self.side.model != "attention alone" or self.device.type != "cuda":
             return None
-        return self.moved_bytes(name) / self._measure_bytes_per_second()
+        return self.count_moved_bytes(name) / self._measure_bytes_per_second()
 
-    def moved_bytes(self, name: str) -> int:
+    def count_moved_bytes(self, name: str) -> int:
         """Return the bytes that a pass moves.
 
         Forward reads x, p, q, W and the mask and writes the output. Backward reads the same, the output and its

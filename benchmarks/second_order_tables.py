@@ -29,13 +29,16 @@ def format_second_order_tables(rows: list[Row]) -> str:
 
 
 def _format_tables(lines: list[Line]) -> list[str]:
-    one = lines[0][0]
+    first_row = lines[0][0]
     with_floor = any(row["floor_seconds"] for row in lines[0])
     timed = [
         *lines,
-        *(_replace_seconds_by_minimum(line) for line in lines if with_floor and line[0]["side"] == one["side"]),
+        *(_replace_seconds_by_minimum(line) for line in lines if with_floor and line[0]["side"] == first_row["side"]),
     ]
-    found = [format_milliseconds_table(timed, "m"), *format_ratio_tables(lines, "m", _list_ratio_verdict_columns(one))]
+    tables = [
+        format_milliseconds_table(timed, "m"),
+        *format_ratio_tables(lines, "m", _list_ratio_verdict_columns(first_row)),
+    ]
     if with_floor:
         heading = f"at most {FLOOR_AIM:g} from n = {FUSED_FROM}"
         times = format_length_table(
@@ -45,8 +48,8 @@ def _format_tables(lines: list[Line]) -> list[str]:
             "m",
             {heading: _format_minimum_verdict},
         )
-        found.append(times)
-    return found
+        tables.append(times)
+    return tables
 
 
 def _replace_seconds_by_minimum(line: Line) -> Line:
@@ -57,9 +60,9 @@ def _replace_seconds_by_minimum(line: Line) -> Line:
     ]
 
 
-def _list_ratio_verdict_columns(one: Row) -> Columns:
+def _list_ratio_verdict_columns(row: Row) -> Columns:
     """Return the columns with the aims of a comparison."""
-    if one["comparison"] == "layers" and one["device"] == "cpu":
+    if row["comparison"] == "layers" and row["device"] == "cpu":
         return {
             f"at least {RATIO_AIM:g}": lambda line: (
                 format_least_ratio_verdict(line, RATIO_AIM) if _is_contextualizer(line) else ""
@@ -68,7 +71,7 @@ def _list_ratio_verdict_columns(one: Row) -> Columns:
                 format_growth_verdict(line, EXPONENT_AIM) if _is_contextualizer(line) else ""
             ),
         }
-    if one["comparison"] == "attention alone" and one["device"] == "cuda":
+    if row["comparison"] == "attention alone" and row["device"] == "cuda":
         heading = f"at least {FUSED_AIM:g} from n = {FUSED_FROM}"
         return {
             heading: lambda line: (
@@ -91,8 +94,8 @@ def _compute_ratio_to_minimum(row: Row) -> str:
 
 
 def _format_minimum_verdict(line: Line) -> str:
-    found = [(_compute_ratio_to_minimum(row), row["length"]) for row in line if int(row["length"]) >= FUSED_FROM]
-    if not _is_triton_training_pass(line) or not found or not all(times for times, _ in found):
+    ratios = [(_compute_ratio_to_minimum(row), row["length"]) for row in line if int(row["length"]) >= FUSED_FROM]
+    if not _is_triton_training_pass(line) or not ratios or not all(times for times, _ in ratios):
         return ""
-    most, length = max(found, key=lambda pair: float(pair[0]))
+    most, length = max(ratios, key=lambda pair: float(pair[0]))
     return format_verdict(float(most) <= FLOOR_AIM, f"{format_significant_digits(most)} at n = {length}")

@@ -122,10 +122,10 @@ def format_sentence(sentence: Sentence, results: Path) -> str:
 
 
 def _find_only_row(rows: list[Row], cells: Mapping[str, str], file: Path) -> Row:
-    found = [row for row in rows if all(row[name] == value for name, value in cells.items())]
-    if len(found) != 1:
-        raise ValueError(f"{file.name}: {len(found)} rows have {dict(cells)}; expected one")
-    return found[0]
+    matching_rows = [row for row in rows if all(row[name] == value for name, value in cells.items())]
+    if len(matching_rows) != 1:
+        raise ValueError(f"{file.name}: {len(matching_rows)} rows have {dict(cells)}; expected one")
+    return matching_rows[0]
 
 
 def _format_threads(row: Row) -> str:

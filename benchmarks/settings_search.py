@@ -63,36 +63,39 @@ def compare_searched_settings(problem: Problem, words: Sequence[str], trials: in
     experiment = problem.fill_in_settings(
         set_user_rows(experiment, prepare_user_splits(problem, experiment, OwnArgs()))
     )
-    search = build_search(problem, experiment, line.typed, lambda one: ExperimentRun(problem, one))
-    ended = []
-    for one in islice(run_trials(search, minutes=MINUTES, seed=experiment.seed, resume=False), trials):
-        print(f"{problem.name}: trial {one.number}: {one.said if one.score is None else one.score}", flush=True)
-        ended.append(one)
-    whole = [one for one in ended if one.score is not None]
-    usual, best = whole[0], (min if search.lower_is_better else max)(whole, key=lambda one: one.score)
-    own = experiment.values()
+    search = build_search(problem, experiment, line.typed, lambda candidate: ExperimentRun(problem, candidate))
+    ended_trials = []
+    for trial in islice(run_trials(search, minutes=MINUTES, seed=experiment.seed, resume=False), trials):
+        print(f"{problem.name}: trial {trial.number}: {trial.said if trial.score is None else trial.score}", flush=True)
+        ended_trials.append(trial)
+    scored_trials = [trial for trial in ended_trials if trial.score is not None]
+    usual, best = (
+        scored_trials[0],
+        (min if search.lower_is_better else max)(scored_trials, key=lambda trial: trial.score),
+    )
+    usual_values = experiment.values()
     changed = {name: best.settings.values()[name] for name in search.space}
     return {
         "problem": problem.name,
         "data": experiment.data.named,
         "model": f"{experiment.model.architecture} {experiment.model.variant}",
         "score": search.objective,
-        "trials": len(ended),
-        "ended_early": sum(one.score is None for one in ended),
+        "trials": len(ended_trials),
+        "ended_early": sum(trial.score is None for trial in ended_trials),
         "best_trial": best.number,
         "usual_validation": usual.score,
         "best_validation": best.score,
         "usual_test": _train_and_score_on_test(search, usual, "usual"),
         "best_test": _train_and_score_on_test(search, best, "best"),
         "is_better": int(best.score < usual.score if search.lower_is_better else best.score > usual.score),
-        "changed": describe_values({name: value for name, value in changed.items() if value != own[name]}),
-        "seconds": sum(one.seconds for one in ended),
+        "changed": describe_values({name: value for name, value in changed.items() if value != usual_values[name]}),
+        "seconds": sum(trial.seconds for trial in ended_trials),
     }
 
 
-def _train_and_score_on_test(search: Search, ended: EndedTrial, name: str) -> float:
+def _train_and_score_on_test(search: Search, trial: EndedTrial, name: str) -> float:
     """Train with the settings of a trial, and return the score on test."""
-    result = execute(search.build_run(ended.settings, Trial(name=name, minutes=MINUTES, score="test")), quiet=True)
+    result = execute(search.build_run(trial.settings, Trial(name=name, minutes=MINUTES, score="test")), quiet=True)
     return float(result.metrics[f"test/{search.objective}"])
 
 

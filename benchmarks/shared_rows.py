@@ -39,24 +39,24 @@ def find_similar_sets(
     test_sets: Sequence[Collection[Hashable]], training_sets: Sequence[Collection[Hashable]]
 ) -> list[bool]:
     """Return for each test set whether its overlap with a training set, as Jaccard has it, is `ALIKE`."""
-    sets = [frozenset(one) for one in training_sets]
+    sets = [frozenset(members) for members in training_sets]
     holders: dict[Hashable, list[int]] = defaultdict(list)
-    for number, one in enumerate(sets):
-        for part in one:
+    for number, members in enumerate(sets):
+        for part in members:
             holders[part].append(number)
-    found = []
-    for one in map(frozenset, test_sets):
-        shared = Counter(number for part in one for number in holders.get(part, ()))
-        found.append(any(count >= ALIKE * len(one | sets[number]) for number, count in shared.items()))
-    return found
+    are_similar = []
+    for members in map(frozenset, test_sets):
+        shared = Counter(number for part in members for number in holders.get(part, ()))
+        are_similar.append(any(count >= ALIKE * len(members | sets[number]) for number, count in shared.items()))
+    return are_similar
 
 
 def count_shared_texts(data_dir: str | None) -> dict[str, Value]:
     """Return the row of reviews of films that stand in both splits."""
     splits = load_splits(IMDB, data_dir)
     trained = set(map(hash_normalized_text, splits["train"]["text"][:]))
-    found = [hash_normalized_text(text) in trained for text in splits["test"]["text"][:]]
-    return _build_row(IMDB, "equal texts", found)
+    are_shared = [hash_normalized_text(text) in trained for text in splits["test"]["text"][:]]
+    return _build_row(IMDB, "equal texts", are_shared)
 
 
 def count_similar_titles(data_dir: str | None) -> dict[str, Value]:
@@ -70,8 +70,8 @@ def count_similar_sessions(data_dir: str | None, results: Sequence[RunResult]) -
     """Yield a row of sessions that are like one of training, and one for each model and score."""
     splits = load_splits(SESSIONS, data_dir)
     tested, trained = (splits[name]["items"][:] for name in SPLITS)
-    found = find_similar_sets(tested, trained)
-    yield _build_row(SESSIONS, "sessions that are alike", found)
+    are_similar = find_similar_sets(tested, trained)
+    yield _build_row(SESSIONS, "sessions that are alike", are_similar)
     wide = [run for run in results if (run.dataset, run.tag) == (SESSIONS, WIDE)]
     of_models = {label: [run for run in wide if run.variant == model] for model, label in MODELS.items()}
     of_models[PUBLISHED_LABEL] = [run for run in wide if (run.variant, run.seed) == PUBLISHED]
@@ -79,15 +79,15 @@ def count_similar_sessions(data_dir: str | None, results: Sequence[RunResult]) -
         for score in SCORES:
             means = (
                 statistics.fmean(_score_remaining_sessions(run, score, left_out) for run in runs)
-                for left_out in ([], found)
+                for left_out in ([], are_similar)
             )
             scores = [round(mean, 2) for mean in means]  # as tables show them, so that none is rounded twice
-            yield {**_build_row(SESSIONS, score, found), "model": model, "all": scores[0], "without": scores[1]}
+            yield {**_build_row(SESSIONS, score, are_similar), "model": model, "all": scores[0], "without": scores[1]}
 
 
-def _build_row(dataset: str, what: str, found: Sequence[bool]) -> dict[str, Value]:
-    counts = {"test_rows": len(found), "shared": sum(found)}
-    return {"data": dataset, "what": what, **counts, "model": None, "all": None, "without": None}
+def _build_row(dataset: str, description: str, are_shared: Sequence[bool]) -> dict[str, Value]:
+    counts = {"test_rows": len(are_shared), "shared": sum(are_shared)}
+    return {"data": dataset, "what": description, **counts, "model": None, "all": None, "without": None}
 
 
 def _score_remaining_sessions(run: RunResult, score: str, left_out: Sequence[bool]) -> float:
@@ -106,8 +106,12 @@ def format_shared_rows_tables(rows: list[dict[str, str]]) -> str:
     ]
     scores = []
     for label in (*MODELS.values(), PUBLISHED_LABEL):
-        found = {row["what"]: row for row in rows if row["model"] == label}
-        cells = [f"{float(found[score][part]):.2f}" for score in SCORES for part in ("all", "without")] if found else []
+        row_of_score = {row["what"]: row for row in rows if row["model"] == label}
+        cells = (
+            [f"{float(row_of_score[score][part]):.2f}" for score in SCORES for part in ("all", "without")]
+            if row_of_score
+            else []
+        )
         scores.append([label, *(cells or [NOTHING] * 4)])
     headings = ["model of sessions", *(f"{name}, {part}" for name in SCORES.values() for part in ("all", "without"))]
     counted = format_markdown_table(["data", "what", "test rows", "of these also in train"], counts, left_aligned=2)

@@ -71,7 +71,7 @@ class Runner:
         self.device = torch.device(device)
         if side.keep_freed_memory and device == "cpu":
             keep_freed_memory()
-        replace_fast_functions(side)
+        use_slower_functions(side)
         stored: dict[str, Any] = torch.load(inputs, weights_only=True)
         self.config = BidafConfig(**stored["config"])
         self.batches = {
@@ -82,13 +82,13 @@ class Runner:
             OptimizerArgs(optimizer="adadelta", learning_rate=0.5), self.model.parameters()
         )["optimizer"]
 
-    def answers(self) -> dict[str, torch.Tensor]:
+    def compute_answers(self) -> dict[str, torch.Tensor]:
         """Return the tensors on which both sides must agree, for the first batch of each kind.
 
         Loss, log-probabilities of start and end, and the log-probability of the decoded span: of two spans that are as
         probable either may be decoded.
         """
-        found: dict[str, torch.Tensor] = {}
+        answers: dict[str, torch.Tensor] = {}
         self.model.eval()
         for kind, batches in self.batches.items():
             with torch.inference_mode(), self._autocast():
@@ -97,27 +97,27 @@ class Runner:
             mask = batches[0]["attention_mask"].bool()
             span = start.gather(1, starts.unsqueeze(1)) + end.gather(1, ends.unsqueeze(1))
             values = {"loss": loss, "start": start[mask], "end": end[mask], "span": span}
-            found |= {f"{kind}.{name}": value.cpu().clone() for name, value in values.items()}
-        return found
+            answers |= {f"{kind}.{name}": value.cpu().clone() for name, value in values.items()}
+        return answers
 
     def save_answers(self, file: str) -> None:
-        """Write `answers` to a file."""
-        torch.save(self.answers(), file)
+        """Write what `compute_answers` returns to a file."""
+        torch.save(self.compute_answers(), file)
 
     def warm_up(self, phase: Phase) -> None:
         """Run one round; where that is possible (CUDA) the peak of memory is counted from here."""
         if self.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats()
-        self.round(phase)
+        self.time_round(phase)
 
-    def round(self, phase: Phase) -> float:
+    def time_round(self, phase: Phase) -> float:
         """Return the seconds for one pass over all batches of this side."""
         self.model.train(phase == "training")
         step = self._train_batch if phase == "training" else self._evaluate_batch
         batches = self.batches[self.side.batches]
         return measure_seconds(lambda: [step(batch) for batch in batches], self.device)
 
-    def peak_memory(self) -> float:
+    def measure_peak_memory(self) -> float:
         """Return the MiB that PyTorch allocated on the GPU, or on the CPU all resident memory of the process."""
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated() / 2**20
@@ -178,7 +178,7 @@ def build_model(kind: str, config: BidafConfig, weights: dict[str, torch.Tensor]
     return textbook
 
 
-def replace_fast_functions(side: Side) -> None:
+def use_slower_functions(side: Side) -> None:
     """Replace ctxzoo's way by the slower one, in this process, where the side requests it."""
     if side.dropout == "torch":
         layers_bidaf.dropout = _apply_torch_dropout  # type: ignore[attr-defined]

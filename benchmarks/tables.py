@@ -209,12 +209,12 @@ def _format_content(name: str, results: Path) -> str:
     if not file.exists():
         return "Not measured yet."
     rows = read_rows(file)
-    tables, others = parse_markdown_tables(TABLES[name](rows))
+    tables, paragraphs = parse_markdown_tables(TABLES[name](rows))
     number_of_rows = sum(len(table.rows) for table in tables)
     every = f"[{number_of_rows} rows](results/{CSV_FOLDER}/{name}.csv)"
     return "\n\n".join(
         [
-            *others,
+            *paragraphs,
             format_excerpt(tables, EXCERPTS.get(name, Excerpt())),
             f"{_describe_measurement(file, rows)}; {every}.",
         ]
@@ -223,16 +223,17 @@ def _format_content(name: str, results: Path) -> str:
 
 def _describe_measurement(file: Path, rows: list[Row]) -> str:
     """Return where and when the rows were measured."""
-    one = rows[0]
+    first_row = rows[0]
     for column in ("cpu", "cores", "gpus", "torch", "transformers"):
         if len({row[column] for row in rows}) > 1:
             raise ValueError(f"{file.name}: rows with several values of {column!r} do not compare; measure all anew")
-    gpus = "".join(f", {name}" for name in json.loads(one["gpus"]))
-    machine = f"{one['cpu']}, {one['cores']} cores{gpus}"
+    gpus = "".join(f", {name}" for name in json.loads(first_row["gpus"]))
+    machine = f"{first_row['cpu']}, {first_row['cores']} cores{gpus}"
     commits = ", ".join(dict.fromkeys(row["commit"][:12] for row in rows))
     days = sorted(row["created"][:10] for row in rows)
     day = " to ".join(dict.fromkeys((days[0], days[-1])))
-    dataset = f"; {'text' if 'sentences' in one else 'questions'} of {one['dataset']}" if "dataset" in one else ""
+    kind = "text" if "sentences" in first_row else "questions"
+    dataset = f"; {kind} of {first_row['dataset']}" if "dataset" in first_row else ""
     return f"{machine}; commit {commits}; measured {day}{dataset}"
 
 
@@ -241,17 +242,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
-    made = {DOCUMENT: render_document(DOCUMENT.read_text(encoding="utf-8")), **format_csv_files()}
+    texts = {DOCUMENT: render_document(DOCUMENT.read_text(encoding="utf-8")), **format_csv_files()}
     if options.check:
         written_files = {DOCUMENT, *(RESULTS / CSV_FOLDER).glob("*.csv")}
         return int(
             any(
-                not path.exists() or path.read_text(encoding="utf-8") != made.get(path)
-                for path in {*made, *written_files}
+                not path.exists() or path.read_text(encoding="utf-8") != texts.get(path)
+                for path in {*texts, *written_files}
             )
         )
     (RESULTS / CSV_FOLDER).mkdir(exist_ok=True)
-    for path, text in made.items():
+    for path, text in texts.items():
         write_atomically(path, text.encode())
     return 0
 

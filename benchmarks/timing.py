@@ -23,24 +23,24 @@ def measure_seconds(work: Callable[[], Any], device: torch.device) -> float:
         begin = clock()
         work()
         return clock() - begin
-    first = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
-    last = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
+    start_event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
+    end_event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
     torch.cuda.synchronize()
-    first.record()
+    start_event.record()
     work()
-    last.record()
+    end_event.record()
     torch.cuda.synchronize()
-    return float(first.elapsed_time(last)) / 1000
+    return float(start_event.elapsed_time(end_event)) / 1000
 
 
 def measure_median_seconds(workers: Sequence[Worker], phase: str, rounds: int) -> list[float]:
-    """Return the median seconds of each worker's `round(phase)` over interleaved rounds, after a `warm_up` of each."""
+    """Return the median seconds of each worker's `time_round` over interleaved rounds, after a `warm_up` of each."""
     for worker in workers:
         worker.ask("warm_up", phase)
     seconds: list[list[float]] = [[] for _ in workers]
     for _ in range(rounds):
         for index, worker in enumerate(workers):
-            seconds[index].append(worker.ask("round", phase))
+            seconds[index].append(worker.ask("time_round", phase))
     return [statistics.median(values) for values in seconds]
 
 

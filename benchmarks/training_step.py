@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     commit = git_commit()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     threads = parse_thread_counts(options.threads if device == "cpu" else ["all"])
-    chosen = [comparison for comparison in COMPARISONS if comparison.name in options.comparisons]
+    comparisons = [comparison for comparison in COMPARISONS if comparison.name in options.comparisons]
     target = options.output or RESULTS / f"training_step-{device}.csv"
     rows: list[dict[str, Value]] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
         dataset = write_inputs(inputs, options.quick, options.batch_size, options.batches)
         for variant, file in inputs.items():
             for count in threads:
-                for comparison in chosen:
+                for comparison in comparisons:
                     if variant in comparison.variants and device in comparison.devices:
                         about: dict[str, Value] = {"dataset": dataset, "variant": variant, "threads": count}
                         rows += compare_sides(comparison, file, device, count, options, about)
@@ -244,14 +244,14 @@ MEASURED = (
 
 def measure_phase(workers: Sequence[Worker], phase: Phase, rounds: int, questions: int) -> dict[str, Value]:
     """Return medians over interleaved rounds; `ratio` above 1: ours is faster."""
-    ours, other = measure_median_seconds(workers, phase, rounds)
-    memory = [worker.ask("peak_memory") for worker in workers]
+    our_seconds, other_seconds = measure_median_seconds(workers, phase, rounds)
+    memory = [worker.ask("measure_peak_memory") for worker in workers]
     return {
-        "our_seconds": ours,
-        "other_seconds": other,
-        "our_examples_per_second": questions / ours,
-        "other_examples_per_second": questions / other,
-        "ratio": other / ours,
+        "our_seconds": our_seconds,
+        "other_seconds": other_seconds,
+        "our_examples_per_second": questions / our_seconds,
+        "other_examples_per_second": questions / other_seconds,
+        "ratio": other_seconds / our_seconds,
         "our_peak_memory_mb": memory[0],
         "other_peak_memory_mb": memory[1],
     }
@@ -266,25 +266,25 @@ def compare_answers(workers: Sequence[Worker], folder: Path) -> float:
     Raises:
         DisagreementError: they differ by more.
     """
-    found = []
+    answers = []
     for number, worker in enumerate(workers):
         file = folder / f"answers-{number}.pt"
         worker.ask("save_answers", str(file))
-        found.append(torch.load(file, weights_only=True))
+        answers.append(torch.load(file, weights_only=True))
     names = " and ".join(worker.side.label for worker in workers)
     half = any(worker.side.precision != "32-true" for worker in workers)
-    return find_largest_difference(found[0], found[1], names, half=half)
+    return find_largest_difference(answers[0], answers[1], names, half=half)
 
 
-def find_largest_difference(ours: Batch, other: Batch, names: str, *, half: bool) -> float:
-    """Return the largest difference between two results of `Runner.answers`; raises as `compare_answers` does."""
+def find_largest_difference(our_answers: Batch, other_answers: Batch, names: str, *, half: bool) -> float:
+    """Return the largest difference of two results of `Runner.compute_answers`; raises as `compare_answers` does."""
     largest = 0.0
-    for name, value in ours.items():
-        same = other[name]
-        value, same = value.float(), same.float()
+    for name, value in our_answers.items():
+        other_value = other_answers[name]
+        value, other_value = value.float(), other_value.float()
         if half and not name.endswith("loss"):
-            value, same = value.exp(), same.exp()
-        difference = float((value - same).abs().max())
+            value, other_value = value.exp(), other_value.exp()
+        difference = float((value - other_value).abs().max())
         allowed = HALF_TOLERANCE if half else TOLERANCE
         if not difference <= allowed:
             raise DisagreementError(f"{names} differ by {difference:.3g} in {name}, more than {allowed:g}")

@@ -115,13 +115,13 @@ def measure_round_seconds(
         if situation == "beside a busy process":
             stack.enter_context(run_busy_process())
         pool = stack.enter_context(ThreadPoolExecutor(trainings))
-        return statistics.median(spent for _ in range(rounds) for spent in pool.map(round_of, workers))
+        return statistics.median(spent for _ in range(rounds) for spent in pool.map(time_training_round, workers))
 
 
-def round_of(worker: Worker) -> float:
+def time_training_round(worker: Worker) -> float:
     """Return the seconds on the wall that a round takes."""
     begin = time.perf_counter()
-    worker.ask("round", "training")
+    worker.ask("time_round", "training")
     return time.perf_counter() - begin
 
 

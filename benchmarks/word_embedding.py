@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
         for comparison in COMPARISONS:
             if comparison.name in options.comparisons:
                 folder = Path(scratch, comparison.name)
-                dataset, corpus = write_text(folder, int(comparison.fraction * options.words), options)
+                dataset, corpus = write_first_sentences(folder, int(comparison.fraction * options.words), options)
                 for threads in parse_thread_counts(options.threads):
                     about: dict[str, Value] = {"comparison": comparison.name, "dataset": dataset, "threads": threads}
                     about |= {"words": len(corpus.ids), "sentences": len(corpus), "vocabulary": len(corpus.words)}
@@ -132,8 +132,14 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def write_text(folder: Path, words: int, options: argparse.Namespace) -> tuple[str, Corpus]:
-    """The first sentences with so many words, cut: all words, and the known ones; the name of the dataset."""
+def write_first_sentences(folder: Path, words: int, options: argparse.Namespace) -> tuple[str, Corpus]:
+    """Write the first sentences of a text, with all words and with the known ones; return dataset and corpus.
+
+    Args:
+        folder: New folder for both files.
+        words: Number of words to write.
+        options: Options of the command line.
+    """
     data = os.environ.get("CTXZOO_DATA")
     dataset = DATASET if data and not options.quick and Path(data, DATASET).is_dir() else SAMPLE
     folder.mkdir()
@@ -161,15 +167,15 @@ def compare_sides(
     comparison: Comparison, folder: Path, threads: int, options: argparse.Namespace, about: dict[str, Value]
 ) -> list[dict[str, Value]]:
     """Return one row for each side."""
-    given = (str(folder), str(options.min_count), str(threads))
+    worker_arguments = (str(folder), str(options.min_count), str(threads))
     with ExitStack() as stack:
-        workers = [stack.enter_context(Worker(side, threads, *given)) for side in comparison.sides]
+        workers = [stack.enter_context(Worker(side, threads, *worker_arguments)) for side in comparison.sides]
         seconds = measure_median_seconds(workers, "training", options.rounds)
         reference = min(
             spent for side, spent in zip(comparison.sides, seconds, strict=True) if side.library == "gensim"
         )
         cache = folder / f"kernels-{threads}"
-        whole = [
+        process_seconds = [
             [
                 measure_process_seconds(side, folder, str(options.min_count), threads, cache)
                 for _ in range(options.rounds + 1)
@@ -177,7 +183,7 @@ def compare_sides(
             for side in comparison.sides
         ]
         rows: list[dict[str, Value]] = []
-        for worker, spent, (first, *others) in zip(workers, seconds, whole, strict=True):
+        for worker, spent, (first_seconds, *later_seconds) in zip(workers, seconds, process_seconds, strict=True):
             rows.append(
                 {
                     **about,
@@ -187,10 +193,10 @@ def compare_sides(
                     "seconds": spent,
                     "words_per_second": int(str(about["words"])) / spent,
                     "ratio": reference / spent,
-                    "first_whole_seconds": first,
-                    "whole_seconds": statistics.median(others),
-                    "peak_memory_mb": worker.ask("peak_memory"),
-                    **worker.ask("quality"),
+                    "first_whole_seconds": first_seconds,
+                    "whole_seconds": statistics.median(later_seconds),
+                    "peak_memory_mb": worker.ask("measure_peak_memory"),
+                    **worker.ask("score_vectors"),
                     "gensim": metadata.version("gensim"),
                     "numba": metadata.version("numba"),
                 }

@@ -113,7 +113,7 @@ class Runner:
         """Compile the kernel before anything is timed."""
         self._prepare_training()
 
-    def round(self, phase: str) -> float:
+    def time_round(self, phase: str) -> float:
         """Return the seconds of one pass over the text, from the first vectors on."""
         train, vectors = self._prepare_training()
         begin = time.perf_counter()
@@ -122,11 +122,11 @@ class Runner:
         self.vectors = vectors()
         return seconds
 
-    def peak_memory(self) -> float:
+    def measure_peak_memory(self) -> float:
         """Return the MiB that training takes beyond the libraries."""
         return measure_own_peak_memory_mb() - self.libraries_mb
 
-    def quality(self) -> Quality:
+    def score_vectors(self) -> Quality:
         """Score the vectors of the last round: similarity and analogies in percent; nothing without the test sets."""
         if not os.environ.get("CTXZOO_DATA"):
             return dict.fromkeys([*SIMILARITY, "semantic", "syntactic"])

@@ -19,18 +19,19 @@ def format_word_embedding_table(rows: list[Row]) -> str:
     """Return for each comparison and number of threads speed, ratio, memory and scores."""
     parts = []
     for comparison, threads in dict.fromkeys((row["comparison"], row["threads"]) for row in rows):
-        chosen = [row for row in rows if (row["comparison"], row["threads"]) == (comparison, threads)]
-        one = chosen[0]
+        comparison_rows = [row for row in rows if (row["comparison"], row["threads"]) == (comparison, threads)]
+        first_row = comparison_rows[0]
         plural = "" if threads == "1" else "s"
         title = (
-            f"**{comparison}, {threads} thread{plural}** ({int(one['words']):,} words in {int(one['sentences']):,} "
-            f"sentences, vocabulary {int(one['vocabulary']):,}; gensim {one['gensim']}, numba {one['numba']})"
+            f"**{comparison}, {threads} thread{plural}** ({int(first_row['words']):,} words in "
+            f"{int(first_row['sentences']):,} sentences, vocabulary {int(first_row['vocabulary']):,}; "
+            f"gensim {first_row['gensim']}, numba {first_row['numba']})"
         )
         parts += [
             title,
             format_markdown_table(
                 ["", "words/s", "ratio", "MiB", *WHOLE.values(), *SCORES.values()],
-                [_format_row_cells(row) for row in chosen],
+                [_format_row_cells(row) for row in comparison_rows],
             ),
         ]
     return "\n\n".join(parts)

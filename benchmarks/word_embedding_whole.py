@@ -77,7 +77,7 @@ def train_ctxzoo(side: Side, text: Path, min_count: str, threads: str) -> object
     with tempfile.TemporaryDirectory() as scratch:
         Path(scratch, TEXT).symlink_to(text.resolve())
         runner = Runner(side, scratch, min_count, threads)
-        runner.round("training")
+        runner.time_round("training")
         return runner.vectors[1]
 
 

@@ -1,6 +1,6 @@
-"""Which event comes next in a history of events at times: encodings of time side by side, and counted floors.
+"""Which event comes next in a history of events at times: encodings of time side by side, and counts.
 
-    python recipes/badges_lste.py                                   all encodings and floors, on badges
+    python recipes/badges_lste.py                                   all encodings and baselines, on badges
     python recipes/badges_lste.py --encodings lste bochner --seeds 0 1 2
     python recipes/badges_lste.py --dataset movielens_100k --time_transform log
     python recipes/badges_lste.py --dataset sample --tiny              no network needed
@@ -39,7 +39,7 @@ def main(
     floors: Sequence[str] = tuple(EVENT_BASELINES),
     seeds: Sequence[int] = (0,),
 ) -> None:
-    """Score every floor, train and score every encoding with every seed, and print a table.
+    """Score every baseline, train and score every encoding with every seed, and print a table.
 
     Args:
         experiment: Experiment with the settings that all its trainings share.
@@ -48,17 +48,19 @@ def main(
         floors: Names of count-based baselines: pop, markov; none: only time encodings.
         seeds: Seeds of all random draws; each gives a run of its own.
     """
-    counted = [floor for floor in floors if floor != "none"]
+    baselines = [variant for variant in floors if variant != "none"]
     runs: dict[str, list[Run]] = {}
     for name in dataset:
-        one = experiment.copy_with(dataset=HISTORY_DATASETS.get(name, name))
+        dataset_experiment = experiment.copy_with(dataset=HISTORY_DATASETS.get(name, name))
         runs |= {
-            f"{name}, {floor}": [CountedEvents(NEXT_EVENT, CountedEvents.build_experiment(one, floor))]
-            for floor in counted
+            f"{name}, {variant}": [
+                CountedEvents(NEXT_EVENT, CountedEvents.build_experiment(dataset_experiment, variant))
+            ]
+            for variant in baselines
         }
         for encoding in encodings:
             runs[f"{name}, {encoding}"] = [
-                ExperimentRun(NEXT_EVENT, one.copy_with(variant=encoding, seed=seed)) for seed in seeds
+                ExperimentRun(NEXT_EVENT, dataset_experiment.copy_with(variant=encoding, seed=seed)) for seed in seeds
             ]
     title = f"next event: {experiment.score} recall@1 and MRR@20 (%), mean ± sd over seeds"
     run_all(runs, title, experiment.run)

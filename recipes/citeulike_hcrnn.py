@@ -12,7 +12,7 @@ published numbers do not compare), movielens_100k, sample; or any Hub id or fold
 train` divides a single file of events). Models: hcrnn1, hcrnn2 and hcrnn3 with attention over states, hcrnn3_bi with
 both channels. The settings are the authors', but for the batches: whole sessions, every position of which is trained at
 once. --name tells runs with other settings from them. A YAML file of settings may come first.
-recipes/session_baselines.py has other models, recipes/session_floors.py the bars that count.
+recipes/session_baselines.py has other models, recipes/session_floors.py the baselines that count.
 """
 
 from __future__ import annotations

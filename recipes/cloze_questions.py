@@ -67,16 +67,18 @@ def main(settings: Settings) -> None:
     with atomic_folder(folder) as fresh:
         for split, rows in texts.items():
             articles, left_out = drop_overlapping_articles(read_articles(rows, split, settings.dataset), contexts)
-            found = list(generate_cloze_questions(articles, min_overlap=settings.min_overlap, seed=settings.seed))
-            if not found:
+            questions = list(generate_cloze_questions(articles, min_overlap=settings.min_overlap, seed=settings.seed))
+            if not questions:
                 raise ValueError(
                     f"dataset {settings.dataset!r}, split {split!r} gives no question: expected articles of several "
                     "paragraphs of 40 to 300 words; give other text, or a lower min_overlap"
                 )
-            kept = sample_questions(found, settings.questions, settings.seed)
-            content = {"version": "1.1", "command": format_command_line(), "data": group_questions_by_article(kept)}
+            sampled = sample_questions(questions, settings.questions, settings.seed)
+            content = {"version": "1.1", "command": format_command_line(), "data": group_questions_by_article(sampled)}
             (fresh / f"{split}.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
-            print(f"{split}: {len(kept)} of {len(found)} questions, {len(articles)} articles, {left_out} left out")
+            print(
+                f"{split}: {len(sampled)} of {len(questions)} questions, {len(articles)} articles, {left_out} left out"
+            )
     print(f"questions  {folder}")
 
 

@@ -97,12 +97,12 @@ def find_finished_run(settings: Settings, dataset: str, model: str, seed: int) -
         tag=build_result_tag(dataset, settings.name),
     )
     checkpoint = Path(settings.runs_dir) / MEMBERS / results_file.stem / "checkpoint"
-    for needed in (results_file, checkpoint / "config.json"):
-        if not needed.is_file():
+    for file in (results_file, checkpoint / "config.json"):
+        if not file.is_file():
             name = "" if settings.score == "test" else f" --score {settings.score}"
             name += f" --name {settings.name} and the settings of that name" if settings.name else ""
             raise FileNotFoundError(
-                f"no {needed}; make it with: python recipes/{MEMBERS}.py --dataset {dataset} --model {model} "
+                f"no {file}; make it with: python recipes/{MEMBERS}.py --dataset {dataset} --model {model} "
                 f"--seeds {seed}{name}"
             )
     return read_result(results_file), checkpoint

@@ -1,6 +1,6 @@
 """Linear baselines of documents, on the splits of the neural models.
 
-    python recipes/document_linear.py                          all bars, all datasets of recipes/document_lama.py
+    python recipes/document_linear.py                          all baselines, all datasets of recipes/document_lama.py
     python recipes/document_linear.py --dataset sample         no network needed
     python recipes/document_linear.py --dataset imdb --models bigram_nblr
     python recipes/document_linear.py --models fasttext fasttext_autotuned     needs fasttext-wheel

@@ -78,12 +78,12 @@ def draw_recall_sequences(count: int, length: int, generator: torch.Generator) -
     num_keys = length // 4
     of_key = torch.randint(0, WORDS, (count, num_keys), generator=generator)
     keys = torch.rand(count, 2 * num_keys, generator=generator).argsort(dim=1) % num_keys
-    asked = torch.randint(0, num_keys, (count, length - 2 * num_keys), generator=generator)
-    given = torch.stack((keys, of_key.gather(1, keys) + 1), dim=2)
-    questions = torch.stack((asked, torch.zeros_like(asked)), dim=2)
+    asked_keys = torch.randint(0, num_keys, (count, length - 2 * num_keys), generator=generator)
+    pairs = torch.stack((keys, of_key.gather(1, keys) + 1), dim=2)
+    questions = torch.stack((asked_keys, torch.zeros_like(asked_keys)), dim=2)
     labels = torch.full((count, length), IGNORED)
-    labels[:, 2 * num_keys :] = of_key.gather(1, asked)
-    return torch.cat((given, questions), dim=1), labels
+    labels[:, 2 * num_keys :] = of_key.gather(1, asked_keys)
+    return torch.cat((pairs, questions), dim=1), labels
 
 
 def draw_marked_products(count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
@@ -103,11 +103,11 @@ class Recaller(nn.Module):
 
     def __init__(self, num_keys: int, architecture: str, fields: Mapping[str, Any]) -> None:
         super().__init__()
-        known, width = ARCHITECTURES[architecture], fields["hidden_size"]
+        definition, width = ARCHITECTURES[architecture], fields["hidden_size"]
         self.keys = nn.Embedding(num_keys, width)
         self.values = nn.Embedding(1 + WORDS, width)
-        encoder: Any = known.model_classes["AutoModel"]
-        self.encoder = encoder(known.config_class(input_size=width, **fields))
+        encoder: Any = definition.model_classes["AutoModel"]
+        self.encoder = encoder(definition.config_class(input_size=width, **fields))
         self.readout = nn.Linear(width, WORDS)
 
     def forward(self, steps: torch.Tensor) -> torch.Tensor:
@@ -121,9 +121,9 @@ class OneLayer(nn.Module):
 
     def __init__(self, architecture: str, fields: Mapping[str, Any], width: int) -> None:
         super().__init__()
-        known = ARCHITECTURES[architecture]
-        encoder: Any = known.model_classes["AutoModel"]
-        config = known.config_class(hidden_size=width, num_heads=1, **fields)
+        definition = ARCHITECTURES[architecture]
+        encoder: Any = definition.model_classes["AutoModel"]
+        config = definition.config_class(hidden_size=width, num_heads=1, **fields)
         self.embed = nn.Linear(3, width)
         self.heads = MultiHeadAttention(width, 1, encoder.make_attention(config, 0), 0.2)
         self.readout = nn.Linear(width, 2)
@@ -185,16 +185,16 @@ class ProbeRun(Run):
     experiment: Experiment
 
     def work(self, *, resume: bool) -> None:
-        started, told, seed = time.perf_counter(), self.settings, self.experiment.seed
-        probe, learning_rate = told["probe"], told["learning_rate"]
+        started, settings, seed = time.perf_counter(), self.settings, self.experiment.seed
+        probe, learning_rate = settings["probe"], settings["learning_rate"]
         torch.manual_seed(seed)
         model = self.build_model().train()
         optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0)
         generator = torch.Generator().manual_seed(seed)
-        for step in range(told["steps"]):
+        for step in range(settings["steps"]):
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate * min(1.0, (step + 1) / 100)
-            scores, labels = self.score_drawn_sequences(model, told["batch_size"], generator)
+            scores, labels = self.score_drawn_sequences(model, settings["batch_size"], generator)
             optimizer.zero_grad()
             F.cross_entropy(scores, labels).backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -211,18 +211,18 @@ class ProbeRun(Run):
 
     def build_model(self) -> nn.Module:
         """Return the model of the probe, its weights drawn."""
-        told = self.settings
-        probe, width = told["probe"], told["width"]
+        settings = self.settings
+        probe, width = settings["probe"], settings["width"]
         if probe == "marked_product":
             return OneLayer(*PAIRS[self.variant], width)
         fields = {"hidden_size": width, "num_heads": 4, "num_layers": 2, "position": "rotary", "causal": True}
-        architecture, own = LOOKUPS[self.variant]
-        fields.update(own)
+        architecture, variant_fields = LOOKUPS[self.variant]
+        fields.update(variant_fields)
         if probe == "recall":
-            return Recaller(told["length"] // 4, architecture, fields)
-        known = ARCHITECTURES[architecture]
-        build: Any = known.model_classes["AutoModelForCausalLM"]
-        model: nn.Module = build(known.config_class(vocab_size=2 + WORDS, word_dim=width, **fields))
+            return Recaller(settings["length"] // 4, architecture, fields)
+        definition = ARCHITECTURES[architecture]
+        build: Any = definition.model_classes["AutoModelForCausalLM"]
+        model: nn.Module = build(definition.config_class(vocab_size=2 + WORDS, word_dim=width, **fields))
         return model
 
     def score_drawn_sequences(
@@ -235,12 +235,12 @@ class ProbeRun(Run):
             return model(steps), labels
         if probe == "recall":
             steps, labels = draw_recall_sequences(count, length, generator)
-            asked = labels != IGNORED
-            return model(steps)[asked], labels[asked]
+            is_scored = labels != IGNORED
+            return model(steps)[is_scored], labels[is_scored]
         ids, labels = draw_copy_sequences(count, length, generator)
         following = labels[:, 1:]
-        asked = following != IGNORED
-        return model(ids).logits[:, :-1][asked], following[asked]
+        is_scored = following != IGNORED
+        return model(ids).logits[:, :-1][is_scored], following[is_scored]
 
     @torch.no_grad()
     def compute_test_accuracy(self, model: nn.Module, generator: torch.Generator) -> float:
@@ -313,10 +313,10 @@ def main(settings: Settings) -> None:
     for probe in settings.probes:
         if probe not in PROBES:
             raise ValueError(f"probes: {probe!r} is not one of {', '.join(PROBES)}")
-    known = {*LOOKUPS, *PAIRS}
+    attentions = {*LOOKUPS, *PAIRS}
     for name in settings.attentions:
-        if name not in known:
-            raise ValueError(f"attentions: {name!r} is not one of {', '.join(sorted(known))}")
+        if name not in attentions:
+            raise ValueError(f"attentions: {name!r} is not one of {', '.join(sorted(attentions))}")
     if settings.tiny:
         settings = settings.copy_with({"steps": 3, "batch_size": 4, "test_size": 8, "lengths": (12,)})
     commit = git_commit()
@@ -328,12 +328,14 @@ def main(settings: Settings) -> None:
             for variant in PAIRS if pairs else LOOKUPS:
                 if settings.attentions and variant not in settings.attentions:
                     continue
-                one = build_experiment(settings, probe, length, variant).copy_with(commit=commit)
-                results[probe, length, variant] = [work(ProbeRun(one.copy_with(seed=seed))) for seed in settings.seeds]
+                experiment = build_experiment(settings, probe, length, variant).copy_with(commit=commit)
+                results[probe, length, variant] = [
+                    work(ProbeRun(experiment.copy_with(seed=seed))) for seed in settings.seeds
+                ]
     table = Table("probe", "n", "attention", "accuracy", "seconds", title="generated tasks: test accuracy (%)")
-    for (probe, length, variant), found in results.items():
-        accuracies = " ".join(f"{one.metrics['test/accuracy']:.1f}" for one in found)
-        table.add_row(probe, str(length), variant, accuracies, f"{found[0].wall_seconds:.0f}")
+    for (probe, length, variant), runs in results.items():
+        accuracies = " ".join(f"{run.metrics['test/accuracy']:.1f}" for run in runs)
+        table.add_row(probe, str(length), variant, accuracies, f"{runs[0].wall_seconds:.0f}")
     Console().print(table)
 
 

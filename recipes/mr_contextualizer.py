@@ -60,12 +60,14 @@ def main(
         rows: Rows of the paper's table to train; none: all.
         seeds: Seeds of all random draws, including the folds; each gives runs of its own.
     """
-    known, usual_steps = TABLES[table]
+    cells_of_rows, usual_steps = TABLES[table]
     for name in rows:
-        if name not in known:
-            raise ValueError(f"rows: table {table} has no row {name!r}, only {', '.join(known)}")
+        if name not in cells_of_rows:
+            raise ValueError(f"rows: table {table} has no row {name!r}, only {', '.join(cells_of_rows)}")
     cells = {
-        (name, k): set_table_cell(experiment, *known[name], k) for name in rows or known for k in steps or usual_steps
+        (name, k): set_table_cell(experiment, *cells_of_rows[name], k)
+        for name in rows or cells_of_rows
+        for k in steps or usual_steps
     }
     outcomes = cross_validate([(_format_row_title(*cell), one) for cell, one in cells.items()], seeds)
     picture = "-".join(filter(None, (f"accuracy_by_steps_table{table}", experiment.tag)))
@@ -92,11 +94,11 @@ def collect_accuracies_by_steps(
     cells: Iterable[tuple[str, int]], outcomes: Outcomes
 ) -> dict[str, dict[int, list[float]]]:
     """Return the accuracies of the folds, in percent, by row of the table and number of steps K."""
-    found: dict[str, dict[int, list[float]]] = {}
+    accuracies: dict[str, dict[int, list[float]]] = {}
     for name, k in cells:
         scores = [result.metrics[f"{result.split}/accuracy"] for result in outcomes[_format_row_title(name, k)]]
-        found.setdefault(name, {})[k] = scores
-    return found
+        accuracies.setdefault(name, {})[k] = scores
+    return accuracies
 
 
 SHORT = {"variant": "rows", "num_steps": "steps", "vectors": "word_vectors"}

@@ -10,7 +10,7 @@
 Datasets: jsb_chorales, nottingham, muse_data, piano_midi, sample; or any Hub id, folder or file of music. The settings
 are the authors', with sizes by which all cells have about as many parameters; bibeta5_prior is bibeta5 with their
 prior, whose weight is 1 on the chorales and 0.001 elsewhere. --name tells runs with other settings from them. A YAML
-file of settings may come first. recipes/music_floors.py has the bars that count.
+file of settings may come first. recipes/music_floors.py has the baselines that count.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The bars of polyphonic music: how often each key sounds, alone or by whether it sounded at the step before.
+"""Baselines of polyphonic music: how often each key sounds, alone or by whether it sounded at the step before.
 
     python recipes/music_floors.py                          both, on the four sets
     python recipes/music_floors.py --dataset sample         no network needed

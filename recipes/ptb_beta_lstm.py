@@ -10,7 +10,7 @@ Datasets: ptb, sample; or any Hub id, folder or file of lines. All cells have as
 layers of 200 units: words and softmax have weights of their own, so that the units of a layer are the one size that
 differs. Twenty streams of the text are read side by side in windows of 35 words, the recurrent state carried along.
 bibeta5_prior is bibeta5 with a prior on its Gamma variables. --name tells runs with other settings from them. A YAML
-file of settings may come first. recipes/ptb_floors.py has the bars that count.
+file of settings may come first. recipes/ptb_floors.py has the baselines that count.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The bars of language modelling: how often words occur, alone or behind the one to four words before them.
+"""Baselines of language modelling: how often words occur, alone or behind the one to four words before them.
 
     python recipes/ptb_floors.py                          all three, on the Penn Treebank
     python recipes/ptb_floors.py --dataset sample         no network needed

@@ -1,4 +1,4 @@
-"""The bars of vote prediction: how often bills and parties have a yea, and TF-IDF of texts for each party.
+"""Baselines of vote prediction: how often bills and parties have a yea, and TF-IDF of texts for each party.
 
     python recipes/roll_call_floors.py                          all four, on votes drawn one by one and on new bills
     python recipes/roll_call_floors.py --dataset sample         no network needed

@@ -12,7 +12,7 @@ network.
 Models beside it: ideal_point, ideal_point_network, autorec, cdae, trust_svd, cdl. On new bills the parameters of bills
 follow from their texts; of the models beside it cdl alone can do that. The weights of the objective are ours, chosen on
 validation, but with --weights authors, which takes the published ones. A YAML file of settings may come first;
-recipes/roll_call_floors.py has the bars that count.
+recipes/roll_call_floors.py has the baselines that count.
 """
 
 from __future__ import annotations
@@ -155,14 +155,14 @@ def _parse_numeric_fields(fields: Sequence[str]) -> dict[str, Any]:
     Raises:
         ValueError: a field that is no name and number.
     """
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for text in fields:
         name, _, value = text.partition("=")
         try:
-            found[name] = int(value) if value.lstrip("-").isdigit() else float(value)
+            numbers[name] = int(value) if value.lstrip("-").isdigit() else float(value)
         except ValueError:
             raise ValueError(f"fields: {text!r}; expected name=number, such as num_topics=3") from None
-    return found
+    return numbers
 
 
 STUDY = Study(main, VOTE_PREDICTION, BASE, {"variant": "models"}, {"models": MODELS})

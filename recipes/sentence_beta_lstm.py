@@ -80,11 +80,11 @@ def find_matching_num_units(cell: str, reference: int, *, input_size: int, num_l
         The units of the nearest number of weights; of two that are as near the fewer.
     """
     sizes = {"input_size": input_size, "num_layers": num_layers}
-    wanted = count_weights(REFERENCE, reference, **sizes)
+    target = count_weights(REFERENCE, reference, **sizes)
     units = 1
-    while count_weights(cell, units + 1, **sizes) <= wanted:
+    while count_weights(cell, units + 1, **sizes) <= target:
         units += 1
-    return min(units, units + 1, key=lambda size: abs(count_weights(cell, size, **sizes) - wanted))
+    return min(units, units + 1, key=lambda size: abs(count_weights(cell, size, **sizes) - target))
 
 
 def count_weights(cell: str, units: int, *, input_size: int, num_layers: int) -> int:

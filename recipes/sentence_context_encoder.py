@@ -98,10 +98,10 @@ def find_matching_inner_size(attention: str, reference: int, fields: Mapping[str
     Returns:
         The width of the nearest number of weights, at least 1.
     """
-    wanted = count_weights(REFERENCE, reference, fields)
+    target = count_weights(REFERENCE, reference, fields)
     least = count_weights(attention, 1, fields)
     step = count_weights(attention, 2, fields) - least
-    return max(1, 1 + round((wanted - least) / step))
+    return max(1, 1 + round((target - least) / step))
 
 
 def count_weights(attention: str, inner_size: int, fields: Mapping[str, Any]) -> int:

@@ -1,6 +1,6 @@
 """Linear baselines on MR, CR, SUBJ and MPQA, over the folds of the neural models.
 
-    python recipes/sentence_linear.py                          all bars and the majority class, all four datasets
+    python recipes/sentence_linear.py                          all baselines and the majority class, all four datasets
     python recipes/sentence_linear.py --datasets sample        no network needed
     python recipes/sentence_linear.py --datasets SetFit/CR --models bigram_nbsvm
     python recipes/sentence_linear.py --models fasttext fasttext_autotuned     needs fasttext-wheel

@@ -1,4 +1,4 @@
-"""The bars of session recommendation: what is popular, what the session had, item-kNN, and a Markov chain.
+"""Baselines of session recommendation: what is popular, what the session had, item-kNN, and a Markov chain.
 
     python recipes/session_floors.py                          all four, on the four sets
     python recipes/session_floors.py --dataset sample         no network needed

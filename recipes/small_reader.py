@@ -80,53 +80,54 @@ class Settings(Args):
 
 
 def main(settings: Settings) -> None:
-    whole = read_result(settings.result)
-    tag = settings.name or "-".join(part for part in (whole.tag, f"words{settings.keep_words}") if part)
-    identity = {"variant": whole.variant, "dataset": whole.dataset, "seed": whole.seed, "tag": tag}
-    file = build_result_path(settings.results_dir, recipe=whole.recipe, split=settings.score, **identity)
+    full_result = read_result(settings.result)
+    tag = settings.name or "-".join(part for part in (full_result.tag, f"words{settings.keep_words}") if part)
+    identity = {"variant": full_result.variant, "dataset": full_result.dataset, "seed": full_result.seed, "tag": tag}
+    file = build_result_path(settings.results_dir, recipe=full_result.recipe, split=settings.score, **identity)
     folder = Path(settings.output_dir) / RECIPE / file.stem
     check_folder_is_writable(folder)
     check_folder_is_writable(file.parent, "--results_dir")
     architecture, _ = read_architecture(Path(settings.checkpoint))
     tokenizer = AutoTokenizer.from_pretrained(settings.checkpoint)
-    if not isinstance(tokenizer, WordCharTokenizer) or architecture.name != whole.architecture:
+    if not isinstance(tokenizer, WordCharTokenizer) or architecture.name != full_result.architecture:
         raise ValueError(
             f"{settings.checkpoint} is a {architecture.name}; expected a reader of words and characters, as which "
-            f"{settings.result} tells of a {whole.architecture}"
+            f"{settings.result} tells of a {full_result.architecture}"
         )
-    data = build_data_module(settings, whole, tokenizer)
+    data = build_data_module(settings, full_result, tokenizer)
     model = AutoModelForQuestionAnswering.from_pretrained(settings.checkpoint)
     small, words = cut_vocabulary(model, tokenizer, settings.keep_words)
-    small_data = build_data_module(settings, whole, words)
+    small_data = build_data_module(settings, full_result, words)
     splits = tuple(dict.fromkeys(("validation", settings.score)))
     with tempfile.TemporaryDirectory() as temporary:
         save_weights(small, Path(temporary), half=True)
         words.save_pretrained(temporary)
-        options = {"data_dir": settings.data_dir, "squad_version": whole.settings["squad_version"]}
+        options = {"data_dir": settings.data_dir, "squad_version": full_result.settings["squad_version"]}
         scores = {
-            split: evaluate(temporary, whole.dataset, split, progress=settings.progress, **options) for split in splits
+            split: evaluate(temporary, full_result.dataset, split, progress=settings.progress, **options)
+            for split in splits
         }
         rounded = AutoModelForQuestionAnswering.from_pretrained(temporary)
         task = load_task(QuestionAnsweringTask, temporary)
     if rounded.config.squad_version == "2.0":
         task.no_answer_threshold = rounded.config.no_answer_threshold
     result = replace(
-        whole,
+        full_result,
         split=settings.score,
         metrics={
             **{f"{split}/{name}": value for split, values in scores.items() for name, value in values.items()},
             **{f"{split}/{UNKNOWN}": compute_unknown_word_percentage(small_data, split) for split in splits},
-            **{name: whole.metrics[name] for name in ("epochs", "steps") if name in whole.metrics},
+            **{name: full_result.metrics[name] for name in ("epochs", "steps") if name in full_result.metrics},
         },
-        settings={**whole.settings, "keep_words": settings.keep_words, "weights": "float16"},
-        parameters={**whole.parameters, "total": sum(p.numel() for p in rounded.parameters())},
+        settings={**full_result.settings, "keep_words": settings.keep_words, "weights": "float16"},
+        parameters={**full_result.parameters, "total": sum(p.numel() for p in rounded.parameters())},
         per_example=score_articles(task, small_data, settings.score, progress=settings.progress),
-        command=f"{whole.command} && {format_command_line()}",
+        command=f"{full_result.command} && {format_command_line()}",
         created=format_utc_now(),
         tag=tag,
     )
     example = make_card_example(
-        QUESTION_ANSWERING, whole.dataset, model=rounded, tokenizer=words, data=small_data, split=settings.score
+        QUESTION_ANSWERING, full_result.dataset, model=rounded, tokenizer=words, data=small_data, split=settings.score
     )
     card = build_card(result, rounded.config, task=QUESTION_ANSWERING, example=example, half=True)
     scores = build_eval_results_files(result, QUESTION_ANSWERING)
@@ -134,28 +135,30 @@ def main(settings: Settings) -> None:
         folder / "checkpoint", model=rounded, tokenizer=words, card=card, eval_results=scores, half=True
     )
     write_result(result, settings.results_dir)
-    print_score_comparison(whole, result, {split: compute_unknown_word_percentage(data, split) for split in splits})
+    print_score_comparison(
+        full_result, result, {split: compute_unknown_word_percentage(data, split) for split in splits}
+    )
     size = sum(path.stat().st_size for path in (folder / "checkpoint").rglob("*") if path.is_file())
     print(f"results    {file}\ncheckpoint {folder / 'checkpoint'}, {size / 1e6:.2f} MB")
 
 
-def build_data_module(settings: Settings, whole: RunResult, tokenizer: WordCharTokenizer) -> SquadDataModule:
+def build_data_module(settings: Settings, full_result: RunResult, tokenizer: WordCharTokenizer) -> SquadDataModule:
     """Return the data of the training, as the tokenizer reads it.
 
     Raises:
         ValueError: the data is not that of the results file.
     """
     data = SquadDataModule(
-        whole.dataset,
+        full_result.dataset,
         data_dir=settings.data_dir,
-        squad_version=whole.settings["squad_version"],
+        squad_version=full_result.settings["squad_version"],
         tokenizer=tokenizer,
     )
     data.setup()
-    if data.fingerprint != whole.data["fingerprint"]:
+    if data.fingerprint != full_result.data["fingerprint"]:
         raise ValueError(
-            f"{whole.dataset} has the content {data.fingerprint}, and {settings.result} was made with "
-            f"{whole.data['fingerprint']}; expected the data of the training"
+            f"{full_result.dataset} has the content {data.fingerprint}, and {settings.result} was made with "
+            f"{full_result.data['fingerprint']}; expected the data of the training"
         )
     return data
 
@@ -166,17 +169,17 @@ def compute_unknown_word_percentage(data: SquadDataModule, split: str) -> float:
     return float(100 * counts[data.tokenizer.unk_token_id] / counts.sum())
 
 
-def print_score_comparison(whole: RunResult, small: RunResult, unknown: dict[str, float]) -> None:
+def print_score_comparison(full_result: RunResult, small_result: RunResult, unknown: dict[str, float]) -> None:
     """Print scores side by side; `unknown` has the percentage of unknown words of the whole reader by split."""
     table = Table("", "whole", "small", "difference")
     for split in unknown:
-        metrics = {**whole.metrics, f"{split}/{UNKNOWN}": unknown[split]}
+        metrics = {**full_result.metrics, f"{split}/{UNKNOWN}": unknown[split]}
         for name in ("exact", "f1", UNKNOWN):
             key = f"{split}/{name}"
             first = metrics.get(key)
-            difference = "" if first is None else f"{small.metrics[key] - first:+.2f}"
-            table.add_row(key, "" if first is None else f"{first:.2f}", f"{small.metrics[key]:.2f}", difference)
-    print_table_with_title(f"{small.variant}, seed {small.seed}, {small.tag}", table)
+            difference = "" if first is None else f"{small_result.metrics[key] - first:+.2f}"
+            table.add_row(key, "" if first is None else f"{first:.2f}", f"{small_result.metrics[key]:.2f}", difference)
+    print_table_with_title(f"{small_result.variant}, seed {small_result.seed}, {small_result.tag}", table)
 
 
 if __name__ == "__main__":

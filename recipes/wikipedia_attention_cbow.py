@@ -76,17 +76,17 @@ def build_summary_table(results: list[RunResult]) -> Table:
     table = Table(title="word vectors")
     for heading in ("architecture", "b", "seed", "words", "loss", "test perplexity", "words/s"):
         table.add_column(heading, justify="left" if heading == "architecture" else "right")
-    for one in results:
-        losses = [value for name, value in one.metrics.items() if name.endswith("/loss")]
-        perplexity = one.metrics.get(f"{one.split}/perplexity")
+    for result in results:
+        losses = [value for name, value in result.metrics.items() if name.endswith("/loss")]
+        perplexity = result.metrics.get(f"{result.split}/perplexity")
         table.add_row(
-            one.variant,
-            str(one.settings["window"]),
-            str(one.seed),
-            f"{one.metrics['words']:,}",
+            result.variant,
+            str(result.settings["window"]),
+            str(result.seed),
+            f"{result.metrics['words']:,}",
             f"{losses[-1]:.4f}" if losses else "",
             "" if perplexity is None else f"{perplexity:,.1f}",
-            f"{one.metrics['words_per_second']:,.0f}",
+            f"{result.metrics['words_per_second']:,.0f}",
         )
     return table
 

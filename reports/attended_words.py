@@ -28,10 +28,10 @@ class Occurrences:
     ids: npt.NDArray[np.int64]
     weights: npt.NDArray[np.float64]
 
-    def of_word(self, word_id: int, label: int) -> npt.NDArray[np.float64]:
+    def select_word_weights(self, word_id: int, label: int) -> npt.NDArray[np.float64]:
         """Return the weights of one word in the texts of one label."""
-        found: npt.NDArray[np.float64] = self.weights[(self.ids == word_id) & (self.labels == label)]
-        return found
+        weights: npt.NDArray[np.float64] = self.weights[(self.ids == word_id) & (self.labels == label)]
+        return weights
 
 
 def read_occurrences(model: Any, batches: Iterable[Mapping[str, torch.Tensor]]) -> Occurrences:
@@ -61,7 +61,7 @@ def read_occurrences(model: Any, batches: Iterable[Mapping[str, torch.Tensor]]) 
     return Occurrences(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def top_words(
+def find_top_words(
     occurrences: Occurrences, words: Sequence[str], label: int, count: int, at_least: int
 ) -> list[tuple[str, float, int]]:
     """Return the words with the most attention in the texts of a label.
@@ -76,10 +76,10 @@ def top_words(
     Returns:
         Word, mean weight (a multiple of the even weight) and number of occurrences, the highest weight first.
     """
-    chosen = occurrences.labels == label
-    ids = occurrences.ids[chosen]
+    of_label = occurrences.labels == label
+    ids = occurrences.ids[of_label]
     numbers = np.bincount(ids, minlength=len(words))
-    sums = np.bincount(ids, weights=occurrences.weights[chosen], minlength=len(words))
+    sums = np.bincount(ids, weights=occurrences.weights[of_label], minlength=len(words))
     means = np.where(numbers >= at_least, sums / np.maximum(numbers, 1), -1.0)
     order = [int(index) for index in np.argsort(-means, kind="stable")[:count] if means[index] >= 0]
     return [(words[index], float(means[index]), int(numbers[index])) for index in order]

@@ -69,8 +69,9 @@ def main(settings: Settings) -> None:
 
 
 def draw_roll(settings: Settings, folder: Path) -> TableRows:
+    """Draw the predicted keys of a piece; rows of step, keys that sound, and the probability of each."""
     model, _ = load_saved_model(settings.music)
-    piece = piece_of(settings)
+    piece = load_first_piece(settings)
     probabilities = predict_roll(model, piece)
     draw_prediction(piece, probabilities, folder / "roll.png")
     rows: TableRows = [["step", "keys", "probability of each"]]
@@ -81,6 +82,7 @@ def draw_roll(settings: Settings, folder: Path) -> TableRows:
 
 
 def draw_densities(settings: Settings, folder: Path) -> TableRows:
+    """Draw the densities of two gates for some shapes; rows of panel, shapes, means and correlation."""
     generator = torch.Generator().manual_seed(settings.seed)
     cell = CELLS["bibeta5"]
     draws: dict[str, NDArray[np.float32]] = {}
@@ -103,8 +105,8 @@ def draw_densities(settings: Settings, folder: Path) -> TableRows:
 FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"roll": draw_roll, "densities": draw_densities}
 
 
-def piece_of(settings: Settings) -> Roll:
-    """Return the first piece of the file, of generated music the first of test."""
+def load_first_piece(settings: Settings) -> Roll:
+    """Load the first piece of the file, of generated music the first of test."""
     data = PolyphonicMusicDataModule(settings.piece, divide=False)
     data.setup()
     return data.pieces("test" if "test" in data.splits else "train").roll(0)

@@ -88,7 +88,7 @@ def main(settings: Settings) -> None:
     draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
 
 
-def attention(settings: Settings, folder: Path) -> TableRows:
+def draw_attention(settings: Settings, folder: Path) -> TableRows:
     """Draw what a question attends to; rows of word, weight of each question word, and probability as first and last.
 
     Raises:
@@ -107,20 +107,20 @@ def attention(settings: Settings, folder: Path) -> TableRows:
     weights = output.attentions[1][0, :, 1:].double().numpy()  # S2: (words, question words)
     logits = torch.stack([output.start_logits[0], output.end_logits[0]], dim=1)
     ends = logits.double().softmax(dim=0).numpy()  # (words, 2)
-    draw_attention(question, words, weights, ends, (int(answer.starts), int(answer.ends)), folder / "attention.png")
+    plot_attention(question, words, weights, ends, (int(answer.starts), int(answer.ends)), folder / "attention.png")
     rows: TableRows = [["word", *question, "first word", "last word"]]
     for word, row in zip(words, np.hstack([weights, ends]).tolist(), strict=True):
         rows.append([word, *(round(value, 4) for value in row)])
     return rows
 
 
-def draw_attention(
+def plot_attention(
     question: list[str],
     words: list[str],
     weights: NDArray[np.float64],
     ends: NDArray[np.float64],
     answer: tuple[int, int],
-    out: Path,
+    path: Path,
 ) -> None:
     """Draw a row for each word of a paragraph: in blue who attends to it, in orange how likely it begins or ends.
 
@@ -130,13 +130,13 @@ def draw_attention(
         weights: (n, q) attention of each of q question words to each of n paragraph words; each column sums to 1.
         ends: (n, 2) probability that each of n paragraph words is the first, and the last, of the answer.
         answer: Positions in the paragraph of the answer's first and last word, which get a frame.
-        out: The PNG file to write.
+        path: The PNG file to write.
     """
     figure = new_figure(5.6, 0.29 * len(words) + 1.3)
-    left, right = figure.subplots(1, 2, sharey=True, width_ratios=[len(question), 2])
+    weight_axes, end_axes = figure.subplots(1, 2, sharey=True, width_ratios=[len(question), 2])
     for axes, values, colours, labels, title in (
-        (left, weights, "Blues", question, "attention of question words (%)"),
-        (right, ends, "Oranges", ["first", "last"], "answer (%)"),
+        (weight_axes, weights, "Blues", question, "attention of question words (%)"),
+        (end_axes, ends, "Oranges", ["first", "last"], "answer (%)"),
     ):
         axes.imshow(100 * values, cmap=colours, vmin=0, aspect="auto")
         for (row, column), value in np.ndenumerate(values):
@@ -149,8 +149,8 @@ def draw_attention(
         top, bottom = answer[0] - 0.5, answer[1] + 0.5
         edges = (-0.5, len(labels) - 0.5)
         axes.plot([*edges, *edges[::-1], edges[0]], [top, top, bottom, bottom, top], color=COLOURS[2], linewidth=2.5)
-    left.set_yticks(range(len(words)), words, fontsize=10, parse_math=False)
-    save_figure(figure, out)
+    weight_axes.set_yticks(range(len(words)), words, fontsize=10, parse_math=False)
+    save_figure(figure, path)
 
 
 def draw_curves(settings: Settings, folder: Path) -> TableRows:
@@ -162,7 +162,7 @@ def draw_curves(settings: Settings, folder: Path) -> TableRows:
     results = read_results(Path(settings.results))
     rows: TableRows = []
     for model, (variant, optimizer) in MODELS.items():
-        runs = runs_of(results, variant, optimizer)
+        runs = select_variant_runs(results, variant, optimizer)
         for epoch in range(1, runs[0].settings["epochs"] + 1) if runs else ():
             means = [
                 statistics.fmean(run.metrics[f"validation/epoch{epoch}/{name}"] for run in runs) for name in SCORES
@@ -175,8 +175,8 @@ def draw_curves(settings: Settings, folder: Path) -> TableRows:
     for panel, heading in zip(figure.subplots(1, len(DRAWN)), DRAWN, strict=True):
         column = 3 + headings.index(heading)
         for model in MODELS:
-            own = [row for row in rows if row[0] == model]
-            panel.plot([row[2] for row in own], [row[column] for row in own], label=model)
+            model_rows = [row for row in rows if row[0] == model]
+            panel.plot([row[2] for row in model_rows], [row[column] for row in model_rows], label=model)
         panel.set(title=heading, xlabel="epoch")
         remove_axes_box(panel)
     lines, labels = figure.axes[0].get_legend_handles_labels()
@@ -185,7 +185,7 @@ def draw_curves(settings: Settings, folder: Path) -> TableRows:
     return [["model", "seeds", "epoch", *headings], *rows]
 
 
-def runs_of(results: list[RunResult], variant: str, optimizer: str) -> list[RunResult]:
+def select_variant_runs(results: list[RunResult], variant: str, optimizer: str) -> list[RunResult]:
     """Return the seeds of a variant with an optimizer, on the rows of every source, that start as today."""
     runs = [
         run
@@ -200,7 +200,7 @@ def runs_of(results: list[RunResult], variant: str, optimizer: str) -> list[RunR
     return runs
 
 
-FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"attention": attention, "curves": draw_curves}
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"attention": draw_attention, "curves": draw_curves}
 
 
 if __name__ == "__main__":

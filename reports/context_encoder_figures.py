@@ -52,6 +52,7 @@ def main(settings: Settings) -> None:
 
 
 def draw_words(settings: Settings, folder: Path) -> TableRows:
+    """Draw similarity, importance and attention among the words of a sentence; a row for each pair of words."""
     model, tokenizer = load_saved_model(settings.checkpoint)
     kernels = word_kernels(model, tokenizer, settings.sentence, layer=settings.layer)
     draw_word_kernels(kernels, folder / "words.png")

@@ -77,7 +77,7 @@ def main(settings: Settings) -> None:
     draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
 
 
-def next_items(settings: Settings, folder: Path) -> TableRows:
+def draw_next_items(settings: Settings, folder: Path) -> TableRows:
     """Draw the probability of each suggested item behind each item of a session; rows of step, item, probability."""
     model: Any = load_saved_model(settings.checkpoint)[0]
     session = [settings.first or model.config.get_row_name(1)]
@@ -85,37 +85,38 @@ def next_items(settings: Settings, folder: Path) -> TableRows:
         session.append(model.recommend(session, 1, only_new=True)[0][0])
     everything = model.config.num_items
     scores = [dict(model.recommend(session[: step + 1], everything)) for step in range(len(session))]
-    shown = sorted(scores[-1], key=lambda name: -scores[-1][name])[: settings.top]
-    draw_next_items(session, shown, scores, folder / "next_items.png")
+    names = sorted(scores[-1], key=lambda name: -scores[-1][name])[: settings.top]
+    plot_next_items(session, names, scores, folder / "next_items.png")
     rows: TableRows = [["step", "item that is read", "item that may come next", "probability"]]
     for step, (item, behind) in enumerate(zip(session, scores, strict=True), start=1):
-        rows += [[step, item, name, round(behind[name], 4)] for name in shown]
+        rows += [[step, item, name, round(behind[name], 4)] for name in names]
     return rows
 
 
-def draw_next_items(session: list[str], shown: list[str], scores: list[dict[str, float]], out: Path) -> None:
+def plot_next_items(session: list[str], names: list[str], scores: list[dict[str, float]], path: Path) -> None:
     """Draw a column for each item of a session and a row for each item that may follow: percent, and shades of them."""
-    values = 100 * np.array([[behind[name] for behind in scores] for name in shown])
-    figure = new_figure(5.6, 0.33 * len(shown) + 1.5)
+    values = 100 * np.array([[behind[name] for behind in scores] for name in names])
+    figure = new_figure(5.6, 0.33 * len(names) + 1.5)
     axes = figure.subplots()
     axes.imshow(values, cmap="Blues", vmin=0, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
         colour = "white" if value > 0.6 * values.max() else "black"
         axes.text(column, row, f"{value:.0f} %", ha="center", va="center", fontsize=9, color=colour)
     axes.set_xticks(range(len(session)), [f"{step}. {name}" for step, name in enumerate(session, start=1)])
-    axes.set_yticks(range(len(shown)), shown)
+    axes.set_yticks(range(len(names)), names)
     axes.set_xlabel("item that is read, step by step")
     axes.set_ylabel("item that may come next")
     axes.tick_params(length=0, labelsize=9)
     axes.spines[:].set_visible(False)
-    save_figure(figure, out)
+    save_figure(figure, path)
 
 
-def draw_change(settings: Settings, folder: Path) -> TableRows:
-    model, sessions = read(settings)
+def tabulate_drift_gates(settings: Settings, folder: Path) -> TableRows:
+    """Compare mean drift gates where a session goes on by itself and where another session follows; draw nothing."""
+    model, sessions = load_model_and_sessions(settings)
     half = settings.half
-    own = mean_gates(model, [session[: 2 * half] for session in sessions])
-    changed = mean_gates(model, joined(sessions, half))
+    own = compute_mean_gates(model, [session[: 2 * half] for session in sessions])
+    changed = compute_mean_gates(model, join_session_halves(sessions, half))
     rows: TableRows = [["place", "goes on by itself", "another session follows", "p of the paired t-test"]]
     # Behind the change a pair has the same items, and before them its own session or another one.
     behind_another = np.roll(changed, 1, axis=0)
@@ -126,8 +127,9 @@ def draw_change(settings: Settings, folder: Path) -> TableRows:
     return rows
 
 
-def draw_contexts(settings: Settings, folder: Path) -> TableRows:
-    model, sessions = read(settings)
+def tabulate_contexts(settings: Settings, folder: Path) -> TableRows:
+    """Return mean and percentiles of topics, local contexts and drift gates over the sessions; draw nothing."""
+    model, sessions = load_model_and_sessions(settings)
     ids = torch.tensor(
         [model.encode_history(session[: 2 * settings.half]) for session in sessions], device=model.device
     )
@@ -145,7 +147,7 @@ def draw_contexts(settings: Settings, folder: Path) -> TableRows:
     return rows
 
 
-def read(settings: Settings) -> tuple[Any, list[list[str]]]:
+def load_model_and_sessions(settings: Settings) -> tuple[Any, list[list[str]]]:
     """Return the model, and the sessions of the test split with 2 `half` items, as names that it knows.
 
     Raises:
@@ -165,21 +167,21 @@ def read(settings: Settings) -> tuple[Any, list[list[str]]]:
     return model, sessions
 
 
-def joined(sessions: list[list[str]], half: int) -> list[list[str]]:
+def join_session_halves(sessions: list[list[str]], half: int) -> list[list[str]]:
     """Return the first half of each session with the second half of the next one, of the last that of the first."""
     following = sessions[1:] + sessions[:1]
-    return [one[:half] + other[half : 2 * half] for one, other in zip(sessions, following, strict=True)]
+    return [session[:half] + other[half : 2 * half] for session, other in zip(sessions, following, strict=True)]
 
 
-def mean_gates(model: Any, histories: list[list[str]]) -> NDArray[np.float64]:
-    """Return (histories, items) the mean of the drift gate over the units."""
+def compute_mean_gates(model: Any, histories: list[list[str]]) -> NDArray[np.float64]:
+    """Return (histories, items) the mean of the drift gate over its units, behind each item of each history."""
     return np.stack([drift_gates(model, history).mean(axis=1) for history in histories]).astype(np.float64)
 
 
 FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {
-    "next_items": next_items,
-    "change": draw_change,
-    "contexts": draw_contexts,
+    "next_items": draw_next_items,
+    "change": tabulate_drift_gates,
+    "contexts": tabulate_contexts,
 }
 
 

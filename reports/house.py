@@ -32,15 +32,15 @@ RATE = re.compile(r"^\s+learning_rate: float", re.MULTILINE)
 
 def list_python_files(root: Path, places: Iterable[str]) -> list[Path]:
     """Return the Python files of places, folders or files, that are there."""
-    found: list[Path] = []
+    files: list[Path] = []
     for place in places:
         path = root / place
-        found += [path] if path.is_file() else sorted(path.rglob("*.py"))
-    return found
+        files += [path] if path.is_file() else sorted(path.rglob("*.py"))
+    return files
 
 
-def measure_house(root: Path) -> list[tuple[str, str]]:
-    """Return what is measured, and the number, of a checkout."""
+def measure_checkout(root: Path) -> list[tuple[str, str]]:
+    """Return labels and numbers for the code of a checkout: files and lines of its parts, and uses of older names."""
     rows = []
     for part, places in PARTS.items():
         files = list_python_files(root, places)
@@ -56,7 +56,7 @@ def measure_house(root: Path) -> list[tuple[str, str]]:
 
 
 def main() -> None:
-    for what, number in measure_house(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT):
+    for what, number in measure_checkout(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT):
         print(f"| {what} | {number} |")
 
 

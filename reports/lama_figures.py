@@ -32,7 +32,7 @@ from ctxzoo.runs.recipe import run_recipe
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
 from ctxzoo.tasks.text_classification.experiments import get_document_dataset
 from ctxzoo.training.arguments import SIZE, Args, number_field
-from reports.attended_words import Occurrences, read_occurrences, top_words
+from reports.attended_words import Occurrences, find_top_words, read_occurrences
 from reports.recipe_figures import TableRows, check_figures, draw_figures
 
 RECIPE = "document_lama"
@@ -85,14 +85,17 @@ def main(settings: Settings) -> None:
     draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
 
 
-def weights(settings: Settings, folder: Path) -> TableRows:
-    found, data = occurrences(settings, settings.dataset, settings.checkpoint)
+def draw_weights(settings: Settings, folder: Path) -> TableRows:
+    """Draw the attention to some words by label; rows of word, label, number, and quantiles of the weights."""
+    occurrences, data = read_test_occurrences(settings, settings.dataset, settings.checkpoint)
     ids = dict(zip(settings.words, data.tokenizer.convert_tokens_to_ids(settings.words), strict=True))
     unknown = [word for word, index in ids.items() if not index]
     if unknown:
         raise ValueError(f"words: {unknown} are not in the vocabulary of the checkpoint")
     groups = {
-        word: {name: found.of_word(index, label).tolist() for label, name in enumerate(data.label_names)}
+        word: {
+            name: occurrences.select_word_weights(index, label).tolist() for label, name in enumerate(data.label_names)
+        }
         for word, index in ids.items()
     }
     title = f"Attention to words in the test texts of {settings.dataset} (1: an even share)"
@@ -106,7 +109,12 @@ def weights(settings: Settings, folder: Path) -> TableRows:
 
 
 def draw_heads(settings: Settings, folder: Path) -> TableRows:
-    runs = [run for run in runs_of(settings) if run.variant in ("lama", "lama_ctx") and plain_but_heads(run)]
+    """Draw test accuracy by the number of heads; rows of model, number and accuracies."""
+    runs = [
+        run
+        for run in find_finished_runs(settings)
+        if run.variant in ("lama", "lama_ctx") and differs_in_heads_alone(run)
+    ]
     points: dict[str, dict[int, list[float]]] = {}
     for run in sorted(runs, key=lambda run: (run.variant, run.settings["num_heads"], run.seed)):
         points.setdefault(run.variant, {}).setdefault(run.settings["num_heads"], []).append(
@@ -122,6 +130,7 @@ def draw_heads(settings: Settings, folder: Path) -> TableRows:
 
 
 def draw_parameters(settings: Settings, folder: Path) -> TableRows:
+    """Draw the parameters of three attentions by the number of heads; a row for each number."""
     counts: dict[str, dict[int, float]] = {"LAMA": {}, "SAN": {}, "Transformer encoder": {}}
     for heads in range(1, MOST_HEADS + 1):
         with torch.device("meta"):  # counted, not filled
@@ -137,26 +146,29 @@ def draw_parameters(settings: Settings, folder: Path) -> TableRows:
     return rows + [[heads, *(line[heads] for line in counts.values())] for heads in counts["LAMA"]]
 
 
-def draw_words(settings: Settings, folder: Path) -> TableRows:
-    found, data = occurrences(settings, settings.table_dataset, settings.table_checkpoint)
+def tabulate_top_words(settings: Settings, folder: Path) -> TableRows:
+    """Return the words with the most attention in the texts of each label; draw nothing."""
+    occurrences, data = read_test_occurrences(settings, settings.table_dataset, settings.table_checkpoint)
     names = data.tokenizer.convert_ids_to_tokens(range(len(data.tokenizer)))
     rows: TableRows = [["label", "word", "weight", "occurrences"]]
     for label, name in enumerate(data.label_names):
-        for word, weight, count in top_words(found, names, label, settings.top, settings.at_least):
+        for word, weight, count in find_top_words(occurrences, names, label, settings.top, settings.at_least):
             rows.append([name, word, round(weight, 4), count])
     return rows
 
 
 FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {
-    "weights": weights,
+    "weights": draw_weights,
     "heads": draw_heads,
     "parameters": draw_parameters,
-    "words": draw_words,
+    "words": tabulate_top_words,
 }
 
 
-def occurrences(settings: Settings, name: str, requested: str) -> tuple[Occurrences, TextClassificationDataModule]:
-    """The test split of a dataset as a checkpoint reads it."""
+def read_test_occurrences(
+    settings: Settings, name: str, requested: str
+) -> tuple[Occurrences, TextClassificationDataModule]:
+    """Read the test split of a dataset with a checkpoint; return its words with their attention, and its data."""
     arguments = get_document_dataset(name)
     dataset = arguments["dataset"].rsplit("/", 1)[-1]
     checkpoint = Path(requested or f"{settings.runs_dir}/{RECIPE}/lama-{dataset}-test-seed0/checkpoint")
@@ -173,33 +185,33 @@ def occurrences(settings: Settings, name: str, requested: str) -> tuple[Occurren
     return read_occurrences(model, data.split_dataloader("test")), data
 
 
-def runs_of(settings: Settings) -> Sequence[RunResult]:
-    """Finished runs of the recipe on one dataset."""
+def find_finished_runs(settings: Settings) -> Sequence[RunResult]:
+    """Return the finished runs of the recipe on one dataset."""
     dataset = get_document_dataset(settings.run_dataset)["dataset"]
-    found = [
+    runs = [
         run
         for run in read_results(settings.results_dir)
         if (run.recipe, run.dataset, run.split) == (RECIPE, dataset, "test") and not run.settings.get("tiny")
     ]
-    if not found:
+    if not runs:
         raise FileNotFoundError(
             f"no results of {RECIPE} on {dataset} in {settings.results_dir}; make them with: "
             f"python recipes/{RECIPE}.py --dataset {settings.run_dataset}"
         )
-    return found
+    return runs
 
 
-def plain_but_heads(run: RunResult) -> bool:
-    """Return whether a run's name says its number of heads alone."""
+def differs_in_heads_alone(run: RunResult) -> bool:
+    """Return whether a run differs from the paper's settings in its number of heads alone, as its name says."""
     return run.tag in ("", f"m{run.settings['num_heads']}")
 
 
-def plot_lines(lines: Mapping[str, Mapping[int, float]], out: str | Path, *, axis: str, title: str) -> None:
+def plot_lines(lines: Mapping[str, Mapping[int, float]], path: str | Path, *, axis: str, title: str) -> None:
     """Draw a line for each name: values, on a logarithmic scale, against whole numbers.
 
     Args:
         lines: Points of each line, value by whole number on the x axis, by the line's name.
-        out: The PNG file to write.
+        path: The PNG file to write.
         axis, title: Label of the x axis, and title, which says what the values are.
 
     Raises:
@@ -222,17 +234,17 @@ def plot_lines(lines: Mapping[str, Mapping[int, float]], out: str | Path, *, axi
     axes.set_yscale("log")
     axes.locator_params(axis="x", integer=True)
     label_axes(axes, axis, title)
-    save_figure(figure, out)
+    save_figure(figure, path)
 
 
 def plot_distributions(
-    rows: Mapping[str, Mapping[str, Sequence[float]]], out: str | Path, *, axis: str, title: str
+    rows: Mapping[str, Mapping[str, Sequence[float]]], path: str | Path, *, axis: str, title: str
 ) -> None:
     """Draw a panel for each row and in it a box for each group: quartiles, and whiskers from 5 to 95 %.
 
     Args:
         rows: Values of each group, by group name, by title of the panel; a group may be empty.
-        out: The PNG file to write.
+        path: The PNG file to write.
         axis, title: Label of the group axis, and title, which says what the values are.
 
     Raises:
@@ -259,7 +271,7 @@ def plot_distributions(
         remove_axes_box(panel)
     figure.supxlabel(axis, fontsize=10)
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold", fontsize=11)
-    save_figure(figure, out)
+    save_figure(figure, path)
 
 
 if __name__ == "__main__":

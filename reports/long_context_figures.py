@@ -70,8 +70,8 @@ def draw_lengths(settings: Settings, folder: Path) -> TableRows:
     panels = figure.subplots(1, len(LOOKUP_PROBES), sharey=True)
     for panel, probe in zip(panels, LOOKUP_PROBES, strict=True):
         for marker, (variant, label) in zip(MARKERS, LOOKUPS.items(), strict=True):
-            found = [row for row in rows if row[:2] == [variant, probe]]
-            panel.plot([row[2] for row in found], [row[3] for row in found], marker=marker, label=label)
+            lookup_rows = [row for row in rows if row[:2] == [variant, probe]]
+            panel.plot([row[2] for row in lookup_rows], [row[3] for row in lookup_rows], marker=marker, label=label)
         panel.set(title=TITLES[probe], xlabel="tokens", ylim=(0, 105))
         panel.set_xscale("log", base=2)
         panel.set_xticks(LENGTHS, labels=list(map(str, LENGTHS)))

@@ -63,23 +63,25 @@ def main(settings: Settings) -> None:
 
 
 def draw_points(settings: Settings, folder: Path) -> TableRows:
+    """Draw the ideal points of legislators beside NOMINATE's; a row for each legislator."""
     model: Any = load_saved_model(settings.checkpoint)[0]
-    nominate = nominate_of(settings.dataset, settings.data_dir, settings.min_votes)
+    nominate = load_nominate_scores(settings.dataset, settings.data_dir, settings.min_votes)
     agreement = draw_ideal_points(model, folder / "points.png", others=nominate)
     rows = zip(model.config.legislator_names, ideal_points(model).tolist(), strict=True)
-    found: TableRows = [["legislator", "ideal point"], ["|r| with NOMINATE", round(agreement or 0.0, 4)]]
-    return found + [[name, round(value, 4)] for name, value in rows]
+    table: TableRows = [["legislator", "ideal point"], ["|r| with NOMINATE", round(agreement or 0.0, 4)]]
+    return table + [[name, round(value, 4)] for name, value in rows]
 
 
 def draw_vote_picture(settings: Settings, folder: Path) -> TableRows:
+    """Draw how legislators would vote on a bill; a row for each, with the probability of a yea."""
     model: Any = load_saved_model(settings.checkpoint)[0]
     bill: str | int = settings.bill or (-1 if settings.text else model.config.get_bill_names()[0])
     draw_votes(model, settings.text, folder / "votes.png", bill=bill)
-    found: TableRows = [["legislator", "yea"]]
-    return found + [[name, round(yea, 4)] for name, yea in model.predict_votes(settings.text, bill)]
+    table: TableRows = [["legislator", "yea"]]
+    return table + [[name, round(yea, 4)] for name, yea in model.predict_votes(settings.text, bill)]
 
 
-def nominate_of(dataset: str, data_dir: str | None, min_votes: int) -> dict[str, float]:
+def load_nominate_scores(dataset: str, data_dir: str | None, min_votes: int) -> dict[str, float]:
     """Return NOMINATE's first dimension of the legislators with so many votes, by the names that models have."""
     table = load_splits(dataset, data_dir, "legislators")["train"]
     names = format_legislator_names(table)

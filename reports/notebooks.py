@@ -60,7 +60,7 @@ def run_notebook(path: Path, folder: Path) -> Any:
     )
     client.execute(env={**os.environ, **ENVIRONMENT})
     notebook.metadata = nbformat.from_dict(METADATA)  # type: ignore[no-untyped-call]
-    for number, cell in enumerate(code_cells(notebook), start=1):
+    for number, cell in enumerate(list_code_cells(notebook), start=1):
         cell.metadata = nbformat.from_dict({})  # type: ignore[no-untyped-call]
         warnings = "".join(output.text for output in cell.outputs if output.get("name") == "stderr")
         if warnings:
@@ -68,17 +68,17 @@ def run_notebook(path: Path, folder: Path) -> Any:
     return notebook
 
 
-def code_cells(notebook: Any) -> list[Any]:
+def list_code_cells(notebook: Any) -> list[Any]:
     """Return the code cells of a notebook, in their order."""
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def printed_text(cell: Any) -> str:
+def get_printed_text(cell: Any) -> str:
     """Return what a code cell printed."""
     return "".join(output.text for output in cell.outputs if output.output_type == "stream")
 
 
-def drawn_pictures(cell: Any) -> list[str]:
+def get_drawn_pictures(cell: Any) -> list[str]:
     """Return the PNG pictures that a code cell shows, each in base64."""
     shown = [output.data for output in cell.outputs if output.output_type in ("display_data", "execute_result")]
     return [data["image/png"] for data in shown if "image/png" in data]
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as folder:
             notebook = run_notebook(path, Path(folder))
         write_atomically(path, (nbformat.writes(notebook) + "\n").encode())  # type: ignore[no-untyped-call]
-        print(f"{name}: {len(code_cells(notebook))} code cells, {path.stat().st_size / 1024:.0f} KiB")
+        print(f"{name}: {len(list_code_cells(notebook))} code cells, {path.stat().st_size / 1024:.0f} KiB")
     return 0
 
 

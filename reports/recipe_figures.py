@@ -18,11 +18,11 @@ Settings = TypeVar("Settings")
 TableRows = list[list[str | int | float]]
 
 
-def check_figures(only: Iterable[str], known: Iterable[str]) -> None:
+def check_figures(only: Iterable[str], names: Iterable[str]) -> None:
     """Raise ValueError for a name that is no figure."""
     for name in only:
-        if name not in known:
-            raise ValueError(f"only: unknown {name!r}; known: {', '.join(known)}")
+        if name not in names:
+            raise ValueError(f"only: unknown {name!r}; known: {', '.join(names)}")
 
 
 def draw_figures(
@@ -48,7 +48,7 @@ def draw_figures(
         buffer = io.StringIO()
         csv.writer(buffer, lineterminator="\n").writerows(rows)
         write_atomically(folder / f"{name}.csv", buffer.getvalue().encode())
-        made = {
+        provenance = {
             "command": format_command_line(),
             "commit": commit,
             "hardware": describe_hardware(),
@@ -56,6 +56,6 @@ def draw_figures(
             "created": format_utc_now(),
         }
         file = folder / MADE
-        known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-        write_atomically(file, (json.dumps(known | {name: made}, indent=1, sort_keys=True) + "\n").encode())
+        entries = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        write_atomically(file, (json.dumps(entries | {name: provenance}, indent=1, sort_keys=True) + "\n").encode())
         print(f"{name}: {folder / name}.csv")

@@ -61,7 +61,7 @@ def main(settings: Settings) -> None:
     draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
 
 
-def errors(settings: Settings, folder: Path) -> TableRows:
+def draw_errors(settings: Settings, folder: Path) -> TableRows:
     """Draw the errors; rows of set, model, splits, RMSE, and mean and deviation in percent of the mean's RMSE.
 
     Raises:
@@ -70,34 +70,34 @@ def errors(settings: Settings, folder: Path) -> TableRows:
     results = read_results(Path(settings.results))
     rows: TableRows = []
     for dataset in SETS:
-        baseline = errors_of(results, dataset, "mean")
+        baseline = list_test_errors(results, dataset, "mean")
         if not baseline:
             raise ValueError(
                 f"results={settings.results!r} holds no mean of {dataset} of recipes/{RECIPE}.py; run it first"
             )
         percent = 100 / statistics.fmean(baseline)
         for variant in MODELS:
-            if values := errors_of(results, dataset, variant):
+            if values := list_test_errors(results, dataset, variant):
                 mean, deviation = statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
                 scaled = (round(percent * mean, 2), round(percent * deviation, 2))
                 rows.append([dataset, variant, len(values), round(mean, 2), *scaled])
     if not rows:
         raise ValueError(f"results={settings.results!r} holds no model of recipes/{RECIPE}.py beside the mean")
-    draw_errors(rows, folder / "errors.png")
+    plot_errors(rows, folder / "errors.png")
     return [["set", "model", "splits", "RMSE", "percent of the mean's", "deviation"], *rows]
 
 
-def draw_errors(rows: TableRows, out: Path) -> None:
-    """Draw a line of points for each model, one point with its bar for each set: the last two columns of `errors`."""
+def plot_errors(rows: TableRows, path: Path) -> None:
+    """Draw a line of points for each model, a point and its bar for each set, of the last two columns of `rows`."""
     figure = new_figure(6.2, 3.9)
     axes = figure.subplots()
     heights = {variant: height for height, variant in enumerate(MODELS)}
     for number, (dataset, marker) in enumerate(zip(SETS, MARKERS, strict=True)):
-        own = [row for row in rows if row[0] == dataset]
+        set_rows = [row for row in rows if row[0] == dataset]
         axes.errorbar(
-            [row[4] for row in own],
-            [heights[str(row[1])] + 0.18 * (number - 1) for row in own],
-            xerr=[row[5] for row in own],
+            [row[4] for row in set_rows],
+            [heights[str(row[1])] + 0.18 * (number - 1) for row in set_rows],
+            xerr=[row[5] for row in set_rows],
             color=COLOURS[number],
             marker=marker,
             linestyle="none",
@@ -111,10 +111,10 @@ def draw_errors(rows: TableRows, out: Path) -> None:
     axes.set_xlabel("test RMSE, % of that of the training rows' mean (left is better)")
     axes.legend(frameon=False, loc="center right")
     remove_axes_box(axes)
-    save_figure(figure, out)
+    save_figure(figure, path)
 
 
-def errors_of(results: Sequence[RunResult], dataset: str, variant: str) -> list[float]:
+def list_test_errors(results: Sequence[RunResult], dataset: str, variant: str) -> list[float]:
     """Return test RMSE of each split, the epoch chosen on validation rows."""
     return [
         run.metrics["test/rmse"]
@@ -123,7 +123,7 @@ def errors_of(results: Sequence[RunResult], dataset: str, variant: str) -> list[
     ]
 
 
-FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"errors": errors}
+FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {"errors": draw_errors}
 
 
 if __name__ == "__main__":

@@ -69,9 +69,9 @@ def find_column(column: AnyColumn) -> Column:
 Source: TypeAlias = Where | Runs | Callable[[Column], Where | Runs]
 
 
-def pick_by_heading(found: Mapping[str, Runs]) -> Callable[[Column], Runs]:
+def pick_by_heading(runs_of_headings: Mapping[str, Runs]) -> Callable[[Column], Runs]:
     """Return the source of a row that has these runs in the columns with these headings, and none in others."""
-    return lambda column: found.get(column.heading, [])
+    return lambda column: runs_of_headings.get(column.heading, [])
 
 
 @dataclass(frozen=True)
@@ -258,47 +258,49 @@ class _Cells:
 
     def list_commands(self) -> list[str]:
         """Return the commands of what is missing, by columns and recipes where columns have some of their own."""
-        found = []
+        commands = []
         order = sorted(self.missing.items(), key=lambda item: item[0] if item[0][0] >= 0 else (-1, ""))
         for (place, command), variants in order:
             fill = self.columns[max(place, 0)].fill
-            found += command.format(missing=" ".join(dict.fromkeys(variants)), **fill).splitlines()
-        return list(dict.fromkeys(found))
+            commands += command.format(missing=" ".join(dict.fromkeys(variants)), **fill).splitlines()
+        return list(dict.fromkeys(commands))
 
     def _find_runs(self, source: Source, column: Column, instead: Where | None = None) -> Runs:
         """Return the runs of a cell, or of what has other values `instead`."""
-        found = source(column) if callable(source) else source
-        if not isinstance(found, Mapping):
-            return found
-        where = {**self.table.where, **found, **column.where, **(instead or {})}
+        values = source(column) if callable(source) else source
+        if not isinstance(values, Mapping):
+            return values
+        where = {**self.table.where, **values, **column.where, **(instead or {})}
         return select_alike_runs(self.by_recipe[where["recipe"]], where)
 
     def _write_row(self, row: Row) -> list[str] | None:
         columns = self.columns
         if self.of_one and not callable(row.source):
-            found = [self._find_runs(row.source, columns[0])] * len(columns)
+            all_runs = [self._find_runs(row.source, columns[0])] * len(columns)
         else:
-            found = [self._find_runs(row.source, column) if column.show or column.minus else [] for column in columns]
-        self._note_missing_runs(row, found)
-        if row.optional and not any(found):
+            all_runs = [
+                self._find_runs(row.source, column) if column.show or column.minus else [] for column in columns
+            ]
+        self._note_missing_runs(row, all_runs)
+        if row.optional and not any(all_runs):
             return None
         cells: list[str] = []
-        for column, runs in zip(columns, found, strict=True):
+        for column, runs in zip(columns, all_runs, strict=True):
             if row.only and column.heading not in row.only:
                 cells.append(NOTHING)
             elif column.show and not runs and column.heading not in row.given and self.of_one:
                 cells.append(row.absent)
-                return [*self._write_label(row, found), *cells]
+                return [*self._write_label(row, all_runs), *cells]
             else:
-                cells.append(self._write_cell(row, column, runs, found))
+                cells.append(self._write_cell(row, column, runs, all_runs))
         last = max(place for place, column in enumerate(columns) if not row.only or column.heading in row.only)
-        return [*self._write_label(row, found), *cells[: last + 1]]
+        return [*self._write_label(row, all_runs), *cells[: last + 1]]
 
-    def _write_cell(self, row: Row, column: Column, runs: Runs, found: Sequence[Runs]) -> str:
+    def _write_cell(self, row: Row, column: Column, runs: Runs, all_runs: Sequence[Runs]) -> str:
         if column.heading in row.given:
             return row.given[column.heading]
         if column.total:
-            return column.total([runs for runs, other in zip(found, self.columns, strict=True) if other.show])
+            return column.total([runs for runs, other in zip(all_runs, self.columns, strict=True) if other.show])
         if column.show:
             need = len(row.seeds) or row.need
             note = column.partly.format(have=len(runs), need=need) if 0 < len(runs) < need else ""
@@ -312,19 +314,19 @@ class _Cells:
             return NOTHING if base == runs else column.minus(runs, base)
         return NOTHING
 
-    def _write_label(self, row: Row, found: Sequence[Runs]) -> list[str]:
+    def _write_label(self, row: Row, all_runs: Sequence[Runs]) -> list[str]:
         label = [row.label] if isinstance(row.label, str) else list(row.label)
         if row.beside is not None:
             pairs = {}
-            for column, runs in zip(self.columns, found, strict=True):
+            for column, runs in zip(self.columns, all_runs, strict=True):
                 plain = self._find_runs(row.source, column, row.beside) if column.show and runs else []
                 if plain:
                     pairs[column.heading] = runs[0], plain[0]
             label[-1] += format_setting_changes(pairs)
         return label
 
-    def _note_missing_runs(self, row: Row, found: Sequence[Runs]) -> None:
-        for place, (column, runs) in enumerate(zip(self.columns, found, strict=True)):
+    def _note_missing_runs(self, row: Row, all_runs: Sequence[Runs]) -> None:
+        for place, (column, runs) in enumerate(zip(self.columns, all_runs, strict=True)):
             seeds = [str(seed) for seed in row.seeds if seed not in {run.seed for run in runs}]
             enough = self.table.complete(runs) if self.table.complete else len(runs) >= row.need
             if not column.show or column.heading in row.given or (not seeds if row.seeds else enough):
@@ -362,16 +364,16 @@ class Trials:
     def __call__(self, results: Sequence[RunResult]) -> str:
         """Return the table."""
         columns = map(find_column, self.columns)
-        shown = [table_parts.Column(column.heading, column.show) for column in columns if column.show]
+        shown_columns = [table_parts.Column(column.heading, column.show) for column in columns if column.show]
         labels: list[tuple[str, ...]] = []
-        found: list[Runs] = []
+        runs_of_sources: list[Runs] = []
         for label, where in self.groups.items():
             runs = sorted(select_runs(results, where), key=lambda run: run.metrics[self.by], reverse=True)
             labels += [label] * len(runs)
-            found.append(runs)
-        groups = found if self.apart else [[run for runs in found for run in runs]]
-        cells = [row for runs in groups for row in format_trial_rows(runs, shown)]
-        headings = [*self.headings, "settings", *(column.heading for column in shown)]
+            runs_of_sources.append(runs)
+        groups = runs_of_sources if self.apart else [[run for runs in runs_of_sources for run in runs]]
+        cells = [row for runs in groups for row in format_trial_rows(runs, shown_columns)]
+        headings = [*self.headings, "settings", *(column.heading for column in shown_columns)]
         rows = [[*label, *row] for label, row in zip(labels, cells, strict=True)]
         return format_markdown_table(headings, rows, left_aligned=len(self.headings) + 1)
 

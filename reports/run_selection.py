@@ -20,10 +20,10 @@ def select_runs(results: Iterable[RunResult], where: Where) -> Runs:
         where: Values that the runs must have, by field name, as ``variant``, or entry, as ``settings.window``; ``part``
             and ``name`` together stand for the tag ``part-name``.
     """
-    wanted = {name: value for name, value in where.items() if name not in ("part", "name")}
-    if len(wanted) < len(where):
-        wanted["tag"] = "-".join(part for part in (where.get("part", ""), where.get("name", "")) if part)
-    items = tuple(wanted.items())
+    values = {name: value for name, value in where.items() if name not in ("part", "name")}
+    if len(values) < len(where):
+        values["tag"] = "-".join(part for part in (where.get("part", ""), where.get("name", "")) if part)
+    items = tuple(values.items())
     return [
         run
         for run in results
@@ -43,10 +43,10 @@ def select_alike_runs(results: Iterable[RunResult], where: Where) -> Runs:
     Raises:
         ValueError: A seed and fold is there twice, or runs were not made alike.
     """
-    found = select_runs(results, where)
-    refuse_repeated_runs(found)
-    refuse_runs_of_different_settings(found)
-    return found
+    runs = select_runs(results, where)
+    refuse_repeated_runs(runs)
+    refuse_runs_of_different_settings(runs)
+    return runs
 
 
 def list_run_names(results: Iterable[RunResult], where: Where, part: str = "") -> list[str]:

@@ -34,7 +34,7 @@ def format_mean(runs: Iterable[RunResult], key: str, decimals: int = 2) -> str:
 
 
 def compare_over_seeds(key: str, digits: int = 2) -> Callable[[Runs, Runs], str]:
-    """Return what writes the difference of a score with its test over seeds, see `format_seeds_cell`."""
+    """Return a function that writes the difference of a score with its test over seeds, see `format_seeds_cell`."""
 
     def write_difference(ours: Runs, base: Runs) -> str:
         return (
@@ -45,7 +45,7 @@ def compare_over_seeds(key: str, digits: int = 2) -> Callable[[Runs, Runs], str]
 
 
 def compare_over_splits(key: str, test_to_train: float) -> Callable[[Runs, Runs], str]:
-    """Return what writes the mean difference of a score over random splits that both have, see `compute_paired_test`.
+    """Return a function that writes the mean difference of a score over common random splits, `compute_paired_test`.
 
     Args:
         key: Name of the score, such as ``test/rmse``.
@@ -53,18 +53,18 @@ def compare_over_splits(key: str, test_to_train: float) -> Callable[[Runs, Runs]
     """
 
     def write_difference(ours: Runs, base: Runs) -> str:
-        first, second = ({(run.seed, run.fold): run.metrics[key] for run in runs} for runs in (ours, base))
-        common = first.keys() & second.keys()
+        own_scores, base_scores = ({(run.seed, run.fold): run.metrics[key] for run in runs} for runs in (ours, base))
+        common = own_scores.keys() & base_scores.keys()
         if len(common) < 2:
             return NOTHING
-        first, second = ({split: scores[split] for split in common} for scores in (first, second))
-        return compute_paired_test(first, second, test_to_train).cell()
+        own_scores, base_scores = ({split: scores[split] for split in common} for scores in (own_scores, base_scores))
+        return compute_paired_test(own_scores, base_scores, test_to_train).cell()
 
     return write_difference
 
 
 def compare_means(key: str) -> Callable[[Runs, Runs], str]:
-    """Return what writes the mean difference of a score, without a test, see `format_mean_difference`."""
+    """Return a function that writes the mean difference of a score, without a test, see `format_mean_difference`."""
     return lambda ours, base: format_mean_difference(ours, base, key)
 
 
@@ -83,7 +83,7 @@ def add_difference_columns(columns: Iterable[Column], minus: Callable[[Runs, Run
 
 
 def compare_over_folds(key: str) -> Callable[[Runs, Runs], str]:
-    """Return what writes the difference of a score with its test over folds, see `format_difference_cell`."""
+    """Return a function that writes the difference of a score with its test over folds, `format_difference_cell`."""
     return lambda ours, base: format_difference_cell(ours, base, key)
 
 

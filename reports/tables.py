@@ -43,14 +43,14 @@ def collect_tables(kind: str) -> dict[str, Make]:
     Raises:
         ValueError: Two modules have a table of one name.
     """
-    found: dict[str, Make] = {}
+    tables_of_modules: dict[str, Make] = {}
     for module in sorted(module.name for module in pkgutil.iter_modules(reports.__path__)):
         if module.startswith("tables_"):
             tables = getattr(importlib.import_module(f"reports.{module}"), kind, {})
-            if twice := found.keys() & tables.keys():
+            if twice := tables_of_modules.keys() & tables.keys():
                 raise ValueError(f"two tables are called {', '.join(twice)}, one in reports/{module}.py; rename one")
-            found |= tables
-    return found
+            tables_of_modules |= tables
+    return tables_of_modules
 
 
 TABLES = collect_tables("TABLES")  # of results
@@ -186,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--csv", type=Path, help="also write all results into this CSV file")
     options = parser.parse_args(arguments)
     stale: dict[Path, list[str]] = {}
-    made: dict[Path, str] = {}
+    texts: dict[Path, str] = {}
     document = options.results
     try:
         results, trials = read_results(options.results), read_trials(options.results)
@@ -194,18 +194,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for document in options.documents:
             text = document.read_text(encoding="utf-8")
             if names := find_stale_tables(text, *runs):
-                stale[document], made[document] = names, render_tables(text, *runs)
+                stale[document], texts[document] = names, render_tables(text, *runs)
             for name, content in render_csv_files(text, *runs).items():
                 file = document.parent / name
                 if not file.is_file() or file.read_text(encoding="utf-8") != content:
-                    stale[file], made[file] = [file.stem], content
+                    stale[file], texts[file] = [file.stem], content
     except (OSError, ValueError, TypeError) as error:
         parser.error(f"{document}: {error}")
     if options.check:
         for document, names in stale.items():
             print(f"{document}: {', '.join(names)} disagree with {options.results}; run without --check to rewrite")
         return int(bool(stale))
-    for document, text in made.items():
+    for document, text in texts.items():
         write_atomically(document, text.encode())
     if options.csv:
         write_csv(results, options.csv)

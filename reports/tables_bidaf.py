@@ -184,13 +184,7 @@ def _list_squad_v2_rows(results: Runs) -> Iterable[Line]:
 # SQuAD 2.0 mode, beside the score of a model that never answers.
 TABLES["bidaf-squad-v2-mini"] = Table(
     (
-        score_column("span EM", "test/span_exact"),
-        score_column("span F1", "test/span_f1"),
-        score_column("no-answer AUC", "test/no_answer_auc", decimals=3),
-        score_column("F1 at tuned threshold", "test/f1_at_threshold"),
-        score_column("always no answer", "test/always_no_answer"),
-        score_column("AvNA", "test/AvNA"),
-        score_column("NLL", "test/nll"),
+        *(score_column(heading, *score) for heading, score in LABELS["unanswerable_scores"].items()),
         *RUN_COLUMNS,
     ),
     _list_squad_v2_rows,
@@ -202,7 +196,7 @@ def _drop_epochs(run: RunResult) -> RunResult:
     return replace(run, settings={**run.settings, "epochs": None})
 
 
-def _list_first_epochs_rows(results: Runs) -> Iterable[Line]:
+def _list_rows_after_epochs(results: Runs) -> Iterable[Line]:
     """Return rows of runs that differ in nothing but how long they went on, which does not matter here."""
     groups = group_runs(_drop_epochs(run) for run in filter_runs(results, V2_MINI) if has_no_options(run))
     return [Row(*group) for group in groups] or [[NOT_RUN]]
@@ -226,7 +220,7 @@ TABLES["bidaf-first-epochs"] = Table(
         *(_make_epoch_column(epoch, *name) for epoch in (1, 2) for name in (("EM", "exact"), ("F1", "f1"))),
         Column("seeds", _count_runs_by_epoch),
     ),
-    _list_first_epochs_rows,
+    _list_rows_after_epochs,
 )
 
 
@@ -257,18 +251,19 @@ FIRST_EPOCH = (
 
 
 def _list_first_epoch_rows(results: Runs) -> Iterable[Line]:
+    """Return a row for each of `CONDITIONS`, compared with the first of them."""
     runs = [_drop_epochs(run) for split in ("test", "validation") for run in filter_runs(results, V2_MINI, split)]
     runs = [run for run in runs if run.variant == "baseline" and has_no_options(run) and FIRST_F1 in run.metrics]
     runs = [run for run in runs if run.settings.get("precision") == "bf16-mixed"]
     base: Runs = []
-    for name, asked in CONDITIONS.items():
-        members = select_alike_runs(runs, {f"settings.{setting}": value for setting, value in asked.items()})
+    for name, condition in CONDITIONS.items():
+        members = select_alike_runs(runs, {f"settings.{setting}": value for setting, value in condition.items()})
         base = base or members
-        order, more = ("random", " --pool_batches 1") if asked["pool_batches"] == 1 else ("of similar length", "")
+        order, more = ("random", " --pool_batches 1") if condition["pool_batches"] == 1 else ("of similar length", "")
         command = FIRST_EPOCH.format(name=f"{name}{more}")
-        if asked["product_start"] != PRESENT_START:
+        if condition["product_start"] != PRESENT_START:
             command = f"git checkout fd21e49 && {command}{TO_PUBLISH}"
-        label = order, f"±{asked['product_start']:.3f}"
+        label = order, f"±{condition['product_start']:.3f}"
         yield Row(label, members, base=base, seeds=NEEDED_SEEDS, command=command)
 
 
@@ -298,9 +293,8 @@ def _pair_runs(ours: Runs, plain: Runs) -> list[tuple[RunResult, RunResult]]:
 def _make_difference_column(heading: str, key: str) -> Column:
     def write_difference(ours: Runs, plain: Runs) -> str:
         scores = [[run.metrics[key] for run in pair if key in run.metrics] for pair in _pair_runs(ours, plain)]
-        return add_plus_sign(
-            format_mean_and_deviation(pair[0] - pair[1] if len(pair) == 2 else None for pair in scores)
-        )
+        gains = (pair[0] - pair[1] if len(pair) == 2 else None for pair in scores)
+        return add_plus_sign(format_mean_and_deviation(gains))
 
     return Column(heading, minus=write_difference)
 
@@ -349,12 +343,12 @@ def _list_control_rows(results: Runs) -> Iterable[Line]:
     runs = [run for run in filter_runs(results, V1_MINI) if has_no_options(run) and has_all_rows(run)]
     start = {"settings.product_start": PRESENT_START, "settings.word_vectors": VECTORS}
     for variant, optimizer, base in LABELS["compared"]:
-        where = {**start, "settings.optimizer": optimizer}
+        shared = {**start, "settings.optimizer": optimizer}
         more = OF_SEEDS if variant in SEVERAL_SEEDS else f"{MORE[V1_MINI]} --threads 1"
         more = OF_ADAMW if optimizer == ADAMW else more
         command = COMMAND(dataset=V1_MINI, variant=variant, seeds="{seeds}", more=more)
-        plain = select_alike_runs(runs, {**where, "variant": base}) if base else None
-        ours = select_alike_runs(runs, {**where, "variant": variant})
+        plain = select_alike_runs(runs, {**shared, "variant": base}) if base else None
+        ours = select_alike_runs(runs, {**shared, "variant": variant})
         yield Row((variant, optimizer, base or NOTHING), ours, plain, seeds=NEEDED_SEEDS, command=command)
 
 
@@ -385,9 +379,9 @@ def _list_reader_rows(results: Runs) -> Iterable[Line]:
         yield Row(label, runs, seeds=seeds, command=command)
 
 
-def _subtract_test_f1(run: RunResult) -> float | None:
-    left_out = run.metrics.get(f"{LEFT_OUT}/f1")
-    return None if left_out is None else left_out - run.metrics["test/f1"]
+def _format_left_out_difference(runs: Runs) -> str:
+    scores = [(run.metrics.get(f"{LEFT_OUT}/f1"), run.metrics["test/f1"]) for run in runs]
+    return add_plus_sign(format_mean_and_deviation(None if left is None else left - test for left, test in scores))
 
 
 # A baseline, and the final settings: all training rows, made small, and each source left out and scored.
@@ -396,9 +390,7 @@ TABLES["bidaf-reader"] = Table(
         *("trainable parameters", VALIDATION_F1, EM, F1),
         score_column("left out EM", f"{LEFT_OUT}/exact"),
         score_column("left out F1", f"{LEFT_OUT}/f1"),
-        Column(
-            "left out − test, F1", lambda runs: add_plus_sign(format_mean_and_deviation(map(_subtract_test_f1, runs)))
-        ),
+        Column("left out − test, F1", _format_left_out_difference),
         *RUN_COLUMNS,
     ),
     _list_reader_rows,
@@ -425,13 +417,7 @@ def _list_trial_rows(results: Runs) -> Iterable[Line]:
 TRIAL_TABLES: dict[str, Callable[..., str]] = {
     "bidaf-reader-trials": Table(
         (
-            _make_setting_column("optimizer", "optimizer"),
-            _make_setting_column("learning rate", "learning_rate"),
-            _make_setting_column("width", "hidden_size"),
-            _make_setting_column("dropout", "dropout"),
-            _make_setting_column("word vectors", "word_vectors", "learned"),
-            _make_setting_column("begins as", "init_from"),
-            _make_setting_column("words kept", "keep_words", "all"),
+            *(_make_setting_column(*setting) for setting in LABELS["settings"]),
             "trainable parameters",
             score_column("validation EM", "validation/exact"),
             VALIDATION_F1,

@@ -125,8 +125,8 @@ def _list_sentence_rows(key: str, results: Runs) -> Iterable[Line]:
     Neither the paper nor the published numbers have macro F1.
     """
     by_accuracy = key == ACCURACY
-    found = {row.label: [_find_runs(results, row, data) for data in DATASETS.values()] for row in (DROPOUT, STRONGEST)}
-    with_dropout, with_strongest = (all(map(has_all_folds_and_seeds, cells)) for cells in found.values())
+    runs = {row.label: [_find_runs(results, row, data) for data in DATASETS.values()] for row in (DROPOUT, STRONGEST)}
+    with_dropout, with_strongest = (all(map(has_all_folds_and_seeds, cells)) for cells in runs.values())
     yield MAJORITY_CLASS_ROW
     if by_accuracy:
         yield _format_paper_row("Contextualizer, the paper", LABELS["sentences"])
@@ -140,7 +140,7 @@ def _list_sentence_rows(key: str, results: Runs) -> Iterable[Line]:
         chosen = {heading: _select_best_run_by_fold(results, dataset) for heading, dataset in DATASETS.items()}
         label = "Contextualizer, settings chosen for each fold on its own validation part"
         yield Row(label, pick_by_heading(chosen), given={WEIGHTS: ""}, absent=NOTHING)
-        made = dict.fromkeys(run.command.replace(TO_PUBLISH, "") for run in chain(*found[STRONGEST.label]))
+        made = dict.fromkeys(run.command.replace(TO_PUBLISH, "") for run in chain(*runs[STRONGEST.label]))
         for row, options in OF_STRONGEST:
             commands = [command.replace(f" --name {BEST}", options) for command in made]
             yield replace(row, command="\n".join(commands))
@@ -181,12 +181,12 @@ def _select_best_run_by_fold(results: Runs, dataset: str) -> Runs:
     found = select_runs(results, {**SENTENCES, "dataset": dataset})
     ours = [run for run in found if DEV_ACCURACY in run.metrics and "word_vectors" not in run.settings]
     tried = [select_alike_runs(ours, {"tag": tag}) for tag in sorted({run.tag for run in ours})]
-    whole = [runs for runs in tried if has_all_folds_and_seeds(runs)]
+    complete = [runs for runs in tried if has_all_folds_and_seeds(runs)]
     by_fold: dict[tuple[int, int], list[RunResult]] = {}
-    for run in chain(*whole):
+    for run in chain(*complete):
         by_fold.setdefault((run.seed, run.fold or 0), []).append(run)
     best = [max(by_fold[fold], key=lambda run: run.metrics[DEV_ACCURACY]) for fold in sorted(by_fold)]
-    return best if len(whole) > 1 else []
+    return best if len(complete) > 1 else []
 
 
 for _name, _key in (("contextualizer-sentences", ACCURACY), ("contextualizer-sentences-f1", "test/macro_f1")):
@@ -198,7 +198,7 @@ TABLES["contextualizer-known"] = Table(
     (
         folds_score_column("all phrases", ACCURACY),
         folds_score_column("phrases with a known word", "test/known_accuracy"),
-        folds_score_column("share of these", "test/known_share"),
+        folds_score_column("fraction of these", "test/known_share"),
     ),
     (
         _format_paper_row("Contextualizer, the paper", LABELS["sentences"][-1:]),

@@ -136,10 +136,7 @@ TABLES["long-context-documents"] = Table(
 BADGES = {"recipe": "badges_lste", "dataset": HISTORY_DATASETS["badges"]}
 WITHOUT_TIMES = ("none", "positional")
 OF_OTHERS = ("bochner", "mercer", "time2vec")
-COMPARISONS = (
-    *product(("lste", "lste_behaviour"), (*WITHOUT_TIMES, *OF_OTHERS)),
-    *product(OF_OTHERS, WITHOUT_TIMES),
-)
+COMPARISONS = (*product(("lste", "lste_behaviour"), (*WITHOUT_TIMES, *OF_OTHERS)), *product(OF_OTHERS, WITHOUT_TIMES))
 BADGES_COMMAND = (
     "--encodings {missing} --seeds 0 1 2 --epochs 40 --patience 8 --learning_rate 0.005 "
     "--num_layers 2 --hidden_size 64 --num_heads 2 --time_combine add --ema_decay 0.998 --resume"

@@ -41,10 +41,10 @@ def _format_paper_cells(numbers: Iterable[float]) -> dict[str, str]:
 
 def _list_document_rows(results: Runs) -> Iterable[Line]:
     for name, label in MODELS.items():
-        given = _format_paper_cells(PAPER[name]) if name in PAPER else {}
-        given |= dict.fromkeys(OTHERS if name in ONLY_COMPARABLE else (), NOTHING)
+        paper_cells = _format_paper_cells(PAPER[name]) if name in PAPER else {}
+        paper_cells |= dict.fromkeys(OTHERS if name in ONLY_COMPARABLE else (), NOTHING)
         command = "--dataset {data} --seeds 0 1 2 --resume"
-        yield Row(label, {"variant": name}, given=given, need=SEEDS, command=command)
+        yield Row(label, {"variant": name}, given=paper_cells, need=SEEDS, command=command)
         if name in CLIMB_MODELS:
             best = {column: _select_strongest_runs(results, name, data) for column, data in CHOSEN_BY.items()}
             label = f"{label}, strongest settings of each set"
@@ -111,11 +111,11 @@ def _list_option_rows(results: Runs) -> Iterable[Line]:
 
 def _format_ensemble_cells(results: Runs, source: Where, heading: str) -> list[str]:
     """Return the cells of several seeds as one, compared with the mean of the same seeds of the paper's settings."""
-    found = select_runs(results, {**source, **find_data(heading), "recipe": "document_ensemble"})
-    refuse_repeated_runs(found)
-    if not found:
+    runs = select_runs(results, {**source, **find_data(heading), "recipe": "document_ensemble"})
+    refuse_repeated_runs(runs)
+    if not runs:
         return [NOTHING, NOTHING]
-    run = max(found, key=lambda run: len(run.settings["seeds"]))
+    run = max(runs, key=lambda run: len(run.settings["seeds"]))
     base = select_alike_runs(results, {"recipe": RECIPE, **source, **find_data(heading), "name": ""})
     plain = [one.metrics[DEV_ACCURACY] for one in base if one.seed in run.settings["seeds"]]
     accuracy = run.metrics[DEV_ACCURACY]

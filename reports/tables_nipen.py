@@ -48,16 +48,16 @@ def _make_vote_table(dataset: str, counts: Iterable[str], models: Mapping[str, s
         yield from make_rows(labels, {"recipe": "roll_call_floors"}, only=scores, command=command)
         for model, label in models.items():
             yield from make_rows({model: label}, command=f"--dataset {dataset} --models {{missing}} --resume")
-            where = {"recipe": RECIPE, "variant": model, "dataset": source["dataset"]}
-            yield from make_named_rows(results, where, {model: label}, source["configuration"])
+            values = {"recipe": RECIPE, "variant": model, "dataset": source["dataset"]}
+            yield from make_named_rows(results, values, {model: label}, source["configuration"])
         pairs = [(FOREMOST, model, "") for model in VoteBaselineConfig.variants]
         pairs += [(f"{FOREMOST}{alone}", "ideal_point", "ten_dimensions") for alone in ("", ALONE)]
         for ours, base, name in pairs:
             label = f"{MODELS[ours]} − {MODELS[base]}{f', {name}' if name else ''} (p over seeds)"
             yield Difference(label, {"variant": ours}, {"variant": base, "name": name}, optional=True)
 
-    where = {"recipe": RECIPE, "dataset": source["dataset"], "part": source["configuration"], "name": ""}
-    return Table(COLUMNS, list_rows, where)
+    values = {"recipe": RECIPE, "dataset": source["dataset"], "part": source["configuration"], "name": ""}
+    return Table(COLUMNS, list_rows, values)
 
 
 TABLES: dict[str, Callable[..., str]] = {

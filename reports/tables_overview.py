@@ -77,12 +77,12 @@ class System:
         beside = []
         for label, runs in cells:
             scores = [run.metrics[self.key] for run in runs]
-            shown = format_mean_and_deviation(scores, self.decimals)
-            beside.append((label, f"**{shown}**" if scores and statistics.fmean(scores) == strongest else shown))
-        (_, ours), *others = beside
+            score = format_mean_and_deviation(scores, self.decimals)
+            beside.append((label, f"**{score}**" if scores and statistics.fmean(scores) == strongest else score))
+        (_, ours), *compared = beside
         return [
             *(f"[{self.ours.label}]({self.page})", self.purpose, ours if cells[0][1] else NOT_RUN),
-            *(f"{label} {shown}".lstrip() for label, shown in others),
+            *(f"{label} {score}".lstrip() for label, score in compared),
             self.paper,
         ]
 
@@ -106,10 +106,10 @@ def read_systems() -> list[System]:
     """Return the rows that `tables.yaml` lists."""
     systems = []
     for row in read_labels("overview")["systems"]:
-        (ours,), simple, networks = (_read_models(row[kind]) for kind in ("ours", "simple", "networks"))
+        (model,), simple, networks = (_read_models(row[kind]) for kind in ("ours", "simple", "networks"))
         dataset, key = row["data"]
         others = {name: row[name] for name in ("page", "purpose", "paper", "lower", "decimals") if name in row}
-        systems.append(System(dataset=dataset, key=key, ours=ours, simple=simple, networks=networks, **others))
+        systems.append(System(dataset=dataset, key=key, ours=model, simple=simple, networks=networks, **others))
     return systems
 
 

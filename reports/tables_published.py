@@ -27,18 +27,18 @@ SEVERAL = 3  # runs; the mean of fewer is no row to compare with
 def make_checkpoint_table(results: Sequence[RunResult], published: Sequence[PublishedCheckpoint]) -> str:
     """Return a row for each published checkpoint, by name."""
     rows = []
-    for one in published:
-        run, folder = one.result, one.folder.as_posix()
+    for row in published:
+        run, folder = row.result, row.folder.as_posix()
         load = f'ctxzoo.pipeline("{folder}")'
         scores = [
             f"{NAMES.get(metric, metric)} {run.metrics[f'{run.split}/{metric}']:.{DECIMALS.get(metric, 2)}f}"
-            for metric in SCORES[one.task]
+            for metric in SCORES[row.task]
         ]
         rows.append(
             [
-                *(f"[{one.folder.name}]({TO_ROOT}{folder}/README.md)", one.task, f"`{run.dataset}`", ", ".join(scores)),
-                *(format_interval(run, one.task), compare_with_best(run, results, one.task)),
-                *(f"{one.size / 1e6:.1f}", f"`{load}`"),
+                *(f"[{row.folder.name}]({TO_ROOT}{folder}/README.md)", row.task, f"`{run.dataset}`", ", ".join(scores)),
+                *(format_interval(run, row.task), compare_with_best(run, results, row.task)),
+                *(f"{row.size / 1e6:.1f}", f"`{load}`"),
             ]
         )
     return format_markdown_table(HEADINGS, rows, left_aligned=3)
@@ -48,10 +48,10 @@ def format_interval(run: RunResult, task: str) -> str:
     """Write the interval of right answers, in percent; a dash where a test text is not right or wrong."""
     metric = "exact" if task == "question-answering" else "accuracy"
     facts = DATASET_FACTS.get(run.dataset)
-    found = compute_score_interval(run, metric, None if facts is None else facts.test_rows)
-    if found is None or task == "token-classification":
+    interval = compute_score_interval(run, metric, None if facts is None else facts.test_rows)
+    if interval is None or task == "token-classification":
         return NOTHING
-    low, high, rows = found
+    low, high, rows = interval
     note = f", over {rows}" if rows.endswith("articles") else ""
     return f"{NAMES.get(metric, metric)} {low:.1f} to {high:.1f}{note}"
 
@@ -65,11 +65,11 @@ def compare_with_best(run: RunResult, results: Sequence[RunResult], task: str) -
     """
     key = f"{run.split}/{SCORES[task][0]}"
     rows: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
-    for other in results:
-        same = all(getattr(other, name) == getattr(run, name) for name in SAME)
-        same &= all(other.settings.get(name) == run.settings.get(name) for name in CONFIGURATION)
-        if same and key in other.metrics:
-            rows[other.variant, other.tag].append(other)
+    for result in results:
+        same = all(getattr(result, name) == getattr(run, name) for name in SAME)
+        same &= all(result.settings.get(name) == run.settings.get(name) for name in CONFIGURATION)
+        if same and key in result.metrics:
+            rows[result.variant, result.tag].append(result)
     rows = {name: runs for name, runs in rows.items() if len(runs) >= SEVERAL}
     if task == "fill-mask":
         rows = {name: runs for name, runs in rows.items() if name[0] == run.variant}
@@ -82,7 +82,7 @@ def compare_with_best(run: RunResult, results: Sequence[RunResult], task: str) -
     else:
         lower = SCORES[task][0] in LOWER_IS_BETTER
         name = find_best_row(rows, key, lower=lower)
-        scores = [other.metrics[key] for other in rows[name]]
+        scores = [result.metrics[key] for result in rows[name]]
         note, gain = format_mean_and_deviation(scores), run.metrics[key] - statistics.fmean(scores)
         if name != (run.variant, run.tag) and (gain < 0 if lower else gain > 0):
             return f"above the mean of {', '.join(filter(None, name))}: {note}"

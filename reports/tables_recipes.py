@@ -54,10 +54,10 @@ def _write_row(recipe: str, dataset: str, results: Sequence[RunResult]) -> list[
     label = ", ".join(part for part in (runs[0].variant, runs[0].tag) if part)
     scores = [[run.metrics[score.metric] for run in row] for row in rows]
     means = [f"{mean:.{score.decimals}f}" for mean in sorted(map(statistics.fmean, scores))]
-    shown = format_mean_and_deviation(scores[0], score.decimals) if len(rows) == 1 else f"{means[0]} to {means[-1]}"
+    text = format_mean_and_deviation(scores[0], score.decimals) if len(rows) == 1 else f"{means[0]} to {means[-1]}"
     memory = f"{max(run.peak_memory_mb for run in runs):,.0f}"
     label = label if len(rows) == 1 else f"{len(rows)} rows"
-    return [*start, label, str(len(runs)), format_wall_minutes(runs), memory, f"{score.name} {shown}"]
+    return [*start, label, str(len(runs)), format_wall_minutes(runs), memory, f"{score.name} {text}"]
 
 
 def _select_shown_rows(runs: Sequence[RunResult], score: Score) -> list[list[RunResult]]:
@@ -73,11 +73,11 @@ def _select_shown_rows(runs: Sequence[RunResult], score: Score) -> list[list[Run
             text = json.dumps(settings, sort_keys=True).replace(f"-seed{run.seed}-", "-seed-")
             rows[run.tag, run.variant, text, run.data["fingerprint"]].append(run)
     rows = {
-        key: found
-        for key, found in rows.items()
-        if found[0].tag in DEFAULTS and not any(found[0].settings.get(name) for name in FURTHER)
+        key: group
+        for key, group in rows.items()
+        if group[0].tag in DEFAULTS and not any(group[0].settings.get(name) for name in FURTHER)
     } or rows
-    sizes = {key: (found[0].settings.get("epochs") or 0, len(found)) for key, found in rows.items()}
+    sizes = {key: (group[0].settings.get("epochs") or 0, len(group)) for key, group in rows.items()}
     largest = {key: rows[key] for key in sorted(rows) if sizes[key] == max(sizes.values())}
     tested = score.metric.startswith("test/")  # and not on all rows
     if not largest or (tested and choose_score(largest.values(), score.metric) == score.metric):

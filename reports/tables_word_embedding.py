@@ -76,13 +76,11 @@ def _make_spread_column(heading: str, tags: str) -> Column:
 
 
 def _make_coverage_column(heading: str, task: str, part: str, key: str) -> Column:
-    """Return the column of a score with the share of a set that all vectors have."""
+    """Return the column of a score with the fraction of a set that all vectors have."""
 
     def format_cell(runs: Runs) -> str:
-        shown = format_mean(runs, f"{part}/{key}")
-        if shown == NOTHING:
-            return shown
-        return f"{shown} (of {min(run.metrics[f'{part}/coverage'] for run in runs):.0f} %)"
+        mean = format_mean(runs, f"{part}/{key}")
+        return mean if mean == NOTHING else f"{mean} (of {min(run.metrics[f'{part}/coverage'] for run in runs):.0f} %)"
 
     return Column(heading, format_cell, where={"settings.task": task})
 
@@ -167,11 +165,11 @@ TABLES["word-embedding-studies"] = _make_training_table(
 def make_window_table(results: Runs) -> str:
     """Return POS induction by the half window b."""
     rows, missing = [], False
-    for tags, shown in ((TREEBANK_TAGS, "the treebank's tags"), (UNIVERSAL_TAGS, "12 tags")):
+    for tags, label in ((TREEBANK_TAGS, "the treebank's tags"), (UNIVERSAL_TAGS, "12 tags")):
         for name in ("attention_cbow", "cbow"):
             cells = [select_training_runs(results, name, "pos_induction", window) for window in WINDOWS]
             medians = [format_mean(runs, f"{tags}/v_measure_median") if runs else NOT_RUN for runs in cells]
-            rows.append([f"{MODELS[name]}, {shown}", *medians])
+            rows.append([f"{MODELS[name]}, {label}", *medians])
             missing |= not all(cells)
     table = format_markdown_table(["model", *(f"b = {window}" for window in WINDOWS)], rows)
     return append_commands(table, format_commands_not_run([f"python recipes/{RECIPE}.py {COMMAND}"] if missing else []))
@@ -190,17 +188,16 @@ TABLES["word-embedding-sentiment"] = _make_training_table(
 def make_use_table(results: Runs) -> str:
     """Return a row for each model and dataset: mean and sample standard deviation over its seeds or folds."""
     headings = ["model", "starts otherwise from", "its score", "from these vectors", "difference", "runs"]
-    rows, missing = [], []
-    for use, where in USES:
+    rows, commands = [], []
+    for use, values in USES:
         key, tag = use["key"], use["options"].rpartition(" ")[2]
-        others, ours = (select_alike_runs(results, place) for place in (where, {**where, "tag": tag}))
-        scores = [format_mean(runs, key) if runs else NOT_RUN for runs in (others, ours)]
-        rows.append([use["label"], use["otherwise"], *scores, compare_means(key)(ours, others), str(len(ours))])
-        if not ours:
-            missing.append(f"python recipes/{where['recipe']}.py {use['options']} --resume")
-    return append_commands(
-        format_markdown_table(headings, rows, left_aligned=2), format_commands_not_run(list(dict.fromkeys(missing)))
-    )
+        plain, tagged = (select_alike_runs(results, place) for place in (values, {**values, "tag": tag}))
+        scores = [format_mean(runs, key) if runs else NOT_RUN for runs in (plain, tagged)]
+        rows.append([use["label"], use["otherwise"], *scores, compare_means(key)(tagged, plain), str(len(tagged))])
+        if not tagged:
+            commands.append(f"python recipes/{values['recipe']}.py {use['options']} --resume")
+    table = format_markdown_table(headings, rows, left_aligned=2)
+    return append_commands(table, format_commands_not_run(list(dict.fromkeys(commands))))
 
 
 USES = []  # of sentences each data set

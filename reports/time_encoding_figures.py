@@ -67,11 +67,11 @@ def draw_kernel(settings: Settings, folder: Path) -> TableRows:
     events = [model.config.get_row_name(row) for row in history.events[: settings.events].tolist()]
     times = history.times[: settings.events].tolist()
     draw_time_kernel(model, events, times, folder / "kernel.png")
-    found = time_kernel(model, events, times)[0]
+    kernel = time_kernel(model, events, times)[0]
     rows: TableRows = [["units since the first", "K with itself", "K with the first"]]
     for place, time in enumerate(times):
         elapsed = (time - times[0]) / model.config.time_unit
-        rows.append([round(elapsed, 4), round(float(found[place, place]), 4), round(float(found[place, 0]), 4)])
+        rows.append([round(elapsed, 4), round(float(kernel[place, place]), 4), round(float(kernel[place, 0]), 4)])
     return rows
 
 

@@ -73,9 +73,10 @@ def main(settings: Settings) -> None:
 
 
 def draw_words(settings: Settings, folder: Path) -> TableRows:
+    """Draw which words the prediction of a word attends to; a row for each pair of words."""
     rows: TableRows = [["checkpoint", "predicted", "place", "word", "position", "weight"]]
-    for name, path in named(settings.checkpoints):
-        attention = word_attention(model_of(path), AutoTokenizer.from_pretrained(path), settings.sentence)
+    for name, path in iterate_named_checkpoints(settings.checkpoints):
+        attention = word_attention(load_model(path), AutoTokenizer.from_pretrained(path), settings.sentence)
         centres = attention.find_positions(settings.centres) if settings.centres else range(len(attention.words))
         draw_word_attention(attention, centres, folder / f"words-{name}.png", title=name)
         for centre in centres:
@@ -95,7 +96,8 @@ def draw_words(settings: Settings, folder: Path) -> TableRows:
 
 
 def draw_positions(settings: Settings, folder: Path) -> TableRows:
-    curves = {name: position_curve(model_of(path)) for name, path in named(settings.checkpoints)}
+    """Draw the attention to each position in the window; a row for each checkpoint and position."""
+    curves = {name: position_curve(load_model(path)) for name, path in iterate_named_checkpoints(settings.checkpoints)}
     draw_position_curves(curves, folder / "positions.png")
     rows: TableRows = [["checkpoint", "position", "logit", "share"]]
     for name, curve in curves.items():
@@ -105,6 +107,7 @@ def draw_positions(settings: Settings, folder: Path) -> TableRows:
 
 
 def draw_windows(settings: Settings, folder: Path) -> TableRows:
+    """Draw POS induction by the half window; a row for each model and window."""
     results = read_results(settings.results_dir)
     points: dict[str, dict[int, list[float]]] = {}
     for architecture, label in MODELS.items():
@@ -134,20 +137,22 @@ FIGURES: dict[str, Callable[[Settings, Path], TableRows]] = {
 }
 
 
-def named(paths: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Checkpoints with their names."""
-    seen: dict[str, str] = {}
+def iterate_named_checkpoints(paths: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield name and path of checkpoints, whose names must differ."""
+    path_of_name: dict[str, str] = {}
     for path in paths:
         checkpoint = find_vector_checkpoint(path)
         if checkpoint is None:
             raise FileNotFoundError(f"{path}: no checkpoint folder or Hub id")
-        if checkpoint.name in seen:
-            raise ValueError(f"{seen[checkpoint.name]} and {path} are both called {checkpoint.name}; give one of them")
-        seen[checkpoint.name] = path
+        if checkpoint.name in path_of_name:
+            raise ValueError(
+                f"{path_of_name[checkpoint.name]} and {path} are both called {checkpoint.name}; give one of them"
+            )
+        path_of_name[checkpoint.name] = path
         yield checkpoint.name, path
 
 
-def model_of(path: str) -> Any:
+def load_model(path: str) -> Any:
     return AutoModelForMaskedLM.from_pretrained(path).eval()
 
 

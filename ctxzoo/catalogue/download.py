@@ -28,7 +28,7 @@ _RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 
 
 class RawFilesMissingError(OSError):
-    """Raw files could not be had.
+    """Raw files could not be fetched.
 
     Attributes:
         files: Raw files that are missing and that a person has to fetch.

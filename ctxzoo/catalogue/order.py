@@ -62,7 +62,7 @@ def split_randomly(
     """
     ordered = sorted(rows, key=lambda row: row[sort_column])
     drawn = np.random.default_rng(seed).permutation(len(ordered))
-    parts = np.split(drawn, [int(share * len(ordered)) for share in ENDS])
+    parts = np.split(drawn, [int(fraction * len(ordered)) for fraction in ENDS])
     return {split: [ordered[row] for row in sorted(part.tolist())] for split, part in zip(SPLITS, parts, strict=True)}
 
 

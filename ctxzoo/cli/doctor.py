@@ -126,10 +126,10 @@ def find_cxx_compiler() -> str | None:
 
 
 def _check_cxx_compiler() -> Finding:
-    found = find_cxx_compiler()
-    if found is None:
+    compiler = find_cxx_compiler()
+    if compiler is None:
         return Finding("note", "C++ compiler", "none found; torch.compile on the CPU needs one (or CXX)")
-    return Finding("ok", "C++ compiler", f"{found}, for torch.compile")
+    return Finding("ok", "C++ compiler", f"{compiler}, for torch.compile")
 
 
 def _check_cache_folder() -> Finding:
@@ -142,12 +142,14 @@ def _check_cache_folder() -> Finding:
 
 def _check_data_folder(known_datasets: Iterable[str]) -> Iterable[Finding]:
     root = get_data_folder()
-    given = DATA_DIR_VARIABLE if os.environ.get(DATA_DIR_VARIABLE) else "data folder"
+    subject = DATA_DIR_VARIABLE if os.environ.get(DATA_DIR_VARIABLE) else "data folder"
     if not root.is_dir():
-        why = f"{root} is not a folder" if given == DATA_DIR_VARIABLE else f"no {root}, and {DATA_DIR_VARIABLE} not set"
-        yield Finding("note", given, f"{why}; `ctxzoo data get NAME` fills it, the sample needs none")
+        why = (
+            f"{root} is not a folder" if subject == DATA_DIR_VARIABLE else f"no {root}, and {DATA_DIR_VARIABLE} not set"
+        )
+        yield Finding("note", subject, f"{why}; `ctxzoo data get NAME` fills it, the sample needs none")
         return
-    yield Finding("ok", given, str(root))
+    yield Finding("ok", subject, str(root))
     for name in known_datasets:
         files = sorted({path.stem for path in (root / name).rglob("*") if path.suffix in (".parquet", ".json")})
         if files:

@@ -94,10 +94,10 @@ def format_info_lines(facts: CheckpointFacts) -> list[str]:
 def list_files_of_architecture(architecture: Architecture) -> list[str]:
     """Return the files of an architecture: its own and, in a checkout, its page, tests and recipes."""
     checkout, name = Path(sys.modules["ctxzoo"].__file__ or "").parent.parent, architecture.name
-    found = list(list_code_files(architecture).values())
+    paths = list(list_code_files(architecture).values())
     for pattern in (f"docs/models/{name}.md", f"recipes/*_{name}.py", f"tests/models/test_*_{name}.py"):
-        found += sorted(checkout.glob(pattern))
-    return [Path(os.path.relpath(path, checkout)).as_posix() for path in found]
+        paths += sorted(checkout.glob(pattern))
+    return [Path(os.path.relpath(path, checkout)).as_posix() for path in paths]
 
 
 @dataclass(frozen=True)

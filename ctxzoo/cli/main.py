@@ -197,9 +197,9 @@ def evaluate_checkpoint(options: argparse.Namespace) -> int:
     from ctxzoo.tasks.commands import write_json
 
     card, _ = open_checkpoint(options.checkpoint)
-    own = _select_problem_options("evaluate", options, card)
+    problem_options = _select_problem_options("evaluate", options, card)
     _set_num_threads(options)
-    scores = get_problem(card.name).evaluate(options, own)
+    scores = get_problem(card.name).evaluate(options, problem_options)
     rows = [
         [
             card.metrics[name].name if name in card.metrics else name.replace("_", " "),
@@ -213,7 +213,7 @@ def evaluate_checkpoint(options: argparse.Namespace) -> int:
             "checkpoint": options.checkpoint,
             "dataset": options.dataset,
             "split": options.split,
-            **own,
+            **problem_options,
             "precision": options.precision,
             "metrics": scores,
             "reading": get_reading_notes().to_json_dict(),
@@ -290,17 +290,19 @@ def verify_checkpoint_folder(options: argparse.Namespace) -> int:
     from ctxzoo.hub.folder_files import CheckpointFolderError
 
     try:
-        found = repository.verify(options.checkpoint)
+        verified = repository.verify(options.checkpoint)
     except CheckpointFolderError as error:
         if options.debug:
             raise
         print(f"ctxzoo: not fit: {format_error_on_one_line(error)}", file=sys.stderr)
         return FAILED
-    if found.packed:
-        saved = f"saved with {found.release}" if found.release else "its card names no release"
-        print(f"{found.name}: whole and packed, and its code is that of ctxzoo {ctxzoo.__version__} ({saved})")
+    if verified.packed:
+        saved = f"saved with {verified.release}" if verified.release else "its card names no release"
+        print(f"{verified.name}: whole and packed, and its code is that of ctxzoo {ctxzoo.__version__} ({saved})")
     else:
-        print(f"{found.name}: whole, without code: it loads where ctxzoo is installed, as {ctxzoo.__version__} is here")
+        print(
+            f"{verified.name}: whole, without code: it loads where ctxzoo is installed, as {ctxzoo.__version__} is here"
+        )
     return OK
 
 
@@ -329,11 +331,11 @@ def _print_architecture_info(architecture: Architecture) -> int:
     named = inspection.list_variants(architecture)
     rows = []
     for name, settings in named.items():
-        counted = inspection.count_parameters_by_part(
+        parts = inspection.count_parameters_by_part(
             build_meta_model(model_class, inspection.build_variant_config(architecture, name))
         )
         changes = ", ".join(f"{key}={value!r}" for key, value in settings.items()) or "the defaults"
-        rows.append([name, changes, f"{inspection.sum_parts(counted).trainable:,}"])
+        rows.append([name, changes, f"{inspection.sum_parts(parts).trainable:,}"])
     if rows:
         sizes = ", ".join(f"{name}={value}" for name, value in architecture.config_class.nominal_sizes.items())
         print_table(
@@ -389,14 +391,16 @@ def _select_problem_options(command: str, options: argparse.Namespace, card: Tas
     if not get_problem(card.name).has_command(command):
         able = ", ".join(name for name in PROBLEMS if get_problem(name).has_command(command))
         raise ValueError(f"{options.checkpoint!r} does {card.name}; {command} takes checkpoints of {able}")
-    own = [option.name for option in get_problem(card.name).options(command)]
-    for other in PROBLEMS:
-        others = [option.name for option in get_problem(other).options(command)]
-        given = [f"--{name}" for name in others if name not in own and getattr(options, name) is not None]
-        if given:
+    taken_names = [option.name for option in get_problem(card.name).options(command)]
+    for other_problem in PROBLEMS:
+        other_names = [option.name for option in get_problem(other_problem).options(command)]
+        refused = [
+            f"--{name}" for name in other_names if name not in taken_names and getattr(options, name) is not None
+        ]
+        if refused:
             raise ValueError(
-                f"{', '.join(given)}: for {other}, but {options.checkpoint!r} does {card.name}; "
-                f"it takes {', '.join(f'--{name}' for name in own)}"
+                f"{', '.join(refused)}: for {other_problem}, but {options.checkpoint!r} does {card.name}; "
+                f"it takes {', '.join(f'--{name}' for name in taken_names)}"
             )
     return {option.name: _get_option_value(option, options, card) for option in get_problem(card.name).options(command)}
 

@@ -31,10 +31,10 @@ def list_problems_with_options(unknown: Sequence[str]) -> str:
     """
     takers: dict[str, list[str]] = {}
     for name in PROBLEMS:
-        other = get_problem(name)
-        for option in (*other.data_args().values(), *other.model_args.__dataclass_fields__):
+        problem = get_problem(name)
+        for option in (*problem.data_args().values(), *problem.model_args.__dataclass_fields__):
             if f"--{option}" in {one.partition("=")[0] for one in unknown}:
-                takers.setdefault(option, []).append(other.train_name or name)
+                takers.setdefault(option, []).append(problem.train_name or name)
     told = (f"; --{option} is for {', '.join(names)}" for option, names in takers.items())
     return "".join(told)
 

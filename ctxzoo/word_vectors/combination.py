@@ -24,16 +24,16 @@ def fill_word_vectors(base: WordVectors, other: WordVectors, name: str) -> WordV
     Raises:
         ValueError: the words that both have are fewer than the width of `other`.
     """
-    ours, theirs, gaps = _match_words(base, other)
-    if len(ours) <= other.dim:
+    base_rows, other_rows, extra_rows = _match_words(base, other)
+    if len(base_rows) <= other.dim:
         raise ValueError(
-            f"{base.name} and {other.name} have {len(ours)} words in common; expected more than {other.dim}, the width "
-            "of the second, to map one onto the other"
+            f"{base.name} and {other.name} have {len(base_rows)} words in common; expected more than {other.dim}, the "
+            "width of the second, to map one onto the other"
         )
     source = torch.cat([other.vectors.double(), torch.ones(len(other), 1, dtype=torch.float64)], dim=1)
-    best = torch.linalg.lstsq(source[theirs], base.vectors[ours].double()).solution
-    mapped = (source[gaps] @ best).float()
-    words = [*base.words, *(other.words[place] for place in gaps)]
+    best = torch.linalg.lstsq(source[other_rows], base.vectors[base_rows].double()).solution
+    mapped = (source[extra_rows] @ best).float()
+    words = [*base.words, *(other.words[place] for place in extra_rows)]
     return WordVectors.from_tensor(words, torch.cat([base.vectors, mapped]), name)
 
 
@@ -47,17 +47,17 @@ def concatenate_word_vectors(base: WordVectors, other: WordVectors, name: str) -
     Returns:
         (words of either, d + e): those of `base` in their order, then the others in theirs.
     """
-    ours, theirs, gaps = _match_words(base, other)
-    vectors = torch.zeros(len(base) + len(gaps), base.dim + other.dim)
+    base_rows, other_rows, extra_rows = _match_words(base, other)
+    vectors = torch.zeros(len(base) + len(extra_rows), base.dim + other.dim)
     vectors[: len(base), : base.dim] = base.vectors
-    vectors[ours, base.dim :] = other.vectors[theirs]
-    vectors[len(base) :, base.dim :] = other.vectors[gaps]
-    return WordVectors.from_tensor([*base.words, *(other.words[place] for place in gaps)], vectors, name)
+    vectors[base_rows, base.dim :] = other.vectors[other_rows]
+    vectors[len(base) :, base.dim :] = other.vectors[extra_rows]
+    return WordVectors.from_tensor([*base.words, *(other.words[place] for place in extra_rows)], vectors, name)
 
 
 def _match_words(base: WordVectors, other: WordVectors) -> tuple[list[int], list[int], list[int]]:
     """Return the rows of the words that both have, in `base` and in `other`, and the rows that `other` alone has."""
     row_of = {word: row for row, word in enumerate(base.words)}
-    theirs = [row for row, word in enumerate(other.words) if word in row_of]
-    gaps = [row for row, word in enumerate(other.words) if word not in row_of]
-    return [row_of[other.words[row]] for row in theirs], theirs, gaps
+    other_rows = [row for row, word in enumerate(other.words) if word in row_of]
+    extra_rows = [row for row, word in enumerate(other.words) if word not in row_of]
+    return [row_of[other.words[row]] for row in other_rows], other_rows, extra_rows

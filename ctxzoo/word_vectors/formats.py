@@ -133,19 +133,20 @@ def _count_trailing_numbers(line: bytes) -> int:
     return count
 
 
-def _split_word_from_numbers(here: str, line: bytes, width: int, width_from: str) -> tuple[bytes, bytes]:
+def _split_word_from_numbers(location: str, line: bytes, width: int, width_from: str) -> tuple[bytes, bytes]:
     """Return word and numbers of a line whose number of blanks is not the width."""
     fields = line.rsplit(b" ", width)
-    found: int | None = None
+    num_numbers: int | None = None
     if len(fields) <= width:
-        found = len(fields) - 1
+        num_numbers = len(fields) - 1
     elif _NUMBER.fullmatch(fields[0].rpartition(b" ")[2]):
         # A word with blanks may end in a number, but one number too many is by far the likelier reading.
-        found = _count_trailing_numbers(line)
-    if found is not None:
+        num_numbers = _count_trailing_numbers(line)
+    if num_numbers is not None:
         word = format_bytes_for_error(line.partition(b" ")[0])
         raise ValueError(
-            f"{here}: {format_count(found, 'numbers')} after the word {word}, expected {width} as in {width_from}"
+            f"{location}: {format_count(num_numbers, 'numbers')} after the word {word}, expected {width} "
+            f"as in {width_from}"
         )
     return fields[0], b" ".join(fields[1:])
 
@@ -219,13 +220,13 @@ def read_word2vec_binary(
             if selection.is_finished_before(row):
                 break
             while (blank := block.find(b" ", position, position + _LONGEST_WORD)) < 0:
-                here = f"{name}: row {row} (byte {block_start + position})"
+                location = f"{name}: row {row} (byte {block_start + position})"
                 if len(block) - position >= _LONGEST_WORD:
-                    raise ValueError(f"{here}: no blank in {_LONGEST_WORD:,} bytes, expected a word and a blank")
+                    raise ValueError(f"{location}: no blank in {_LONGEST_WORD:,} bytes, expected a word and a blank")
                 if not read_more():
                     raise ValueError(
-                        f"{here}: the file ends within or before the word, expected the {rows} rows that the header "
-                        "in line 1 promises; it may be cut short"
+                        f"{location}: the file ends within or before the word, expected the {rows} rows that the "
+                        "header in line 1 promises; it may be cut short"
                     )
             word = block[position:blank].lstrip(b"\n")
             length = blank + 1 - position

@@ -10,7 +10,7 @@ from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_to
 from ctxzoo.word_vectors.vectors import WordVectors
 
 
-def vectors_of(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer, name: str = "") -> WordVectors:
+def extract_word_vectors(model: WordEmbeddingPreTrainedModel, tokenizer: WordTokenizer, name: str = "") -> WordVectors:
     """Return W, (words, dim) the vectors of all words of a model, special tokens left out.
 
     Args:

@@ -87,9 +87,9 @@ class RowStore:
         Raises:
             ValueError: the word is empty, is not UTF-8, or was there before.
         """
-        here = f"{self._name}: {self._unit} {position}"
+        location = f"{self._name}: {self._unit} {position}"
         if not raw:
-            raise ValueError(f"{here}: the word is empty, expected at least one character")
+            raise ValueError(f"{location}: the word is empty, expected at least one character")
         try:
             word = raw.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -98,24 +98,25 @@ class RowStore:
             if self._unit == "row":
                 advice += ", or correct the header if its dimension is wrong"
             raise ValueError(
-                f"{here}: the word {raw[:60]!r} is not UTF-8 (byte {error.start} is 0x{raw[error.start]:02x}); {advice}"
+                f"{location}: the word {raw[:60]!r} is not UTF-8 (byte {error.start} is 0x{raw[error.start]:02x}); "
+                f"{advice}"
             ) from None
-        first = self._positions.setdefault(word, position)
-        if first != position:
+        first_position = self._positions.setdefault(word, position)
+        if first_position != position:
             raise ValueError(
-                f"{here}: the word {word!r} is already in {self._unit} {first}, expected each word once; "
+                f"{location}: the word {word!r} is already in {self._unit} {first_position}, expected each word once; "
                 "remove one of the two"
             )
         self.words.append(word)
 
     def add_vectors(self, rows: npt.NDArray[np.float32]) -> None:
         """Take the vectors (rows, dim) of the words added last."""
-        needed = self._filled + len(rows)
-        if needed > len(self._vectors):
+        num_rows = self._filled + len(rows)
+        if num_rows > len(self._vectors):
             # Nothing else refers to the array, so it can grow by itself rather than being held twice.
-            self._vectors.resize((max(needed, len(self._vectors) * 3 // 2), self._vectors.shape[1]), refcheck=False)
-        self._vectors[self._filled : needed] = rows
-        self._filled = needed
+            self._vectors.resize((max(num_rows, len(self._vectors) * 3 // 2), self._vectors.shape[1]), refcheck=False)
+        self._vectors[self._filled : num_rows] = rows
+        self._filled = num_rows
 
     def build_matrix(self) -> npt.NDArray[np.float32]:
         """Return the matrix (kept rows, dim); nothing can be added afterwards."""

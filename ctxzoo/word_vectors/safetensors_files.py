@@ -36,7 +36,7 @@ def read_safetensors(path: Path, words_path: Path, selection: RowSelection) -> t
     """
     vectors = load_tensor_matrix(path, _find_vectors_tensor, "one tensor named 'vectors'")
     store = RowStore(str(words_path), "line", vectors.shape[1])
-    kept: list[int] = []
+    kept_rows: list[int] = []
     lines = 0
     with words_path.open("rb") as file:
         for row, raw in enumerate(file):
@@ -44,15 +44,15 @@ def read_safetensors(path: Path, words_path: Path, selection: RowSelection) -> t
             word = raw.rstrip(b"\r\n")
             if selection.is_row_kept(row, word) or not word:
                 store.add_word(word, lines)
-                kept.append(row)
+                kept_rows.append(row)
     if lines != len(vectors):
         raise ValueError(
             f"{words_path}: {format_count(lines, 'lines')}, expected {len(vectors)}, one for each row of {path.name}; "
             "the two files do not belong together"
         )
-    if len(kept) < len(vectors):
-        vectors = vectors[torch.tensor(kept, dtype=torch.long)]
-    return store.words, to_finite_float32(path, vectors, store.words, kept)
+    if len(kept_rows) < len(vectors):
+        vectors = vectors[torch.tensor(kept_rows, dtype=torch.long)]
+    return store.words, to_finite_float32(path, vectors, store.words, kept_rows)
 
 
 def to_finite_float32(path: Path, vectors: torch.Tensor, words: Sequence[str], rows: Sequence[int]) -> torch.Tensor:
@@ -86,15 +86,15 @@ def load_tensor_matrix(path: Path, choose_name: Callable[[Sequence[str]], str | 
     try:
         with safe_open(path, framework="pt") as file:
             names = sorted(file.keys())
-            chosen = choose_name(names)
-            if chosen is None:
+            tensor_name = choose_name(names)
+            if tensor_name is None:
                 raise ValueError(f"{path}: holds the tensors {names}, expected {expected}")
-            vectors: torch.Tensor = file.get_tensor(chosen)
+            vectors: torch.Tensor = file.get_tensor(tensor_name)
     except SafetensorError as error:
         raise ValueError(f"{path}: is no whole safetensors file ({error}); get the file again") from error
     if vectors.dim() != 2 or 0 in vectors.shape or not vectors.is_floating_point():
         raise ValueError(
-            f"{path}: the tensor {chosen!r} has shape {tuple(vectors.shape)} and type {vectors.dtype}, expected "
+            f"{path}: the tensor {tensor_name!r} has shape {tuple(vectors.shape)} and type {vectors.dtype}, expected "
             "(rows, dim), both above 0, of floats"
         )
     return vectors
@@ -157,12 +157,14 @@ class VectorCheckpoint:
                 "each, so the two files do not belong together"
             )
         left_out = _list_special_tokens(self.tokenizer)
-        words = sorted((word for word in vocabulary if word not in left_out), key=vocabulary.__getitem__)
-        kept = [
-            word for row, word in enumerate(words) if selection.is_row_kept(row, word.encode("utf-8", "surrogatepass"))
+        all_words = sorted((word for word in vocabulary if word not in left_out), key=vocabulary.__getitem__)
+        words = [
+            word
+            for row, word in enumerate(all_words)
+            if selection.is_row_kept(row, word.encode("utf-8", "surrogatepass"))
         ]
-        rows = [vocabulary[word] for word in kept]
-        return kept, to_finite_float32(path, table[torch.tensor(rows, dtype=torch.long)], kept, rows)
+        rows = [vocabulary[word] for word in words]
+        return words, to_finite_float32(path, table[torch.tensor(rows, dtype=torch.long)], words, rows)
 
 
 def find_vector_checkpoint(path: str | Path) -> VectorCheckpoint | None:
@@ -202,21 +204,21 @@ def _build_vector_checkpoint(folder: Path, name: str) -> VectorCheckpoint:
         config = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path}: not a JSON file ({error}); write the checkpoint again") from error
-    found = config.get("model_type") if isinstance(config, dict) else None
-    if found != MODEL_TYPE:
+    model_type = config.get("model_type") if isinstance(config, dict) else None
+    if model_type != MODEL_TYPE:
         raise ValueError(
-            f"{folder}: a checkpoint with model_type {found!r}, expected {MODEL_TYPE!r}, the one with word vectors "
-            "to take"
+            f"{folder}: a checkpoint with model_type {model_type!r}, expected {MODEL_TYPE!r}, the one with word "
+            "vectors to take"
         )
     return VectorCheckpoint(folder, name, config)
 
 
 def _can_be_hub_id(path: str) -> bool:
-    here = Path(path).parent.is_dir()  # then a file of that folder is meant
-    named = _HUB_ID.fullmatch(path) is not None and not is_ctxzoo_dataset_name(
+    names_local_file = Path(path).parent.is_dir()  # then a file of that folder is meant
+    has_id_form = _HUB_ID.fullmatch(path) is not None and not is_ctxzoo_dataset_name(
         path
     )  # which are vectors of the catalogue
-    return not here and not path.endswith(_LIKE_A_FILE) and named
+    return not names_local_file and not path.endswith(_LIKE_A_FILE) and has_id_form
 
 
 def _find_word_table_name(names: Sequence[str]) -> str | None:

@@ -52,11 +52,11 @@ def find_vector_file(path: Path) -> Path:
     if path.is_file():
         return path
     candidates = [path.with_name(path.name + ending) for ending in _ENDINGS]
-    found = [candidate for candidate in candidates if candidate.is_file()]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = ", ".join(candidate.name for candidate in found)
+    files = [candidate for candidate in candidates if candidate.is_file()]
+    if len(files) == 1:
+        return files[0]
+    if files:
+        names = ", ".join(candidate.name for candidate in files)
         raise ValueError(f"{path}: several files of word vectors fit: {names}; name one of them")
     if path.is_dir():
         raise IsADirectoryError(
@@ -193,17 +193,17 @@ def detect_vector_format(name: str, first_bytes: bytes) -> VectorFormat:
             f"{name}: a whole model of fastText, which is not read; take the .vec file beside it, or write one with "
             f"gensim: gensim.models.fasttext.load_facebook_vectors({name!r}).save_word2vec_format('words.vec')"
         )
-    first, line_end, rest = first_bytes.partition(b"\n")
+    first_line, line_end, further_bytes = first_bytes.partition(b"\n")
     if not line_end and len(first_bytes) == HEAD_BYTES:
         raise ValueError(
             f"{name}: no line end in the first {HEAD_BYTES:,} bytes, which start with "
             f"{format_bytes_for_error(first_bytes)}; expected GloVe text, word2vec text or binary, or safetensors"
         )
-    if parse_header(first) is None:
+    if parse_header(first_line) is None:
         return "glove"
     # Rows of text are mostly made of the characters of numbers; of binary floats these are about one byte in fourteen.
-    numeric = len(rest) - len(rest.translate(None, b"0123456789.+-eE \t\r\n"))
-    return "word2vec text" if 2 * numeric >= len(rest) else "word2vec binary"
+    numeric = len(further_bytes) - len(further_bytes.translate(None, b"0123456789.+-eE \t\r\n"))
+    return "word2vec text" if 2 * numeric >= len(further_bytes) else "word2vec binary"
 
 
 def parse_header(line: bytes) -> tuple[int, int] | None:

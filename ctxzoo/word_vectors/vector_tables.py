@@ -44,23 +44,23 @@ def read_vector_table(path: Path, selection: RowSelection) -> tuple[list[str], t
         ValueError: the file is damaged or has other columns; vectors differ in width; a number is not finite.
     """
     store: RowStore | None = None
-    kept: list[int] = []
+    kept_rows: list[int] = []
     try:
         table = pq.ParquetFile(path)
         if set(table.schema_arrow.names) != {"word", "vector"}:
             raise ValueError(f"{path} has the columns {table.schema_arrow.names}; expected word and vector")
         for row, words, vectors in _iterate_row_blocks(table, path):
             store = store or RowStore(str(path), "row", vectors.shape[1])
-            here = [place for place, word in enumerate(words) if selection.is_row_kept(row + place, word)]
-            for place in here:
+            block_rows = [place for place, word in enumerate(words) if selection.is_row_kept(row + place, word)]
+            for place in block_rows:
                 store.add_word(words[place], row + place + 1)
-            store.add_vectors(vectors[here])
-            kept += [row + place for place in here]
+            store.add_vectors(vectors[block_rows])
+            kept_rows += [row + place for place in block_rows]
     except pa.ArrowException as error:
         raise ValueError(f"{path}: is no whole Parquet file ({error}); get it again") from error
     if store is None:
         raise ValueError(f"{path}: no rows; expected words and their vectors")
-    return store.words, to_finite_float32(path, torch.from_numpy(store.build_matrix()), store.words, kept)
+    return store.words, to_finite_float32(path, torch.from_numpy(store.build_matrix()), store.words, kept_rows)
 
 
 def fingerprint_vector_table(path: Path) -> str:

@@ -114,10 +114,10 @@ class WordVectors:
             TypeError: one string instead of a sequence of words.
             ValueError: no word at all, words without a vector (all are named), or `top` below 1.
         """
-        for name, given in (("words", words), ("negative", negative)):
-            if isinstance(given, str):
+        for name, argument in (("words", words), ("negative", negative)):
+            if isinstance(argument, str):
                 raise TypeError(
-                    f"{name} is the string {given!r}, expected a sequence of words, for example [{given!r}]"
+                    f"{name} is the string {argument!r}, expected a sequence of words, for example [{argument!r}]"
                 )
         if top < 1:
             raise ValueError(f"top is {top}; expected a number of words above 0")
@@ -185,15 +185,15 @@ def read_word_vectors(
     selection = RowSelection(keep, limit, folded)
     file = find_vector_file(Path(path))
     name, head = read_first_bytes(file)
-    found = detect_vector_format(name, head)
+    vector_format = detect_vector_format(name, head)
     files = [file]
-    if found == "safetensors":
+    if vector_format == "safetensors":
         files.append(find_words_file(file))
         words, vectors = read_safetensors(file, files[1], selection)
     else:
-        if found == "glove":
+        if vector_format == "glove":
             words, matrix = read_glove_text(file, head, selection, progress)
-        elif found == "word2vec text":
+        elif vector_format == "word2vec text":
             words, matrix = read_word2vec_text(file, selection, progress)
         else:
             words, matrix = read_word2vec_binary(file, selection, progress)
@@ -220,11 +220,11 @@ def fingerprint_word_vectors(path: str | Path) -> str:
 
 def _fingerprint_files(files: Sequence[Path]) -> str:
     """Return the SHA-256 over the SHA-256 of each file, so that a byte moved from one file to the next changes it."""
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in files:
-        known = path.stat()
-        whole.update(_hash_file(path, known.st_size, known.st_mtime_ns))
-    return whole.hexdigest()
+        stat = path.stat()
+        digest.update(_hash_file(path, stat.st_size, stat.st_mtime_ns))
+    return digest.hexdigest()
 
 
 def get_word_vectors_name(path: str | Path) -> str:
@@ -239,8 +239,8 @@ def get_word_vectors_name(path: str | Path) -> str:
 @lru_cache  # the folds of a cross-validation read the same files
 def _hash_file(path: Path, size: int, modified_ns: int) -> bytes:
     """Return the SHA-256 of a file; its size and time of change are arguments so that a changed file is read again."""
-    one = hashlib.sha256()
+    digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
-            one.update(block)
-    return one.digest()
+            digest.update(block)
+    return digest.digest()

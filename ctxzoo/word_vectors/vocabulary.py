@@ -36,8 +36,8 @@ def select_frequent_characters(words: Sequence[str], counts: npt.NDArray[np.int3
     ]
 
 
-def build_table_of_known_ids(num_ids: int, known: torch.Tensor, vectors: torch.Tensor, seed: int) -> torch.Tensor:
-    """Return (num_ids, dim) with `vectors` (n, dim) at the ids `known` (n,), padding 0, all other rows drawn.
+def build_table_of_known_ids(num_ids: int, known_ids: torch.Tensor, vectors: torch.Tensor, seed: int) -> torch.Tensor:
+    """Return (num_ids, dim) with `vectors` (n, dim) at the ids `known_ids` (n,), padding 0, all other rows drawn.
 
     They are drawn from a normal distribution around 0 with the standard deviation of the vectors: they should neither
     stand out nor be equal to each other.
@@ -45,7 +45,7 @@ def build_table_of_known_ids(num_ids: int, known: torch.Tensor, vectors: torch.T
     generator = torch.Generator().manual_seed(seed)
     table = torch.randn(num_ids, vectors.shape[1], generator=generator) * vectors.std()
     table[0] = 0
-    table[known] = vectors
+    table[known_ids] = vectors
     return table
 
 
@@ -69,16 +69,16 @@ def build_word_vector_table(
         raise ValueError(f"the standard deviation of word vectors is {std}; expected 0 (as they are) or more")
     words = tokenizer.convert_ids_to_tokens(range(1, len(tokenizer)))
     rows = [vectors.lookup(word) for word in words]
-    known = torch.tensor([number for number, row in enumerate(rows, start=1) if row is not None])
-    if not len(known):
+    known_ids = torch.tensor([number for number, row in enumerate(rows, start=1) if row is not None])
+    if not len(known_ids):
         raise ValueError(
             f"{vectors.name} has a vector for none of the {len(rows)} words; choose vectors of this language"
         )
-    record_note(vectors.name, "words of the model without a vector, whose rows are drawn", len(rows) - len(known))
-    found = vectors.vectors[[row for row in rows if row is not None]]
+    record_note(vectors.name, "words of the model without a vector, whose rows are drawn", len(rows) - len(known_ids))
+    known_vectors = vectors.vectors[[row for row in rows if row is not None]]
     if std:
-        found = found * (std / found.std())
-    return build_table_of_known_ids(tokenizer.num_ids, known, found, seed)
+        known_vectors = known_vectors * (std / known_vectors.std())
+    return build_table_of_known_ids(tokenizer.num_ids, known_ids, known_vectors, seed)
 
 
 def add_special_token_rows(vectors: WordVectors) -> torch.Tensor:
@@ -99,11 +99,11 @@ def set_word_vectors(model: Any, vectors: torch.Tensor | None) -> None:
         raise ValueError(
             f"vectors of shape {tuple(vectors.shape)} do not fit the word table {tuple(table.weight.shape)}"
         )
-    write_into_word_table(model, vectors)
+    overwrite_word_vector_columns(model, vectors)
 
 
-def write_into_word_table(model: Any, features: torch.Tensor) -> None:
-    """Put numbers (vocab_size, k) into the first k columns of a model's word vectors.
+def overwrite_word_vector_columns(model: Any, features: torch.Tensor) -> None:
+    """Overwrite the first k numbers of each of a model's word vectors by `features`, (vocab_size, k).
 
     Raises:
         ValueError: k is above their width, or the rows are others; a table that checkpoints do not hold.

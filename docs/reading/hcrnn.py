@@ -4,8 +4,8 @@ Song, Ji, Park and Moon, "Hierarchical Context Enabled Recurrent Neural Network 
 bi-channel attention, its strongest model.
 
 What it does. It predicts the next item of a session from three contexts. The global context theta says what the whole
-session is about, as shares of K topics. The local context c is the theme of the current stretch, read from a memory of
-the topics. The temporary context h is the state of a GRU. Where an item and the local context disagree, the interest
+session is about, as fractions of K topics. The local context c is the theme of the current stretch, read from a memory
+of the topics. The temporary context h is the state of a GRU. Where an item and the local context disagree, the interest
 drifts, and a gate lets go of the temporary context. Two channels of attention over the steps then give the scores.
 
     items (B, T)  ->  theta (B, K);  h (B, T, H), c (B, T, E)  ->  rep (B, 3H)  ->  scores (B, N + 1)
@@ -119,8 +119,8 @@ class Hcrnn(nn.Module):
         both = torch.cat([e, h], dim=1)
 
         # (5) attention over the memory: a_k = v . sigmoid((theta_k M_k) A + h R); the rows themselves are summed
-        shares = theta.unsqueeze(2) * self.M  # (B, K, E)
-        a = torch.sigmoid(shares @ self.A + (h @ self.R).unsqueeze(1)) @ self.v  # (B, K, 1)
+        weighted = theta.unsqueeze(2) * self.M  # (B, K, E)
+        a = torch.sigmoid(weighted @ self.A + (h @ self.R).unsqueeze(1)) @ self.v  # (B, K, 1)
         theme = (a.softmax(dim=1) * self.M).sum(dim=1)  # (B, E)
 
         # (6) the local context moves towards what was read

@@ -42,7 +42,7 @@ def test_gates_are_drawn_where_the_side_says(side: Side) -> None:
     runner = made(side)
     drawn = not torch.equal(runner.forward(), runner.forward())
     assert drawn == (side.gates == "sample")
-    assert set(runner.answers()) == {"output", "x", *dict(runner.module.named_parameters())}
+    assert set(runner.compute_answers()) == {"output", "x", *dict(runner.module.named_parameters())}
 
 
 def test_quick_run_writes_a_whole_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ def test_a_pass_reaches_the_tokens(side: Side) -> None:
     runner = Runner(side, "cpu")
     runner.resize(2, 12, 16, "float32")
     runner.warm_up("forward and backward")
-    assert runner.round("forward and backward") > 0
+    assert runner.time_round("forward and backward") > 0
     assert runner.x.grad.abs().min(dim=-1).values.max() > 0
     assert runner.forward().numel() == 2 * 12 * 16
 

@@ -47,13 +47,13 @@ def test_a_pass_reaches_states_and_all_weights(side: Side) -> None:
     runner = made(side)
     for name in LAYER_PASSES:
         runner.warm_up(name)
-        assert runner.round(name) > 0
-    found = runner.answers()
+        assert runner.time_round(name) > 0
+    found = runner.compute_answers()
     assert set(found) == {"output", "x", *dict(runner.module.named_parameters())}
     assert all(value.any() for value in found.values())
     expected = {"LAMA": (B, 3 * D), "LAMA without W_w": (B, 3 * D), "SAN": (B, 3 * D), "self-attention": (B, 18)}
     assert found["output"].shape == expected.get(side.model, (B, N, D))
-    assert runner.peak_memory("forward and backward") > runner.peak_memory("forward") > 0
+    assert runner.measure_peak_memory("forward and backward") > runner.measure_peak_memory("forward") > 0
 
 
 def test_san_is_that_of_its_paper() -> None:
@@ -73,7 +73,7 @@ def test_the_projection_is_what_its_side_adds() -> None:
 
 
 def test_all_ways_of_the_recurrence_agree() -> None:
-    first, *others = (made(side).answers() for side in RECURRENCE.sides)
+    first, *others = (made(side).compute_answers() for side in RECURRENCE.sides)
     assert all(find_largest_difference(other, first)[1] < 1e-4 for other in others)
 
 
@@ -83,7 +83,7 @@ def test_a_step_trains(side: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     runner = document_step_sides.Runner(side, "cpu")
     runner.resize(*SIZE, "float32")
     before = {name: value.clone() for name, value in runner.module.named_parameters()}
-    runner.work("training step")()
+    runner.get_pass("training step")()
     after = dict(runner.module.named_parameters())
     assert all((after[name] != value).any() for name, value in before.items())
     config = runner.module.config
@@ -135,7 +135,7 @@ def test_exponents_are_those_of_one_document(tmp_path: Path, monkeypatch: pytest
         """Each pass takes as long as the other, with half the documents of twice the length: linear growth."""
 
         def ask(self, name: str, *arguments: Any) -> Any:
-            return 0.5 if name == "round" else super().ask(name, *arguments)
+            return 0.5 if name == "time_round" else super().ask(name, *arguments)
 
     monkeypatch.setattr(by_length, "Worker", Even)
     output = tmp_path / "quick.csv"

@@ -55,7 +55,7 @@ def test_a_pass_reaches_tokens_and_all_weights(side: Side, tmp_path: Path) -> No
     runner = made(side)
     for name in LAYER_PASSES:
         runner.warm_up(name)
-        assert runner.round(name) > 0
+        assert runner.time_round(name) > 0
     found = answers(runner, tmp_path)
     weights = dict(runner.module.named_parameters())
     assert set(found) == {"output", "x", *weights}
@@ -63,7 +63,7 @@ def test_a_pass_reaches_tokens_and_all_weights(side: Side, tmp_path: Path) -> No
     assert found["x"].shape == (2, 12, 16)
     expected = (2, 16) if side.model in ("contextualizer", "attention alone") else (2, 12, 16)
     assert found["output"].shape == expected
-    assert runner.peak_memory("forward and backward") > runner.peak_memory("forward") > 0
+    assert runner.measure_peak_memory("forward and backward") > runner.measure_peak_memory("forward") > 0
 
 
 @pytest.mark.parametrize("num_steps", [1, 5])
@@ -83,7 +83,7 @@ def test_a_chosen_implementation_gives_what_the_layer_gives(
 def test_a_step_more_costs_memory_only_without_recomputing() -> None:
     def step_more(implementation: Any) -> float:
         sides = (Side("", "contextualizer", num_steps=steps, implementation=implementation) for steps in (5, 6))
-        five, six = (made(side).peak_memory("forward and backward") for side in sides)
+        five, six = (made(side).measure_peak_memory("forward and backward") for side in sides)
         return (six - five) * 2**20
 
     kept = 4 * 2 * 12 * (16 + 64)  # weights and products of all tokens
@@ -95,8 +95,8 @@ def test_the_floor_counts_every_tensor_once_a_pass() -> None:
     runner = made(Side("", "attention alone", rank=8))
     given = 4 * (2 * 12 * 16 + 2 * 12 * 8 + 2 * 8 + 16 * 8)  # x, p, q, W
     mask, output = 2 * 12, 4 * 2 * 16
-    assert runner.moved_bytes("forward") == given + mask + output
-    assert runner.moved_bytes("forward and backward") == 3 * given + 2 * mask + 3 * output
+    assert runner.count_moved_bytes("forward") == given + mask + output
+    assert runner.count_moved_bytes("forward and backward") == 3 * given + 2 * mask + 3 * output
     assert runner.floor_seconds("forward") is None  # on a CPU there is no such floor
 
 
@@ -197,7 +197,7 @@ def test_a_side_that_disagrees_is_never_timed(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.usefixtures("in_this_process")
-@pytest.mark.parametrize("moment", ["save_answers", "round"])
+@pytest.mark.parametrize("moment", ["save_answers", "time_round"])
 def test_a_side_that_dies_leaves_a_note(moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Dying(WorkerHere):
         length = 0

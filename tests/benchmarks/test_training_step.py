@@ -38,7 +38,7 @@ def inputs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def restored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `replace_fast_functions` replaces comes back after the test; the allocator is left alone."""
+    """What `use_slower_functions` replaces comes back after the test; the allocator is left alone."""
     monkeypatch.setattr(sides.layers_bidaf, "dropout", sides.layers_bidaf.dropout)
     monkeypatch.setattr(CharCnn, "forward", CharCnn.forward)
     monkeypatch.setattr(MaskedBiRNN, "forward", MaskedBiRNN.forward)
@@ -51,14 +51,14 @@ OTHERS = {comparison.other.label: comparison.other for comparison in COMPARISONS
 @pytest.mark.usefixtures("restored")
 @pytest.mark.parametrize("label", OTHERS)
 def test_every_side_answers_as_ctxzoo_does_and_trains(label: str, inputs: Path) -> None:
-    ours = Runner(Side("ctxzoo"), inputs, "cpu").answers()
+    ours = Runner(Side("ctxzoo"), inputs, "cpu").compute_answers()
     side = OTHERS[label]
     runner = Runner(side, inputs, "cpu")
     half = side.precision != "32-true"
-    assert find_largest_difference(ours, runner.answers(), label, half=half) <= (0.05 if half else 1e-4)
+    assert find_largest_difference(ours, runner.compute_answers(), label, half=half) <= (0.05 if half else 1e-4)
     before = [weight.detach().clone() for weight in runner.model.parameters() if weight.requires_grad]
-    assert runner.round("evaluation") > 0
-    assert runner.round("training") > 0
+    assert runner.time_round("evaluation") > 0
+    assert runner.time_round("training") > 0
     after = [weight for weight in runner.model.parameters() if weight.requires_grad]
     assert all(not torch.equal(old, new) for old, new in zip(before, after, strict=True) if old.numel() > 1)
 
@@ -72,10 +72,10 @@ def test_switches_take_another_way(inputs: Path, monkeypatch: pytest.MonkeyPatch
             owner, name, lambda *args, _before=before, _name=name: (calls.append(_name), _before(*args))[1]
         )
     plain = Side("ctxzoo")
-    Runner(plain, inputs, "cpu").round("evaluation")
+    Runner(plain, inputs, "cpu").time_round("evaluation")
     assert set(calls) == {"unique_rows"}
     calls.clear()
-    Runner(replace(plain, characters="every word", recurrent="packed"), inputs, "cpu").round("evaluation")
+    Runner(replace(plain, characters="every word", recurrent="packed"), inputs, "cpu").time_round("evaluation")
     assert set(calls) == {"compute_packed_states_of_mask"}
 
 
@@ -94,11 +94,11 @@ def test_disagreement_is_an_error() -> None:
 def test_damaged_weights_are_noticed(inputs: Path) -> None:
     stored = torch.load(inputs, weights_only=True)
     ours = Runner(Side("ctxzoo", keep_freed_memory=False), inputs, "cpu")
-    found = ours.answers()
+    found = ours.compute_answers()
     stored["weights"]["bidaf.highway.gates.0.bias"] += 1.0
     ours.model = build_model("starter", ours.config, stored["weights"])
     with pytest.raises(DisagreementError):
-        find_largest_difference(found, ours.answers(), "ctxzoo and starter", half=False)
+        find_largest_difference(found, ours.compute_answers(), "ctxzoo and starter", half=False)
 
 
 def test_chosen_questions_go_from_long_to_short_without_repetition() -> None:

@@ -14,7 +14,7 @@ import pytest
 from benchmarks import word_embedding, word_embedding_whole
 from benchmarks.reporting import read_rows
 from benchmarks.tables import render_document
-from benchmarks.word_embedding import COMPARISONS, write_text
+from benchmarks.word_embedding import COMPARISONS, write_first_sentences
 from benchmarks.word_embedding_sides import DIM, KNOWN, TEXT, Runner, Side
 from tests.benchmarks.worker_here import WorkerHere
 
@@ -22,7 +22,7 @@ pytest.importorskip("gensim")
 
 
 def test_all_sides_read_the_same_known_words(tmp_path: Path) -> None:
-    dataset, corpus = write_text(tmp_path / "text", 500, argparse.Namespace(quick=True, min_count=12))
+    dataset, corpus = write_first_sentences(tmp_path / "text", 500, argparse.Namespace(quick=True, min_count=12))
     assert dataset == "sample"
     text, known = ((tmp_path / "text" / name).read_text().split() for name in (TEXT, KNOWN))
     assert 500 <= len(text) < 520
@@ -34,10 +34,10 @@ def test_all_sides_read_the_same_known_words(tmp_path: Path) -> None:
     runner = Runner(Side("gensim", "gensim", "cbow"), *given)
     assert [word for sentence in runner.sentences for word in sentence] == known
     assert len(runner.sentences) == len(corpus)
-    runner.round("training")
+    runner.time_round("training")
     from_memory, _ = runner.vectors
     from_file = Runner(Side("gensim, file", "gensim", "cbow", corpus_file=True), *given)
-    from_file.round("training")
+    from_file.time_round("training")
     assert sorted(from_file.vectors[0]) == sorted(from_memory) == sorted(corpus.words)
 
 
@@ -85,7 +85,7 @@ ATTENTION, *_, BY_LINES, BY_FILE = COMPARISONS[0].sides
 
 def whole_process(side: Side, folder: Path) -> tuple[Any, int]:
     """Return the vectors that the process of a side leaves, and how many words are known."""
-    _, corpus = write_text(folder / "text", 500, argparse.Namespace(quick=True, min_count=12))
+    _, corpus = write_first_sentences(folder / "text", 500, argparse.Namespace(quick=True, min_count=12))
     given = [str(folder / "text" / TEXT), "12", "1", str(folder / "vectors.npy")]
     word_embedding_whole.main([f"--side={json.dumps(asdict(side))}", *given])
     return np.load(folder / "vectors.npy"), len(corpus.words)
@@ -102,13 +102,13 @@ def test_a_whole_process_of_ours_leaves_the_vectors_of_a_round(tmp_path: Path) -
     vectors, words = whole_process(ATTENTION, tmp_path)
     assert vectors.shape == (words, DIM)
     runner = Runner(ATTENTION, str(tmp_path / "text"), "12", "1")
-    runner.round("training")
+    runner.time_round("training")
     assert (vectors == runner.vectors[1]).all()
 
 
 @pytest.mark.slow
 def test_the_second_process_of_a_side_reads_what_the_first_compiled(tmp_path: Path) -> None:
-    write_text(tmp_path / "text", 500, argparse.Namespace(quick=True, min_count=12))
+    write_first_sentences(tmp_path / "text", 500, argparse.Namespace(quick=True, min_count=12))
     cache = tmp_path / "cache"
     first, second = (
         word_embedding_whole.measure_process_seconds(ATTENTION, tmp_path / "text", "12", 1, cache) for _ in range(2)

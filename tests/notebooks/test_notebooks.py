@@ -15,7 +15,7 @@ import nbformat
 import pytest
 
 from ctxzoo.models import ARCHITECTURES
-from reports.notebooks import METADATA, NOTEBOOKS, code_cells, drawn_pictures, printed_text, run_notebook
+from reports.notebooks import METADATA, NOTEBOOKS, get_drawn_pictures, get_printed_text, list_code_cells, run_notebook
 from tests.test_public_names import PACKAGES
 
 NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
@@ -33,7 +33,7 @@ def stored(name: str) -> Any:
 
 def program(notebook: Any) -> ast.Module:
     """The code of all cells, without magics."""
-    lines = "\n".join(cell.source for cell in code_cells(notebook)).splitlines()
+    lines = "\n".join(cell.source for cell in list_code_cells(notebook)).splitlines()
     return ast.parse("\n".join(line for line in lines if not line.startswith("%")))
 
 
@@ -85,7 +85,7 @@ def _offers(module: str, name: str) -> bool:
 @each_notebook
 def test_it_is_stored_as_it_ran_from_top_to_bottom(name: str) -> None:
     notebook = stored(name)
-    cells = code_cells(notebook)
+    cells = list_code_cells(notebook)
     assert notebook.metadata == METADATA
     assert [cell.metadata for cell in notebook.cells] == [{}] * len(notebook.cells)
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
@@ -93,16 +93,18 @@ def test_it_is_stored_as_it_ran_from_top_to_bottom(name: str) -> None:
         assert {one.output_type for one in cell.outputs} <= {"stream", "display_data", "execute_result"}
         assert all(one.name == "stdout" for one in cell.outputs if one.output_type == "stream")
         is_silent = cell.source.startswith("%%capture")
-        assert bool(printed_text(cell)) == ("print" in cell.source and not is_silent)
-        assert len(drawn_pictures(cell)) == len(re.findall(r"^Image\(|^plt\.show\(", cell.source, flags=re.MULTILINE))
-        assert not NOT_STORED.search(printed_text(cell))
+        assert bool(get_printed_text(cell)) == ("print" in cell.source and not is_silent)
+        assert len(get_drawn_pictures(cell)) == len(
+            re.findall(r"^Image\(|^plt\.show\(", cell.source, flags=re.MULTILINE)
+        )
+        assert not NOT_STORED.search(get_printed_text(cell))
 
 
 @each_notebook
 def test_it_is_small(name: str) -> None:
     assert (NOTEBOOKS / f"{name}.ipynb").stat().st_size <= MOST_NOTEBOOK
-    for cell in code_cells(stored(name)):
-        assert all(len(base64.b64decode(picture)) <= MOST_PICTURE for picture in drawn_pictures(cell))
+    for cell in list_code_cells(stored(name)):
+        assert all(len(base64.b64decode(picture)) <= MOST_PICTURE for picture in get_drawn_pictures(cell))
 
 
 @each_notebook
@@ -136,7 +138,7 @@ def test_the_reader_finds_names_that_are_not_public(code: str, wrong: list[str])
 @pytest.mark.slow
 @each_notebook
 def test_it_prints_and_draws_again_what_is_stored(name: str, tmp_path: Path) -> None:
-    again = code_cells(run_notebook(NOTEBOOKS / f"{name}.ipynb", tmp_path))
-    before = code_cells(stored(name))
-    assert [printed_text(cell) for cell in again] == [printed_text(cell) for cell in before]
-    assert [len(drawn_pictures(cell)) for cell in again] == [len(drawn_pictures(cell)) for cell in before]
+    again = list_code_cells(run_notebook(NOTEBOOKS / f"{name}.ipynb", tmp_path))
+    before = list_code_cells(stored(name))
+    assert [get_printed_text(cell) for cell in again] == [get_printed_text(cell) for cell in before]
+    assert [len(get_drawn_pictures(cell)) for cell in again] == [len(get_drawn_pictures(cell)) for cell in before]

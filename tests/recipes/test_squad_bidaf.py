@@ -188,7 +188,7 @@ def test_a_training_that_goes_on_is_named_after_its_checkpoint(finished: tuple[P
 
 def found_out(*options: str) -> Experiment:
     """What the recipe would train, without the defaults that its files are named by."""
-    return QUESTION_ANSWERING.resolve(STUDY.build_parser().parse(["--dataset", "sample", *options]).experiment)
+    return QUESTION_ANSWERING.fill_in_settings(STUDY.build_parser().parse(["--dataset", "sample", *options]).experiment)
 
 
 @pytest.mark.usefixtures("small_sample")

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from reports.attended_words import read_occurrences, top_words
+from reports.attended_words import find_top_words, read_occurrences
 
 WORDS = ["[PAD]", "oil", "grain", "the"]
 
@@ -39,14 +39,14 @@ def test_every_word_with_its_weight_as_a_multiple_of_an_even_share() -> None:
     assert found.labels.tolist() == [0, 0, 0, 0, 1, 1, 1]
     assert found.ids.tolist() == [1, 3, 3, 3, 2, 3, 1]
     np.testing.assert_allclose(found.weights, [2.5, 0.5, 0.5, 0.5, 1.5, 0.5, 1.0])
-    assert found.of_word(1, 1).tolist() == [1.0]
+    assert found.select_word_weights(1, 1).tolist() == [1.0]
 
 
 def test_top_words_of_a_label_need_so_many_occurrences() -> None:
     found = read_occurrences(Fixed(), BATCHES)
-    assert top_words(found, WORDS, 0, count=5, at_least=1) == [("oil", 2.5, 1), ("the", 0.5, 3)]
-    assert top_words(found, WORDS, 1, count=2, at_least=1) == [("grain", 1.5, 1), ("oil", 1.0, 1)]
-    assert top_words(found, WORDS, 0, count=5, at_least=2) == [("the", 0.5, 3)]
+    assert find_top_words(found, WORDS, 0, count=5, at_least=1) == [("oil", 2.5, 1), ("the", 0.5, 3)]
+    assert find_top_words(found, WORDS, 1, count=2, at_least=1) == [("grain", 1.5, 1), ("oil", 1.0, 1)]
+    assert find_top_words(found, WORDS, 0, count=5, at_least=2) == [("the", 0.5, 3)]
 
 
 def test_a_model_without_weights_is_refused() -> None:

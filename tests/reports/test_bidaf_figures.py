@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 import ctxzoo
 from ctxzoo.results.result import write_result_file
-from reports.bidaf_figures import Settings, attention, draw_curves
+from reports.bidaf_figures import Settings, draw_attention, draw_curves
 from tests.support.recipe_here import recipe_here
 from tests.support.result_tables import make_run
 
@@ -39,7 +39,7 @@ def test_means_over_seeds_by_model_and_epoch(tmp_path: Path) -> None:
 
 def test_a_frame_is_around_the_answer_and_the_shades_are_the_attention(tmp_path: Path, drawn: list[Figure]) -> None:
     question, context = "when did ada write the book ?", "ada wrote the book in 1843 ."
-    table = attention(Settings(reader=READER, question=question, context=context), tmp_path)
+    table = draw_attention(Settings(reader=READER, question=question, context=context), tmp_path)
     pipeline = ctxzoo.pipeline(READER)
     inputs = pipeline.tokenizer([question], [context], return_tensors="pt")
     with torch.no_grad():
@@ -58,7 +58,7 @@ def test_a_frame_is_around_the_answer_and_the_shades_are_the_attention(tmp_path:
 
 def test_another_architecture_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="BilstmTaggerForTokenClassification; expected a BiDAF"):
-        attention(Settings(reader=str(Path(READER).parent / "tagger-ewt")), tmp_path)
+        draw_attention(Settings(reader=str(Path(READER).parent / "tagger-ewt")), tmp_path)
 
 
 def test_nothing_to_draw_is_named(tmp_path: Path) -> None:

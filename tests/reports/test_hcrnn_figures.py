@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from ctxzoo.runs.run import execute
 from ctxzoo.tasks.session_recommendation import drift_gates
-from reports.hcrnn_figures import FIGURES, Settings, joined, next_items, read
+from reports.hcrnn_figures import FIGURES, Settings, draw_next_items, join_session_halves, load_model_and_sessions
 from tests.support.recipe_here import recipe_here
 from tests.tasks.sequences.test_session_run import run
 
@@ -37,11 +37,11 @@ def test_every_figure_is_made(checkpoint: str, tmp_path: Path) -> None:
     assert {file.name for file in folder.glob("*.png")} == {"next_items.png"}
     assert set(json.loads((folder / "figures.json").read_text())) == set(FIGURES)
 
-    model, sessions = read(Settings(checkpoint=checkpoint, dataset="sample", half=2))
+    model, sessions = load_model_and_sessions(Settings(checkpoint=checkpoint, dataset="sample", half=2))
     places = rows(folder, "change")
     assert [row["place"] for row in places] == ["-2", "-1", "0", "1"]
     assert [row["p of the paired t-test"] == "" for row in places] == [True, True, False, False]
-    last = np.mean([drift_gates(model, one)[-1].mean() for one in joined(sessions, 2)])
+    last = np.mean([drift_gates(model, one)[-1].mean() for one in join_session_halves(sessions, 2)])
     assert float(places[-1]["another session follows"]) == pytest.approx(last, abs=1e-4)
     largest = rows(folder, "contexts")[0]
     assert 1 / model.config.num_topics < float(largest["mean"]) <= float(largest["percentile 95"]) <= 1
@@ -50,8 +50,8 @@ def test_every_figure_is_made(checkpoint: str, tmp_path: Path) -> None:
 def test_each_cell_has_the_probability_behind_the_items_so_far(
     checkpoint: str, tmp_path: Path, drawn: list[Figure]
 ) -> None:
-    table = next_items(Settings(checkpoint=checkpoint, first="tea 1", steps=3, top=4), tmp_path)[1:]
-    model = read(Settings(checkpoint=checkpoint, dataset="sample", half=2))[0]
+    table = draw_next_items(Settings(checkpoint=checkpoint, first="tea 1", steps=3, top=4), tmp_path)[1:]
+    model = load_model_and_sessions(Settings(checkpoint=checkpoint, dataset="sample", half=2))[0]
     session = [str(row[1]) for row in table[::4]]
     assert session[0] == "tea 1"
     assert session[2] == model.recommend(session[:2], 1, only_new=True)[0][0]  # it follows the first suggestion
@@ -64,7 +64,7 @@ def test_each_cell_has_the_probability_behind_the_items_so_far(
 
 
 def test_the_second_half_is_that_of_the_next_session() -> None:
-    assert joined([list("abcde"), list("pqrs")], 2) == [list("abrs"), list("pqcd")]
+    assert join_session_halves([list("abcde"), list("pqrs")], 2) == [list("abrs"), list("pqcd")]
 
 
 @pytest.mark.parametrize(

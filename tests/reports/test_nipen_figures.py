@@ -12,7 +12,7 @@ import torch
 
 from ctxzoo.models.configuration_nipen import NipenConfig
 from ctxzoo.models.modeling_nipen import NipenForVotePrediction
-from reports.nipen_figures import FIGURES, nominate_of
+from reports.nipen_figures import FIGURES, load_nominate_scores
 from tests.support.recipe_here import recipe_here
 
 NAMES = ["Ada (R, X)", "Ben (B, Y)", "Cyd (R, X)", "Dot (B, Y)"]
@@ -82,8 +82,8 @@ def test_every_figure_is_made(checkpoint: str, chamber: str, tmp_path: Path) -> 
 
 
 def test_legislators_with_few_votes_have_no_point_to_compare_with(chamber: str) -> None:
-    assert nominate_of(chamber, None, 500) == {"Ada (R, X)": 0.3, "Ben (B, Y)": 0.1, "Cyd (R, X)": -0.1}
-    assert set(nominate_of(chamber, None, 1)) == set(NAMES)
+    assert load_nominate_scores(chamber, None, 500) == {"Ada (R, X)": 0.3, "Ben (B, Y)": 0.1, "Cyd (R, X)": -0.1}
+    assert set(load_nominate_scores(chamber, None, 1)) == set(NAMES)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from ctxzoo.results.result import write_result_file
-from reports.regression_figures import SETS, Settings, errors
+from reports.regression_figures import SETS, Settings, draw_errors
 from tests.support.result_tables import make_run
 
 
@@ -26,7 +26,7 @@ def test_errors_are_percent_of_the_mean_of_the_training_rows(tmp_path: Path, dra
     write(tmp_path, "co2", "gp_rbf", 0, 30.0)
     write(tmp_path, "co2-best_test", "gp_rbf", 0, 1.0)  # another protocol
     write(tmp_path, "co2", "gp_rbf", 1, 1.0, split="validation")
-    rows = errors(Settings(results=str(tmp_path)), tmp_path)[1:]
+    rows = draw_errors(Settings(results=str(tmp_path)), tmp_path)[1:]
     assert rows == [["co2", "gp_rbf", 1, 30.0, 75.0, 0.0], ["concrete", "ika", 2, 10.0, 25.0, 7.07]]
     axes = drawn[0].axes[0]
     labels = [label.get_text() for label in axes.get_yticklabels()]
@@ -42,10 +42,10 @@ def test_errors_are_percent_of_the_mean_of_the_training_rows(tmp_path: Path, dra
 
 def test_what_is_missing_is_told(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="holds no mean of airline"):
-        errors(Settings(results=str(tmp_path)), tmp_path)
+        draw_errors(Settings(results=str(tmp_path)), tmp_path)
     for tag in SETS:
         write(tmp_path, tag, "mean", 0, 40.0)
     with pytest.raises(ValueError, match="beside the mean"):
-        errors(Settings(results=str(tmp_path)), tmp_path)
+        draw_errors(Settings(results=str(tmp_path)), tmp_path)
     with pytest.raises(ValueError, match="unknown 'points'; known: errors"):
         Settings(only=("points",))

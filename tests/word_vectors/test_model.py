@@ -10,7 +10,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM
 from ctxzoo.models.tokenization_word import build_word_tokenizer
-from ctxzoo.word_vectors.model import build_model_from_vectors, vectors_of
+from ctxzoo.word_vectors.model import build_model_from_vectors, extract_word_vectors
 from ctxzoo.word_vectors.vectors import WordVectors
 
 WORDS = ["the", "Mill", "0000", ","]
@@ -26,16 +26,16 @@ def test_vectors_become_a_checkpoint_and_come_back(tmp_path: Path) -> None:
     assert not loaded.output_vectors.any()
     assert text("the Mill 1984 [MASK]")["input_ids"] == [2, 3, 4, 1]
     for part in (loaded, loaded.base_model):
-        found = vectors_of(part, text)
+        found = extract_word_vectors(part, text)
         assert found.words == WORDS
         assert torch.equal(found.vectors, VECTORS.vectors)
         assert (found.name, found.fingerprint) == ("cbow.3d", VECTORS.fingerprint)
-    assert vectors_of(loaded, text, name="mine").name == "mine"
+    assert extract_word_vectors(loaded, text, name="mine").name == "mine"
 
 
 def test_exported_vectors_are_a_copy_in_single_precision() -> None:
     model, tokenizer = build_model_from_vectors(VECTORS)
-    found = vectors_of(model.to(torch.bfloat16), tokenizer)
+    found = extract_word_vectors(model.to(torch.bfloat16), tokenizer)
     with torch.no_grad():
         model.get_input_embeddings().weight.zero_()
     assert found.vectors.dtype == torch.float32
@@ -49,7 +49,7 @@ def test_tokenizer_of_another_model_is_refused(options: dict[str, Any]) -> None:
     words = WORDS if options else [*WORDS, "town"]
     tokenizer = build_word_tokenizer(words, lower_case=False, **options)
     with pytest.raises(ValueError, match=r"6 ids with the special ids \[.*of which the first . are special"):
-        vectors_of(model, tokenizer)
+        extract_word_vectors(model, tokenizer)
 
 
 def test_word_that_no_text_can_give_is_named() -> None:

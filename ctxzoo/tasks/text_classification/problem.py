@@ -198,7 +198,7 @@ class TextClassification(Classification, TaskCommands):
 
         from ctxzoo.tasks.text_classification.prediction import RECORDED
         from ctxzoo.tasks.text_classification.wide_start import has_wide_part, initialize_wide_part
-        from ctxzoo.word_vectors.vocabulary import set_word_vectors, write_into_word_table
+        from ctxzoo.word_vectors.vocabulary import overwrite_word_vector_columns, set_word_vectors
 
         task: Any = super().build_module(experiment, data, processes)
         start, columns = experiment.start.values(), experiment.data.values()["text_column"]
@@ -208,7 +208,7 @@ class TextClassification(Classification, TaskCommands):
         set_word_vectors(task.model, data.build_vector_table())
         if start["naive_bayes"]:
             features, weights = data.fit_naive_bayes()
-            write_into_word_table(task.model, features)
+            overwrite_word_vector_columns(task.model, features)
             task.model.init_from_linear_classifier(start["naive_bayes"] * weights)
         if has_wide_part(task.model):
             initialize_wide_part(task.model, data, ("train",), tell_time=experiment.run.tell_time)

@@ -22,7 +22,7 @@ from ctxzoo.models.configuration_text_baseline import TextBaselineConfig
 from ctxzoo.tasks.text_classification.task import SequenceClassificationTask
 from ctxzoo.training.classification import CALIBRATION_BINS, ClassificationScores, label_fields
 from ctxzoo.training.task import NonFiniteLossError
-from ctxzoo.word_vectors.vocabulary import write_into_word_table
+from ctxzoo.word_vectors.vocabulary import overwrite_word_vector_columns
 from tests.support.subprocesses import REPOSITORY_ROOT
 from tests.support.tiny_bert import save_tiny_bert, tiny_tokenizer
 from tests.support.toy.configuration_toy import ToyConfig
@@ -299,18 +299,18 @@ def test_word_features_are_the_first_numbers_of_the_vectors() -> None:
     table = task.model.get_input_embeddings().weight
     before = table.detach().clone()
     features = torch.randn(table.size(0), 2)
-    write_into_word_table(task.model, features)
+    overwrite_word_vector_columns(task.model, features)
     assert torch.equal(table[:, :2], features)
     assert torch.equal(table[:, 2:], before[:, 2:])
     for wrong in (features[1:], torch.zeros(table.size(0), table.size(1) + 1), features[:, 0]):
         with pytest.raises(ValueError, match="do not fit the word table"):
-            write_into_word_table(task.model, wrong)
+            overwrite_word_vector_columns(task.model, wrong)
 
 
 def test_a_word_table_that_is_not_saved_takes_no_features() -> None:
     frozen = ContextualizerConfig(vocab_size=5, word_dim=4, position_dim=0, rank=2).to_dict()
     with pytest.raises(ValueError, match="is not saved"):
-        write_into_word_table(SequenceClassificationTask(model_config=frozen).model, torch.zeros(5, 1))
+        overwrite_word_vector_columns(SequenceClassificationTask(model_config=frozen).model, torch.zeros(5, 1))
 
 
 def test_a_checkpoint_restores_the_task_with_weights_only(data: Any, tmp_path: Path) -> None:
