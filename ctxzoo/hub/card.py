@@ -347,8 +347,8 @@ def _write_data_section(
     vectors = result.settings.get("word_vectors")
     weights = "of these weights and the code: Apache-2.0."
     if licence != LICENCE:
-        chosen = f"of these weights: {escape_markdown(licence)}" if licence else NOT_CHOSEN
-        weights = f"{chosen}; of the code: Apache-2.0."
+        weights_licence = f"of these weights: {escape_markdown(licence)}" if licence else NOT_CHOSEN
+        weights = f"{weights_licence}; of the code: Apache-2.0."
     lines = [
         f"- data: {format_code_span(result.dataset)}. {dataset_facts.description}",
         f"- licence of the data: {dataset_facts.licence}; {weights}",
@@ -357,12 +357,12 @@ def _write_data_section(
     if vectors == "learned":
         lines.append("- word vectors: learned from the training split.")
     elif vectors:
-        told = result.settings.get("freeze_embeddings")
-        of_config = getattr(config, "freeze_embeddings", not getattr(config, "train_word_embeddings", True))
-        frozen = of_config if told is None else told
+        setting = result.settings.get("freeze_embeddings")
+        config_value = getattr(config, "freeze_embeddings", not getattr(config, "train_word_embeddings", True))
+        frozen = config_value if setting is None else setting
         trained = task.trains_word_vectors or frozen is False
-        kept = "trained further" if trained else "kept as they are"
-        lines.append(f"- word vectors: {format_code_span(str(vectors))}, {kept}; their own licence applies.")
+        training_note = "trained further" if trained else "kept as they are"
+        lines.append(f"- word vectors: {format_code_span(str(vectors))}, {training_note}; their own licence applies.")
     return "\n".join([*lines, *(f"- {line}" for line in task.describe_data(result))])
 
 

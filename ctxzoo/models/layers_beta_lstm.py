@@ -251,17 +251,17 @@ class BetaLSTM(nn.Module):
             raise ValueError("the input of the BetaLSTM holds a value that is not finite")
         stacks = [self._run_direction(x, lengths, state, direction) for direction in range(len(self.ends))]
         outputs = []
-        for of_layer in zip(*(stack[0] for stack in stacks), strict=True):
-            output = torch.cat(of_layer, dim=-1)  # (B, n, H), or 2H of two directions
+        for directions in zip(*(stack[0] for stack in stacks), strict=True):
+            output = torch.cat(directions, dim=-1)  # (B, n, H), or 2H of two directions
             outputs.append(output if mask is None else output * mask.unsqueeze(-1))
         # Layer by layer, the directions of each one after the other, as nn.LSTM has them.
         hidden, memory = (
             torch.stack(
-                [values for of_layer in zip(*(stack[k] for stack in stacks), strict=True) for values in of_layer]
+                [values for directions in zip(*(stack[k] for stack in stacks), strict=True) for values in directions]
             )
             for k in (1, 2)
         )
-        gates = [values for of_layer in zip(*(stack[3] for stack in stacks), strict=True) for values in of_layer]
+        gates = [values for directions in zip(*(stack[3] for stack in stacks), strict=True) for values in directions]
         return Encoding(
             outputs, (hidden, memory), gates, mask, self.cell, self.gate_eps, tuple(self.prior), len(self.ends)
         )
@@ -275,11 +275,11 @@ class BetaLSTM(nn.Module):
         for layer in range(self.num_layers):
             row = layer * len(self.ends) + direction
             initial = None if state is None else (state[0][row], state[1][row])
-            x, hidden, memory, of_gates = self._run_layer(x, f"_l{layer}{self.ends[direction]}", lengths, initial)
+            x, hidden, memory, layer_gates = self._run_layer(x, f"_l{layer}{self.ends[direction]}", lengths, initial)
             outputs.append(reverse_steps(x, lengths) if direction else x)
             hiddens.append(hidden)
             memories.append(memory)
-            gates.append(of_gates)
+            gates.append(layer_gates)
         return outputs, hiddens, memories, gates
 
     def _run_layer(

@@ -81,10 +81,10 @@ class Encoding:
         """
         if not CELLS[self.cell].has_gamma_gates:
             raise ValueError(f"cell {self.cell!r} has no Gamma variables, so no divergence from a prior")
-        every = [
+        divergences = [
             self._restore_sequence_order(self._sum_over_units(gates), number) for number, gates in enumerate(self.gates)
         ]
-        return torch.stack(every).sum(dim=0)
+        return torch.stack(divergences).sum(dim=0)
 
     @torch.no_grad()
     def dead_fraction(self) -> torch.Tensor | None:

@@ -197,9 +197,9 @@ class EveryPrefix(NamedTuple):
         place = self.prefix * length + self.step
         square = scores.new_zeros(length * length, batch).index_copy(0, place, scores)  # (P T, B)
         weights = masked_softmax(square.view(length, length, batch).permute(2, 0, 1), self.seen, dim=2) * self.seen
-        of_rows = weights.permute(1, 2, 0).reshape(length * length, batch).index_select(0, place).to(states.dtype)
-        summed = states.new_zeros(length, *states.shape[1:])  # (P, B, H)
-        return summed.index_add(0, self.prefix, of_rows.unsqueeze(2) * states), weights
+        row_weights = weights.permute(1, 2, 0).reshape(length * length, batch).index_select(0, place).to(states.dtype)
+        sums = states.new_zeros(length, *states.shape[1:])  # (P, B, H)
+        return sums.index_add(0, self.prefix, row_weights.unsqueeze(2) * states), weights
 
 
 class Readout(nn.Module):

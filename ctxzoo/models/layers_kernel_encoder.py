@@ -481,42 +481,44 @@ class ImplicitKernelAttention(KernelAttention):
         if mask is None:
             mask = torch.ones(key.size(0), key.size(2), dtype=torch.bool, device=key.device)
         # The last two of a state are what `running_mean_query_and_key` goes on from.
-        *of_past, sums, count = (None, None) if state is None else state
+        *past, sums, count = (None, None) if state is None else state
         with disable_autocast(query.device):
             wide_query, wide_key = to_float32_or_wider(query), to_float32_or_wider(key)
             if causal:
                 summary, sums, count = running_mean_query_and_key(
                     wide_query, wide_key, mask, sums, count
                 )  # (B, h, n, 2 d)
-                of_queries, features, divergence = self._compute_position_features(wide_query, wide_key, summary)
+                query_features, features, divergence = self._compute_position_features(wide_query, wide_key, summary)
             else:
                 # The mask is that of the keys; where there are as many queries it is theirs too.
                 query_mask = mask if query.size(2) == key.size(2) else None
                 summary = mean_query_and_key(wide_query, wide_key, query_mask, mask)  # (B, h, 1, 2 d)
                 # Only now, since the summary is of all queries.
                 wide_query = select_indices(wide_query, query_indices, 2)
-                of_queries, features, divergence = self._compute_features(wide_query, wide_key, summary, None)
+                query_features, features, divergence = self._compute_features(wide_query, wide_key, summary, None)
             importance = self.log_importance(wide_key)
             divergence = _average_over_positions(divergence, mask if causal else None)
             # All with the keys along the same dimension.
-            of_keys: tuple[torch.Tensor, ...] = (features, importance, value, mask.unsqueeze(1))
+            per_key: tuple[torch.Tensor, ...] = (features, importance, value, mask.unsqueeze(1))
             if self.gate is not None:
-                of_keys = (*of_keys, wide_key)
+                per_key = (*per_key, wide_key)
             if state is not None:
                 # What was read before stands in front, (B, h or 1, keys, .).
-                of_keys = tuple(torch.cat(pair, dim=2) for pair in zip(of_past, of_keys, strict=True))
-            features, importance, value, seen, *ungated = of_keys
-            wide_key = ungated[0] if ungated else wide_key
-            mask = seen.squeeze(1)
+                per_key = tuple(torch.cat(pair, dim=2) for pair in zip(past, per_key, strict=True))
+            features, importance, value, key_mask, *extra_keys = per_key
+            wide_key = extra_keys[0] if extra_keys else wide_key
+            mask = key_mask.squeeze(1)
             output, aux = None, AttentionAux()
             if not causal and score_bias is None and not self.drops_weights and self.gate is None:
-                output = squared_product_attention(of_queries, features, importance, value, mask)
+                output = squared_product_attention(query_features, features, importance, value, mask)
             if output is None or output_attentions:
-                log_kernel = log_squared_product(of_queries, features)
+                log_kernel = log_squared_product(query_features, features)
                 log_similarity = self.mix_with_rbf(log_kernel, wide_query, wide_key)
                 visible = make_visibility_mask(mask, wide_query.size(2), features.size(2), causal, query.device)
-                listed, aux = self.attend_with_importance(log_similarity, importance, value, visible, score_bias)
-                output = listed if output is None else output
+                pairwise_output, aux = self.attend_with_importance(
+                    log_similarity, importance, value, visible, score_bias
+                )
+                output = pairwise_output if output is None else output
         if not output_attentions:
             aux = AttentionAux()
         aux.divergence = divergence
@@ -524,7 +526,7 @@ class ImplicitKernelAttention(KernelAttention):
             assert sums is not None
             assert count is not None
             last = slice(-self.memory_length, None) if self.memory_length else slice(None)
-            aux.state = (*(x[:, :, last] for x in of_keys), sums, count)
+            aux.state = (*(x[:, :, last] for x in per_key), sums, count)
         return output, aux
 
     def _compute_features(
@@ -546,16 +548,16 @@ class ImplicitKernelAttention(KernelAttention):
         backward pass, so that memory holds those of so many positions alone.
         """
         # Drawn once: all parts have the frequencies of the same noise.
-        noise, number = self.kernel.draw_noise(summary), query.size(2)
-        if torch.compiler.is_compiling() or number <= POSITIONS:
+        noise, length = self.kernel.draw_noise(summary), query.size(2)
+        if torch.compiler.is_compiling() or length <= POSITIONS:
             return self._compute_features(query, key, summary, noise)
         parts = []
-        for start in range(0, number, POSITIONS):
+        for start in range(0, length, POSITIONS):
             part = slice(start, start + POSITIONS)
-            of_part = (query[:, :, part], key[:, :, part], summary[:, :, part], noise)
-            parts.append(call_with_recomputation(self._compute_features, *of_part))
-        of_queries, of_keys, divergence = zip(*parts, strict=True)
-        return torch.cat(of_queries, dim=2), torch.cat(of_keys, dim=2), torch.cat(divergence, dim=1)
+            arguments = (query[:, :, part], key[:, :, part], summary[:, :, part], noise)
+            parts.append(call_with_recomputation(self._compute_features, *arguments))
+        query_features, key_features, divergence = zip(*parts, strict=True)
+        return torch.cat(query_features, dim=2), torch.cat(key_features, dim=2), torch.cat(divergence, dim=1)
 
 
 def mean_query_and_key(

@@ -128,19 +128,19 @@ class EfficientAttention(Attention):
             wide_query, wide_key = to_float32_or_wider(query), to_float32_or_wider(key)
             wide_value = value.to(wide_query.dtype)
             # What all features of a query share cancels in the output, but not in a similarity that is shown.
-            of_query = self._map_features(wide_query, relative=not output_attentions)
-            similar, importance = self._map_features(wide_key), self._compute_log_importance(wide_key)
-            of_key = _add_importance(similar, importance)
+            query_features = self._map_features(wide_query, relative=not output_attentions)
+            plain_key_features, importance = self._map_features(wide_key), self._compute_log_importance(wide_key)
+            key_features = _add_importance(plain_key_features, importance)
             aux = AttentionAux()
             if output_attentions and state is None:
-                aux.similarity = feature_values(of_query) @ feature_values(similar).mT  # (B, h, T, L)
+                aux.similarity = feature_values(query_features) @ feature_values(plain_key_features).mT  # (B, h, T, L)
             if output_attentions and importance is not None:
                 aux.importance = importance.squeeze(-1)  # (B, h, L)
             if output_attentions and state is None:
-                aux.weights = linear_attention_weights(of_query, of_key, mask, causal)
+                aux.weights = linear_attention_weights(query_features, key_features, mask, causal)
             output, aux.state, aux.clamped = linear_attention(
-                of_query,
-                of_key,
+                query_features,
+                key_features,
                 wide_value,
                 mask,
                 causal,
@@ -172,10 +172,10 @@ class EfficientAttention(Attention):
         state = None
         for place in _split_positions(key):
             wide = to_float32_or_wider(self.key_norm(key[..., place, :]))
-            of_mask = None if mask is None else mask[:, place]
+            block_mask = None if mask is None else mask[:, place]
             with disable_autocast(key.device):
                 features = _add_importance(self._map_features(wide), self._compute_log_importance(wide))
-                state = sum_keys(features, value[..., place, :].to(wide.dtype), of_mask, state=state)
+                state = sum_keys(features, value[..., place, :].to(wide.dtype), block_mask, state=state)
         assert state is not None
         output = value.new_empty(*query.shape[:-1], value.size(-1))  # (B, h, T, dv)
         for place in _split_positions(query):

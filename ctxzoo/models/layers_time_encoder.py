@@ -233,10 +233,10 @@ class LocallyStationaryTime(TimeEncoding):
         log_frequencies, logits = to_float32_or_wider(self.log_frequencies), to_float32_or_wider(self.logits)
         if summary is not None and self.behaviour is not None:
             # One offset for each of five parameters, (..., 5, A).
-            of_user = to_float32_or_wider(self.behaviour(summary.to(self.alpha.dtype)).unflatten(-1, (5, -1)))
-            alpha, gamma, centre = (x + of_user[..., place, :] for place, x in enumerate((alpha, gamma, centre)))
-            log_frequencies = log_frequencies + of_user[..., 3, :, None]  # (..., A, M)
-            logits = logits + of_user[..., 4, :, None]
+            offsets = to_float32_or_wider(self.behaviour(summary.to(self.alpha.dtype)).unflatten(-1, (5, -1)))
+            alpha, gamma, centre = (x + offsets[..., place, :] for place, x in enumerate((alpha, gamma, centre)))
+            log_frequencies = log_frequencies + offsets[..., 3, :, None]  # (..., A, M)
+            logits = logits + offsets[..., 4, :, None]
         frequencies = log_frequencies.exp()
         if not self.exact_angles:
             frequencies = frequencies.clamp(max=LARGEST_ANGLE / self.span)

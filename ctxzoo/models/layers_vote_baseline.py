@@ -96,10 +96,10 @@ class Cdae(nn.Module):
 
     def forward(self, batch: Bills) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits (B, U) and the penalty, a scalar."""
-        of_bill = self.bills.weight[batch.ids]
-        hidden = torch.sigmoid(self.inner(mask_randomly(batch.votes, self.level, self.training)) + of_bill)
+        bill_vectors = self.bills.weight[batch.ids]
+        hidden = torch.sigmoid(self.inner(mask_randomly(batch.votes, self.level, self.training)) + bill_vectors)
         layers = sum_of_squares([*self.inner.parameters(), *self.outer.parameters()])
-        return self.outer(hidden), 0.5 * self.ridge * (batch.fraction * layers + sum_of_squares([of_bill]))
+        return self.outer(hidden), 0.5 * self.ridge * (batch.fraction * layers + sum_of_squares([bill_vectors]))
 
 
 class TrustSvd(nn.Module):

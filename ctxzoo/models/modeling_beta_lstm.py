@@ -348,8 +348,8 @@ def _select_end_states(states: torch.Tensor, mask: torch.Tensor, size: int) -> t
     if not torch.compiler.is_compiling() and states.size(1) == 0:
         return states.new_zeros(states.size(0), states.size(2))
     last = (mask.sum(dim=1) - 1).clamp(min=0)  # (B,); a row without steps reads step 0, which is 0
-    at_last = states.gather(1, last.view(-1, 1, 1).expand(-1, 1, size)).squeeze(1)  # (B, H)
-    return torch.cat([at_last, states[:, 0, size:]], dim=1)  # the second direction ends at step 0
+    last_states = states.gather(1, last.view(-1, 1, 1).expand(-1, 1, size)).squeeze(1)  # (B, H)
+    return torch.cat([last_states, states[:, 0, size:]], dim=1)  # the second direction ends at step 0
 
 
 def binary_label_losses(logits: torch.Tensor, labels: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

@@ -162,7 +162,7 @@ class LamaModel(LamaPreTrainedModel):
         x, mask = self.embeddings(input_ids, attention_mask, inputs_embeds)  # (B, n, d) and (B, n)
         x, mask = pad_empty_sequences(x, mask)
         check_mask_without_gaps(mask)
-        every, every_mask = x, mask  # n-grams too, for the linear mean
+        all_tokens, all_mask = x, mask  # n-grams too, for the linear mean
         if self.config.ngram_buckets:
             x, mask = self._drop_ngrams(x, mask, input_ids)
         states = dropout(self.rnn(x, mask), self.config.hidden_dropout, training=self.training)  # (B, n, D)
@@ -173,13 +173,15 @@ class LamaModel(LamaPreTrainedModel):
         if self.config.append_pooled:
             document = torch.cat([document, masked_mean(states, mask)[0], masked_max(states, mask)[0]], dim=1)
         if self.config.linear_mean:
-            document = torch.cat([document, masked_mean(every, every_mask)[0]], dim=1)
-        behind = every.size(1) - x.size(1)  # positions of n-grams alone
-        states, weights = F.pad(states, (0, 0, 0, behind)), F.pad(weights, (0, behind))
+            document = torch.cat([document, masked_mean(all_tokens, all_mask)[0]], dim=1)
+        num_ngrams = all_tokens.size(1) - x.size(1)  # positions of n-grams alone
+        states, weights = F.pad(states, (0, 0, 0, num_ngrams)), F.pad(weights, (0, num_ngrams))
         output = BaseModelOutputWithPooling(
             last_hidden_state=states,
             pooler_output=document,
-            hidden_states=(every, states) if self.resolve_output_flag(output_hidden_states, "hidden_states") else None,
+            hidden_states=(all_tokens, states)
+            if self.resolve_output_flag(output_hidden_states, "hidden_states")
+            else None,
             attentions=(weights,) if self.resolve_output_flag(output_attentions, "attentions") else None,
         )
         return output if self.resolve_return_dict(return_dict) else output.to_tuple()

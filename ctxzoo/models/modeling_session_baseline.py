@@ -100,9 +100,11 @@ class StampReader(nn.Module):
         last = items if every_position else select_last_steps(items, mask)
         visible_weights = visible.to(items.dtype)  # (B, P, T)
         mean = (visible_weights @ items) / visible_weights.sum(dim=2, keepdim=True).clamp(min=1)  # m_s (B, P, E)
-        of_prediction = (self.last(last) + self.mean(mean)).unsqueeze(2)  # (B, P, 1, E)
+        prediction_terms = (self.last(last) + self.mean(mean)).unsqueeze(2)  # (B, P, 1, E)
         # No softmax, so that a product alone leaves out the steps that are not seen; (B, P, T).
-        weights = self.score(torch.sigmoid(self.item(items).unsqueeze(1) + of_prediction)).squeeze(3) * visible_weights
+        weights = (
+            self.score(torch.sigmoid(self.item(items).unsqueeze(1) + prediction_terms)).squeeze(3) * visible_weights
+        )
         pooled = torch.tanh(self.of_session(weights @ items)) * torch.tanh(self.of_last(last))  # (B, P, E)
         return pooled, weights, items
 
@@ -208,7 +210,7 @@ class SessionBaselineForNextItem(SessionBaselinePreTrainedModel, NextItemPreTrai
             return scores
         pooled = dropout(pooled, self.config.pooled_dropout, training=self.training)
         if self.config.kind == "gru4rec":
-            of_items: torch.Tensor = self.output(pooled)
-            return of_items
+            logits: torch.Tensor = self.output(pooled)
+            return logits
         products = pooled @ table.t()  # (..., num_items + 1)
         return torch.sigmoid(products) if self.config.sigmoid_scores else products

@@ -54,9 +54,10 @@ class TimeEncoderModel(TimeEncoderPreTrainedModel, EncoderModel):
                 transform=config.time_transform,
                 causal=config.causal,
             )
-        in_scores = self.time is not None and config.time_combine in IN_SCORES
+        has_time_weights = self.time is not None and config.time_combine in IN_SCORES
         self.time_weights = nn.ModuleList(
-            TimeWeight(config.num_heads, config.time_combine) for _ in range(config.num_layers if in_scores else 0)
+            TimeWeight(config.num_heads, config.time_combine)
+            for _ in range(config.num_layers if has_time_weights else 0)
         )
 
     def forward(

@@ -203,8 +203,8 @@ def _check_removed_value(architecture: str, name: str, value: Any, content: Mapp
     if name in ONLY_WHERE:
         owner, field, where, only = ONLY_WHERE[name]
         expected = (only,) if (architecture, content.get(field, DEFAULTS[field])) == (owner, where) else None
-    gone = value in NO_LONGER[architecture].get(name, ())
-    if gone or (expected is not None and value not in expected):
+    is_removed = value in NO_LONGER[architecture].get(name, ())
+    if is_removed or (expected is not None and value not in expected):
         what = "" if expected is None else f"; {expected[0]!r} is the only one now"
         raise ValueError(
             f"{name}={value!r} of a {ENCODER} was last there {LAST}{what}: load it with that version of ctxzoo"

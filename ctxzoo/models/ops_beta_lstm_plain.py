@@ -90,7 +90,7 @@ def make_backward_step(
         slopes: Buffer (n, B, G, H) for gradients of the pre-activations.
     """
     output_slopes, to_memory, keep = write_derivatives(slopes, blocks, memories, noise, scale, gating)
-    every, of_outputs, number = slopes.unbind(0), slopes[:, :, -2].unbind(0), CELLS[gating.cell].blocks
+    step_slopes, output_grads, num_blocks = slopes.unbind(0), slopes[:, :, -2].unbind(0), CELLS[gating.cell].blocks
     every_output, every_memory, every_keep = output_slopes.unbind(0), to_memory.unbind(0), keep.unbind(0)
 
     def run_backward_step(step: int, grad_hidden: torch.Tensor, grad_memory: torch.Tensor) -> None:
@@ -98,10 +98,10 @@ def make_backward_step(
         if grad_memories is not None:
             grad_memory += grad_memories[step]
         # c_t depends on every block but that of o, whose place the line after this fills.
-        every[step].mul_(grad_memory.unsqueeze(1))
-        torch.mul(every_output[step], grad_hidden, out=of_outputs[step])
+        step_slopes[step].mul_(grad_memory.unsqueeze(1))
+        torch.mul(every_output[step], grad_hidden, out=output_grads[step])
         if grad_gates is not None:
-            every[step][:, :number] += grad_gates[step]
+            step_slopes[step][:, :num_blocks] += grad_gates[step]
         grad_memory.mul_(every_keep[step])
 
     return run_backward_step
@@ -166,9 +166,9 @@ def _compute_gamma_derivatives(
     sums = torch.matmul(matrix, alpha if draws is None else draws + gating.eps)  # (n, B, 4, H)
     above, below = sums[:, :, :2], sums[:, :, 2:]
     pair = above / below
-    of_above = factors / below
+    grad_above = factors / below
     # Of A / D times g: g / D for A and -g (A / D) / D for D; the transposed matrix hands both to the blocks.
-    slopes = torch.matmul(matrix.t(), torch.cat([of_above, -of_above * pair], dim=2))
+    slopes = torch.matmul(matrix.t(), torch.cat([grad_above, -grad_above * pair], dim=2))
     slopes *= torch.sigmoid(gates)  # the derivative of softplus
     if draws is not None:
         slopes *= torch._standard_gamma_grad(alpha, draws)

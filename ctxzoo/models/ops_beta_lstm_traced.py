@@ -58,8 +58,8 @@ def run_unrolled_steps(
         return empty, empty, inputs[:, :, : CELLS[gating.cell].blocks]
     results = []
     for step in range(length):
-        of_step = (None if each is None else each[step] for each in (noise, scale))
-        results.append(_run_step(hidden, memory, inputs[step], weight, gating, *of_step))
+        step_inputs = (None if each is None else each[step] for each in (noise, scale))
+        results.append(_run_step(hidden, memory, inputs[step], weight, gating, *step_inputs))
         hidden, memory = results[-1][:2]
     states, memories, gates = (torch.stack(values) for values in zip(*results, strict=True))
     return states, memories, gates

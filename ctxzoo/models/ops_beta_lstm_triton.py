@@ -203,14 +203,14 @@ def make_forward_step(
     draws: torch.Tensor | None,
 ) -> Callable[[int], None]:
     """Return the function that computes a step by Triton; see `ops_beta_lstm_plain.make_forward_step`."""
-    every, every_state, every_memory = blocks.unbind(0), states.unbind(0), memories.unbind(0)
+    step_blocks, every_state, every_memory = blocks.unbind(0), states.unbind(0), memories.unbind(0)
     seed = draw_seed() if gating.draw_gammas else 0
 
     def run_forward_step(step: int) -> None:
-        at_step = (None if given is None else given[step] for given in (noise, scale, draws))
+        arguments = (None if values is None else values[step] for values in (noise, scale, draws))
         before, after = every_memory[step : step + 2]
         # Each step has a seed of its own, so that its counters may begin anew.
-        forward_step(every[step], before, after, every_state[step + 1], gating, seed + step, *at_step)
+        forward_step(step_blocks[step], before, after, every_state[step + 1], gating, seed + step, *arguments)
 
     return run_forward_step
 
@@ -227,11 +227,11 @@ def make_backward_step(
 ) -> Callable[[int, torch.Tensor, torch.Tensor], None]:
     """Return the function that differentiates a step; see `ops_beta_lstm_plain.make_backward_step`."""
     grad_output, to_memory, keep = write_derivatives(slopes, blocks, memories, noise, scale, gating)
-    every = tuple(zip(*(x.unbind(0) for x in (slopes, grad_output, to_memory, keep)), strict=True))
+    step_tensors = tuple(zip(*(x.unbind(0) for x in (slopes, grad_output, to_memory, keep)), strict=True))
 
     def run_backward_step(step: int, grad_hidden: torch.Tensor, grad_memory: torch.Tensor) -> None:
-        also = (None if given is None else given[step] for given in (grad_memories, grad_gates))
-        backward_step(grad_hidden, grad_memory, *every[step], *also)
+        arguments = (None if values is None else values[step] for values in (grad_memories, grad_gates))
+        backward_step(grad_hidden, grad_memory, *step_tensors[step], *arguments)
 
     return run_backward_step
 

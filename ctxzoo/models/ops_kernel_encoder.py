@@ -225,21 +225,25 @@ class _SquaredProductSums(torch.autograd.Function):
     @refuse_second_derivative("attention by a learned kernel")
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, None]:
         queries, keys, values, stored_products = ctx.saved_tensors
-        (of_sums,) = gradients
-        of_queries, of_keys, of_values = torch.empty_like(queries), torch.zeros_like(keys), torch.zeros_like(values)
+        (grad_sums,) = gradients
+        grad_queries, grad_keys, grad_values = (
+            torch.empty_like(queries),
+            torch.zeros_like(keys),
+            torch.zeros_like(values),
+        )
         for group, rows in _split_into_blocks(queries, keys):
             # Of many pairs computed again, as cheap as to read it from memory.
             products = (
                 queries[group, rows] @ keys[group].mT if stored_products is None else stored_products[group, rows]
             )
             # d r^2 = 2 r dr; the factor 2 comes last, on smaller tensors.
-            slopes = (of_sums[group, :, rows].mT @ values[group]).mul_(products)
-            of_queries[group, rows] = slopes @ keys[group]
-            of_keys[group].baddbmm_(slopes.mT, queries[group, rows])
+            slopes = (grad_sums[group, :, rows].mT @ values[group]).mul_(products)
+            grad_queries[group, rows] = slopes @ keys[group]
+            grad_keys[group].baddbmm_(slopes.mT, queries[group, rows])
             # What is kept stays as it is, for another backward pass; the slopes have been used by now.
             squares = products.square_() if stored_products is None else torch.square(products, out=slopes)
-            of_values[group].baddbmm_(of_sums[group, :, rows], squares)
-        return of_queries.mul_(2), of_keys.mul_(2), of_values, None
+            grad_values[group].baddbmm_(grad_sums[group, :, rows], squares)
+        return grad_queries.mul_(2), grad_keys.mul_(2), grad_values, None
 
 
 def _split_into_blocks(queries: torch.Tensor, keys: torch.Tensor) -> list[tuple[slice, slice]]:

@@ -245,8 +245,8 @@ def linear_attention_weights(
     if causal:
         levels = levels.cummax(dim=-1).values
         keys = _evaluate_key_features(key, levels, mask)
-        of_query = levels[..., num_keys - num_queries :]
-        weights = (features @ keys.mT) * _compute_causal_decay(of_query, levels, num_keys - num_queries)
+        query_levels = levels[..., num_keys - num_queries :]
+        weights = (features @ keys.mT) * _compute_causal_decay(query_levels, levels, num_keys - num_queries)
     else:
         level = levels.amax(dim=-1, keepdim=True) if num_keys else levels
         weights = features @ _evaluate_key_features(key, level.expand_as(levels), mask).mT

@@ -126,22 +126,22 @@ class _GruSteps(torch.autograd.Function):
             ],
             dim=3,
         )  # (G, n, B, 3, h)
-        of_recurrent, of_states = torch.empty_like(slopes), torch.empty_like(states)
+        grad_recurrent, grad_states = torch.empty_like(slopes), torch.empty_like(states)
         if length:
-            of_states[:, -1] = gradient[:, -1]
+            grad_states[:, -1] = gradient[:, -1]
         for step in range(length - 1, -1, -1):
-            grad_state = of_states[:, step]
-            products = torch.mul(slopes[:, step], grad_state.unsqueeze(2), out=of_recurrent[:, step])
+            grad_state = grad_states[:, step]
+            products = torch.mul(slopes[:, step], grad_state.unsqueeze(2), out=grad_recurrent[:, step])
             if step:
-                grad_earlier_state = of_states[:, step - 1]
+                grad_earlier_state = grad_states[:, step - 1]
                 # To the state before: from outside, through z h, and through the product with W.
                 torch.addcmul(gradient[:, step - 1], grad_state, update[:, step], out=grad_earlier_state)
                 grad_earlier_state.baddbmm_(products.flatten(2), weight)
-        flat = of_recurrent.reshape(groups, length * batch, 3 * size)
-        of_weight = flat.transpose(1, 2) @ before.reshape(groups, length * batch, size)
+        flat = grad_recurrent.reshape(groups, length * batch, 3 * size)
+        grad_weight = flat.transpose(1, 2) @ before.reshape(groups, length * batch, size)
         # Inputs of r and z have the gradients of W h + b; that of n has not the factor r.
-        of_inputs = torch.cat([of_recurrent[:, :, :, :2].flatten(3), of_states * to_new], dim=3)
-        return of_inputs, of_weight, flat.sum(dim=1), None
+        grad_inputs = torch.cat([grad_recurrent[:, :, :, :2].flatten(3), grad_states * to_new], dim=3)
+        return grad_inputs, grad_weight, flat.sum(dim=1), None
 
 
 def run_recurrent_scan(x: torch.Tensor, weights: Sequence[torch.Tensor], cell: Literal["lstm", "gru"]) -> torch.Tensor:

@@ -127,27 +127,31 @@ class _ClosedFormAttention(torch.autograd.Function):
         with torch.autocast(x.device.type, enabled=False):
             keys, query, factor = _to_common_dtype(projected, gate, weight)
             length = max(1, x.size(1))
-            at_a_time = length if weights is not None else _WORDS
+            chunk_size = length if weights is not None else _WORDS
             if weights is None:
                 weights = second_order_weights(keys, query, factor, mask)
             direct = weights * grad.unsqueeze(1)  # a g
             del weights
-            to_projected, to_weight, to_gate = torch.empty_like(keys), torch.zeros_like(factor), torch.zeros_like(query)
-            for start in range(0, length, at_a_time):
-                words = slice(start, start + at_a_time)
+            grad_projected, grad_weight, grad_gate = (
+                torch.empty_like(keys),
+                torch.zeros_like(factor),
+                torch.zeros_like(query),
+            )
+            for start in range(0, length, chunk_size):
+                words = slice(start, start + chunk_size)
                 # The gradient of the logits (B, words, m), and then that of the factors of logit = (p * q) W^T.
-                to_logits = (x[:, words] - out.unsqueeze(1)).mul_(direct[:, words]).to(keys.dtype)
+                grad_logits = (x[:, words] - out.unsqueeze(1)).mul_(direct[:, words]).to(keys.dtype)
                 product = keys[:, words] * query.unsqueeze(1)  # (B, words, u)
-                to_weight = to_weight + to_logits.flatten(0, 1).T @ product.flatten(0, 1)
-                to_product = to_logits @ factor  # (B, words, u)
+                grad_weight = grad_weight + grad_logits.flatten(0, 1).T @ product.flatten(0, 1)
+                grad_product = grad_logits @ factor  # (B, words, u)
                 # `product` has been used, so that its memory serves again.
-                to_gate = to_gate + torch.mul(to_product, keys[:, words], out=product).sum(dim=1)
-                torch.mul(to_product, query.unsqueeze(1), out=to_projected[:, words])
+                grad_gate = grad_gate + torch.mul(grad_product, keys[:, words], out=product).sum(dim=1)
+                torch.mul(grad_product, query.unsqueeze(1), out=grad_projected[:, words])
         return (
             direct.to(x.dtype),  # x acts through p too: autograd adds that part
-            to_projected.to(projected.dtype),
-            to_gate.to(gate.dtype),
-            to_weight.to(weight.dtype),
+            grad_projected.to(projected.dtype),
+            grad_gate.to(gate.dtype),
+            grad_weight.to(weight.dtype),
             None,
             None,
         )

@@ -19,8 +19,8 @@ Place = TypeVar("Place", bound=Hashable)
 
 def format_score_cell(runs: Sequence[RunResult], metric: str) -> str:
     """Write ``mean ± sd`` of a score over folds and seeds, with a note if folds are missing."""
-    shown = format_mean_and_deviation([run.metrics.get(metric) for run in runs])
-    return shown if has_all_folds_and_seeds(runs) else f"{shown} ({len(runs)} of {_count_expected_runs(runs)} folds)"
+    cell = format_mean_and_deviation([run.metrics.get(metric) for run in runs])
+    return cell if has_all_folds_and_seeds(runs) else f"{cell} ({len(runs)} of {_count_expected_runs(runs)} folds)"
 
 
 def has_all_folds_and_seeds(runs: Sequence[RunResult]) -> bool:
@@ -105,8 +105,10 @@ def compute_paired_test(
         ValueError: the models were scored on different folds, or on fewer than two; `test_to_train` not above 0.
     """
     if first.keys() != second.keys():
-        alone = sorted(map(str, first.keys() ^ second.keys()))
-        raise ValueError(f"only one of the models has scores of {', '.join(alone)}; a paired test needs the same folds")
+        unmatched = sorted(map(str, first.keys() ^ second.keys()))
+        raise ValueError(
+            f"only one of the models has scores of {', '.join(unmatched)}; a paired test needs the same folds"
+        )
     if len(first) < 2:
         raise ValueError(f"scores of {len(first)} folds; a paired test needs 2 or more")
     if not test_to_train > 0:

@@ -16,9 +16,9 @@ TO_PUBLISH = " --results_dir results"  # where tables read
 
 def format_mean_and_deviation(values: Iterable[float | None], decimals: int = 2) -> str:
     """Write ``mean ± sd`` (sample deviation), the bare value of a single run, a dash if a value is missing."""
-    known = list(values)
-    numbers = [value for value in known if value is not None]
-    if not numbers or len(numbers) < len(known):
+    all_values = list(values)
+    numbers = [value for value in all_values if value is not None]
+    if not numbers or len(numbers) < len(all_values):
         return NOTHING
     mean = f"{statistics.fmean(numbers):.{decimals}f}"
     return mean if len(numbers) == 1 else f"{mean} ± {statistics.stdev(numbers):.{decimals}f}"
@@ -149,8 +149,11 @@ def make_metric_column(heading: str, key: str, decimals: int = 2) -> Column:
 
 def format_trial_rows(runs: Sequence[RunResult], columns: Sequence[Column]) -> list[list[str]]:
     """Return a table row for each run: the settings in which the runs differ, then the columns' cells."""
-    apart = _format_differing_settings(runs)
-    return [[settings, *(column.show([run]) for column in columns)] for run, settings in zip(runs, apart, strict=True)]
+    differing_settings = _format_differing_settings(runs)
+    return [
+        [settings, *(column.show([run]) for column in columns)]
+        for run, settings in zip(runs, differing_settings, strict=True)
+    ]
 
 
 def _format_differing_settings(runs: Sequence[RunResult]) -> list[str]:
@@ -163,8 +166,8 @@ def _format_differing_settings(runs: Sequence[RunResult]) -> list[str]:
 def _format_epochs(runs: Sequence[RunResult]) -> str:
     """Write how many epochs the runs trained (else how many were requested), as one number or a range."""
     epochs = [run.metrics.get("epochs", run.settings.get("epochs")) for run in runs]
-    shown = [f"{value:g}" for value in sorted(value for value in epochs if value is not None)] or [NOTHING]
-    return shown[0] if shown[0] == shown[-1] else f"{shown[0]}–{shown[-1]}"
+    numbers = [f"{value:g}" for value in sorted(value for value in epochs if value is not None)] or [NOTHING]
+    return numbers[0] if numbers[0] == numbers[-1] else f"{numbers[0]}–{numbers[-1]}"
 
 
 def format_wall_minutes(runs: Sequence[RunResult]) -> str:

@@ -181,12 +181,12 @@ class ZooTask(lightning.LightningModule, ABC):
         )
 
     def training_step(self, batch: dict[str, torch.Tensor], batch_idx: int) -> torch.Tensor:
-        with record_logged_outputs(self.model) as noted:
+        with record_logged_outputs(self.model) as logged_outputs:
             loss = self.compute_training_loss(batch)
         if not torch.isfinite(loss):
             self._refuse_non_finite_loss(loss, batch)
         size = len(next(iter(batch.values())))
-        for name, value in noted.items():
+        for name, value in logged_outputs.items():
             self.log(f"train/{name}", value, on_step=False, on_epoch=True, batch_size=size, sync_dist=True)
         self.log("train/loss", loss, prog_bar=True, batch_size=size)
         self.log("train/epoch_loss", loss, on_step=False, on_epoch=True, batch_size=size, sync_dist=True)
@@ -263,11 +263,11 @@ def build_model(
 @contextmanager
 def record_logged_outputs(model: Any) -> Iterator[dict[str, torch.Tensor]]:
     """Yield a dict that gets the `logged_outputs` of the base model, by name, of the last pass within the block."""
-    noted: dict[str, torch.Tensor] = {}
+    logged_outputs: dict[str, torch.Tensor] = {}
 
     def record_base_model_output(_: Any, __: Any, output: Any) -> None:
-        found = {name: getattr(output, name, None) for name in model.logged_outputs}
-        noted.update({name: value.detach() for name, value in found.items() if value is not None})
+        outputs = {name: getattr(output, name, None) for name in model.logged_outputs}
+        logged_outputs.update({name: value.detach() for name, value in outputs.items() if value is not None})
 
     handle = (
         model.base_model.register_forward_hook(record_base_model_output)
@@ -275,7 +275,7 @@ def record_logged_outputs(model: Any) -> Iterator[dict[str, torch.Tensor]]:
         else None
     )
     try:
-        yield noted
+        yield logged_outputs
     finally:
         if handle is not None:
             handle.remove()
