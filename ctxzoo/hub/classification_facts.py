@@ -23,7 +23,7 @@ def get_label_names(config: ZooConfig) -> list[str]:
 
 
 def describe_calibration(metrics: Mapping[str, float], output_name: str) -> Iterable[str]:
-    """Describe how well the scores of a `output_name` ("label", "tag") are calibrated, if it was measured."""
+    """Describe how well the scores of an output ("label", "tag") are calibrated, if it was measured."""
     if "calibration_error" in metrics:
         yield (
             f"Measured: the score of a {output_name} and how often {output_name}s with such a score are right differ "

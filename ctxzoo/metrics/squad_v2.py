@@ -140,7 +140,7 @@ class SquadV2(Metric):
         return result
 
     def reset(self) -> None:
-        """Forget every question."""
+        """Forget every question scored so far."""
         super().reset()
         self._ids_seen = set()
 

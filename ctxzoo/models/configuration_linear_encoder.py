@@ -32,7 +32,7 @@ class LinearEncoderConfig(TextEncoderConfig):
     qk_norm: bool = True
 
     def validate_features(self) -> None:
-        """Check the features.
+        """Check the fields that describe the features.
 
         Raises:
             ValueError: a p_norm that is not above 0, no feature, or another number of them than elu has.

@@ -85,7 +85,7 @@ class TimeEncoderConfig(EncoderConfig):
         self.check_dropout_rates("attention_dropout")
 
     def validate_time(self) -> None:
-        """Check the clock of the encodings of time.
+        """Check the fields of the encodings of time.
 
         Raises:
             ValueError: a unit, span or size that is not above 0, or an odd size of sines and cosines; times of a causal

@@ -67,7 +67,7 @@ class WordEmbeddingConfig(ZooConfig):
 
     @property
     def context_size(self) -> int:
-        """The width of a context: d, or 2b d."""
+        """The width of the vector of a context: d, or 2b d if positions are kept apart."""
         return self.num_positions * self.word_dim if self.keeps_positions_apart else self.word_dim
 
     def validate_sizes(self) -> None:

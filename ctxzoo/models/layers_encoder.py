@@ -98,7 +98,7 @@ class Attention(nn.Module):
 
 
 def select_indices(x: torch.Tensor, indices: torch.Tensor | None, dim: int) -> torch.Tensor:
-    """Return x at the indices of a dimension; None: x."""
+    """Select the indices of a dimension of x; None selects all."""
     return x if indices is None else x.index_select(dim, indices)
 
 

@@ -123,7 +123,7 @@ class HcrnnCell(nn.Module):
             init.uniform_(drift, centre - 1, centre + 1)
 
     def drift_weight(self) -> torch.Tensor:
-        """Return D (E, H), of versions 2 and 3."""
+        """Return the drift matrix D (E, H) of versions 2 and 3."""
         return F.softplus(self.drift) if self.constraint == "softplus" else self.drift
 
     @torch.no_grad()

@@ -352,7 +352,7 @@ class HigherOrderAttention(Attention):
         return fused_attention(query, key, value, mask, causal), None
 
     def _project_further_keys(self, x: torch.Tensor) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Return c, ... and u, ... of each head, (B, heads of higher order, n, d), of x (B, n, m)."""
+        """Project x (B, n, m) to the further keys c, … and values u, … of each higher-order head, (B, heads, n, d)."""
         keys = [
             norm(self._project_to_heads(layer, x))
             for layer, norm in zip(self.second_keys, self.second_norms, strict=True)

@@ -187,7 +187,7 @@ class SpectralDensity(nn.Module):
         return Frequencies(first=first, second=second, divergence=divergence)
 
     def draw_noise(self, summary: torch.Tensor) -> torch.Tensor:
-        """Return e+ and e-, (2, B, h, 1, K, d) in training, (2, 1, h, 1, K, d) in evaluation."""
+        """Return noise e+ and e- of frequencies, (2, B, h, 1, K, d) in training, (2, 1, h, 1, K, d) in evaluation."""
         if not self.training:
             return self.evaluation_noise.to(summary.dtype)[:, None, :, None]
         heads, size = summary.size(1), summary.size(-1) // 2
@@ -405,7 +405,7 @@ class KernelAttention(Attention):
 
     @property
     def drops_weights(self) -> bool:
-        """Whether weights are dropped."""
+        """Whether dropout is applied to attention weights."""
         return self.training and self.dropout > 0
 
     def mix_with_rbf(self, log_kernel: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
@@ -416,7 +416,7 @@ class KernelAttention(Attention):
         return torch.lerp(start, log_kernel, self.gate.to(start.dtype).view(-1, 1, 1))
 
     def log_importance(self, x: torch.Tensor) -> torch.Tensor:
-        """Return ||x||_p^2 / (2 s) in nats, (B, h, n), of x (B, h, n, d)."""
+        """Return the log-importance ||x||_p^2 / (2 s) in nats, (B, h, n), of x (B, h, n, d)."""
         return squared_norm(x, self.p_norm) / (2 * self.scale)
 
     def attend_with_importance(
@@ -708,7 +708,7 @@ class RowScaling(nn.Module):
         return self.bits.view(torch.float64)
 
     def scale_features(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return rows (n, I) scaled, in float64."""
+        """Scale the features of rows (n, I), in float64."""
         offsets, scales = self.offsets_and_scales[:, :-1]  # (I,) each
         scaled: torch.Tensor = (rows.to(offsets.device).double() - offsets) / scales
         return scaled

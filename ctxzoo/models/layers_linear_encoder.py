@@ -220,7 +220,7 @@ def _add_importance(features: Features, importance: torch.Tensor | None) -> Feat
 
 
 def _split_positions(x: torch.Tensor) -> list[slice]:
-    """Return the blocks of the positions of x (B, h, L, d)."""
+    """Split the positions of x (B, h, L, d) into blocks that are attended to one at a time."""
     return [slice(start, start + BLOCK) for start in range(0, x.size(-2), BLOCK)]
 
 

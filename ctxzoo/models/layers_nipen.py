@@ -112,7 +112,7 @@ def normal_kl_divergence(mean: torch.Tensor, log_deviation: torch.Tensor) -> tor
 
 
 def log_likelihood_of_authors_code(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return v log p + (1 - v) log(1 - p) with v = 1 for yea and -1 for nay, as the code of NIPEN's authors has it.
+    """Return the authors' log-likelihood of votes, v log p + (1 - v) log(1 - p), v = 1 for yea and -1 for nay.
 
     For a nay it is 2 log(1 - p) - log p, which is no likelihood. Arguments as in `vote_log_likelihood`.
     """

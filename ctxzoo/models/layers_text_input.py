@@ -64,7 +64,7 @@ def _hash_integers(values: torch.Tensor) -> torch.Tensor:
 
 
 def seeded_uniform(rows: int, columns: int, seed: int, *, device: torch.device | None = None) -> torch.Tensor:
-    """Return a (rows, columns) table of float32 numbers in [-1, 1), multiples of 2^-23.
+    """Return a (rows, columns) table of random float32 numbers in [-1, 1), multiples of 2^-23.
 
     Entry (r, c) depends on seed, r and c only. The arithmetic is that of integers, so nothing is rounded and every
     machine gives the same bits; torch's own generators promise that for one release on one kind of device.
@@ -104,7 +104,7 @@ class TextInput(nn.Module):
         self.word_dropout = word_dropout
 
     def replace_words(self, words: nn.Embedding) -> None:
-        """Replace the word table by another.
+        """Replace the table of word vectors by another.
 
         Raises:
             ValueError: the table follows from a seed, so that a checkpoint would not hold the new one.

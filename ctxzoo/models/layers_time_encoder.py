@@ -51,7 +51,7 @@ class TimeEncoding(nn.Module):
         self.size = size
 
     def encode_times(self, tau: torch.Tensor) -> torch.Tensor:
-        """Return phi (B, L, D) of relative times (B, L) float64."""
+        """Return the features phi (B, L, D) of relative times (B, L) float64."""
         raise NotImplementedError(f"{type(self).__name__} must define encode_times(tau)")
 
 
@@ -360,7 +360,7 @@ class TimePosition(nn.Module):
     def compute_kernel_factors(
         self, vectors: torch.Tensor, timestamps: torch.Tensor, mask: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return K (B, L, L), K1 and K2 (B, L, L, A) of LSTE for the whole history of each row.
+        """Return the kernel K (B, L, L) of LSTE and its factors K1 and K2 (B, L, L, A), over each row's whole history.
 
         Args:
             vectors, timestamps, mask: Event vectors, timestamps and mask, as in `forward`.

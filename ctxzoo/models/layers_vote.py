@@ -124,7 +124,7 @@ class TrustNetwork(nn.Module):
         init.copy_(self.mask, ~torch.eye(self.size, dtype=torch.bool, device=self.mask.device))
 
     def trust_matrix(self) -> torch.Tensor:
-        """Return tau (U, U)."""
+        """Return the trust tau (U, U) of legislators in each other."""
         return self.weight if self.rank is None else self.left @ self.right
 
     def forward(self, votes: torch.Tensor) -> torch.Tensor:

@@ -98,7 +98,7 @@ def tfidf(
 
 
 def count_occurrences(ids: torch.Tensor) -> torch.Tensor:
-    """Return (B, n) how often the id of each position of ids (B, n) stands in its row."""
+    """Count how often the id of each position of ids (B, n) occurs in its row, (B, n)."""
     values, order = ids.sort(dim=1)
     # The value before, of n columns again: a slice of n - 1 would bind an exported program to n >= 3.
     before = F.pad(values, (1, 0), value=-1)[:, :-1]

@@ -338,7 +338,7 @@ class BetaLstmForCausalLM(BetaLstmStepsPreTrainedModel, StreamingLanguageModel):
 
 
 def _stack_states(state: LayerStates) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return h and c of all layers, (layers, B, H) each."""
+    """Stack the states h and c of all layers, (layers, B, H) each."""
     hidden, memory = zip(*state, strict=True)
     return torch.stack(hidden), torch.stack(memory)
 

@@ -229,7 +229,7 @@ class BidafModel(BidafPreTrainedModel):
         return dropout(self.encoder(x, mask), self.config.dropout, training=self.training), maps
 
     def _check_ids(self, ids: torch.Tensor, char_ids: torch.Tensor | None, features: torch.Tensor | None) -> None:
-        """Raise ValueError for a missing input or a wrong one.
+        """Raise ValueError if word ids, character ids or word features are missing or do not fit.
 
         Ranges are only read on the CPU: on a device it would wait for the queue.
         """

@@ -206,7 +206,7 @@ class LamaModel(LamaPreTrainedModel):
         return x[:, :longest] * words[:, :longest].unsqueeze(-1), words[:, :longest]
 
     def _compute_context(self, x: torch.Tensor, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return c, (D,) for all documents, or (B, D)."""
+        """Return the context vector c, (D,) for all documents, or (B, D)."""
         if self.learned_context is not None:
             return self.learned_context.vector
         if self.config.context == "mean_hidden":

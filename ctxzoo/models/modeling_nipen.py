@@ -192,7 +192,7 @@ class NipenForVotePrediction(VotePreTrainedModel):
     def _represent_bills(
         self, texts: ReadTexts, ids: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, tuple[torch.Tensor, ...]]:
-        """Return y (B, K), a (B, K), the bias (B, 1), and the free parameters of these bills."""
+        """Return topics y (B, K), points a (B, K), bias (B, 1), and the free parameters of these bills."""
         if not self.config.amortized_bills:
             points = self.bills.weight[ids]
             return self.topics.weight[ids], points, self.bias.weight[ids].unsqueeze(1), (points,)

@@ -111,7 +111,7 @@ class TimeEncoderModel(TimeEncoderPreTrainedModel, EncoderModel):
     def time_kernel(
         self, input_ids: torch.Tensor, timestamps: torch.Tensor, attention_mask: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return K (B, n, n) of LSTE, and its factors K1 and K2, (B, n, n, A), of the whole history of each row.
+        """Return the kernel K (B, n, n) of LSTE and its factors K1 and K2 (B, n, n, A), over each row's whole history.
 
         Args:
             input_ids, timestamps, attention_mask: Ids, timestamps and mask of events, as in `forward`.

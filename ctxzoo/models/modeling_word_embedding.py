@@ -221,7 +221,7 @@ class WordEmbeddingModel(WordEmbeddingPreTrainedModel):
         return uniform_weights(present, dtype) if logits is None else attention_weights(logits, present)
 
     def _select_position_logits(self, contexts: torch.Tensor) -> torch.Tensor | None:
-        """Return K[w_i, i], each word at its own position, (..., 2b); None without K."""
+        """Return the logits K[w_i, i] of words at their positions, (..., 2b); None without K."""
         if self.word_position_logits is not None:
             columns = torch.arange(self.config.num_positions, device=contexts.device)
             return gather_table_rows(self.word_position_logits.weight, contexts, columns, sparse=self.sparse_gradients)
@@ -253,7 +253,7 @@ class WordEmbeddingForMaskedLM(WordEmbeddingPreTrainedModel):
         self.post_init()
 
     def reset_parameters(self) -> None:
-        """Set O to 0."""
+        """Set the output vectors O to 0."""
         init.zeros_(self.output_vectors)
 
     def forward(

@@ -92,7 +92,7 @@ def compute_gamma_ratios(cell: Cell, weights: torch.Tensor) -> torch.Tensor:
 
 
 def kumaraswamy_means(shapes: torch.Tensor) -> torch.Tensor:
-    """Return E[X] = b B(1 + 1/a, b) of both gates, (..., 2, H), from a and b of each, (..., 4, H)."""
+    """Return the means E[X] = b B(1 + 1/a, b) of both gates, (..., 2, H), from a and b of each, (..., 4, H)."""
     inverse, b = 1 / shapes[..., 0::2, :], shapes[..., 1::2, :]  # (..., 2, H) each; blocks are a, b of i and a, b of f
     # B(x, y) = Gamma(x) Gamma(y) / Gamma(x + y) in logarithms: Gamma itself overflows float32 above 35.
     log_mean = b.log() + torch.lgamma(1 + inverse) + torch.lgamma(b) - torch.lgamma(1 + inverse + b)
@@ -100,7 +100,7 @@ def kumaraswamy_means(shapes: torch.Tensor) -> torch.Tensor:
 
 
 def shapes_from_preactivations(blocks: torch.Tensor, eps: float) -> torch.Tensor:
-    """Return alpha = softplus(u) + eps of pre-activations u of any shape."""
+    """Return the shape parameters alpha = softplus(u) + eps of pre-activations u of any shape."""
     return F.softplus(blocks) + eps
 
 
@@ -151,7 +151,7 @@ def draw_gammas(alpha: torch.Tensor, generator: torch.Generator | None = None) -
 
 
 def split_input_forget(pair: torch.Tensor, cell: Cell) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return i and f, (..., H) each, of gates (..., 2, H)."""
+    """Split gates (..., 2, H) into the input gate i and the forget gate f, (..., H) each."""
     first, second = pair.unbind(-2)
     return (first, second) if cell.input_first else (second, first)
 
@@ -182,7 +182,7 @@ def draw_noisin_scale(shape: tuple[int, ...], like: torch.Tensor, generator: tor
 
 
 def draw_log_uniform(shape: tuple[int, ...], like: torch.Tensor, generator: torch.Generator | None) -> torch.Tensor:
-    """Return log V of V ~ U(0, 1), kept off 0 and 1."""
+    """Draw log V with V ~ U(0, 1), clipped away from 0 and 1."""
     uniform = _draw_uniform(shape, like, generator)
     return uniform.clamp_(CLOSEST, 1 - CLOSEST).log_()
 

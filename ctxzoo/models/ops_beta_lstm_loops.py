@@ -44,7 +44,7 @@ S1, S3, S5, S7, S9, S11 = (f32((-1) ** (power // 2) / math.factorial(power)) for
 
 @compile_inline
 def cosine_of_2pi(turns: Any) -> Any:
-    """Return cos(2 pi x) of x from 0 to 1."""
+    """Return the cosine of x turns, cos(2 pi x), x from 0 to 1."""
     # cos(2 pi x) = sin(2 pi (|x - 1/2| - 1/4)), an angle of a quarter turn at most, where the series is short.
     angle = PI_TIMES_2 * (abs(turns - HALF) - f32(0.25))
     z = angle * angle
@@ -156,7 +156,7 @@ def draw_gammas(alphas: Any, draws: Any, work: Any, pending: Any, begin: Any, st
 
 @compile_inline
 def compute_kumaraswamy_and_derivatives(a: Any, b: Any, log_uniform: Any) -> Any:
-    """Return X = (1 - V^(1/b))^(1/a), and its derivatives by a and b."""
+    """Return a Kumaraswamy draw X = (1 - V^(1/b))^(1/a), and its derivatives by a and b."""
     x = log_uniform / b
     outside = (x < f32(-60.0)) | (x > f32(-1e-30))
     x = f32(-60.0) if x < f32(-60.0) else x

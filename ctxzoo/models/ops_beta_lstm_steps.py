@@ -38,7 +38,7 @@ def run_recurrent_steps(
     noise: torch.Tensor | None = None,
     scale: torch.Tensor | None = None,
 ) -> Steps:
-    """Run a layer over a sequence.
+    """Run the recurrence of one layer over the steps of a sequence.
 
     Args:
         inputs: (n, B, G, H) input part W_ih x + b of the pre-activations, float32 or wider; G = K + 2, the blocks of o

@@ -78,7 +78,7 @@ if triton is not None:
 
     @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
     def _load_kumaraswamy_gate(base, block, size, mask, eps, log_uniform, CLOSE: tl.constexpr):  # type: ignore[no-untyped-def]
-        """Return (1 - V^(1/b))^(1/a), kept off 0 and 1."""
+        """Return a Kumaraswamy draw (1 - V^(1/b))^(1/a), clipped away from 0 and 1."""
         a = _load_alpha(base, block, size, mask, eps)
         b = _load_alpha(base, block + 1, size, mask, eps)
         exponent = tl.minimum(tl.maximum(log_uniform / b, -60.0), -1e-30)

@@ -15,7 +15,7 @@ def trilinear_similarity(
     product_weight: torch.Tensor,
     bias: torch.Tensor,
 ) -> torch.Tensor:
-    """Compute S_ij = w_c.c_i + w_q.q_j + (w_cq * c_i).q_j + b as three products.
+    """Compute the similarities S_ij = w_c.c_i + w_q.q_j + (w_cq * c_i).q_j + b as three products.
 
     Args:
         context: (B, C, d) vectors c of the context words.

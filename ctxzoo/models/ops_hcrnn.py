@@ -92,7 +92,7 @@ class PrefixSteps(NamedTuple):
 
 
 def index_prefix_steps(length: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return (N,) the prefix of each row of `PrefixSteps`, and its step, both from 0 to T - 1."""
+    """Return the prefix and the step of each row of `PrefixSteps`, (N,) each, both from 0 to T - 1."""
     # At each step the rows are the prefixes that go on, from T - 1 down to that which ends there.
     step, last = torch.triu_indices(length, length, device=device)
     return length - 1 + step - last, step
@@ -205,7 +205,7 @@ def _run_scan(
 def topic_scores(
     theta: torch.Tensor, projected: torch.Tensor, hidden: torch.Tensor, vector: torch.Tensor
 ) -> torch.Tensor:
-    """Return a_k = v . sigmoid(theta_k P_k + q), (..., K).
+    """Return the score of each topic, a_k = v . sigmoid(theta_k P_k + q), (..., K).
 
     Args:
         theta: (..., K) topics.
@@ -289,7 +289,7 @@ def _load_compiled_loops(like: torch.Tensor) -> tuple[Any, Any] | None:
 
 
 def _compute_topic_gates(theta: torch.Tensor, projected: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
-    """Return (n, K, H) sigmoid(theta_k P_k + q)."""
+    """Return the gates sigmoid(theta_k P_k + q) of all topics, (n, K, H)."""
     return torch.addcmul(hidden.unsqueeze(1), theta.unsqueeze(2), projected).sigmoid_()
 
 

@@ -13,7 +13,7 @@ from .ops_compiled_math import ONE, compile_standalone, empty, f32, sigmoid, sum
 
 @compile_standalone
 def fill_scores(theta: Any, projected: Any, hidden: Any, vector: Any, scores: Any) -> None:
-    """Write v . sigmoid(theta_k P_k + q); arrays as the tensors of `topic_scores`."""
+    """Write the topic scores v . sigmoid(theta_k P_k + q); arrays as the tensors of `topic_scores`."""
     (rows, topics), size = theta.shape, hidden.shape[1]
     # Terms are stored, and `total` adds them: it alone may change the order of a sum, and so add several at once.
     terms = empty(size, f32)
@@ -58,7 +58,7 @@ def add_gradients(
 def compute_topic_scores_compiled(
     theta: torch.Tensor, projected: torch.Tensor, hidden: torch.Tensor, vector: torch.Tensor
 ) -> torch.Tensor:
-    """Return (n, K) scores, of contiguous float32 tensors; see `ops_hcrnn.topic_scores`."""
+    """Compute topic scores (n, K) of contiguous float32 tensors by a loop; see `ops_hcrnn.topic_scores`."""
     scores = torch.empty_like(theta)
     # Arrays share the memory of the tensors: the loop writes `scores`.
     fill_scores(*(x.numpy() for x in (theta, projected, hidden, vector, scores)))

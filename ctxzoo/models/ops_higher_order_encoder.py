@@ -153,7 +153,7 @@ def _compute_pair_softmax(scores: torch.Tensor, pairs: torch.Tensor) -> torch.Te
 
 
 def _sum_pair_values(weights: torch.Tensor, value: torch.Tensor, second_value: torch.Tensor) -> torch.Tensor:
-    """Return sum_jl A_ijl v_j * u_l, (B, h, T, dv), of weights (B, h, T, J, L)."""
+    """Sum the values of pairs, sum_jl A_ijl v_j * u_l, (B, h, T, dv), by weights (B, h, T, J, L)."""
     # The sum over l is a product, (B, h, T, J, dv): the products of all values v_j * u_l are never formed.
     products: torch.Tensor = ((weights @ second_value) * value).sum(dim=-2)
     return products
@@ -188,7 +188,7 @@ def context_attention_weights(
 
 
 def modulate_query(query: torch.Tensor, modulation: torch.Tensor, strength: torch.Tensor) -> torch.Tensor:
-    """Return q + lambda_h q * m, with which the score of a key is q.k + lambda_h sum_l g_il <q_i, k_j, c_l>.
+    """Return queries q + lambda_h q * m, by which the score of a key is q.k + lambda_h sum_l g_il <q_i, k_j, c_l>.
 
     Args:
         query, modulation: Queries and their modulation by the context, (B, h, T, d) each.
@@ -397,7 +397,7 @@ def anova_kernels(left: torch.Tensor, right: torch.Tensor, order: int) -> list[t
 
 
 def anova_scores(query: torch.Tensor, key: torch.Tensor, strengths: torch.Tensor) -> torch.Tensor:
-    """Return sum_t lambda_t A^t(q_i, k_j) / sqrt(binom(d, t)), (B, h, T, L), with lambda_1 = 1.
+    """Return scores sum_t lambda_t A^t(q_i, k_j) / sqrt(binom(d, t)), (B, h, T, L), with lambda_1 = 1.
 
     Args:
         query, key: Queries (B, h, T, d) and keys (B, h, L, d) in float32 or wider.

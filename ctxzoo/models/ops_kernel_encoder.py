@@ -57,7 +57,7 @@ def frequency_features(x: torch.Tensor, first: torch.Tensor, second: torch.Tenso
 
 
 def _compute_cosines_and_sines(x: torch.Tensor, frequencies: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return cosines and sines of 2 pi w'x, (B, h, n, M) each."""
+    """Return the cosines and sines of 2 pi w'x for all frequencies w, (B, h, n, M) each."""
     if frequencies.dim() == 5:
         phases = (frequencies @ x.unsqueeze(-1)).squeeze(-1)  # (B, h, n, M)
     else:
@@ -67,7 +67,7 @@ def _compute_cosines_and_sines(x: torch.Tensor, frequencies: torch.Tensor) -> tu
 
 
 def log_squared_product(query_features: torch.Tensor, key_features: torch.Tensor) -> torch.Tensor:
-    """Return log(r^2 + 1e-5) of r = phi(q).phi(k), (B, h, queries, keys): r may be negative, its square is a kernel."""
+    """Return the log-kernel log(r^2 + 1e-5), r = phi(q).phi(k), (B, h, queries, keys); r alone may be negative."""
     return ((query_features @ key_features.transpose(-1, -2)).square() + FLOOR).log()
 
 

@@ -59,7 +59,7 @@ def default_num_features(head_size: int) -> int:
 
 
 def draw_projection(num_features: int, size: int, generator: torch.Generator) -> torch.Tensor:
-    """Draw w_1 to w_M, (M, d) in float32 on the CPU.
+    """Draw the random projection w_1 to w_M, (M, d) in float32 on the CPU.
 
     Each block of d rows is orthogonal, its rows as long as those of independent normal vectors (Choromanski et al.
     2021, section 3).
@@ -83,7 +83,7 @@ def draw_projection(num_features: int, size: int, generator: torch.Generator) ->
 
 
 def feature_map(x: torch.Tensor, kind: str, projection: torch.Tensor | None, relative: bool = False) -> Features:
-    """Return phi(x).
+    """Return the features phi(x) of queries or keys.
 
     Args:
         x: (B, h, L, d) queries or keys.
@@ -134,7 +134,7 @@ def feature_values(features: Features) -> torch.Tensor:
 
 
 def log_importance(key: torch.Tensor, p: float) -> torch.Tensor:
-    """Return log m = ||k||_p^2 / (2 sqrt(d)), (..., L, 1), of keys (..., L, d)."""
+    """Return the log-importance log m = ||k||_p^2 / (2 sqrt(d)), (..., L, 1), of keys (..., L, d)."""
     return squared_norm(key, p).unsqueeze(-1) / (2 * math.sqrt(key.size(-1)))
 
 
@@ -364,7 +364,7 @@ def _find_largest_log_features(key: Features, mask: torch.Tensor | None) -> torc
 
 
 def _evaluate_query_features(query: Features, eps: float) -> torch.Tensor:
-    """Return phi(q) exp(-largest log-feature) + eps, the latter for positive features."""
+    """Return the features of queries, phi(q) exp(-largest log-feature) + eps, without eps if they have signs."""
     exponent = query.exponent
     if exponent is not None:
         # With its gradient: what eps adds is relative to the largest.
@@ -380,7 +380,7 @@ def _evaluate_query_features(query: Features, eps: float) -> torch.Tensor:
 
 
 def _evaluate_key_features(key: Features, levels: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-    """Return phi(k) m exp(-levels), 0 at padding."""
+    """Return the features of keys with their importance, phi(k) m exp(-levels), 0 at padding."""
     offset = key.offset - levels.unsqueeze(-1)
     if mask is not None:
         # exp gives 0, and no gradient; at padding the offset may be anything.

@@ -50,7 +50,7 @@ if triton is not None:
     def _weight_times_q(  # type: ignore[no-untyped-def]
         weight_ptr, q_ptr, features, ranks, M: tl.constexpr, U: tl.constexpr, ROUND: tl.constexpr, DOT: tl.constexpr
     ):
-        """Return W_jr q_r (features, ranks) as an operand of a dot; zero outside of (m, u)."""
+        """Return the products W_jr q_r (features, ranks) as an operand of tl.dot; zero outside of (m, u)."""
         inside = (features < M)[:, None] & (ranks < U)[None, :]
         weight = tl.load(weight_ptr + features[:, None] * U + ranks[None, :], mask=inside, other=0.0).to(tl.float32)
         q = tl.load(q_ptr + ranks, mask=ranks < U, other=0.0).to(tl.float32)

@@ -56,7 +56,7 @@ def reduce_angles(tau: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
 def bochner_features(
     tau: torch.Tensor, sine_frequencies: torch.Tensor, cosine_frequencies: torch.Tensor, beta: torch.Tensor
 ) -> torch.Tensor:
-    """Return sqrt(2/D) [sin(tau f), cos(tau f')] * beta (Xu et al. 2019, as in their code but for the factor).
+    """Return Bochner features sqrt(2/D) [sin(tau f), cos(tau f')] * beta (Xu et al. 2019, but for the factor).
 
     With f = f' and beta = 1 the inner product is the mean of cos(f (t - s)), 1 for equal times. It is a function of the
     gap where a sine and its cosine have one frequency and one beta.
@@ -77,7 +77,7 @@ def bochner_features(
 def mercer_features(
     tau: torch.Tensor, periods: torch.Tensor, weights: torch.Tensor, bias: torch.Tensor
 ) -> torch.Tensor:
-    """Return b_d + sum_j W_dj sin(j tau / period_d) + W_d,J+j cos(j tau / period_d) (Xu et al. 2019).
+    """Return Mercer features b_d + sum_j W_dj sin(j tau / period_d) + W_d,J+j cos(j tau / period_d) (Xu et al. 2019).
 
     Args:
         tau: (B, L) relative times, float64.
@@ -115,7 +115,7 @@ def time2vec_features(tau: torch.Tensor, frequencies: torch.Tensor, phases: torc
 
 
 def log_envelopes(tau: torch.Tensor, parameters: LocalParameters) -> torch.Tensor:
-    """Return gamma tau - alpha/2 (tau - c)^2, clipped to [-20, 5], in float64.
+    """Return log-envelopes gamma tau - alpha/2 (tau - c)^2, clipped to [-20, 5], in float64.
 
     Args:
         tau: (...) relative times.
@@ -130,7 +130,7 @@ def log_envelopes(tau: torch.Tensor, parameters: LocalParameters) -> torch.Tenso
 
 
 def lste_features(tau: torch.Tensor, parameters: LocalParameters) -> torch.Tensor:
-    """Return env_a(tau) sqrt(w_am) [cos(omega_am tau), sin(omega_am tau)] (time_encoding.md, 1.3).
+    """Return LSTE features env_a(tau) sqrt(w_am) [cos(omega_am tau), sin(omega_am tau)] (time_encoding.md, 1.3).
 
     Args:
         tau: (B, L) relative times, float64.
@@ -150,7 +150,7 @@ def lste_features(tau: torch.Tensor, parameters: LocalParameters) -> torch.Tenso
 def lste_kernel(
     tau: torch.Tensor, sigma: torch.Tensor, parameters: LocalParameters, *, exact: bool = True
 ) -> torch.Tensor:
-    """Return K(tau, sigma) = sum_a env_a(tau) env_a(sigma) sum_m w_am cos(omega_am (tau - sigma)).
+    """Return the LSTE kernel K(tau, sigma) = sum_a env_a(tau) env_a(sigma) sum_m w_am cos(omega_am (tau - sigma)).
 
     What `lste_features` give as inner products, where one set of parameters holds for both times; written so, each pair
     may have a set, and times of its own.
@@ -193,7 +193,7 @@ def lste_factors(
 
 
 def _compute_spectral_sum(gap: torch.Tensor, parameters: LocalParameters, exact: bool) -> torch.Tensor:
-    """Return (..., A) the sum over m of w_am cos(omega_am gap)."""
+    """Return the sum over frequencies m of w_am cos(omega_am gap), (..., A)."""
     frequencies = parameters.frequencies
     if exact:
         angles = reduce_angles(gap[..., None, None], frequencies)
@@ -302,7 +302,7 @@ def reference_times(times: torch.Tensor, mask: torch.Tensor, reference: str) -> 
 
 
 def scale_times(elapsed: torch.Tensor, unit: float, transform: str) -> torch.Tensor:
-    """Return elapsed times in a unit, float64, compressed where asked: sign(tau) log(1 + |tau|).
+    """Return elapsed times in a unit, float64, or on request compressed to sign(tau) log(1 + |tau|).
 
     Args:
         elapsed: Elapsed times of any shape, float64.
@@ -316,7 +316,7 @@ def scale_times(elapsed: torch.Tensor, unit: float, transform: str) -> torch.Ten
 def relative_times(
     times: torch.Tensor, mask: torch.Tensor, unit: float, reference: str, transform: str
 ) -> torch.Tensor:
-    """Return tau = (t - t_ref) / unit (time_encoding.md, 1.1), (B, L) float64, 0 at padding.
+    """Return relative times tau = (t - t_ref) / unit (time_encoding.md, 1.1), (B, L) float64, 0 at padding.
 
     Args:
         times, mask: Times and mask of events, as `check_timestamps` returns and takes them.

@@ -49,7 +49,7 @@ def remove_outcomes(text: str) -> str:
 def check_bills(
     bag_of_words: torch.Tensor | None, bill_ids: torch.Tensor | None, vocab_size: int, num_bills: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Check the bills of a batch.
+    """Check the texts and ids of the bills of a batch, and return both.
 
     Args:
         bag_of_words: (B, V) counts of words, floats of 0 or more.
@@ -96,7 +96,7 @@ def check_bills(
 
 
 def refuse_new_bills(bill_ids: torch.Tensor | None, ids: torch.Tensor, known_bills: str) -> None:
-    """Refuse bills that are new.
+    """Raise an error if a batch has new bills.
 
     Where values are not read, see `mask_new_bill_logits`.
 
@@ -146,7 +146,7 @@ def check_votes(name: str, votes: torch.Tensor | None, rows: int, num_legislator
 
 
 def votes_to_signs(votes: torch.Tensor) -> torch.Tensor:
-    """Return +1 for yea, -1 for nay and 0 for unknown, from 1, 0 and NaN."""
+    """Turn votes, 1 for yea, 0 for nay and NaN for unknown, into signs +1, -1 and 0."""
     return torch.nan_to_num(2 * votes - 1, nan=0.0)
 
 

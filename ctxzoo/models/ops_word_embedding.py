@@ -54,7 +54,7 @@ def uniform_weights(present: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def compute_weighted_context(weights: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
-    """Return c = sum of a_i W[w_i] (2), (..., d), from weights (..., 2b) and words (..., 2b, d)."""
+    """Return contexts c = sum of a_i W[w_i] (2), (..., d), from weights (..., 2b) and words (..., 2b, d)."""
     return (weights.to(words.dtype).unsqueeze(-2) @ words).squeeze(-2)  # (..., 1, 2b) @ (..., 2b, d)
 
 

@@ -70,7 +70,7 @@ def register_architecture(
     tokenizer: type[Any] | None = None,
     load_pipelines: Callable[[], dict[str, type[Any]]] = dict,
 ) -> None:
-    """Register one architecture.
+    """Register an architecture of the zoo with the Auto classes of transformers.
 
     The config class and the tokenizer are made known to the Auto classes at once. `load` imports the models; it runs
     when the first config of this architecture is made, which every way of loading a model does first, or when the

@@ -243,7 +243,7 @@ def subsample_curves(metrics: Mapping[str, float]) -> dict[str, float]:
 
 
 def _encode_result(result: RunResult) -> bytes:
-    """Return the content of the file, checked."""
+    """Return the bytes of the results file, after a check of its content."""
     # Settings are compared by `--resume`: of these no digit is lost.
     content = {name: value if name == "settings" else _round_values(value) for name, value in asdict(result).items()}
     for name in ("per_example", "reading"):

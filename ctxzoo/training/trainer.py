@@ -80,7 +80,7 @@ class TrainerSettings:
     limit_eval_batches: int | None = None
 
     def count_training_steps(self, data: Any, processes: int) -> int:
-        """Return how many steps a training takes that nothing ends before its last epoch.
+        """Return how many steps a training takes if it runs to its last epoch.
 
         Args:
             data: DataModule after its `setup`.
