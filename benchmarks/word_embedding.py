@@ -154,9 +154,9 @@ def write_first_sentences(folder: Path, words: int, options: argparse.Namespace)
 
 def read_first_sentences(dataset: str, words: int) -> Iterator[str]:
     """Yield lines of words with a space between them."""
-    cutter = build_pre_tokenizer(True, "english", fold_digits=True)
+    pre_tokenizer = build_pre_tokenizer(True, "english", fold_digits=True)
     for line in CorpusSource(dataset).lines():
-        found = pre_tokenize(cutter, line)
+        found = pre_tokenize(pre_tokenizer, line)
         yield " ".join(found) + "\n"
         words -= len(found)
         if words <= 0:

@@ -6,6 +6,7 @@ a checkpoint.
 
 import logging
 from collections.abc import Callable, Mapping
+from functools import wraps
 from types import MappingProxyType
 from typing import Any
 
@@ -133,8 +134,14 @@ _FURTHER = frozenset(
 ENCODER_FIELDS = frozenset().union(
     *KEPT.values(), *(set(only) for only in ONLY.values()), ONLY_IN_ALL, ONLY_WHERE, _FURTHER
 )
-# Settings of results files, options of commands and arguments of LightningModules.
-SETTINGS: Mapping[str, str] = MappingProxyType({"optimiser": "optimizer", "levers": "extensions"})
+# Settings of results files, options of commands, and arguments of LightningModules and DataModules.
+SETTINGS: Mapping[str, str] = MappingProxyType(
+    {"optimiser": "optimizer", "levers": "extensions", "cutter": "pre_tokenizer"}
+)
+# Parts of the setting `pipeline` of results files of linear baselines, the text of a scikit-learn object.
+PIPELINE_PARTS: Mapping[str, str] = MappingProxyType(
+    {"WordCutter(": "WordPreTokenizer(", "cutter='": "pre_tokenizer='"}
+)
 # Settings of results files that are constants now, with the value that they have in all of them.
 CONSTANT_SETTINGS: Mapping[str, Any] = MappingProxyType({"freeze_embeddings": False, "embedding_bound": 0.1})
 
@@ -245,9 +252,24 @@ def convert_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {SETTINGS.get(name, name): value for name, value in settings.items()}
 
 
+def with_old_arguments(class_: type[Any]) -> type[Any]:
+    """Let a class be called with arguments by their names of earlier versions too, those of `SETTINGS`."""
+    init = class_.__init__
+
+    @wraps(init)
+    def init_with_old_arguments(self: Any, *args: Any, **kwargs: Any) -> None:
+        init(self, *args, **convert_settings(kwargs))
+
+    class_.__init__ = init_with_old_arguments
+    return class_
+
+
 def convert_result(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a results file with current names in place of those of earlier versions."""
     settings = convert_settings(content.get("settings") or {})
+    if isinstance(settings.get("pipeline"), str):
+        for old, new in PIPELINE_PARTS.items():
+            settings["pipeline"] = settings["pipeline"].replace(old, new)
     if content.get("recipe") == "default_text_classifier":
         settings = {**_infer_text_settings(content), **settings}
     if content.get("architecture") != ENCODER:

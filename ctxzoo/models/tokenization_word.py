@@ -14,7 +14,7 @@ from .tokenization_base import PAD_TOKEN, UNK_TOKEN, EncodingOptions, UnpaddedBa
 MASK_TOKEN = "[MASK]"  # id 1 where there is one: stands for a word to be predicted
 WORD_BEGIN, WORD_END = "<", ">"  # fastText's marks of a word's boundaries
 _KEPT_WORDS = 200_000  # most words whose character n-grams are remembered
-Cutter = Literal["whitespace", "english"]
+PreTokenizerName = Literal["whitespace", "english"]
 NO_OFFSETS = (0, 0)  # offsets of padding and of n-grams, which stand for no single position of the text
 
 # Reviews are published with line breaks as HTML or as a backslash and an n, and with backslashes before quotes.
@@ -308,7 +308,7 @@ def build_word_tokenizer(
     lower_case: bool = True,
     fold_digits: bool = False,
     keep_unknown: bool = False,
-    cutter: Cutter = "whitespace",
+    pre_tokenizer: PreTokenizerName = "whitespace",
     mask_token: bool = False,
     ngram_buckets: int = 0,
     ngram_order: int = 1,
@@ -324,7 +324,7 @@ def build_word_tokenizer(
         lower_case: Whether texts are lower-cased; offsets still refer to the original text.
         fold_digits: Whether every digit is replaced by 0, so that numbers of one length are one word.
         keep_unknown: Whether unknown words get id 1, "[UNK]"; otherwise they are removed.
-        cutter: Pre-tokenizer: "whitespace", or "english" for the rules of `build_english_pre_tokenizer`.
+        pre_tokenizer: Pre-tokenizer: "whitespace", or "english" for the rules of `build_english_pre_tokenizer`.
         mask_token: Whether "[MASK]" in a text has the id 1, for models that predict words.
         ngram_buckets: Number of ids that hashed n-grams share, after those of the words.
         ngram_order: Number of words in the longest n-gram; 1: no n-grams.
@@ -337,8 +337,9 @@ def build_word_tokenizer(
         ValueError: a word twice, or one that no text can give (empty, with whitespace, not lower-cased, with other
             digits than 0 where they are folded, cut further by the rules for English, "[PAD]", "[MASK]"); buckets
             without n-grams or n-grams without buckets; n-grams with `keep_unknown` or `mask_token`, or these two
-            together; sizes out of range; an unknown cutter.
+            together; sizes out of range; an unknown pre-tokenizer.
     """
+    pre_tokenizer = kwargs.pop("cutter", pre_tokenizer)  # its name in earlier versions
     _check_ngrams(ngram_buckets, ngram_order, char_ngrams, char_ngram_buckets)
     if keep_unknown and mask_token:
         raise ValueError("keep_unknown is for taggers, mask_token for models that predict words; take one of them")
@@ -349,7 +350,7 @@ def build_word_tokenizer(
             f"keep_unknown with ngram_buckets={ngram_buckets}, char_ngram_buckets={char_ngram_buckets}: where unknown "
             "words are kept every id is one word's; set the buckets to 0"
         )
-    backend = build_pre_tokenizer(lower_case, cutter, fold_digits)
+    backend = build_pre_tokenizer(lower_case, pre_tokenizer, fold_digits)
     special = (PAD_TOKEN, *([UNK_TOKEN] if keep_unknown else []), *([MASK_TOKEN] if mask_token else []))
     vocabulary = {token: index for index, token in enumerate(special)}
     for word in words:
@@ -357,7 +358,7 @@ def build_word_tokenizer(
         if pieces != [word]:
             raise ValueError(
                 f"no text can give the word {word!r}: with lower_case={lower_case}, fold_digits={fold_digits} and the "
-                f"cutter {cutter!r} it is cut into {pieces}; leave it out"
+                f"pre-tokenizer {pre_tokenizer!r} it is cut into {pieces}; leave it out"
             )
         if word in vocabulary:
             index = vocabulary[word]
@@ -381,23 +382,24 @@ def build_word_tokenizer(
     )
 
 
-def build_pre_tokenizer(lower_case: bool, cutter: Cutter = "whitespace", fold_digits: bool = False) -> Tokenizer:
+def build_pre_tokenizer(
+    lower_case: bool, pre_tokenizer: PreTokenizerName = "whitespace", fold_digits: bool = False
+) -> Tokenizer:
     """Return a backend without words that cuts text as `WordTokenizer` does; a trainer can count words with it.
 
     Raises:
-        ValueError: an unknown cutter.
+        ValueError: an unknown pre-tokenizer.
     """
-    if cutter not in get_args(Cutter):
-        raise ValueError(f"cutter is {cutter!r}; expected one of {', '.join(get_args(Cutter))}")
+    if pre_tokenizer not in get_args(PreTokenizerName):
+        raise ValueError(f"pre_tokenizer is {pre_tokenizer!r}; expected one of {', '.join(get_args(PreTokenizerName))}")
     backend = Tokenizer(WordLevel({PAD_TOKEN: 0}, unk_token=PAD_TOKEN))
     steps: list[normalizers.Normalizer] = [normalizers.Lowercase()] if lower_case else []
     if fold_digits:
         steps.append(normalizers.Replace(Regex(r"\p{Nd}"), "0"))
     if steps:
         backend.normalizer = steps[0] if len(steps) == 1 else normalizers.Sequence(steps)
-    backend.pre_tokenizer = (
-        pre_tokenizers.WhitespaceSplit() if cutter == "whitespace" else build_english_pre_tokenizer()
-    )
+    is_english = pre_tokenizer == "english"
+    backend.pre_tokenizer = build_english_pre_tokenizer() if is_english else pre_tokenizers.WhitespaceSplit()
     return backend
 
 

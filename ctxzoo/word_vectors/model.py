@@ -6,7 +6,7 @@ import torch
 
 from ctxzoo.models.configuration_word_embedding import WordEmbeddingConfig
 from ctxzoo.models.modeling_word_embedding import WordEmbeddingForMaskedLM, WordEmbeddingPreTrainedModel
-from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_word_tokenizer
+from ctxzoo.models.tokenization_word import PreTokenizerName, WordTokenizer, build_word_tokenizer
 from ctxzoo.word_vectors.vectors import WordVectors
 
 
@@ -45,7 +45,7 @@ def build_model_from_vectors(
     window: int = 5,
     lower_case: bool = False,
     fold_digits: bool = False,
-    cutter: Cutter = "whitespace",
+    pre_tokenizer: PreTokenizerName = "whitespace",
 ) -> tuple[WordEmbeddingForMaskedLM, WordTokenizer]:
     """Return a CBOW model with these vectors, and its tokenizer, by which vectors from elsewhere are saved and trained.
 
@@ -53,14 +53,14 @@ def build_model_from_vectors(
 
     Args:
         window: Half width b of the window.
-        lower_case, fold_digits, cutter: Lower-casing, replacement of digits by 0, and pre-tokenizer with which texts
-            are cut into words, as in `build_word_tokenizer`.
+        lower_case, fold_digits, pre_tokenizer: Lower-casing, replacement of digits by 0, and name of the pre-tokenizer
+            with which texts are cut into words, as in `build_word_tokenizer`.
 
     Raises:
         ValueError: a word that no text can give with these settings; the message names it.
     """
     tokenizer = build_word_tokenizer(
-        vectors.words, lower_case=lower_case, fold_digits=fold_digits, cutter=cutter, mask_token=True
+        vectors.words, lower_case=lower_case, fold_digits=fold_digits, pre_tokenizer=pre_tokenizer, mask_token=True
     )
     special = len(set(tokenizer.all_special_ids))
     config = WordEmbeddingConfig(

@@ -10,15 +10,23 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoConfig, AutoModel
+from transformers import AutoConfig, AutoModel, AutoTokenizer
 
+import ctxzoo
 from ctxzoo.hub.folder_files import CheckpointFolderError
 from ctxzoo.hub.saved_model import load_saved_model, read_saved_model
 from ctxzoo.models import ARCHITECTURES, old_names
 from ctxzoo.models.modeling_kernel_encoder import KernelEncoderForRegression
 from ctxzoo.models.modeling_time_encoder import TimeEncoderForNextEvent
 from ctxzoo.models.old_names import ENCODER, ENCODER_FIELDS, KEPT, convert_config_fields, convert_result
+from ctxzoo.models.tokenization_word import build_word_tokenizer
 from ctxzoo.results.result import RunResult, read_result_of_settings
+from ctxzoo.runs.own_data import parse_train_command
+from ctxzoo.tasks import get_problem, get_train_names
+from ctxzoo.tasks.language_modelling import LanguageModellingDataModule
+from ctxzoo.tasks.text_classification import TextClassificationDataModule, TextVocabulary
+from ctxzoo.tasks.text_classification.linear import build_linear_baseline
+from ctxzoo.training.callbacks import SameSettings
 from tests.support.committed_results import committed_results
 from tests.support.recipe_here import ask
 
@@ -148,6 +156,8 @@ def test_every_committed_config_and_result_is_read_in_names_of_today() -> None:
         content = json.loads(file.read_text())
         assert convert_config_fields(content) == content, file
     for one in committed_results():
+        assert not old_names.SETTINGS.keys() & set(one.settings)
+        assert "utter" not in str(one.settings.get("pipeline"))
         assert one.architecture in {*ARCHITECTURES, "scikit_learn"} or one.architecture != ENCODER
         if one.architecture in KEPT:
             assert not {"freeze_embeddings", "embedding_bound"} & set(one.settings)
@@ -158,6 +168,69 @@ def test_a_result_of_today_is_read_as_it_is() -> None:
     assert convert_result(content) == content
     of_esa = {"architecture": ENCODER, "variant": "esa", "settings": {"attention": "esa", "word_dim": 8}}
     assert convert_result(of_esa) == {**of_esa, "architecture": "linear_encoder", "settings": {"word_dim": 8}}
+
+
+@pytest.mark.parametrize("name", ["words_svm", "bigram_nblr_tuned", "fasttext", "fasttext_autotuned"])
+def test_the_pipeline_of_an_earlier_result_is_that_of_a_baseline_of_today(name: str) -> None:
+    pipeline = " ".join(repr(build_linear_baseline(name, "english")).split())
+    before = pipeline.replace("WordPreTokenizer(", "WordCutter(").replace("pre_tokenizer=", "cutter=")
+    assert before != pipeline
+    content = {"recipe": "document_linear", "settings": {"cutter": "english", "pipeline": before}}
+    assert convert_result(content)["settings"] == {"pre_tokenizer": "english", "pipeline": pipeline}
+    assert content["settings"] == {"cutter": "english", "pipeline": before}
+
+
+@pytest.mark.parametrize("problem", ["text-classification", "language-modelling", "word-embeddings"])
+def test_the_option_cutter_is_pre_tokenizer(problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notices: list[str] = []
+    monkeypatch.setattr("ctxzoo.runs.command_line.print_once", notices.append)
+    commands = get_problem(get_train_names()[problem])
+    alone, grouped = tmp_path / "alone.yaml", tmp_path / "grouped.yaml"
+    alone.write_text("cutter: whitespace\n")
+    grouped.write_text("data:\n  cutter: whitespace\n")  # as a run of an earlier version kept it
+    for words in (
+        ["--cutter", "whitespace"],
+        ["--cutter=whitespace"],
+        ["--data.cutter=whitespace"],
+        ["--config", str(alone)],
+        ["--config", str(grouped)],
+    ):
+        line = parse_train_command(commands, ["--data", "sample", *words])
+        assert line.experiment.values()["pre_tokenizer"] == "whitespace", words
+        assert "pre_tokenizer" in line.typed
+    assert parse_train_command(commands, ["--data", "sample"]).experiment.values()["pre_tokenizer"] == "english"
+    assert notices == ["--cutter is --pre_tokenizer now"] * 5
+
+
+def test_train_takes_the_argument_cutter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxzoo.runs.own_data.train_on_user_data", lambda problem, line: line)
+    line: Any = ctxzoo.train("text-classification", "sample", cutter="whitespace")
+    assert line.experiment.data.pre_tokenizer == "whitespace"
+
+
+def test_classes_of_data_and_tokenizers_take_the_argument_cutter(tmp_path: Path) -> None:
+    assert TextVocabulary(cutter="english") == TextVocabulary(pre_tokenizer="english") != TextVocabulary()  # type: ignore[call-arg]
+    texts = TextClassificationDataModule.from_options("sample", cutter="english", min_word_count=2)
+    assert texts.vocabulary == TextVocabulary(pre_tokenizer="english", min_word_count=2)
+    lines = LanguageModellingDataModule("sample", cutter="english")  # type: ignore[call-arg]
+    assert lines.vocabulary.pre_tokenizer == "english"
+    with pytest.raises(TypeError, match="unexpected keyword argument 'knife'"):
+        TextVocabulary(knife="english")  # type: ignore[call-arg]
+    tokenizer = build_word_tokenizer(["do", "n't"], cutter="english")
+    assert tokenizer.tokenize("Don't") == ["do", "n't"]
+    tokenizer.save_pretrained(tmp_path)
+    file = tmp_path / "tokenizer_config.json"
+    content = json.loads(file.read_text())
+    assert not {"cutter", "pre_tokenizer"} & content.keys()  # tokenizer.json holds the rules
+    file.write_text(json.dumps({**content, "cutter": "english"}))
+    assert AutoTokenizer.from_pretrained(tmp_path).tokenize("Don't") == ["do", "n't"]
+
+
+def test_a_training_that_began_with_the_option_cutter_is_resumed() -> None:
+    began = {"settings": {"cutter": "english"}}
+    SameSettings({"pre_tokenizer": "english"}).load_state_dict(began)
+    with pytest.raises(ValueError, match="pre_tokenizer='english', not 'whitespace'"):
+        SameSettings({"pre_tokenizer": "whitespace"}).load_state_dict(began)
 
 
 @pytest.mark.parametrize("name", RECIPES)

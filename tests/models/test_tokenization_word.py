@@ -11,7 +11,7 @@ from transformers import DataCollatorWithPadding, PretrainedConfig, PreTrainedMo
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from ctxzoo.models.tokenization_word import (
-    Cutter,
+    PreTokenizerName,
     WordTokenizer,
     build_pre_tokenizer,
     build_word_tokenizer,
@@ -227,23 +227,24 @@ ENGLISH = {
 
 @pytest.mark.parametrize(("text", "words"), ENGLISH.items())
 def test_english_is_cut_into_words_and_signs(text: str, words: str) -> None:
-    assert pre_tokenize(build_pre_tokenizer(lower_case=False, cutter="english"), text) == words.split()
-    assert pre_tokenize(build_pre_tokenizer(lower_case=True, cutter="english"), text) == words.lower().split()
+    assert pre_tokenize(build_pre_tokenizer(lower_case=False, pre_tokenizer="english"), text) == words.split()
+    assert pre_tokenize(build_pre_tokenizer(lower_case=True, pre_tokenizer="english"), text) == words.lower().split()
 
 
 @pytest.mark.parametrize("lower_case", [True, False])
 def test_every_english_word_can_be_in_a_vocabulary(lower_case: bool) -> None:
     backend = build_pre_tokenizer(lower_case, "english")
     words = sorted({word for text in (*ENGLISH, *ODD_TEXTS) for word in pre_tokenize(backend, text)})
-    tokenizer = build_word_tokenizer(words, lower_case=lower_case, cutter="english")
+    tokenizer = build_word_tokenizer(words, lower_case=lower_case, pre_tokenizer="english")
     for text in (*ENGLISH, *ODD_TEXTS):
         assert tokenizer.tokenize(text) == pre_tokenize(backend, text)
-    with pytest.raises(ValueError, match=r"don't.*: with .* the cutter 'english' it is cut into \['do', \"n't\"\]"):
-        build_word_tokenizer(["don't"], lower_case=lower_case, cutter="english")
+    message = r"don't.*: with .* the pre-tokenizer 'english' it is cut into \['do', \"n't\"\]"
+    with pytest.raises(ValueError, match=message):
+        build_word_tokenizer(["don't"], lower_case=lower_case, pre_tokenizer="english")
 
 
 def test_offsets_of_english_words_point_into_the_text_as_given() -> None:
-    tokenizer = build_word_tokenizer(["i̇x", "n't", "two", "."], cutter="english")
+    tokenizer = build_word_tokenizer(["i̇x", "n't", "two", "."], pre_tokenizer="english")
     text = "İX didN'T<br />İx.Two"
     offsets = tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
     assert [text[begin:end] for begin, end in offsets] == ["İX", "N'T", "İx", ".", "Two"]
@@ -251,7 +252,7 @@ def test_offsets_of_english_words_point_into_the_text_as_given() -> None:
 
 def test_saved_rules_for_english_need_no_code_of_ours(tmp_path: Path) -> None:
     words = ["do", "n't", "it", "'s", "film", ".", "u.s."]
-    tokenizer = build_word_tokenizer(words, cutter="english")
+    tokenizer = build_word_tokenizer(words, pre_tokenizer="english")
     tokenizer.save_pretrained(tmp_path)
     loaded = WordTokenizer.from_pretrained(tmp_path)
     assert loaded.lower_case
@@ -261,9 +262,9 @@ def test_saved_rules_for_english_need_no_code_of_ours(tmp_path: Path) -> None:
     assert [index for index in plain.encode(text).ids if index] == loaded(text)["input_ids"]
 
 
-def test_an_unknown_cutter() -> None:
-    with pytest.raises(ValueError, match="cutter is 'french'; expected one of whitespace, english"):
-        build_word_tokenizer(["a"], cutter="french")  # type: ignore[arg-type]
+def test_an_unknown_pre_tokenizer() -> None:
+    with pytest.raises(ValueError, match="pre_tokenizer is 'french'; expected one of whitespace, english"):
+        build_word_tokenizer(["a"], pre_tokenizer="french")  # type: ignore[arg-type]
 
 
 def test_what_truncation_cuts_off(tokenizer: WordTokenizer, hashed: WordTokenizer) -> None:
@@ -380,8 +381,8 @@ def test_the_stock_pipeline(tokenizer: WordTokenizer, batch_size: int) -> None:
     [
         (
             ["a", "A"],
-            r"no text can give the word 'A': with lower_case=True, fold_digits=False and the cutter 'whitespace' it is "
-            r"cut into \['a'\]",
+            r"no text can give the word 'A': with lower_case=True, fold_digits=False and the pre-tokenizer "
+            r"'whitespace' it is cut into \['a'\]",
         ),
         (["a b"], r"word 'a b'.*\['a', 'b'\]"),
         ([""], r"word ''.*\[\]"),
@@ -520,7 +521,7 @@ def test_folded_digits(lower_case: bool) -> None:
 
 
 def test_mask_token(tmp_path: Path) -> None:
-    built = build_word_tokenizer(["the", "mill", "0"], mask_token=True, fold_digits=True, cutter="english")
+    built = build_word_tokenizer(["the", "mill", "0"], mask_token=True, fold_digits=True, pre_tokenizer="english")
     built.save_pretrained(tmp_path)
     for tokenizer in (built, WordTokenizer.from_pretrained(tmp_path)):
         assert (tokenizer.pad_token_id, tokenizer.mask_token_id, tokenizer("the")["input_ids"]) == (0, 1, [2])
@@ -538,18 +539,18 @@ def test_mask_token(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [None, 2])
-@pytest.mark.parametrize("cutter", ["whitespace", "english"])
-def test_every_id_is_of_the_words_that_it_was_made_of(cutter: Cutter, limit: int | None) -> None:
+@pytest.mark.parametrize("pre_tokenizer", ["whitespace", "english"])
+def test_every_id_is_of_the_words_that_it_was_made_of(pre_tokenizer: PreTokenizerName, limit: int | None) -> None:
     ngrams: dict[str, Any] = {"ngram_buckets": 50, "char_ngram_buckets": 20, "ngram_order": 3, "char_ngrams": (2, 4)}
     own = {} if limit is None else {"model_max_length": limit}
-    tokenizer = build_word_tokenizer(["the", "lamp", "solid"], cutter=cutter, **ngrams, **own)
+    tokenizer = build_word_tokenizer(["the", "lamp", "solid"], pre_tokenizer=pre_tokenizer, **ngrams, **own)
     text = "  The LAMP, wobly [PAD]\tisn't SOLID ünd"
     offsets, spans = tokenizer.map_ids_to_words(text)
     words = [text[begin:end].lower() for begin, end in offsets]
     ids = tokenizer(text, truncation=limit is not None)["input_ids"]
     assert len(spans) == len(ids)
     if limit:
-        assert words[-1] == {"english": "lamp", "whitespace": "ünd"}[cutter]
+        assert words[-1] == {"english": "lamp", "whitespace": "ünd"}[pre_tokenizer]
     for index, (first, end) in zip(ids, spans, strict=True):
         if index < len(tokenizer):
             assert tokenizer.convert_ids_to_tokens(index) == words[first]

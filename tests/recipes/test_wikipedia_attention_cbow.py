@@ -187,7 +187,7 @@ def test_a_text_larger_than_the_memory_allowed_is_no_trouble(tmp_path: Path) -> 
             return int(re.search(r"VmHWM:\\s*(\\d+) kB", open("/proc/self/status").read())[1])
 
         libraries = peak()  # they differ by machine
-        options = "--cutter whitespace --no_fold_digits --word_dim 16 --window 2 --epochs 1 --no_progress"
+        options = "--pre_tokenizer whitespace --no_fold_digits --word_dim 16 --window 2 --epochs 1 --no_progress"
         STUDY.run(["--dataset", "text.txt", "--test_split", "", *options.split()])
         print("beside the libraries", peak() - libraries)
         """

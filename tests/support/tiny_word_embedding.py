@@ -23,7 +23,7 @@ WORDS = ["the", "mill", "stands", "in", "town", "0000", "."]
 
 
 def tiny_tokenizer() -> WordTokenizer:
-    return build_word_tokenizer(WORDS, mask_token=True, fold_digits=True, cutter="english")
+    return build_word_tokenizer(WORDS, mask_token=True, fold_digits=True, pre_tokenizer="english")
 
 
 def tiny_model() -> WordEmbeddingForMaskedLM:

@@ -185,7 +185,7 @@ def score_baseline(model: KneserNey, stream: TokenStream) -> dict[str, float]:
 class BaselineRun(CountedRun):
     """One of `BASELINES`; see `CountedRun`."""
 
-    reads = ("min_word_count", "lower_case", "cutter")
+    reads = ("min_word_count", "lower_case", "pre_tokenizer")
     columns = ("text_column",)
     goes_on = True
 

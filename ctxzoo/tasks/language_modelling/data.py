@@ -24,7 +24,8 @@ from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.data.text_encoding import encode_texts, find_frequent_words
-from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_pre_tokenizer, build_word_tokenizer
+from ctxzoo.models.old_names import with_old_arguments
+from ctxzoo.models.tokenization_word import PreTokenizerName, WordTokenizer, build_pre_tokenizer, build_word_tokenizer
 from ctxzoo.tasks.language_modelling.reader import END_MARK, TEXT, LineSplits, group_equal_lines, read_lines
 
 UNKNOWN_WORD = "<unk>"  # what texts whose rare words were replaced hold in their place
@@ -36,8 +37,8 @@ class LineVocabulary:
 
     Attributes:
         min_word_count: Least number of occurrences in the training lines for a word to enter the vocabulary.
-        lower_case, cutter: Whether words are lower-cased, and the name of the pre-tokenizer, "whitespace" or "english",
-            as in `build_word_tokenizer`.
+        lower_case, pre_tokenizer: Whether words are lower-cased, and the name of the pre-tokenizer, "whitespace" or
+            "english", as in `build_word_tokenizer`.
 
     Raises:
         ValueError: min_word_count below 1.
@@ -45,7 +46,7 @@ class LineVocabulary:
 
     min_word_count: int = 1
     lower_case: bool = True
-    cutter: Cutter = "whitespace"
+    pre_tokenizer: PreTokenizerName = "whitespace"
 
     def __post_init__(self) -> None:
         if self.min_word_count < 1:
@@ -62,7 +63,9 @@ class LineVocabulary:
         Raises:
             ValueError: no word is frequent enough; see also `build_word_tokenizer`.
         """
-        words = find_frequent_words(build_pre_tokenizer(self.lower_case, self.cutter), lines, self.min_word_count)
+        words = find_frequent_words(
+            build_pre_tokenizer(self.lower_case, self.pre_tokenizer), lines, self.min_word_count
+        )
         if not words:
             raise ValueError(
                 f"no word occurs {self.min_word_count} times in the {len(lines)} training lines; lower min_word_count"
@@ -72,7 +75,7 @@ class LineVocabulary:
         return build_word_tokenizer(
             [END_MARK, *words],
             lower_case=self.lower_case,
-            cutter=self.cutter,
+            pre_tokenizer=self.pre_tokenizer,
             keep_unknown=not is_marked,
             eos_token=END_MARK,
             **unknown,
@@ -175,6 +178,7 @@ class WindowSampler(ResumableSampler[int]):
         return iter(range(self.skip, len(self)))
 
 
+@with_old_arguments
 class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
     """Lines of text as streams of words with an end mark behind each line; every word is predicted from all before it.
 
@@ -195,8 +199,8 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
         data_dir: Folder of datasets as `<namespace>/<name>`; default: the one that `get_data_folder` finds.
         text_column: Name of the text column, or several to join with spaces; default: the first usual name that is
             there, such as text.
-        min_word_count, lower_case, cutter: Least word count, lower-casing and pre-tokenizer of the vocabulary, fields
-            of `LineVocabulary`.
+        min_word_count, lower_case, pre_tokenizer: Least word count, lower-casing and pre-tokenizer of the vocabulary,
+            fields of `LineVocabulary`.
         batch_size: Number B of parallel streams in training, the batch dimension.
         bptt: Tokens in a training window, over which gradients flow back (truncated backpropagation through time).
         eval_batch_size: Tokens in a window of validation and test loaders, which read one stream.
@@ -220,7 +224,7 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
         text_column: ColumnNames = None,
         min_word_count: int = 1,
         lower_case: bool = True,
-        cutter: Cutter = "whitespace",
+        pre_tokenizer: PreTokenizerName = "whitespace",
         batch_size: int = 20,
         bptt: int = 35,
         eval_batch_size: int = 256,
@@ -242,7 +246,9 @@ class LanguageModellingDataModule(CheckedDataModule[LineSplits]):
         if tokenizer is not None:
             _check_tokenizer(tokenizer)
         self.text_column = text_column
-        self.vocabulary = LineVocabulary(min_word_count=min_word_count, lower_case=lower_case, cutter=cutter)
+        self.vocabulary = LineVocabulary(
+            min_word_count=min_word_count, lower_case=lower_case, pre_tokenizer=pre_tokenizer
+        )
         self.batch_size = batch_size
         self.bptt = bptt
         self.eval_batch_size = eval_batch_size

@@ -50,15 +50,15 @@ class LineData(DataArgs):
         min_word_count: Least number of occurrences in the training text for a word to enter the vocabulary; null: that
             of the checkpoint, else 1.
         lower_case: Whether words are lower-cased; null: as the checkpoint's tokenizer does, else yes.
-        cutter: Pre-tokenizer that cuts texts into words: whitespace, or english for rules of English; null: that of the
-            checkpoint, else whitespace.
+        pre_tokenizer: Pre-tokenizer that cuts texts into words: whitespace, or english for rules of English; null: that
+            of the checkpoint, else whitespace.
         bptt: Tokens in a training window, over which gradients flow back (truncated backpropagation through time).
     """
 
     text_column: tuple[str, ...] = ()
     min_word_count: int | None = number_field(None, SIZE)
     lower_case: bool | None = None
-    cutter: Literal["whitespace", "english"] | None = None
+    pre_tokenizer: Literal["whitespace", "english"] | None = None
     bptt: int = number_field(35, SIZE)
 
 
@@ -125,7 +125,7 @@ def build_paper_experiment(architecture: str = ARCHITECTURE, variant: str = "lst
     return Experiment(
         problem=PROBLEM,
         recipe="",
-        data=LineData(batch_size=20, bptt=35, min_word_count=1, cutter="whitespace"),
+        data=LineData(batch_size=20, bptt=35, min_word_count=1, pre_tokenizer="whitespace"),
         model=LineModel(architecture=architecture, variant=variant, **sizes, **dropout),
         optimizer=OptimizerArgs(optimizer="sgd", learning_rate=20.0, momentum=0.0, halve_after=1),
         trainer=TrainerArgs(epochs=15, gradient_clip=0.25),
@@ -166,7 +166,7 @@ def build_default_experiment(architecture: str, variant: str) -> Experiment:
     no table has chosen them.
     """
     usual = build_paper_experiment().copy_with(
-        **{"batch_size": 10, "min_word_count": 2, "lower_case": True, "cutter": "english"},
+        **{"batch_size": 10, "min_word_count": 2, "lower_case": True, "pre_tokenizer": "english"},
         **{"dropout": 0.3, "locked_dropout": 0.3, "epochs": 40, "patience": 5},
     )
     if architecture == ARCHITECTURE:

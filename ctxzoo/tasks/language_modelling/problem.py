@@ -50,7 +50,7 @@ class LanguageModelling(Problem, TaskCommands):
     card_at = "ctxzoo.tasks.language_modelling.card:CARD"
     module_at = "ctxzoo.tasks.language_modelling.task:LanguageModellingTask"
     data_args, model_args = LineData, LineModel
-    of_tokenizer = ("min_word_count", "lower_case", "cutter")
+    of_tokenizer = ("min_word_count", "lower_case", "pre_tokenizer")
     default = (ARCHITECTURE, "lstm")
     space = SEARCH_SPACE
     objective, lower_is_better = "perplexity", True

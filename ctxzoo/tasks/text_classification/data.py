@@ -21,6 +21,7 @@ from ctxzoo.data.formats import Rows
 from ctxzoo.data.own_splits import RowGroups
 from ctxzoo.data.text_columns import ColumnNames
 from ctxzoo.data.text_encoding import EncodedTexts, TextBatches, check_tokenizer, encode_texts
+from ctxzoo.models.old_names import convert_settings
 from ctxzoo.models.tokenization_word import WordTokenizer, build_pre_tokenizer
 from ctxzoo.tasks.text_classification.known_words import TextVocabulary
 from ctxzoo.tasks.text_classification.naive_bayes import count_ids, fit_naive_bayes_of_texts
@@ -166,6 +167,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             TypeError: an option that none of them has.
             ValueError: as in the class and in these.
         """
+        options = convert_settings(options)
         parts = {
             part: kind(**{one.name: options.pop(one.name) for one in fields(kind) if one.name in options})
             for part, kind in _PARTS.items()
@@ -331,7 +333,7 @@ class TextClassificationDataModule(BucketedDataModule[TextSplits]):
             backend: Tokenizer = self._tokenizer.backend_tokenizer
             return backend
         # The pieces of other tokenizers are no words.
-        return build_pre_tokenizer(self.vocabulary.lower_case, self.vocabulary.cutter)
+        return build_pre_tokenizer(self.vocabulary.lower_case, self.vocabulary.pre_tokenizer)
 
     def _warn_of_untrained_classes(self) -> None:
         if "train" not in self.splits:

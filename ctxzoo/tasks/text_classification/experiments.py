@@ -37,12 +37,12 @@ YELP = "Yelp/yelp_review_full"
 # Reuters holds 1,001 of its training documents out for validation, IMDB 1,000; the others have a split of their own.
 DOCUMENT_DATASETS: dict[str, dict[str, Any]] = {
     "reuters8": {"dataset": "ctxzoo-data/reuters8", "dev_share": 0.1825},
-    "imdb": {"dataset": "stanfordnlp/imdb", "dev_share": 0.04, "cutter": "english"},
+    "imdb": {"dataset": "stanfordnlp/imdb", "dev_share": 0.04, "pre_tokenizer": "english"},
     # IMDB's training reviews of one film stand side by side: validation in blocks shares fewer films with training.
-    "imdb_blocks": {"dataset": "stanfordnlp/imdb", "dev_share": 0.04, "dev_block": 50, "cutter": "english"},
-    "yelp": {"dataset": YELP, "cutter": "english"},
-    "yelp_long": {"dataset": YELP, "cutter": "english", "min_words": 119},
-    "news_aggregator": {"dataset": "ctxzoo-data/news_aggregator", "text_column": "title", "cutter": "english"},
+    "imdb_blocks": {"dataset": "stanfordnlp/imdb", "dev_share": 0.04, "dev_block": 50, "pre_tokenizer": "english"},
+    "yelp": {"dataset": YELP, "pre_tokenizer": "english"},
+    "yelp_long": {"dataset": YELP, "pre_tokenizer": "english", "min_words": 119},
+    "news_aggregator": {"dataset": "ctxzoo-data/news_aggregator", "text_column": "title", "pre_tokenizer": "english"},
     "sample": {"dataset": "sample"},
 }
 TAGS = {"yelp_long": "long", "imdb_blocks": "blocks"}  # what distinguishes their results from others of the Hub id
@@ -62,7 +62,7 @@ class TextData(DataArgs):
         dev_block: Number of consecutive rows that are held out together, so that related texts stay in one split; 1:
             single rows.
         min_words: Least number of words of a text; shorter texts are left out.
-        cutter: Pre-tokenizer that cuts texts into words: whitespace, or english for rules of English.
+        pre_tokenizer: Pre-tokenizer that cuts texts into words: whitespace, or english for rules of English.
         lower_case: Whether words are lower-cased.
         min_word_count: Least number of occurrences in the training texts for a word to enter the vocabulary.
         ngram_order: Largest number of words in a hashed n-gram; 1: no n-grams.
@@ -79,7 +79,7 @@ class TextData(DataArgs):
     dev_share: float = number_field(DEV_SHARE, FRACTION)
     dev_block: int = number_field(1, SIZE)
     min_words: int = number_field(0, COUNT)
-    cutter: Literal["whitespace", "english"] = "whitespace"
+    pre_tokenizer: Literal["whitespace", "english"] = "whitespace"
     lower_case: bool = True
     min_word_count: int = number_field(3, SIZE)
     ngram_order: int = number_field(1, SIZE)
@@ -298,7 +298,7 @@ def set_document_dataset(experiment: Experiment, name: str) -> Experiment:
 
 def get_document_dataset(name: str) -> dict[str, Any]:
     """Return the values of one of `DOCUMENT_DATASETS`; another Hub id, folder or file is read with English rules."""
-    return dict(DOCUMENT_DATASETS.get(name, {"dataset": name, "cutter": "english"}))
+    return dict(DOCUMENT_DATASETS.get(name, {"dataset": name, "pre_tokenizer": "english"}))
 
 
 def build_result_tag(dataset: str, run_name: str = "") -> str:
@@ -346,7 +346,7 @@ def build_paper_experiment(architecture: str, variant: str) -> Experiment:
         ValueError: No recipe trains the architecture on texts with the settings of its paper.
     """
     if architecture == "lama":
-        return build_document_experiment(architecture, variant).copy_with(cutter="english")
+        return build_document_experiment(architecture, variant).copy_with(pre_tokenizer="english")
     sentence_models = ("contextualizer", "text_baseline")
     if architecture not in sentence_models:
         raise ValueError(
@@ -384,7 +384,7 @@ def build_default_experiment(architecture: str, variant: str) -> Experiment:
     if architecture not in MODELS:
         raise ValueError(f"there are no default settings for {architecture} on texts, only for {', '.join(MODELS)}")
     model = {**MODELS[architecture], **OF_VARIANT.get(variant, {}), **get_variant_fields(architecture, variant)}
-    words: dict[str, Any] = {"cutter": "english", "min_word_count": 2, "max_length": 1024, "batch_size": 64}
+    words: dict[str, Any] = {"pre_tokenizer": "english", "min_word_count": 2, "max_length": 1024, "batch_size": 64}
     wide = "wide_dropout" in model  # a network without such a part reads words alone
     if wide:
         words |= {"ngram_order": 2, "ngram_buckets": BUCKETS, "char_ngrams": (2, 5), "char_ngram_buckets": BUCKETS}

@@ -11,7 +11,8 @@ from transformers import TextClassificationPipeline
 
 from ctxzoo.data.notices import ROWS_FROM, format_count
 from ctxzoo.data.text_encoding import find_frequent_words
-from ctxzoo.models.tokenization_word import Cutter, WordTokenizer, build_pre_tokenizer, build_word_tokenizer
+from ctxzoo.models.old_names import with_old_arguments
+from ctxzoo.models.tokenization_word import PreTokenizerName, WordTokenizer, build_pre_tokenizer, build_word_tokenizer
 
 NO_KNOWN_WORD = "no_known_word"  # key of an answer, there and true for a text without a known word
 
@@ -73,14 +74,16 @@ def count_word_ids(ids: Sequence[int], tokenizer: Any) -> int:
     return sum(0 < index < len(tokenizer) for index in ids)
 
 
+@with_old_arguments
 @dataclass(frozen=True, kw_only=True)
 class TextVocabulary:
     """How texts are cut into words, and which of these get an id: the most frequent have the lowest.
 
     Attributes:
         min_word_count: Least number of occurrences in the training texts for a word to enter the vocabulary.
-        lower_case, cutter, ngram_order, char_ngrams, ngram_buckets, char_ngram_buckets: Lower-casing, pre-tokenizer,
-            and sizes of word and character n-grams with their hash buckets, as in `build_word_tokenizer`.
+        lower_case, pre_tokenizer, ngram_order, char_ngrams, ngram_buckets, char_ngram_buckets: Lower-casing, name of
+            the pre-tokenizer, and sizes of word and character n-grams with their hash buckets, as in
+            `build_word_tokenizer`.
 
     Raises:
         ValueError: min_word_count below 1.
@@ -88,7 +91,7 @@ class TextVocabulary:
 
     min_word_count: int = 3
     lower_case: bool = True
-    cutter: Cutter = "whitespace"
+    pre_tokenizer: PreTokenizerName = "whitespace"
     ngram_order: int = 1
     char_ngrams: tuple[int, int] | None = None
     ngram_buckets: int = 0
@@ -109,7 +112,9 @@ class TextVocabulary:
         Raises:
             ValueError: no word is frequent enough.
         """
-        words = find_frequent_words(build_pre_tokenizer(self.lower_case, self.cutter), texts, self.min_word_count)
+        words = find_frequent_words(
+            build_pre_tokenizer(self.lower_case, self.pre_tokenizer), texts, self.min_word_count
+        )
         if not words:
             raise ValueError(
                 f"no word occurs {self.min_word_count} times in the {len(texts)} training texts; lower min_word_count"
@@ -117,7 +122,7 @@ class TextVocabulary:
         return build_word_tokenizer(
             words,
             lower_case=self.lower_case,
-            cutter=self.cutter,
+            pre_tokenizer=self.pre_tokenizer,
             ngram_buckets=self.ngram_buckets,
             char_ngram_buckets=self.char_ngram_buckets,
             ngram_order=self.ngram_order,

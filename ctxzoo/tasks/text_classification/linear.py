@@ -25,7 +25,7 @@ from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.svm import LinearSVC
 
 from ctxzoo.data.notices import format_count
-from ctxzoo.models.tokenization_word import Cutter, build_pre_tokenizer, build_word_tokenizer, pre_tokenize
+from ctxzoo.models.tokenization_word import PreTokenizerName, build_pre_tokenizer, build_word_tokenizer, pre_tokenize
 from ctxzoo.runs.counted import CountedRun, SimpleModel
 from ctxzoo.runs.experiment import Experiment, ModelArgs
 from ctxzoo.tasks.text_classification.data import TextClassificationDataModule
@@ -49,15 +49,15 @@ C_VALUES = (0.0625, 0.25, 1.0, 4.0, 16.0)
 C_FOLDS = 3
 
 
-class WordCutter:
-    """Cuts a text into words as `WordTokenizer` with this pre-tokenizer does; what scikit-learn calls a tokenizer."""
+class WordPreTokenizer:
+    """Splits a text into words as `WordTokenizer` with this pre-tokenizer does; what scikit-learn calls a tokenizer."""
 
-    def __init__(self, cutter: Cutter) -> None:
-        self.cutter = cutter
-        self._backend = build_pre_tokenizer(lower_case=True, cutter=cutter)
+    def __init__(self, pre_tokenizer: PreTokenizerName) -> None:
+        self.pre_tokenizer = pre_tokenizer
+        self._backend = build_pre_tokenizer(lower_case=True, pre_tokenizer=pre_tokenizer)
 
     def __repr__(self) -> str:
-        return f"WordCutter({self.cutter!r})"
+        return f"WordPreTokenizer({self.pre_tokenizer!r})"
 
     def __call__(self, text: str) -> list[str]:
         return pre_tokenize(self._backend, text)
@@ -105,11 +105,11 @@ class NaiveBayesWeighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc, 
         return predicted
 
 
-def build_linear_baseline(name: str, cutter: Cutter = "whitespace") -> Pipeline:
+def build_linear_baseline(name: str, pre_tokenizer: PreTokenizerName = "whitespace") -> Pipeline:
     """Return an untrained scikit-learn pipeline from texts to classes.
 
     One of `LINEAR_BASELINES`, of `DOCUMENT_BASELINES`, or `MAJORITY_CLASS`. Texts are lower-cased and cut into words by
-    the pre-tokenizer `cutter` (see `build_word_tokenizer`).
+    the pre-tokenizer of the name `pre_tokenizer` (see `build_word_tokenizer`).
 
     With `_tuned` behind the names of `COSTS`, C is that of `C_VALUES` with the best accuracy in a cross-validation of
     the texts that the pipeline is fitted on: three stratified folds of neighbouring rows, as scikit-learn cuts them.
@@ -128,12 +128,12 @@ def build_linear_baseline(name: str, cutter: Cutter = "whitespace") -> Pipeline:
     """
     if name in (*TUNED_LINEAR, *TUNED_DOCUMENT):
         plain = name.removesuffix(TUNED)
-        *features, (step, classifier) = build_linear_baseline(plain, cutter).steps
+        *features, (step, classifier) = build_linear_baseline(plain, pre_tokenizer).steps
         search = GridSearchCV(classifier, {COSTS[plain]: list(C_VALUES)}, cv=C_FOLDS)
         return Pipeline([*features, (step, search)])
     words_of: dict[str, Any] = {"token_pattern": r"(?u)\S+", "ngram_range": (1, 2)}
-    if cutter != "whitespace":
-        words_of |= {"token_pattern": None, "tokenizer": WordCutter(cutter)}
+    if pre_tokenizer != "whitespace":
+        words_of |= {"token_pattern": None, "tokenizer": WordPreTokenizer(pre_tokenizer)}
     if name == "words_characters_svm":
         words = TfidfVectorizer(**words_of, sublinear_tf=True)
         characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
@@ -148,9 +148,9 @@ def build_linear_baseline(name: str, cutter: Cutter = "whitespace") -> Pipeline:
         logistic = LogisticRegression(C=1.0, solver="liblinear", random_state=0)
         return make_pipeline(CountVectorizer(**words_of, binary=True), NaiveBayesWeighted(classifier=logistic))
     if name == "fasttext":
-        return make_pipeline(FastText(cutter=cutter))
+        return make_pipeline(FastText(pre_tokenizer=pre_tokenizer))
     if name == "fasttext_autotuned":
-        return make_pipeline(FastText(AUTOTUNE_SECONDS, AUTOTUNE_THREADS, cutter))
+        return make_pipeline(FastText(AUTOTUNE_SECONDS, AUTOTUNE_THREADS, pre_tokenizer))
     if name == MAJORITY_CLASS:
         return make_pipeline(DummyClassifier(strategy="most_frequent"))
     known = (*LINEAR_BASELINES, *DOCUMENT_BASELINES, *TUNED_LINEAR, *TUNED_DOCUMENT, *FASTTEXT, MAJORITY_CLASS)
@@ -187,7 +187,7 @@ class LinearRun(CountedRun):
     """
 
     architecture = "linear"
-    reads = ("folds", "min_words", "cutter", "dev_share", "dev_block")
+    reads = ("folds", "min_words", "pre_tokenizer", "dev_share", "dev_block")
     columns = ("text_column", "label_column")
     tiny_rows = TINY_ROWS
 
@@ -206,10 +206,10 @@ class LinearRun(CountedRun):
         return baseline if baseline.score == "validation" else baseline.copy_with(**usual)
 
     @property
-    def cutter(self) -> Cutter:
-        """Pre-tokenizer by which the baseline splits texts into words."""
-        cutter: Cutter = self.experiment.data.values()["cutter"]
-        return cutter
+    def pre_tokenizer(self) -> PreTokenizerName:
+        """Name of the pre-tokenizer by which the baseline splits texts into words."""
+        name: PreTokenizerName = self.experiment.data.values()["pre_tokenizer"]
+        return name
 
     @property
     def trained_on(self) -> tuple[str, ...]:
@@ -218,12 +218,12 @@ class LinearRun(CountedRun):
 
     def get_model_settings(self) -> Mapping[str, Any]:
         """Return settings of the baseline itself for the results file."""
-        pipeline = " ".join(repr(build_linear_baseline(self.experiment.model.variant, self.cutter)).split())
+        pipeline = " ".join(repr(build_linear_baseline(self.experiment.model.variant, self.pre_tokenizer)).split())
         most = {} if self.max_rows is None else {"most_rows": self.max_rows}
         return {**most, "trained_on": " and ".join(self.trained_on), "pipeline": pipeline}
 
     def build_data_module(self) -> TextClassificationDataModule:
-        words = build_word_tokenizer([], cutter=self.cutter)  # a baseline has words of its own
+        words = build_word_tokenizer([], pre_tokenizer=self.pre_tokenizer)  # a baseline has words of its own
         options = cast(TextClassification, self.problem).build_data_options(self.experiment)
         return TextClassificationDataModule.from_options(self.experiment.source, **options, tokenizer=words)
 
@@ -233,7 +233,7 @@ class LinearRun(CountedRun):
             training = training.select(
                 draw_rows_of_every_label(get_labels(training), self.max_rows, self.experiment.seed)
             )
-        model = build_linear_baseline(self.experiment.model.variant, self.cutter)
+        model = build_linear_baseline(self.experiment.model.variant, self.pre_tokenizer)
         if self.tell_time:
             _report_search_time(model, f"linear model beside it, fitted to {format_count(len(training), 'texts')}")
         model.fit(training["text"][:], training["label"][:])
@@ -289,14 +289,16 @@ class FastText(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ign
         autotune_seconds: Seconds in which fastText searches its hyperparameters on a held-out, stratified tenth of the
             texts; 0: no search.
         threads: Number of CPU threads of fastText's training; with more than one, results vary from fit to fit.
-        cutter: Name of the pre-tokenizer that cuts texts into words, "whitespace" or "english", as in
+        pre_tokenizer: Name of the pre-tokenizer that cuts texts into words, "whitespace" or "english", as in
             `build_word_tokenizer`.
     """
 
-    def __init__(self, autotune_seconds: int = 0, threads: int = 1, cutter: Cutter = "whitespace") -> None:
+    def __init__(
+        self, autotune_seconds: int = 0, threads: int = 1, pre_tokenizer: PreTokenizerName = "whitespace"
+    ) -> None:
         self.autotune_seconds = autotune_seconds
         self.threads = threads
-        self.cutter = cutter
+        self.pre_tokenizer = pre_tokenizer
 
     def fit(self, X: Sequence[str], y: npt.ArrayLike) -> FastText:
         """Fit it to texts X and their labels y (rows,).
@@ -334,7 +336,7 @@ class FastText(ClassifierMixin, BaseEstimator):  # type: ignore[misc, unused-ign
         return np.array([self.classes_.dtype.type(labels[0].removeprefix(LABEL)) for labels in found])
 
     def _join_words(self, texts: Sequence[str]) -> list[str]:
-        backend = build_pre_tokenizer(lower_case=True, cutter=self.cutter)
+        backend = build_pre_tokenizer(lower_case=True, pre_tokenizer=self.pre_tokenizer)
         return [" ".join(pre_tokenize(backend, text)) for text in texts]
 
 

@@ -69,7 +69,7 @@ class TextClassification(Classification, TaskCommands):
     space = SEARCH_SPACE
     objective = "accuracy"
     of_checkpoint = (
-        *("cutter", "lower_case", "min_word_count", "ngram_order", "ngram_buckets", "char_ngrams"),
+        *("pre_tokenizer", "lower_case", "min_word_count", "ngram_order", "ngram_buckets", "char_ngrams"),
         *("char_ngram_buckets", "vectors_std", "word2vec_dim", "word2vec_epochs", "naive_bayes", "zeroed", "wide"),
     )
     in_help = ("text_column", "label_column", "max_length", "min_word_count", "word_dim", "dropout")
@@ -234,7 +234,7 @@ class TextClassification(Classification, TaskCommands):
         from ctxzoo.runs.beside import Baseline, build_baseline_run
         from ctxzoo.tasks.text_classification.linear import LinearRun
 
-        as_written = experiment.copy_with(cutter="english", min_words=0)
+        as_written = experiment.copy_with(pre_tokenizer="english", min_words=0)
         run = replace(build_baseline_run(LinearRun, self, as_written, LINEAR), tell_time=True)
         some = f"{TINY_ROWS:,} texts at most of " if experiment.trainer.tiny else ""
         yield Baseline(run, "a linear model", f"{LINEAR_NAME}, fitted on {some}train and validation")

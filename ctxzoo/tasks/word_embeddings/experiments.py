@@ -13,7 +13,7 @@ from ctxzoo.training.arguments import COUNT, FRACTION, POSITIVE, SIZE, Args, num
 from ctxzoo.training.libraries import is_installed
 
 PROBLEM, ARCHITECTURE, ATTENTION = "fill-mask", "word_embedding", "attention_cbow"
-WORDS = ("cutter", "lower_case", "fold_digits", "min_count")  # values that say which words there are
+WORDS = ("pre_tokenizer", "lower_case", "fold_digits", "min_count")  # values that say which words there are
 BY_CUSTOM = Customs._fields  # values that are customary for an architecture where nothing is given
 TINY_SIZES = {"word_dim": 8, "window": 2}
 TORCH_BATCH = 1024
@@ -33,8 +33,8 @@ class WordData(DataArgs):
         split: Name of the dataset's split to train on.
         test_split: Name of the dataset's split to score at the end; empty: none.
         test_words: Approximate number of words predicted in each scored split.
-        cutter: Pre-tokenizer that cuts texts into words: whitespace, or english for rules of English; null: that of the
-            checkpoint.
+        pre_tokenizer: Pre-tokenizer that cuts texts into words: whitespace, or english for rules of English; null: that
+            of the checkpoint.
         lower_case: Whether words are lower-cased.
         fold_digits: Whether every digit of a word is replaced by 0; null: as the checkpoint's tokenizer does.
         min_count: Least number of occurrences in the training text for a word to enter the vocabulary; null: 10, or 2
@@ -46,7 +46,7 @@ class WordData(DataArgs):
     split: str = "train"
     test_split: str = "test"
     test_words: int = number_field(5000, SIZE)
-    cutter: Literal["whitespace", "english"] | None = None
+    pre_tokenizer: Literal["whitespace", "english"] | None = None
     lower_case: bool | None = None
     fold_digits: bool | None = None
     min_count: int | None = number_field(None, SIZE)
@@ -145,11 +145,11 @@ def choose_backend(run: WordRun) -> str:
 
 def build_paper_experiment(variant: str = ATTENTION) -> Experiment:
     """Return the settings of Ling et al. (2015), or of docs/models/word_embedding.md where it is silent."""
-    words: dict[str, Any] = {"cutter": "english", "lower_case": True, "fold_digits": True, "min_count": MIN_COUNT}
+    words: dict[str, Any] = {"pre_tokenizer": "english", "lower_case": True, "fold_digits": True}
     usual = Experiment(
         problem=PROBLEM,
         recipe="",
-        data=WordData(**words),
+        data=WordData(**words, min_count=MIN_COUNT),
         model=WordModel(architecture=ARCHITECTURE, variant=variant, word_dim=50, window=20),
         optimizer=Descent(negative_samples=10),
         trainer=TrainerArgs(epochs=2),

@@ -83,8 +83,8 @@ def load_experiment_corpus(experiment: Experiment) -> Corpus:
     if not text.has_splits:
         refuse_columns_of_plain_text(text.name, data.text_column)
     if start is None:
-        cutter = build_pre_tokenizer(data.lower_case, data.cutter, data.fold_digits)
-        return load_corpus(text, cutter, min_count=data.min_count)
+        pre_tokenizer = build_pre_tokenizer(data.lower_case, data.pre_tokenizer, data.fold_digits)
+        return load_corpus(text, pre_tokenizer, min_count=data.min_count)
     tokenizer = AutoTokenizer.from_pretrained(start)
     words = tokenizer.convert_ids_to_tokens(range(NUM_SPECIAL_TOKENS, len(tokenizer)))
     return load_corpus(text, tokenizer.backend_tokenizer, words=words)
@@ -96,7 +96,7 @@ def build_tokenizer(experiment: Experiment, corpus: Corpus) -> WordTokenizer:
     if experiment.start.init_from is not None:
         given: WordTokenizer = AutoTokenizer.from_pretrained(experiment.start.init_from)
         return given
-    cut = {"lower_case": data.lower_case, "fold_digits": data.fold_digits, "cutter": data.cutter}
+    cut = {"lower_case": data.lower_case, "fold_digits": data.fold_digits, "pre_tokenizer": data.pre_tokenizer}
     return build_word_tokenizer(corpus.words, **cut, mask_token=True)
 
 

@@ -49,8 +49,8 @@ class KnownWords:
 
 def look_up_known_words(vectors: WordVectors, texts: Sequence[str]) -> KnownWords:
     """Return the known words of texts that are cut at white space; words are looked up as they are first."""
-    cutter = build_pre_tokenizer(lower_case=False)
-    words = [pre_tokenize(cutter, text) for text in texts]
+    pre_tokenizer = build_pre_tokenizer(lower_case=False)
+    words = [pre_tokenize(pre_tokenizer, text) for text in texts]
     rows = look_up_rows(vectors, [word for text in words for word in text])
     of_text = np.repeat(np.arange(len(words)), [len(text) for text in words])
     known = rows != UNKNOWN

@@ -96,7 +96,7 @@ def test_text_whose_rare_words_are_marked_has_no_other_unknown_word(tmp_path: Pa
 
 def test_english_cutting_leaves_the_end_mark_whole(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("It's late.\nDon't wait!\n")
-    data = made(str(tmp_path / "a.txt"), cutter="english")
+    data = made(str(tmp_path / "a.txt"), pre_tokenizer="english")
     assert words_of(data, torch.from_numpy(data.stream("train").tokens)) == [
         *("it", "'s", "late", ".", END_MARK),
         *("do", "n't", "wait", "!", END_MARK),

@@ -101,8 +101,8 @@ def test_text_of_ones_own_goes_the_whole_way(
     assert capsys.readouterr().out.startswith("The old baker")
     assert main(["evaluate", str(checkpoint), "--dataset", "own.txt", "--split", "train"]) == 0
     again = ["train", "language-modelling", "--data", "own.txt", "--tiny", "--init_from", str(checkpoint)]
-    assert main([*again, "--cutter", "english"]) == 2
-    assert "cutter=english beside init_from=" in capsys.readouterr().err
+    assert main([*again, "--pre_tokenizer", "english"]) == 2
+    assert "pre_tokenizer=english beside init_from=" in capsys.readouterr().err
     assert main([*again, "--batch_size", "4"]) == 0
     (_,) = Path("runs").rglob("continued-*/checkpoint")
 

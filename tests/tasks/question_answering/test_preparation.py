@@ -50,11 +50,11 @@ def covered(split: PreparedSplit, row: int, context: str) -> str:
 def test_words_and_offsets_are_the_pre_tokenizers_in_the_text_as_given(tmp_path):
     split = rows(*(question(name, text, f"Is it {text}") for name, text in AWKWARD.items()))
     prepared = prepare(tmp_path, train=split)
-    cutter = build_word_pre_tokenizer()
+    pre_tokenizer = build_word_pre_tokenizer()
     arrays = prepared.splits["train"]
     for row, text in enumerate(AWKWARD.values()):
-        assert words_of(prepared, arrays.contexts, arrays.context_of[row]) == cutter.pre_tokenize_str(text)
-        assert words_of(prepared, arrays.questions, row) == cutter.pre_tokenize_str(f"Is it {text}")
+        assert words_of(prepared, arrays.contexts, arrays.context_of[row]) == pre_tokenizer.pre_tokenize_str(text)
+        assert words_of(prepared, arrays.questions, row) == pre_tokenizer.pre_tokenize_str(f"Is it {text}")
         for word, (begin, end) in words_of(prepared, arrays.contexts, arrays.context_of[row]):
             assert text[begin:end] == word
 

@@ -63,7 +63,7 @@ def build(name: str, tokenizer: WordTokenizer, **fields: Any) -> Any:
 
 def with_linear_part(name: str = "cnn") -> tuple[Any, WordTokenizer]:
     """A network beside a linear part of words and n-grams, with random numbers, as the default classifier has it."""
-    tokenizer = build_word_tokenizer(WORDS, cutter="english", **NGRAMS)
+    tokenizer = build_word_tokenizer(WORDS, pre_tokenizer="english", **NGRAMS)
     model = build(name, tokenizer, wide_buckets=96, wide_char_buckets=32, deep_scale=0.5)
     sizes = model.wide.weight.shape
     model.init_wide_part(1 + torch.rand(sizes[0]), torch.randn(sizes), torch.randn(sizes[1]))

@@ -354,7 +354,7 @@ def test_another_tokenizer_s_texts_are_cut_and_counted(pieces, caplog):
     assert caplog.messages == ["1 'test' texts cut to max_length=4 tokens"]
 
 
-def test_words_are_counted_by_the_cutter_and_not_by_another_tokenizer(pieces):
+def test_words_are_counted_by_the_pre_tokenizer_and_not_by_another_tokenizer(pieces):
     data = ready(pieces, tokenizer=tiny_tokenizer(), min_words=2)
     assert data.texts("train")["text"][:] == ["the screen is not good"]  # "screens" is one word of two pieces
 
@@ -439,7 +439,7 @@ def test_columns_can_be_named(tmp_path):
         ({"dev_block": 2, "folds": 3}, "dev_block is 2, folds 3"),
         ({"min_word_count": 0}, "min_word_count is 0"),
         ({"min_words": -1}, "min_words is -1"),
-        ({"cutter": "french"}, "cutter is 'french'; expected one of whitespace, english"),
+        ({"pre_tokenizer": "french"}, "pre_tokenizer is 'french'; expected one of whitespace, english"),
         ({"max_length": 0}, "max_length is 0"),
         ({"folds": 5, "fold": 5}, r"fold is 5; expected 0\.\.4"),
         ({"folds": 1}, "folds is 1"),
@@ -451,11 +451,11 @@ def test_options_out_of_range(options, message):
         ready(**options)
 
 
-def test_the_cutter_counts_and_cuts(tmp_path):
+def test_the_pre_tokenizer_counts_and_cuts(tmp_path):
     texts = ["It's good.<br />Isn't it?", "is it good"] * 2
     for split in SPLITS:
         write(tmp_path / "d", split, texts, [0, 1, 0, 1])
-    data = ready(tmp_path / "d", min_word_count=1, cutter="english")
+    data = ready(tmp_path / "d", min_word_count=1, pre_tokenizer="english")
     words = data.tokenizer.convert_ids_to_tokens(range(1, len(data.tokenizer)))
     assert words == ["it", "good", "is", "'s", ".", "?", "n't"]
     batch = next(iter(data.test_dataloader()))
@@ -473,7 +473,7 @@ def test_texts_with_fewer_words_are_left_out_of_every_split(tmp_path):
             assert data.texts(split)["text"][:] == kept
             assert data.labels(split).tolist() == [0, 1, 1]
             assert sorted(seen(data.split_dataloader(split))) == data.rows(split).tolist() == [0, 1, 2]
-    english = ready(tmp_path / "d", min_words=3, cutter="english", folds=2, dev_share=0.0)
+    english = ready(tmp_path / "d", min_words=3, pre_tokenizer="english", folds=2, dev_share=0.0)
     assert english.texts("test")["text"][:] == [*kept[:2], "a<br />film.", kept[2]] * 3
     assert english.fingerprint == data.fingerprint
     with pytest.raises(ValueError, match="min_words=5 leaves none of the 6 'train' texts"):

@@ -17,12 +17,12 @@ from ctxzoo.tasks.text_classification.experiments import (
 def test_values_are_those_of_an_experiment_and_may_be_changed() -> None:
     for name in DOCUMENT_DATASETS:
         set_document_dataset(build_document_experiment("lama", "lama"), name)
-    get_document_dataset("imdb")["cutter"] = "whitespace"
-    assert get_document_dataset("imdb")["cutter"] == "english"
+    get_document_dataset("imdb")["pre_tokenizer"] = "whitespace"
+    assert get_document_dataset("imdb")["pre_tokenizer"] == "english"
 
 
 def test_any_other_name_is_a_dataset_of_english_texts() -> None:
-    assert get_document_dataset("someone/reviews.csv") == {"dataset": "someone/reviews.csv", "cutter": "english"}
+    assert get_document_dataset("someone/reviews.csv") == {"dataset": "someone/reviews.csv", "pre_tokenizer": "english"}
 
 
 def test_names_of_one_hub_id_have_tags_of_their_own() -> None:

@@ -81,7 +81,7 @@ class Page(HTMLParser):
 
 
 def test_attention_and_probabilities_are_the_models() -> None:
-    model, tokenizer = lama(), build_word_tokenizer(WORDS, cutter="english")
+    model, tokenizer = lama(), build_word_tokenizer(WORDS, pre_tokenizer="english")
     found = explain_text(model, tokenizer, HOSTILE)
     inputs = tokenizer(HOSTILE, return_tensors="pt")
     with torch.inference_mode():
@@ -98,7 +98,7 @@ def test_attention_and_probabilities_are_the_models() -> None:
 
 
 def test_offsets_are_those_of_the_text_as_given() -> None:
-    found = explained(HOSTILE, cutter="english")
+    found = explained(HOSTILE, pre_tokenizer="english")
     read = [HOSTILE[begin:end] for begin, end in found.offsets]
     assert read == ["script", "script", "the", "lamp", "شاشة", "is", "NOT", "solid"]
     pieces = list(found.split_text_into_pieces())
@@ -177,7 +177,7 @@ def test_a_notebook_shows_the_words_with_their_weights() -> None:
 
 
 def test_the_page_colours_contributions_by_their_sign_and_shows_attention_apart() -> None:
-    found = explained(HOSTILE, cutter="english")
+    found = explained(HOSTILE, pre_tokenizer="english")
     page = Page(explanation_html([found]))
     assert "script" not in page.tags
     assert page.texts == [HOSTILE] * (3 + 4)  # labels and heads

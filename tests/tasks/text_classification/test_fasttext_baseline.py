@@ -43,7 +43,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
 
 
 def test_texts_are_cut_and_labels_come_back(stub: Stub) -> None:
-    model = FastText(cutter="english").fit(["Good, really.", "bad?"], [3, 7])
+    model = FastText(pre_tokenizer="english").fit(["Good, really.", "bad?"], [3, 7])
     assert sorted(stub.files["train"]) == ["__label__3 good , really .", "__label__7 bad ?"]
     found = model.predict(["BAD films", "good ones"])
     assert found.tolist() == [7, 3]

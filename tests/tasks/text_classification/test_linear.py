@@ -71,11 +71,11 @@ def test_another_classifier_can_be_weighted() -> None:
 
 
 @pytest.mark.parametrize("name", DOCUMENT_BASELINES)
-def test_words_are_cut_as_the_cutter_does(name: str) -> None:
+def test_words_are_cut_as_the_pre_tokenizer_does(name: str) -> None:
     text = "It's GOOD.<br />Isn't"
     words = {
-        cutter: set(build_linear_baseline(name, cutter)[:1].fit([text])[0].get_feature_names_out())
-        for cutter in ("whitespace", "english")
+        pre_tokenizer: set(build_linear_baseline(name, pre_tokenizer)[:1].fit([text])[0].get_feature_names_out())
+        for pre_tokenizer in ("whitespace", "english")
     }
     assert words["whitespace"] == {"it's", "it's good.<br", "good.<br", "good.<br />isn't", "/>isn't"}
     one = ["it", "'s", "good", ".", "is", "n't"]
@@ -176,7 +176,7 @@ class Recorder(ClassifierMixin, BaseEstimator):
         return np.ones(len(texts), int)
 
 
-def recorder(name: str, cutter: str) -> Pipeline:
+def recorder(name: str, pre_tokenizer: str) -> Pipeline:
     return make_pipeline(Recorder())
 
 
@@ -238,7 +238,7 @@ def test_the_cost_that_a_tuned_baseline_chose_is_told(tmp_path: Path) -> None:
 
 def test_settings_hold_the_whole_pipeline(tmp_path: Path) -> None:
     told = [make_run(tmp_path, variant=name).settings["pipeline"] for name in MODELS]
-    told.append(make_run(tmp_path, variant="words_svm", cutter="english").settings["pipeline"])
+    told.append(make_run(tmp_path, variant="words_svm", pre_tokenizer="english").settings["pipeline"])
     assert len(set(told)) == len(told)
     assert not any("..." in text for text in told)  # scikit-learn shortens what is long
 
@@ -279,7 +279,7 @@ def test_settings_of_finished_runs_stay_the_same(tmp_path: Path) -> None:
     """`--resume` knows a run by them: results/sentence_linear holds the first three, the others are the usual ones."""
     words = "ngram_range=(1, 2), token_pattern='(?u)\\\\S+'"
     run = make_run(tmp_path, variant="bigram_nbsvm")
-    usual = {"min_words": 0, "cutter": "whitespace", "dev_share": 0.1, "dev_block": 1}
+    usual = {"min_words": 0, "pre_tokenizer": "whitespace", "dev_share": 0.1, "dev_block": 1}
     usual |= {"text_column": None, "label_column": None}
     assert run.defaults == {"folds": None, **usual}
     assert run.settings == {
@@ -302,7 +302,7 @@ def test_own_splits_are_fitted_on_train_and_validation(
         del texts["validation"]
     for split, of_split in texts.items():
         write(tmp_path / "d", split, of_split)
-    options: dict[str, Any] = {"min_words": 3, "cutter": "english"}
+    options: dict[str, Any] = {"min_words": 3, "pre_tokenizer": "english"}
     told = dict(options)
     if validation == "none":
         options["dev_share"] = 0.0

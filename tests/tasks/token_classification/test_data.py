@@ -152,7 +152,7 @@ def test_a_tokenizer_is_taken_over_if_it_gives_each_word_an_id(folder):
         ready(folder, tokenizer=build_word_tokenizer(["dog"]))
     with pytest.raises(ValueError, match="both a tokenizer and word_vectors='v'"):
         ready(folder, tokenizer=own, word_vectors="v")
-    english = build_word_tokenizer(["dog"], keep_unknown=True, cutter="english")
+    english = build_word_tokenizer(["dog"], keep_unknown=True, pre_tokenizer="english")
     sentence = datasets.Dataset.from_dict({"tokens": [["dog", "and/or"]], "upos": [["N", "C"]]})
     sentence.to_parquet(folder.parent / "cut" / "test.parquet")
     with pytest.raises(ValueError, match=r"row 0: the tokenizer makes 4 ids of 2 words: 'dog and/or'"):

@@ -31,8 +31,8 @@ def text_file(tmp_path: Path) -> Path:
 
 
 def load(path: Path | str, tmp_path: Path, min_count: int = 2, **options: str) -> Corpus:
-    cutter = build_pre_tokenizer(True, "english", fold_digits=True)
-    return load_corpus(CorpusSource(str(path), **options), cutter, min_count=min_count, cache=tmp_path / "cache")
+    pre_tokenizer = build_pre_tokenizer(True, "english", fold_digits=True)
+    return load_corpus(CorpusSource(str(path), **options), pre_tokenizer, min_count=min_count, cache=tmp_path / "cache")
 
 
 def sentences(corpus: Corpus) -> list[list[str]]:
@@ -67,7 +67,7 @@ def test_the_threshold_is_the_least_count(tmp_path: Path, min_count: int, known:
 
 def test_the_checkpoints_tokenizer_reads_the_same_ids(tmp_path: Path) -> None:
     corpus = load("sample", tmp_path)
-    tokenizer = build_word_tokenizer(corpus.words, cutter="english", fold_digits=True, mask_token=True)
+    tokenizer = build_word_tokenizer(corpus.words, pre_tokenizer="english", fold_digits=True, mask_token=True)
     lines = list(sample_corpus(0))[:50]
     assert [[index - 2 for index in ids] for ids in tokenizer(lines)["input_ids"]] == [
         corpus.ids[begin:end].tolist() for begin, end in zip(corpus.pointers[:50], corpus.pointers[1:51], strict=True)

@@ -77,7 +77,7 @@ def test_numba_that_is_asked_for_and_missing_names_the_extra() -> None:
         ),
         ({"gradient_clip": 1.0}, "gradient_clip=1.0: word vectors are trained without it; leave it out"),
         ({"wandb": True}, "wandb=True: word vectors are trained without it"),
-        ({"cutter": None}, "cutter=null belongs to a checkpoint that a training goes on from; give a value"),
+        ({"pre_tokenizer": None}, "pre_tokenizer=null belongs to a checkpoint that a training goes on from; give a"),
     ],
 )
 def test_what_cannot_be_does_not_wait_for_the_text(changes: dict[str, Any], message: str) -> None:
@@ -113,8 +113,8 @@ def test_results_of_earlier_versions_are_found_again(tmp_path: Path) -> None:
         *("epochs", "input_gradient", "learning_rate", "logit_learning_rate", "negative_samples", "random_window"),
         *("schedule", "shared_noise", "subsampling", "test_words", "tiny", "rows", "init_from"),
     }
-    of_new_models = {"cutter", "fold_digits", "lower_case", "min_count", "window", "word_dim"}
-    words = {"cutter": "english", "fold_digits": True, "lower_case": True, "min_count": 5}
+    of_new_models = {"pre_tokenizer", "fold_digits", "lower_case", "min_count", "window", "word_dim"}
+    words = {"pre_tokenizer": "english", "fold_digits": True, "lower_case": True, "min_count": 5}
     torch = {"backend": "torch", "batch_size": 1024, "devices": "1", "precision": "32-true"}
     usual = build_default_experiment("cbow").copy_with(threads=1)
     model, start = WordModel(architecture="word_embedding", variant="cbow"), StartArgs(init_from="runs/one/checkpoint")
