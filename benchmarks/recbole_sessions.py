@@ -212,6 +212,7 @@ def measure_rows(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, print and write the CSV."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
     parser.add_argument("--quick", action="store_true")

@@ -130,6 +130,7 @@ def format_settings_search_table(rows: list[dict[str, str]]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    """Search, print and write the CSV."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--out", type=Path, default=RESULTS / f"{NAME}.csv")

@@ -119,6 +119,7 @@ def format_shared_rows_tables(rows: list[dict[str, str]]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    """Count, print and write the CSV."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data_dir")
     parser.add_argument("--out", type=Path, default=RESULTS / f"{NAME}.csv")

@@ -81,6 +81,7 @@ class Worker:
 
 
 def main() -> None:
+    """Serve the calls of a `Worker`: build its runner, call the requested methods, and send what they return."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--module", required=True)
     parser.add_argument("--side", type=json.loads, required=True)

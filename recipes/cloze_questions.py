@@ -59,6 +59,7 @@ class Settings(Args):
 
 
 def main(settings: Settings) -> None:
+    """Write questions on the articles of each split into files in the form of SQuAD."""
     folder = Path(settings.output_dir)
     check_folder_is_writable(folder)
     tested = read_squad(settings.held_out, data_dir=settings.data_dir).splits

@@ -70,6 +70,7 @@ class Settings(Args):
 
 
 def main(settings: Settings) -> None:
+    """Score the seeds of each model as one classifier on every dataset, and print a table."""
     table = Table("documents", "seeds alone", "together", title=f"{settings.score} accuracy")
     for dataset in settings.dataset:
         for model in settings.model:

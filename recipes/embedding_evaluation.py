@@ -104,6 +104,7 @@ class Settings(Args):
 
 
 def main(settings: Settings) -> None:
+    """Evaluate all word vectors by every task, and train taggers from them."""
     commit = git_commit()
     seeds = settings.seeds if len(settings.seeds) > 1 else settings.seeds * len(settings.vectors)
     sources = [
@@ -126,6 +127,7 @@ def main(settings: Settings) -> None:
 
 
 def evaluate_vectors(source: EmbeddingSource, runs: list[EmbeddingRun], settings: Settings) -> None:
+    """Run the evaluations of some word vectors, which write results files, and print a table of the scores."""
     table = Table(*HEADINGS, title=f"{source.variant}, seed {source.seed}")
     for run in runs:
         found: list[Evaluation] = []
@@ -138,6 +140,7 @@ def evaluate_vectors(source: EmbeddingSource, runs: list[EmbeddingRun], settings
 
 
 def train_taggers(runs: list[EmbeddingTaggerRun], settings: Settings) -> None:
+    """Train and score the taggers that start from word vectors, and print a table."""
     by_variant: dict[str, list[EmbeddingTaggerRun]] = {}
     for run in runs:
         by_variant.setdefault(run.variant, []).append(run)
@@ -146,6 +149,7 @@ def train_taggers(runs: list[EmbeddingTaggerRun], settings: Settings) -> None:
 
 
 def build_evaluation_run(source: EmbeddingSource, task: str, settings: Settings, commit: str) -> EmbeddingRun:
+    """Return the run that evaluates some word vectors by one task."""
     options = EvaluationOptions(
         data_dir=settings.data_dir,
         pos_dataset=settings.pos_dataset,
@@ -167,6 +171,7 @@ def build_evaluation_run(source: EmbeddingSource, task: str, settings: Settings,
 
 
 def build_tagger_run(source: EmbeddingSource, settings: Settings, commit: str) -> EmbeddingTaggerRun:
+    """Return the run that trains a tagger from some word vectors."""
     places = {name: getattr(settings, name) for name in ("data_dir", "output_dir", "results_dir")}
     experiment = build_paper_experiment().copy_with(
         recipe=RECIPE, commit=commit, tensorboard=False, progress=False, **places

@@ -292,6 +292,7 @@ class Settings(Args):
 
 
 def build_experiment(settings: Settings, probe: str, length: int, variant: str) -> Experiment:
+    """Return the experiment of one attention on a generated task of a length."""
     architecture, _ = (PAIRS if probe == "marked_product" else LOOKUPS)[variant]
     return Experiment(
         problem="lookup",
@@ -310,6 +311,7 @@ def build_experiment(settings: Settings, probe: str, length: int, variant: str) 
 
 
 def main(settings: Settings) -> None:
+    """Train and score every attention on every generated task, and print a table."""
     for probe in settings.probes:
         if probe not in PROBES:
             raise ValueError(f"probes: {probe!r} is not one of {', '.join(PROBES)}")

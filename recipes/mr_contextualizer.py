@@ -82,6 +82,7 @@ def main(
 
 
 def set_table_cell(experiment: Experiment, variant: str, changes: Mapping[str, Any], k: int) -> Experiment:
+    """Return the experiment of a cell of a table: a variant, changed settings, and K steps."""
     tag = "-".join(filter(None, (f"k{k}", experiment.tag)))
     return experiment.copy_with(variant=variant, **changes, num_steps=k, tag=tag)
 

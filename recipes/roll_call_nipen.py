@@ -134,14 +134,14 @@ def set_model(experiment: Experiment, dataset: str, model: str) -> Experiment:
     source = get_dataset_arguments(dataset, usual.data.configuration)
     architecture, on_new_bills = ARCHITECTURES[model], source == NEW_BILLS
 
-    def chosen(rows: Rows) -> dict[str, Any]:
+    def select_settings(rows: Rows) -> dict[str, Any]:
         name = f"nipen: {model}" if architecture == "nipen" else model
         fitting = [values for pattern, new, values in rows if fnmatchcase(name, pattern) and (on_new_bills or not new)]
         return {name: value for values in fitting for name, value in values.items()}
 
-    schedule, fields = chosen(SCHEDULES), chosen(OF_BASELINES)
+    schedule, fields = select_settings(SCHEDULES), select_settings(OF_BASELINES)
     if architecture == "nipen":
-        fields = chosen(WEIGHTS) if usual.model.weights == "ours" else {}
+        fields = select_settings(WEIGHTS) if usual.model.weights == "ours" else {}
         fields["amortized_bills"] = on_new_bills
     if experiment.trainer.tiny:
         schedule["epochs"] = experiment.trainer.epochs

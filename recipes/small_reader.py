@@ -80,6 +80,7 @@ class Settings(Args):
 
 
 def main(settings: Settings) -> None:
+    """Make a trained reader small, write its checkpoint and results, and print both scores side by side."""
     full_result = read_result(settings.result)
     tag = settings.name or "-".join(part for part in (full_result.tag, f"words{settings.keep_words}") if part)
     identity = {"variant": full_result.variant, "dataset": full_result.dataset, "seed": full_result.seed, "tag": tag}

@@ -65,6 +65,7 @@ class Settings(Args):
 
 
 def main(settings: Settings) -> None:
+    """Draw the figures that `settings.only` names, or all."""
     draw_figures(FIGURES, settings, only=settings.only, folder=Path(settings.figures_dir))
 
 

@@ -85,6 +85,7 @@ def get_drawn_pictures(cell: Any) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Run notebooks and store what they print and draw; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m reports.notebooks", description=(__doc__ or "").split("\n")[0])
     names = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"notebooks to run; default: all, {', '.join(names)}")

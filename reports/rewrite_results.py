@@ -31,6 +31,7 @@ def rewrite_results_file(path: Path) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    """Rewrite the results files of a folder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     files = sorted(parser.parse_args(arguments).folder.rglob("*.json"))

@@ -63,18 +63,20 @@ def _list_dataset_columns(key: str) -> list[Column]:
     ]
 
 
-def _find_model(label: str, column: Column) -> dict[str, str]:
+def _describe_runs(label: str, column: Column) -> dict[str, str]:
     recipe, variant = (pair[column.heading in TEST_ROWS] for pair in MODELS[label])
     return {"recipe": recipe, "variant": variant, "tag": ""}
 
 
-def _write_options(label: str, column: Column) -> str:
-    where = _find_model(label, column)
+def _format_option(label: str, column: Column) -> str:
+    where = _describe_runs(label, column)
     return f"--{'parts' if where['recipe'] == RECIPE else 'models'} {where['variant']} --resume"
 
 
-ROWS: list[Line] = [Row(label, partial(_find_model, label), command=partial(_write_options, label)) for label in MODELS]
-ROWS.insert(2, Difference("default − SVM", partial(_find_model, DEFAULT), partial(_find_model, SVM)))
+ROWS: list[Line] = [
+    Row(label, partial(_describe_runs, label), command=partial(_format_option, label)) for label in MODELS
+]
+ROWS.insert(2, Difference("default − SVM", partial(_describe_runs, DEFAULT), partial(_describe_runs, SVM)))
 TABLES: dict[str, Callable[..., str]] = {}
 TABLES["default-texts"] = Table(_list_dataset_columns(ACCURACY), ROWS, complete=_has_all_folds)
 TABLES["default-texts-minutes"] = Table(

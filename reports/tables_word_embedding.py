@@ -91,7 +91,7 @@ def _make_training_table(columns: Sequence[Column], rows: Sequence[Line] | Calla
     return Table([*columns, trainings], rows, {"recipe": RECIPE}, prepare=_drop_vectors)
 
 
-def _list_rows(*, absent: str = NOT_RUN) -> list[Row]:
+def _list_models(*, absent: str = NOT_RUN) -> list[Row]:
     rows = [Row(label, match_trainings(name), need=3, command=COMMAND) for name, label in MODELS.items()]
     return [*rows, *(Row(label, {"variant": name}, absent=absent, optional=True) for name, label in GIVEN.items())]
 
@@ -124,7 +124,7 @@ TABLES: dict[str, Callable[..., str]] = {}
 TABLES["word-embedding-downstream"] = _make_training_table(
     (INDUCTION, SPREAD, INDUCTION_12, _make_spread_column("its spread, 12 tags", UNIVERSAL_TAGS), TAGGING, SENTIMENT),
     [
-        *(_add_numbers(row, name) for row, name in zip(_list_rows(absent=NOTHING), [*MODELS, *GIVEN], strict=True)),
+        *(_add_numbers(row, name) for row, name in zip(_list_models(absent=NOTHING), [*MODELS, *GIVEN], strict=True)),
         *_list_difference_rows(("attention_cbow", model) for model in MODELS if model != "attention_cbow"),
         *_list_difference_rows([("cbow", "structured_skip_gram")]),
     ],
@@ -136,7 +136,7 @@ TABLES["word-embedding-intrinsic"] = _make_training_table(
         *(_make_coverage_column(label, "similarity", f"test/{name}", "spearman") for name, label in SIMILARITY.items()),
         *(_make_coverage_column(part, "analogy", f"test/{part}", "accuracy") for part in ("semantic", "syntactic")),
     ],
-    _list_rows(),
+    _list_models(),
 )
 
 

@@ -51,7 +51,7 @@ HUB_FILES = ("README.md", "*.parquet")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of getting a dataset: its folder, what is in it, and whether it was there before."""
+    """A dataset in the data folder: where it is, what is in it, and whether it was there before."""
 
     folder: Path
     findings: list[Finding]
@@ -61,7 +61,7 @@ class Outcome:
 def build_or_check_dataset(
     entry: Entry, data_dir: str | None = None, *, raw: Path | None = None, replace: bool = False
 ) -> Outcome:
-    """Have a dataset in the data folder; one that is there and right is kept.
+    """Build a dataset in the data folder, or check the one that is there, which is kept where its rows are right.
 
     Args:
         entry: Catalogue entry of the dataset.

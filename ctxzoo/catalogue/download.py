@@ -64,7 +64,7 @@ def download_files(files: Iterable[RawFile]) -> Files:
             try:
                 _download_file(file, target, progress, bar)
             except requests.RequestException as error:
-                part = _partial_download_path(target)
+                part = _get_partial_download_path(target)
                 have = f", {part.stat().st_size:,} bytes of it are kept" if part.is_file() else ""
                 rest = [raw for raw in files if not get_cache_path(raw).is_file()]
                 raise RawFilesMissingError(
@@ -100,11 +100,11 @@ def delete_downloads(files: Iterable[RawFile]) -> None:
 
 
 def store_download_digests(files: Iterable[RawFile]) -> None:
-    """Keep the sha256 of downloads that proved right and whose entry says none: they are compared from now on."""
+    """Store the sha256 of downloads that proved right and whose entry has none, to compare later downloads with."""
     for file in files:
-        kept = _digest_path(get_cache_path(file))
-        if file.sha256 is None and file.sha512 is None and not kept.is_file():
-            write_atomically(kept, _hash_file(get_cache_path(file), "sha256").encode())
+        digest_file = _get_digest_path(get_cache_path(file))
+        if file.sha256 is None and file.sha512 is None and not digest_file.is_file():
+            write_atomically(digest_file, _hash_file(get_cache_path(file), "sha256").encode())
 
 
 def get_cache_path(file: RawFile) -> Path:
@@ -113,7 +113,7 @@ def get_cache_path(file: RawFile) -> Path:
 
 
 def check_digest(file: RawFile, path: Path, *, remove: bool = False) -> None:
-    """Refuse a file with another digest than its entry says; if that says none, than a download had that was right.
+    """Refuse a file whose digest is not that of its entry, or, where it has none, not that of the first download.
 
     Args:
         file: Catalogue's record of the raw file, with its digest.
@@ -123,7 +123,7 @@ def check_digest(file: RawFile, path: Path, *, remove: bool = False) -> None:
     Raises:
         WrongContentError: the digest is another.
     """
-    digest_file = _digest_path(get_cache_path(file))
+    digest_file = _get_digest_path(get_cache_path(file))
     algorithm, expected = ("sha256", file.sha256) if file.sha512 is None else ("sha512", file.sha512)
     remembered = expected is None and digest_file.is_file()
     if remembered:
@@ -151,17 +151,17 @@ def _hash_file(path: Path, algorithm: str) -> str:
     return digest.hexdigest()
 
 
-def _digest_path(target: Path) -> Path:
+def _get_digest_path(target: Path) -> Path:
     return target.with_name(f"{target.name}.sha256")
 
 
-def _partial_download_path(target: Path) -> Path:
+def _get_partial_download_path(target: Path) -> Path:
     return target.with_name(f"{target.name}.part")
 
 
 def _download_file(file: RawFile, target: Path, progress: Progress, bar: TaskID) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = _partial_download_path(target)
+    part = _get_partial_download_path(target)
     with FileLock(f"{part}.lock"):
         if target.is_file():
             return
