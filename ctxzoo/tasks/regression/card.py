@@ -120,7 +120,9 @@ class RegressionCard(TaskCard):
         split = next(name for name in ("test", "validation", "train") if name in data.splits)
         batch = next(iter(data.split_dataloader(split)))
         with in_evaluation_mode(task.model):
-            predicted, targets = task._predictions({name: x.to(task.model.device) for name, x in batch.items()})
+            predicted, targets = task._get_predictions_and_targets(
+                {name: x.to(task.model.device) for name, x in batch.items()}
+            )
         figure = new_figure(4.5, 4.5)
         axes = figure.subplots()
         x, y = targets.cpu().numpy(), predicted.cpu().numpy()
