@@ -33,9 +33,14 @@ from ctxzoo.tasks.word_embeddings.settings import WordEmbeddingTraining
 from ctxzoo.tasks.word_embeddings.trainer_parts import EmbeddingProgress
 from ctxzoo.training.process_group import run_in_first_process
 from ctxzoo.training.remaining_time import RemainingTime
+from ctxzoo.word_vectors.exchange import save_word2vec_text
+from ctxzoo.word_vectors.vectors import WordVectors, read_word_vectors
 
 NUM_SPECIAL_TOKENS = 2  # padding and mask
 CHECKPOINT = "last.safetensors"  # of the compiled loops
+VECTORS = "vectors.txt"  # in the folder of a run, for other programs
+RANKS = (30, 60, 120, 240, 480)  # of the words, by frequency, whose neighbours are shown
+NEIGHBOURS = 5  # of each
 
 
 def train_word_embeddings(run: ExperimentRun, scored_splits: Sequence[str], *, resume: bool) -> None:
@@ -177,8 +182,33 @@ def _score_and_save(
         print_summary(result, run)
     else:
         print(f"checkpoint {run.checkpoint}")
+    if run.experiment.data.rows and run.experiment.score == "test":  # of a user, and no trial of a search
+        for line in write_and_describe_vectors(read_word_vectors(checkpoint), run.folder / VECTORS):
+            print(line)
     if (push_to := run.experiment.run.push_to) is not None:
         print(f"pushed: {push_folder(checkpoint, push_to)}")
+
+
+def write_and_describe_vectors(vectors: WordVectors, file: Path) -> Iterator[str]:
+    """Write vectors as a text file of word2vec, and return lines that say where they are and what is near to what.
+
+    Args:
+        vectors: Vectors of words, the most frequent first.
+        file: Path of the file to write.
+
+    Yields:
+        A line on the file, and one for each of some words with the nearest words and their cosines.
+    """
+    save_word2vec_text(vectors, file)
+    size = file.stat().st_size / 1e6
+    yield f"vectors    {file} (text of word2vec, {len(vectors):,} words of {vectors.dim} numbers, {size:.1f} MB)"
+    words = [word for word in vectors.words if word.isalpha()]
+    shown = [words[rank] for rank in RANKS if rank < len(words)] or words[: len(RANKS)]
+    if len(vectors) > NEIGHBOURS:
+        yield f"nearest neighbours of {len(shown)} of the words, by cosine:"
+        for word in shown:
+            near = vectors.most_similar([word], top=NEIGHBOURS)
+            yield f"    {word}: {', '.join(f'{other} {cosine:.2f}' for other, cosine in near)}"
 
 
 def _open_scored_splits(experiment: Experiment, split_names: Sequence[str]) -> dict[str, CorpusSource]:

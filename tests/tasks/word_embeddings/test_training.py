@@ -21,9 +21,15 @@ from ctxzoo.runs.own_data import OwnArgs, prepare_user_splits, set_user_rows
 from ctxzoo.tasks.word_embeddings.corpus import load_corpus
 from ctxzoo.tasks.word_embeddings.corpus_lines import CorpusSource
 from ctxzoo.tasks.word_embeddings.problem import WORD_EMBEDDINGS, WordEmbeddings
-from ctxzoo.tasks.word_embeddings.run import build_model, build_training_settings, load_experiment_corpus
+from ctxzoo.tasks.word_embeddings.run import (
+    build_model,
+    build_training_settings,
+    load_experiment_corpus,
+    write_and_describe_vectors,
+)
 from ctxzoo.tasks.word_embeddings.sample import sample_corpus
 from ctxzoo.tasks.word_embeddings.settings import CUSTOMS, WordEmbeddingTraining
+from ctxzoo.word_vectors.vectors import WordVectors
 from tests.support.own_trainings import own_experiment
 
 
@@ -125,6 +131,22 @@ def test_minutes_end_a_training_after_a_pass(epoch: int, seconds: float, over: b
     assert "max_minutes" not in training.to_dict()
 
 
+def test_written_vectors_and_their_neighbours(tmp_path: Path) -> None:
+    words = [f"word{'x' * rank}" if rank % 2 else f"{rank}" for rank in range(80)]
+    vectors = WordVectors.from_tensor(words, torch.randn(80, 4, generator=torch.Generator().manual_seed(0)), "drawn")
+    where, heading, *lines = write_and_describe_vectors(vectors, tmp_path / "vectors.txt")
+    assert where.startswith(f"vectors    {tmp_path / 'vectors.txt'} (text of word2vec, 80 words of 4 numbers, 0.0 MB)")
+    found = ctxzoo.load_word_vectors(tmp_path / "vectors.txt")
+    assert torch.equal(found.vectors, vectors.vectors)
+    assert heading == f"nearest neighbours of {len(lines)} of the words, by cosine:"
+    one, near = lines[0].strip().split(": ")
+    cosines = torch.nn.functional.cosine_similarity(vectors.vectors, vectors.vector(one), dim=1)
+    best = [row for row in cosines.argsort(descending=True).tolist() if words[row] != one][:5]
+    assert near == ", ".join(f"{words[row]} {cosines[row]:.2f}" for row in best)
+    few = WordVectors.from_tensor(["a", "b"], torch.eye(2), "few")
+    assert len(list(write_and_describe_vectors(few, tmp_path / "few.txt"))) == 1
+
+
 @pytest.mark.slow
 def test_vectors_are_trained_and_go_on_with_their_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["train", "word-embeddings", "--data", "text.txt", "--min_count", "2", "--variant", "cbow"]
@@ -134,6 +156,11 @@ def test_vectors_are_trained_and_go_on_with_their_words(folder: Path, capsys: py
     assert "perplexity" in said
     (checkpoint,) = Path("runs").rglob("checkpoint")
     first = ctxzoo.load_word_vectors(checkpoint)
+    written = ctxzoo.load_word_vectors(checkpoint.parent / "vectors.txt")
+    assert written.words == first.words
+    assert torch.equal(written.vectors, first.vectors)
+    assert f"(text of word2vec, {len(first):,} words of {first.dim} numbers" in said
+    assert "nearest neighbours of" in said
     lines = [line.replace("cat", "lynx") for line in sample_corpus(2, 200)]
     Path("more.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert main(["train", "fill-mask", "--data", "more.txt", "--epochs", "1", "--init_from", str(checkpoint)]) == 0
