@@ -136,3 +136,13 @@ def _arguments(signature: inspect.Signature) -> str:
 @pytest.mark.slow
 def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
     run_examples(API_PAGE, tmp_path)
+
+
+def test_every_model_class_is_a_name_of_the_models() -> None:
+    for known in ctxzoo.ARCHITECTURES.values():
+        for model_class in known.model_classes.values():
+            assert getattr(ctxzoo.models, model_class.__name__) is model_class
+            assert model_class.__name__ in dir(ctxzoo.models)
+        assert getattr(ctxzoo.models, known.config_class.__name__) is known.config_class
+    with pytest.raises(AttributeError, match=r"module 'ctxzoo\.models' has no attribute 'LamaForNothing'"):
+        ctxzoo.models.LamaForNothing  # noqa: B018

@@ -189,6 +189,24 @@ register_architecture(TimeEncoderConfig, load=_load_time_encoder_classes)
 register_architecture(VoteBaselineConfig, load=_load_vote_baseline_classes)
 register_architecture(WordEmbeddingConfig, load=_load_word_embedding_classes, tokenizer=WordTokenizer)
 
+
+def __getattr__(name: str) -> Any:
+    """Return a model class of any architecture, whose code is imported when it is asked for."""
+    for short in ARCHITECTURES:
+        if name.startswith(short.title().replace("_", "")):
+            for model_class in ARCHITECTURES[short].model_classes.values():
+                if model_class.__name__ == name:
+                    globals()[name] = model_class  # found without this function from now on
+                    return model_class
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the names that are there, and those of all model classes."""
+    classes = (one.__name__ for known in ARCHITECTURES.values() for one in known.model_classes.values())
+    return sorted({*globals(), *classes})
+
+
 ZooConfig.of_today = staticmethod(convert_config_fields)
 register_old_model_type(f"ctxzoo_{ENCODER}", convert_config_fields)
 

@@ -84,6 +84,8 @@ PACKAGE_ARROWS: dict[str, set[str]] = {
     "runs": {*_GENERAL, "training", "hub"},
     "tasks": {*_GENERAL, "training", "hub", "runs", "lazy_exports"},
     "checkpoints": {"models", "hub", "runs", "tasks"},
+    "estimators": {*_GENERAL, "training", "hub", "runs", "tasks", "checkpoints"},
+    "layers": {"models"},
     "cli": {*_GENERAL, "catalogue", "training", "hub", "runs", "tasks", "checkpoints"},
 }
 # Problems do not import each other, but for these.
