@@ -39,7 +39,7 @@ QUICK: list[Size] = [(1, 4, 8)]
 
 
 def list_sides() -> tuple[Side, ...]:
-    """Return the reference, the LSTM with as many parameters, and every cell."""
+    """Return the sides that are compared: `nn.LSTM`, the reference, one with as many weights, and each cell."""
     return (
         Side("nn.LSTM", "nn.LSTM", SIZE),
         Side(f"nn.LSTM of {OF_EQUAL_PARAMETERS} units", "nn.LSTM", OF_EQUAL_PARAMETERS),
@@ -55,7 +55,7 @@ COMPARISONS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> Path:
-    """Measure, print and write the CSV; returns its path."""
+    """Time the Beta-LSTM cells beside `nn.LSTM`, print the times and write the results file; return its path."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     comparisons = [Comparison(name, list_sides(), "nn.LSTM", LAYER_PASSES) for name in COMPARISONS]
     parser = build_argument_parser("beta_lstm", __doc__, comparisons, device)

@@ -32,7 +32,7 @@ class Side:
     gates: Literal["sample", "mean"] = "mean"
 
     def columns(self) -> dict[str, Value]:
-        """The layer."""
+        """Return the columns that name the layer in results; sides with equal columns must give equal outputs."""
         with torch.device("meta"):
             numbers = sum(parameter.numel() for parameter in build_layers(self, 88).parameters())
         return {"cell": self.cell, "size": self.size, "gates": self.gates, "parameters": numbers}
@@ -42,16 +42,18 @@ class OutputAlone(nn.Module):
     """A recurrent layer that returns its output (B, n, H) without the state."""
 
     def __init__(self, rnn: nn.Module) -> None:
+        """Wrap `rnn`, a recurrent layer such as `nn.LSTM`, whose call returns output and state."""
         super().__init__()
         self.rnn = rnn
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the output (B, n, H) for inputs x (B, n, D), without the state."""
         output: torch.Tensor = self.rnn(x)[0]
         return output
 
 
 def build_layers(side: Side, width: int) -> nn.Module:
-    """Return the layers of a side for steps of `width` numbers."""
+    """Return the recurrent layers that a side times, for inputs (B, n, width)."""
     rnn: nn.Module
     if side.cell == "nn.LSTM":
         rnn = nn.LSTM(width, side.size, LAYERS, batch_first=True)
@@ -64,4 +66,5 @@ class Runner(LayerRunner):
     """A side, ready to run at one size after another."""
 
     def build(self, batch: int, length: int, width: int) -> nn.Module:
+        """Return the recurrent layers of this side; batch and length play no part."""
         return build_layers(self.side, width)

@@ -26,6 +26,7 @@ def format_beta_lstm_tables(rows: list[Row]) -> str:
 
 
 def _format_table(rows: list[Row]) -> str:
+    """Return the Markdown table of one setting: a row for each side, with times, ratios to `nn.LSTM` and the aim."""
     headings = ["", "parameters"]
     for name in ("forward", "training step"):
         headings += [f"{name}, ms", f"{name}, times nn.LSTM", f"{name}, draws"]
@@ -44,7 +45,10 @@ def _format_table(rows: list[Row]) -> str:
 
 
 def _format_row_cells(row: Row, means: Row | None) -> list[str]:
-    """Return milliseconds, how many times the reference's, and the part of the Gamma draws."""
+    """Return the cells of one pass: milliseconds, ratio to `nn.LSTM`, and the fraction spent on Gamma draws.
+
+    `means` is the row of the same cell with mean gates instead of drawn ones; None where it was not measured.
+    """
     if not row["seconds"]:
         return [row["note"], "", ""]
     part = ""
@@ -59,6 +63,7 @@ def _format_row_cells(row: Row, means: Row | None) -> list[str]:
 
 
 def _format_aim_verdict(row: Row) -> str:
+    """Return "met" or "missed" with the ratio to `nn.LSTM`; empty for a row without an aim, and on a GPU."""
     aim = AIMS.get(row["side"])
     if aim is None or not row["ratio"] or row["device"] != "cpu":
         return ""

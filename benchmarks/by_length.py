@@ -38,7 +38,7 @@ class Side(Protocol):
         """The name of the side in tables."""
 
     def columns(self) -> dict[str, Value]:
-        """The layer; sides with the same one must agree."""
+        """Return the columns that name the layer in results; sides with equal columns must give equal outputs."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def build_argument_parser(
 
 
 def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Return the options, `--output` and `--quick` filled in."""
+    """Parse the command line with `parser`, and fill in the default output file and what `--quick` stands for."""
     options = parser.parse_args(arguments)
     if options.quick:
         if options.output is None:
@@ -104,7 +104,7 @@ def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | 
 
 
 def iterate_settings(options: argparse.Namespace, **more: Any) -> Iterator[Setting]:
-    """Return a setting for each number of threads and precision; `more` are other fields of all."""
+    """Yield a `Setting` for each number of threads and precision on the command line; `more` are its other fields."""
     for threads in parse_thread_counts(options.threads if options.device == "cpu" else ["all"]):
         for precision in options.precisions:
             yield Setting(options.device, threads, precision, options.rounds, **more)
@@ -113,7 +113,9 @@ def iterate_settings(options: argparse.Namespace, **more: Any) -> Iterator[Setti
 def compare_sides(
     comparison: Comparison, sizes: Sequence[Size], setting: Setting, obstacles: Mapping[str, str] | None = None
 ) -> list[dict[str, Value]]:
-    """Return one row for each length, side and pass; what was not measured is empty, with a note.
+    """Time the sides of a comparison at each size; return a row for each length, side and pass.
+
+    What was not measured has empty cells and a note.
 
     Args:
         sizes: Lengths, from short to long.
@@ -144,7 +146,7 @@ def compare_sides(
 
 
 def build_empty_rows(comparison: Comparison, sizes: Sequence[Size], setting: Setting) -> RowsByLength:
-    """Return every row with what is known of it before anything is measured."""
+    """Return a row for each size, side and pass, with empty cells for what will be measured."""
     rows: RowsByLength = {}
     for batch, length, width in sizes:
         for side in comparison.sides:
@@ -171,13 +173,17 @@ def build_empty_rows(comparison: Comparison, sizes: Sequence[Size], setting: Set
 def select_agreeing_workers(
     workers: Sequence[Worker], size: tuple[int, int, int, str], notes: dict[str, str], device: str
 ) -> list[Worker]:
-    """Return the workers that answer as the first side with their layer does; the others get a note in `notes`."""
+    """Return the workers whose outputs agree with those of the first side with the same layer.
+
+    The others get the reason in `notes`, by label of the side.
+    """
     agreeing: list[Worker] = []
     answers_of_layer: dict[tuple[Value, ...], dict[str, torch.Tensor]] = {}
     with tempfile.TemporaryDirectory() as folder:
         files = {worker.side.label: Path(folder, f"{index}.pt") for index, worker in enumerate(workers)}
 
         def save_answers_or_note(worker: Worker) -> bool:
+            """Store a side's outputs in its file; return False, with a note, if its process ended."""
             try:
                 worker.ask("resize", *size)
                 worker.ask("save_answers", str(files[worker.side.label]))
@@ -203,7 +209,7 @@ def select_agreeing_workers(
 
 
 def call_for_each_worker(workers: Sequence[Worker], work: Callable[[Worker], Answer], device: str) -> list[Answer]:
-    """Return what `work` gives for each worker; nothing in it may be timed.
+    """Call `work` with each worker and return the results; not for timing, as calls may run at the same time.
 
     On a GPU all work at the same time: beginnings are waits, for a context of the device, for libraries and compilers.
     """
@@ -224,7 +230,7 @@ def find_largest_difference(actual: dict[str, torch.Tensor], expected: dict[str,
 def measure_rows(
     workers: Sequence[Worker], rows: RowsByLength, sizes: Sequence[Size], passes: Sequence[str], setting: Setting
 ) -> None:
-    """Fill in seconds, extra columns and peak memory, from short to long."""
+    """Time every pass at every size, and write seconds, extra columns and peak memory into `rows`, in place."""
     for batch, length, width in sizes:
         size = (batch, length, width, setting.precision)
         call_for_each_worker(workers, lambda worker, size=size: worker.ask("resize", *size), setting.device)
@@ -240,7 +246,7 @@ def measure_rows(
 
 
 def fit_growth_exponent(seconds: dict[int, float]) -> float | None:
-    """Return the power of the length that the seconds for a document grow with, by least squares on the logarithms.
+    """Return the exponent p of time ~ length^p, fitted by least squares on logarithms; None for one length.
 
     Args:
         seconds: Length of the input in tokens to seconds of one pass.
@@ -252,7 +258,7 @@ def fit_growth_exponent(seconds: dict[int, float]) -> float | None:
 
 
 def format_row_line(row: dict[str, Any]) -> str:
-    """Return the line that is printed for a row."""
+    """Return the line that is printed for a measured row: what ran, milliseconds, ratio and memory."""
     about = f"{row['comparison']:15} {row['side']:31} {row['precision']} n = {row['length']:<5} {row['pass']:20} "
     if row["seconds"] is None:
         return f"{about} not measured: {row['note']}"

@@ -36,6 +36,7 @@ COLOURS = {"sdpa": "#d1792b", "esa": "#1f5fa8"}
 
 
 def _list_linear_sides(causal: bool) -> tuple[Side, ...]:
+    """Return the sides that compare attention in linear time with the peer, torch's fused attention."""
     return (
         Side("favor, M = 64", "esa", ("num_features=64",), causal),
         Side("favor, default M", "esa", (), causal),
@@ -45,6 +46,7 @@ def _list_linear_sides(causal: bool) -> tuple[Side, ...]:
 
 
 def _make_layer_side(label: str, model: str, *fields: str, causal: bool = False) -> Side:
+    """Return a side with attention and its linear maps; `model` names the attention, `fields` its options."""
     return Side(label, model, fields, causal, alone=False)
 
 
@@ -85,7 +87,10 @@ COMPARISONS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> Path:
-    """Measure, print, write the CSV and draw the plot; returns the path of the CSV."""
+    """Time the encoders' attention beside torch's by text length; write the results file and the plot.
+
+    Returns the path of the results file.
+    """
     options = parse_options(arguments, "cuda" if torch.cuda.is_available() else "cpu")
     commit = git_commit()
     if not options.redraw:
@@ -105,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
 
 
 def parse_options(arguments: Sequence[str] | None, device: str) -> argparse.Namespace:
-    """Return the command line, `--quick` filled in."""
+    """Parse the command line, and fill in what `--quick` and the device stand for."""
     parser = build_argument_parser("context_attention", __doc__, COMPARISONS, device)
     parser.add_argument("--lengths", nargs="+", type=int, default=list(LENGTHS), help="n, tokens in a text")
     parser.add_argument("--width", type=int, default=512, help="m, numbers in a token")

@@ -52,7 +52,7 @@ class Side:
     alone: bool = True
 
     def columns(self) -> dict[str, Value]:
-        """The layer; sides with the same one must agree."""
+        """Return the columns that name the layer in results; sides with equal columns must give equal outputs."""
         return {"model": self.model, "fields": " ".join(self.fields), "causal": int(self.causal)}
 
 
@@ -71,6 +71,7 @@ class FusedAttention(Attention):
         use_cache: bool = False,
         **others: Any,
     ) -> tuple[torch.Tensor, AttentionAux]:
+        """Attend by torch's fused kernel to the keys of `state` and the new ones; queries are (B, h, n, d)."""
         key, value, mask = concatenate_past(state, key, value, mask)
         aux = AttentionAux(state=make_kv_cache(key, value, mask, 0) if use_cache else None)
         one = query.size(2) == 1  # sees all keys, and needs no mask
@@ -81,16 +82,18 @@ class Layer(nn.Module):
     """The attention of a side, from tokens (B, n, m) to one tensor (B, n, m)."""
 
     def __init__(self, side: Side, length: int, width: int) -> None:
+        """Build the attention of `side` for `length` tokens of `width` numbers, with linear maps unless it is alone."""
         super().__init__()
         attention = build_attention(side, length, width)
         self.attention = attention if side.alone else MultiHeadAttention(width, HEADS, attention)
         self.causal, self.alone = side.causal, side.alone
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the output (B, n, m) for tokens x (B, n, m)."""
         return self.step(x, None)[0]
 
     def step(self, x: torch.Tensor, state: AttentionState | None, use_cache: bool = False) -> tuple[torch.Tensor, Any]:
-        """Return the output and, on request, the state behind the tokens."""
+        """Attend from tokens x (B, n, m), after those in `state`; return the output and, on request, the new state."""
         if not self.alone:
             mask = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
             output, aux = self.attention(x, mask, self.causal, state=state, use_cache=use_cache)
@@ -103,7 +106,7 @@ class Layer(nn.Module):
 
 
 def build_attention(side: Side, length: int, width: int) -> Attention:
-    """Return the attention of a side."""
+    """Return the attention module of a side, for texts of `length` tokens of `width` numbers."""
     if side.model == "sdpa":
         return FusedAttention()
     fields: dict[str, Any] = dict(field.split("=") for field in side.fields)
@@ -120,10 +123,11 @@ class Runner(LayerRunner):
     """A side, ready to run at one size after another."""
 
     def build(self, batch: int, length: int, width: int) -> nn.Module:
+        """Return the attention layer of this side; the batch plays no part."""
         return Layer(self.side, length, width)
 
     def get_pass(self, name: str) -> Callable[[], Any]:
-        """Return the pass of that name; "one more token" reads a token behind all those of x."""
+        """Return the function that runs one pass; "one more token" reads a token behind all those of x."""
         if name != "one more token":
             return super().get_pass(name)
         self.module.eval()

@@ -23,11 +23,12 @@ TOKEN_AIM = 2.0  # a token behind the longest text, times that behind the shorte
 
 
 def format_context_attention_tables(rows: list[Row]) -> str:
-    """Return the plot, and for each comparison, precision and number of threads the tables that have numbers."""
+    """Return the README's part on attention by text length: the plot, times and ratios in Markdown."""
     return format_picture_link(rows, "context_attention", "linear") + format_tables_by_setting(rows, _format_tables)
 
 
 def _format_tables(lines: list[Line]) -> list[str]:
+    """Return the tables of one setting, milliseconds and ratios; a line is the rows of one side and pass by length."""
     return [
         format_milliseconds_table(lines, "m"),
         *format_ratio_tables(lines, "m", _list_verdict_columns(lines[0][0]["comparison"])),
@@ -35,7 +36,7 @@ def _format_tables(lines: list[Line]) -> list[str]:
 
 
 def _list_verdict_columns(comparison: str) -> Columns:
-    """Return the columns with the aims of a comparison."""
+    """Return the columns that say whether the aims of a comparison are met, by their headings."""
     if comparison in ("linear", "causal"):
         return {
             f"at least {SPEED_AIM:g} at n = {LENGTH}": _format_speed_verdict,
@@ -48,6 +49,10 @@ def _list_verdict_columns(comparison: str) -> Columns:
 
 
 def _format_speed_verdict(line: Line) -> str:
+    """Return whether a side is `SPEED_AIM` times as fast as the reference at `LENGTH` tokens; empty if unmeasured.
+
+    `line` holds the rows of one side and pass, by length.
+    """
     found = [row["ratio"] for row in line if row["length"] == str(LENGTH)]
     return (
         format_verdict(float(found[0]) >= SPEED_AIM, format_significant_digits(found[0])) if found and found[0] else ""
@@ -55,6 +60,10 @@ def _format_speed_verdict(line: Line) -> str:
 
 
 def _format_ratio_verdict(line: Line, aim: float) -> str:
+    """Return whether a layer takes at most `aim` times as long as the reference at `LAYER_LENGTH` tokens.
+
+    `line` holds the rows of one side and pass, by length. Other sides, and lengths that were not measured, give "".
+    """
     ratios = [row["ratio"] for row in line if row["length"] == str(LAYER_LENGTH)]
     if not ratios or not ratios[0] or line[0]["side"] not in (*KERNELS, *CONTEXTUAL):
         return ""
@@ -62,6 +71,7 @@ def _format_ratio_verdict(line: Line, aim: float) -> str:
 
 
 def _format_token_growth_verdict(line: Line) -> str:
+    """Return whether one more token takes at most `TOKEN_AIM` times as long after the longest text as the shortest."""
     seconds = [float(row["seconds"]) for row in line if row["seconds"]]
     return (
         format_verdict(seconds[-1] <= TOKEN_AIM * seconds[0], format_significant_digits(str(seconds[-1] / seconds[0])))

@@ -43,7 +43,7 @@ COLOURS = {"LAMA": "#1f5fa8", "LAMA without W_w": "#3f9fc8", "SAN": "#d1792b", "
 
 
 def build_heads_comparison(count: int) -> Comparison:
-    """Return the attentions with that many heads."""
+    """Return the comparison of LAMA, SAN and self-attention with `count` heads."""
     return Comparison(
         f"{count} heads",
         (
@@ -77,7 +77,10 @@ COMPARISONS = (build_heads_comparison(30), build_heads_comparison(15), STEP, REC
 
 
 def main(arguments: Sequence[str] | None = None) -> Path:
-    """Measure, print, write the CSV and draw the plot; returns the path of the CSV."""
+    """Time LAMA's attention beside others by document length; write the results file and the plot.
+
+    Returns the path of the results file.
+    """
     device = "cuda" if torch.cuda.is_available() else "cpu"
     options = parse_arguments(build_argument_parser("document_attention", __doc__, COMPARISONS, device), arguments)
     commit = git_commit()
@@ -95,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
 
 
 def list_sizes(comparison: Comparison, device: str) -> list[Size]:
-    """Return documents, words in each and numbers in a word, from short to long."""
+    """Return the batch sizes to time on a device, from short documents to long: documents, words, numbers in a word."""
     if comparison is STEP:
         return [(DOCUMENTS, 230, WIDTH)]
     if comparison is RECURRENCE:

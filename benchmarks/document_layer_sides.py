@@ -39,7 +39,7 @@ class Side:
     way: Literal["ours", "packed", "unpacked"] = "ours"
 
     def columns(self) -> dict[str, Value]:
-        """The layer; sides with the same one must agree."""
+        """Return the columns that name the layer in results; sides with equal columns must give equal outputs."""
         return {"model": self.model, "heads": self.heads}
 
 
@@ -49,14 +49,16 @@ class Heads(nn.Module):
     mask: torch.Tensor
 
     def __init__(self, batch: int, length: int) -> None:
+        """Make the mask (batch, length) of documents whose words are all real."""
         super().__init__()
         self.register_buffer("mask", torch.ones(batch, length, dtype=torch.bool))
 
     def compute_weights(self, states: torch.Tensor) -> torch.Tensor:
-        """Return A, the weights (B, m, n)."""
+        """Return the attention weights A (B, m, n) of m heads on word states (B, n, D); for subclasses to define."""
         raise NotImplementedError
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """Return the weighted sums A H (B, m D) of word states (B, n, D), head after head."""
         return (self.compute_weights(states).to(states.dtype) @ states).flatten(1)
 
 
@@ -64,12 +66,14 @@ class LowRankHeads(Heads):
     """Heads with LAMA's weights and a learned context."""
 
     def __init__(self, batch: int, length: int, width: int, heads: int, project: bool) -> None:
+        """Build LAMA's attention; `project` adds its tanh layer before the attention."""
         super().__init__(batch, length)
         self.projection = normal_linear(width, width) if project else None
         self.attention = LowRankAttention(width, heads, rank=1, l2_normalize=True, logit_scale=1.0)
         self.context = LearnedContext(width)
 
     def compute_weights(self, states: torch.Tensor) -> torch.Tensor:
+        """Return LAMA's weights (B, m, n) on word states (B, n, D)."""
         words = states if self.projection is None else torch.tanh(self.projection(states))
         weights: torch.Tensor = self.attention(words, self.context.vector, self.mask)
         return weights
@@ -79,10 +83,12 @@ class AdditiveHeads(Heads):
     """Heads with the additive weights of SAN."""
 
     def __init__(self, batch: int, length: int, width: int, heads: int) -> None:
+        """Build the additive scores of SAN for word states of `width` numbers."""
         super().__init__(batch, length)
         self.scores = AdditiveScores(width, ATTENTION_SIZE, heads)
 
     def compute_weights(self, states: torch.Tensor) -> torch.Tensor:
+        """Return SAN's weights (B, m, n): a softmax of additive scores over the words."""
         words = self.mask.unsqueeze(1)
         return masked_softmax(self.scores(states).transpose(1, 2), words, dim=2) * words
 
@@ -94,12 +100,14 @@ class SelfAttentionMean(nn.Module):
     """
 
     def __init__(self, width: int, heads: int) -> None:
+        """Build the attention, behind a map to the next width that the heads divide."""
         super().__init__()
         divided = -(-width // heads) * heads
         self.projection = nn.Linear(width, divided)
         self.attention = nn.MultiheadAttention(divided, heads, batch_first=True)
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """Return the mean (B, D') over the words of the self-attention of states (B, n, D)."""
         x = self.projection(states)
         attended: torch.Tensor = self.attention(x, x, x, need_weights=False)[0]
         return attended.mean(dim=1)
@@ -111,12 +119,14 @@ class Recurrence(nn.Module):
     mask: torch.Tensor
 
     def __init__(self, batch: int, length: int, width: int, way: str) -> None:
+        """Build a bidirectional GRU; `way` is how padding is handled: "unpacked", "packed" or `MaskedBiRNN`'s."""
         super().__init__()
         self.gru = MaskedBiRNN(width, width // 2, cell="gru")
         self.way = way
         self.register_buffer("mask", torch.ones(batch, length, dtype=torch.bool))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the GRU's states (B, n, D) for inputs x (B, n, D), in this side's way."""
         if self.way == "unpacked":
             return self.gru.rnn(x)[0]
         if self.way == "packed":
@@ -129,6 +139,7 @@ class Runner(LayerRunner):
     """A side, ready to run at one size after another."""
 
     def build(self, batch: int, length: int, width: int) -> nn.Module:
+        """Return the layer that this side's `model` names: a GRU, self-attention, SAN or LAMA."""
         side: Side = self.side
         if side.model == "GRU":
             return Recurrence(batch, length, width, side.way)

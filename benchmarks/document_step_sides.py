@@ -42,7 +42,7 @@ class Side:
     heads: int
 
     def columns(self) -> dict[str, Value]:
-        """The model."""
+        """Return the columns that name the model in results; sides with equal columns must give equal losses."""
         return {"model": self.model, "heads": self.heads}
 
 
@@ -50,7 +50,10 @@ class Runner(PassRunner):
     """A side, ready to run at one size after another."""
 
     def prepare(self, batch: int, length: int, width: int, dtype: torch.dtype) -> None:
-        """Keep weights in float32; with another dtype the forward pass is in mixed precision."""
+        """Build the model, its optimizer, and a batch of random words (batch, length) with classes.
+
+        Weights stay in float32; with another dtype the forward pass is in mixed precision.
+        """
         self.module = build_model(self.side, width).to(self.device).train()
         self.x = torch.randint(2, VOCABULARY, (batch, length)).to(self.device)
         self.labels = torch.randint(CLASSES, (batch,)).to(self.device)
@@ -60,17 +63,21 @@ class Runner(PassRunner):
         self.precision: Any = nullcontext() if dtype == torch.float32 else torch.autocast(self.device.type, dtype)
 
     def get_pass(self, name: str) -> Callable[[], Any]:
+        """Return the only pass of these sides, a training step, whatever `name` is."""
         return self._train_step
 
     def compute_answers(self) -> dict[str, torch.Tensor]:
+        """Return the loss of the batch, in which sides of the same model must agree."""
         return {"loss": self._compute_loss().detach()}
 
     def _compute_loss(self) -> torch.Tensor:
+        """Return the loss of the batch, in the side's precision."""
         with self.precision:
             loss: torch.Tensor = self.module(self.x, labels=self.labels).loss
         return loss
 
     def _train_step(self) -> None:
+        """Do one training step on the batch: gradients, clipping, and the optimizer's update."""
         self.forget_gradients()
         self._compute_loss().backward()  # type: ignore[no-untyped-call, unused-ignore]
         nn.utils.clip_grad_norm_(self.module.parameters(), GRADIENT_CLIP)
@@ -78,7 +85,10 @@ class Runner(PassRunner):
 
 
 def build_model(side: Side, width: int) -> nn.Module:
-    """Return the classifier of a side for word vectors of `width` numbers; the GRU has half of it in each direction."""
+    """Return the document classifier of a side for word vectors of `width` numbers.
+
+    Its GRU has half that width in each direction.
+    """
     sizes: dict[str, Any] = {
         "vocab_size": VOCABULARY,
         "word_dim": width,

@@ -18,15 +18,20 @@ COMPARISON, RATIO_AIM, EXPONENT_AIM = "30 heads", 3.0, 1.1  # LAMA against SAN, 
 
 
 def format_document_attention_tables(rows: list[Row]) -> str:
-    """Return the plot, and for each comparison, precision and number of threads milliseconds and ratios."""
+    """Return the README's part on LAMA's attention: the plot, and times and ratios of each setting in Markdown."""
     return format_picture_link(rows, "document_attention", COMPARISON) + format_tables_by_setting(rows, _format_tables)
 
 
 def _format_tables(lines: list[Line]) -> list[str]:
+    """Return the Markdown tables of one setting: milliseconds by document length, then ratios to the reference.
+
+    Each of `lines` holds the results of one side and pass, a row for each length.
+    """
     return [format_milliseconds_table(lines, "D"), *format_ratio_tables(lines, "D", _list_verdict_columns(lines[0][0]))]
 
 
 def _list_verdict_columns(row: Row) -> Columns:
+    """Return the columns that say whether LAMA meets its aims, by heading; none for other comparisons."""
     if row["comparison"] != COMPARISON:
         return {}
     return {
@@ -40,4 +45,5 @@ def _list_verdict_columns(row: Row) -> Columns:
 
 
 def _is_lama_training_pass(line: Line) -> bool:
+    """Return whether the rows of `line` time LAMA's forward and backward pass."""
     return line[0]["model"].startswith("LAMA") and line[0]["pass"] == "forward and backward"

@@ -46,7 +46,7 @@ PASS, WITH_GRADIENTS = "pass", "forward and backward"
 
 
 def parse_markdown_tables(text: str) -> tuple[list[PrintedTable], list[str]]:
-    """Return the tables of a Markdown text, and its paragraphs that are neither a table nor the title of one."""
+    """Split a Markdown text into its tables, with their titles, and its remaining paragraphs."""
     tables: list[PrintedTable] = []
     paragraphs: list[str] = []
     for paragraph in text.split("\n\n"):
@@ -61,7 +61,7 @@ def parse_markdown_tables(text: str) -> tuple[list[PrintedTable], list[str]]:
 
 
 def format_tables_as_csv(tables: Sequence[PrintedTable]) -> str:
-    """Return the CSV file of tables: the title in the first column, then the columns of all."""
+    """Return tables as the text of one CSV file: the title in the first column, then the columns of all tables."""
     headings_of_tables = [[heading or "side" for heading in table.headings] for table in tables]
     columns = list(dict.fromkeys(heading for headings in headings_of_tables for heading in headings))
     titles = ["table"] if any(table.title for table in tables) else []
@@ -75,7 +75,7 @@ def format_tables_as_csv(tables: Sequence[PrintedTable]) -> str:
 
 
 def format_excerpt(tables: Sequence[PrintedTable], part: Excerpt) -> str:
-    """Return the Markdown of the part of the tables that the document shows.
+    """Return in Markdown those tables, rows and columns of a benchmark that `part` selects for the README.
 
     Raises:
         ValueError: A title, row or column is not in the tables.
@@ -91,6 +91,7 @@ def format_excerpt(tables: Sequence[PrintedTable], part: Excerpt) -> str:
 
 
 def _format_markdown_excerpt(table: PrintedTable, part: Excerpt) -> str:
+    """Return one table in Markdown, with the rows and columns alone that `part` selects."""
     positions = [place for place, name in enumerate(table.headings) if not part.columns or name in part.columns]
     rows = [row for row in table.rows if not part.rows or row[0] in part.rows]
     if part.passes:

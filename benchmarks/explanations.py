@@ -69,10 +69,11 @@ class Case:
 
     @property
     def num_words(self) -> int:
+        """The number of words of the text."""
         return len(self.explanation.offsets)
 
     def compute_logits(self, word_masks: Sequence[NDArray[np.bool_]]) -> Array:
-        """Return the logits (rows, labels) of the text with the words where each (words,) of `word_masks` is true."""
+        """Return the logits (rows, labels) of shortened texts: row i keeps the words where `word_masks[i]` is true."""
         words = self.explanation.words
         texts = [" ".join(word for word, keep in zip(words, row, strict=True) if keep) for row in word_masks]
         return np.concatenate(
@@ -80,18 +81,18 @@ class Case:
         )
 
     def compute_probabilities(self, word_masks: Sequence[NDArray[np.bool_]]) -> Array:
-        """Return the probability (rows,) of the label of the whole text."""
+        """Return the probability (rows,) that shortened texts give to the label of the whole text."""
         label = int(self.explanation.logits.argmax())
         probabilities: Array = torch.from_numpy(self.compute_logits(word_masks)).softmax(dim=1)[:, label].numpy()
         return probabilities
 
     def mask_all_words_but(self, words: Sequence[int]) -> NDArray[np.bool_]:
-        """Return (words,) true at some words."""
+        """Return a mask (words,) that is true at the positions `words` and false elsewhere."""
         return np.isin(np.arange(self.num_words), words)
 
 
 def compute_logits(model: Any, tokenizer: Any, texts: Sequence[str]) -> Array:
-    """Return the logits (rows, labels) of texts."""
+    """Return the logits (texts, labels) of a classifier for some texts."""
     rows = tokenizer(list(texts), truncation=tokenizer.word_limit is not None)
     longest = max(1, *map(len, rows["input_ids"]))
     batch = tokenizer.pad(rows, padding="max_length", max_length=longest, return_tensors="pt", verbose=False)
@@ -101,19 +102,22 @@ def compute_logits(model: Any, tokenizer: Any, texts: Sequence[str]) -> Array:
 
 
 def explain_by_attention(case: Case, seed: int) -> Array:
-    """Return (words,) the mean attention over heads or steps."""
+    """Return each word's mean attention weight (words,), over heads or steps; `seed` is not used."""
     assert case.explanation.attention is not None
     weights: Array = case.explanation.attention.mean(axis=0)
     return weights
 
 
 def explain_by_contributions(case: Case, seed: int) -> Array:
-    """Return (words,) the contributions to the label."""
+    """Return each word's contribution (words,) to the predicted label, in logits; `seed` is not used."""
     return case.explanation.contributions_to(case.explanation.label)
 
 
 def explain_by_leaving_one_word_out(case: Case, seed: int) -> Array:
-    """Return (words,) how far the label's logit falls without each word, or a word's part of the fall without a run."""
+    """Return how far the label's logit falls without each word (words,).
+
+    Long texts are cut into runs of words, each left out as a whole; its words share the fall. `seed` is not used.
+    """
     runs = np.array_split(np.arange(case.num_words), min(case.num_words, MOST_PASSES - 1))
     label = int(case.explanation.logits.argmax())
     logits = case.compute_logits([~case.mask_all_words_but(run) for run in runs])[:, label]
@@ -126,7 +130,11 @@ def explain_by_leaving_one_word_out(case: Case, seed: int) -> Array:
 
 
 def explain_by_shapley_values(case: Case, seed: int) -> Array:
-    """Return (words,) the mean rise of the label's logit as words come in, in random orders and in these backwards."""
+    """Return each word's Shapley value (words,), estimated by adding words in random orders.
+
+    It is the mean rise of the label's logit as the word comes in; each order is also read backwards. Long texts are cut
+    into runs of words that share the rise.
+    """
     runs = np.array_split(np.arange(case.num_words), min(case.num_words, MOST_PASSES // 2))
     generator = np.random.default_rng(seed)
     label = int(case.explanation.logits.argmax())
@@ -156,7 +164,7 @@ PARTS = {MAIN: ("attention", "contributions"), CHOICE: tuple(METHODS)}
 
 
 def score_explanation(case: Case, values: Array, seed: int) -> dict[str, float]:
-    """Score the words that (words,) values put first, beside as many at random.
+    """Score an explanation: how much the label depends on the words with the largest `values` (words,).
 
     Returns:
         `fall` of the label's probability without the top words and `kept`, the probability with them alone; both with
@@ -191,7 +199,7 @@ def score_explanation(case: Case, values: Array, seed: int) -> dict[str, float]:
 def build_cases(
     model: Any, tokenizer: Any, texts: Sequence[str], start: int, count: int
 ) -> Iterator[tuple[Case, float]]:
-    """Yield `count` explained texts with enough known words, the first ones left out, and the CPU seconds of each."""
+    """Explain `count` texts, after the first `start`, that are long enough; yield each with its CPU seconds."""
     long_enough = (text for text in texts if text.strip() and len(tokenizer.tokenize(text)) >= FEWEST_WORDS)
     for number, text in enumerate(long_enough):
         if number >= start + count:
@@ -203,7 +211,7 @@ def build_cases(
 
 
 def count_passes(model: Any, tokenizer: Any, text: str) -> int:
-    """Return how many texts the model reads to explain one."""
+    """Return how many texts the model reads to explain one text."""
     rows: list[int] = []
     base = model.base_model
     hook = base.register_forward_hook(lambda _module, _inputs, output: rows.append(len(output.last_hidden_state)))
@@ -213,14 +221,17 @@ def count_passes(model: Any, tokenizer: Any, text: str) -> int:
 
 
 def compute_missing_fraction(explanation: Explanation) -> float:
-    """Return by how much contributions and bias miss the logits, as a fraction of the most that words add to one."""
+    """Return how far contributions and bias are from adding up to the logits.
+
+    The difference is a fraction of the most that words add to a logit.
+    """
     differences = explanation.logits - explanation.bias
     missing = differences - explanation.contributions.sum(axis=1)
     return float(np.abs(missing).max() / max(np.abs(differences).max(), 1e-9))
 
 
 def load_test_texts(dataset: str, tokenizer: Any, seed: int, **options: Any) -> list[str]:
-    """Return the texts of a test split in random order."""
+    """Return the texts of a dataset's test split in random order."""
     data = TextClassificationDataModule.from_options(dataset, tokenizer=tokenizer, **options)
     data.prepare_data()
     data.setup()
@@ -230,7 +241,7 @@ def load_test_texts(dataset: str, tokenizer: Any, seed: int, **options: Any) -> 
 
 
 def find_published_classifiers(root: Path) -> dict[str, tuple[Path, str, dict[str, Any]]]:
-    """Return name to checkpoint, dataset and options of the data, of the published classifiers of texts."""
+    """Return checkpoint, dataset and data options of each published text classifier below `root`, by name."""
     classifiers = {}
     for folder, entry in read_published_entries(root).items():
         result = read_result(entry.result)
@@ -241,7 +252,7 @@ def find_published_classifiers(root: Path) -> dict[str, tuple[Path, str, dict[st
 
 
 def train_default_classifier(folder: Path, seed: int) -> Path:
-    """Train the default classifier on film reviews with the command line; returns the checkpoint."""
+    """Train the default text classifier on film reviews by the command line; return its checkpoint folder."""
     from ctxzoo.cli.main import main as ctxzoo_main
 
     data = TextClassificationDataModule.from_options(FILM_REVIEWS)
@@ -265,7 +276,7 @@ def train_default_classifier(folder: Path, seed: int) -> Path:
 def measure_explanations(
     name: str, checkpoint: Path, dataset: str, options: Mapping[str, Any], counts: Mapping[str, int], seed: int
 ) -> list[dict[str, Value]]:
-    """Return a row for each part and method."""
+    """Measure one classifier's explanations on its test texts; return a row for each part and method."""
     torch.set_num_threads(1)
     rows: list[dict[str, Value]] = []
     model, tokenizer = load_saved_model(str(checkpoint))
@@ -305,7 +316,7 @@ def measure_explanations(
 
 
 def main(arguments: Sequence[str] | None = None) -> Path:
-    """Measure, print and write the CSV; returns its path."""
+    """Measure the explanations of each classifier, print the scores and write the results file; return its path."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.explanations",
         description=__doc__,

@@ -23,7 +23,10 @@ NAMES = {"attention": "attention (before)", "contributions": "contributions (now
 
 
 def format_explanations_table(rows: list[Row]) -> str:
-    """Return the table of each part; five words at random are the first row of each classifier."""
+    """Return the Markdown tables of how well explanations name the words that decide, one for each part.
+
+    A row is a classifier with a method of explanation; each classifier's first row is five words drawn at random.
+    """
     tables = []
     for part, title in TITLES.items():
         body = []

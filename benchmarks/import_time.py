@@ -36,7 +36,7 @@ PROGRAM = "import time; begin = time.perf_counter(); {}; print(time.perf_counter
 
 
 def main(arguments: Sequence[str] | None = None) -> Path:
-    """Measure, print and write the CSV; returns its path."""
+    """Time `import ctxzoo` beside the libraries it needs, print and write the results file; return its path."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.import_time",
         description=__doc__,
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
 
 
 def measure_import_seconds(program: str) -> float:
-    """Return the seconds that an import takes in a fresh interpreter, its own start not counted."""
+    """Return the seconds that the imports in `program` take in a new interpreter, whose own start is not counted."""
     process = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(program)],
         capture_output=True,

@@ -44,7 +44,7 @@ WIDTH, HEADS, TEXTS, LENGTH, CAUSAL_LENGTH, ROUNDS = 128, 4, 8, 24, 256, 7
 
 
 def build_stock_model(factor: float) -> BertModel:
-    """Return BERT in evaluation, its weights `factor` times as large as they are drawn."""
+    """Return a random BERT in evaluation mode, with its weights multiplied by `factor`."""
     torch.manual_seed(0)
     sizes = {"hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": HEADS, "intermediate_size": 4 * WIDTH}
     model = BertModel(BertConfig(vocab_size=1000, **sizes), add_pooling_layer=False).eval()
@@ -57,7 +57,10 @@ def build_stock_model(factor: float) -> BertModel:
 
 @torch.no_grad()
 def measure_attention_distances(frequencies: Sequence[int]) -> Iterator[dict[str, Value]]:
-    """Yield a row for each factor, kernel and number of frequencies."""
+    """Compare learned kernels before training with BERT's own attention.
+
+    Yields a row for each factor of the weights, kernel and number of frequencies.
+    """
     ids = torch.randint(5, 1000, (TEXTS, LENGTH), generator=torch.Generator().manual_seed(1))
     for factor in FACTORS:
         stock = build_stock_model(factor)
@@ -91,7 +94,7 @@ def measure_attention_distances(frequencies: Sequence[int]) -> Iterator[dict[str
 
 
 def measure_causal_costs(length: int) -> Iterator[dict[str, Value]]:
-    """Yield a row for the peer and each kernel."""
+    """Time causal layers of each kernel and of the peer on `length` tokens; yield a row for each."""
     torch.manual_seed(0)
     peer = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
     tokens = torch.randn(1, length, WIDTH, requires_grad=True)
@@ -116,7 +119,7 @@ def measure_causal_costs(length: int) -> Iterator[dict[str, Value]]:
 
 
 def format_kernel_start_table(rows: list[dict[str, str]]) -> str:
-    """Return the table of distances, and that of costs below it."""
+    """Return two Markdown tables: how far kernels start from BERT's attention, and what causal layers cost."""
     start, causal = ([row for row in rows if row["part"] == part] for part in ("start", "causal"))
     numbers = list(dict.fromkeys(row["frequencies"] for row in start if row["frequencies"]))
     body = []
@@ -135,7 +138,7 @@ def format_kernel_start_table(rows: list[dict[str, str]]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, print and write the CSV."""
+    """Measure distances and costs, print them and write the results file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--out", type=Path, default=RESULTS / f"{NAME}.csv")

@@ -50,6 +50,7 @@ def plot_times(rows: Sequence[Row], path: str | Path, comparison: str, colours: 
 
 
 def _draw_panel(axes: Axes, rows: Sequence[Row], documents: int, colours: Mapping[str, str]) -> None:
+    """Draw milliseconds by document length on `axes`, a line for each side; `colours` are by model."""
     lines: dict[str, list[Row]] = {}
     for row in rows:
         lines.setdefault(row["side"], []).append(row)

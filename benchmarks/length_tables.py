@@ -13,7 +13,10 @@ Columns = dict[str, Callable[[Line], str]]
 
 
 def format_tables_by_setting(rows: Sequence[Row], format_tables: Callable[[list[Line]], list[str]]) -> str:
-    """Join the tables of each comparison, precision and number of threads, and tell what was not measured."""
+    """Format the results of each comparison, precision and number of threads by `format_tables`; return all.
+
+    It gets a line for each side and pass, its rows by length. What was not measured is listed below.
+    """
     parts = []
     for setting in dict.fromkeys((row["comparison"], format_setting_name(row)) for row in rows):
         setting_rows = [row for row in rows if (row["comparison"], format_setting_name(row)) == setting]
@@ -27,20 +30,23 @@ def format_tables_by_setting(rows: Sequence[Row], format_tables: Callable[[list[
 
 
 def format_picture_link(rows: Sequence[Row], program: str, comparison: str) -> str:
-    """Return the plot of a comparison, where it was measured, with an empty line after it."""
+    """Return the Markdown link to the plot of a comparison, and an empty line; empty if it was not measured."""
     if all(row["comparison"] != comparison for row in rows):
         return ""
     return f"![milliseconds by the length of the text](results/{program}-{rows[0]['device']}.png)\n\n"
 
 
 def format_setting_name(row: Row) -> str:
-    """Say how a row was measured: precision, and on the CPU the number of threads."""
+    """Return the setting of a row as text, such as "float32, 1 thread"; the threads on a CPU alone."""
     threads = f", {row['threads']} thread{'' if row['threads'] == '1' else 's'}" if row["device"] == "cpu" else ""
     return row["precision"] + threads
 
 
 def format_milliseconds_table(lines: Sequence[Line], width: str) -> str:
-    """Return a table of a pass: milliseconds by length, exponent, memory at the greatest one; `width`: its symbol."""
+    """Return the Markdown table of milliseconds by length, with the fitted exponent and the memory.
+
+    Each of `lines` holds the rows of one side and pass; `width` is the symbol of a token's width in the headings.
+    """
     longest = lines[0][-1]["length"]
     more: Columns = {f"MiB at n = {longest}": lambda line: format_number(line[-1]["peak_memory_mb"], 1)}
     if any(line[0]["exponent"] for line in lines):
@@ -51,7 +57,10 @@ def format_milliseconds_table(lines: Sequence[Line], width: str) -> str:
 
 
 def format_ratio_tables(lines: Sequence[Line], width: str, verdicts: Columns) -> list[str]:
-    """Return a table of how much faster than the reference each side is, with aims; nothing without a measurement."""
+    """Return the Markdown table of how many times as fast as the reference each side is; empty if unmeasured.
+
+    `verdicts` are columns that say whether an aim is met; `width` is the symbol of a token's width in the headings.
+    """
     reference = lines[0][0]["reference"]
     compared_lines = [line for line in lines if line[0]["side"] != reference]
     if not any(row["ratio"] for line in compared_lines for row in line):
@@ -70,7 +79,7 @@ def format_ratio_tables(lines: Sequence[Line], width: str, verdicts: Columns) ->
 def format_length_table(
     title: str, cell: Callable[[Row], str], lines: Sequence[Line], width: str, more: Columns
 ) -> str:
-    """Return a table with a line for each side and pass, a column for each length, and `more` columns."""
+    """Return a Markdown table with a row for each side and pass, a column for each length, and `more` columns."""
     first_row, last_row = lines[0][0], lines[0][-1]
     documents = f"{first_row['batch_size']} documents"
     if first_row["batch_size"] != last_row["batch_size"]:
@@ -86,7 +95,7 @@ def format_length_table(
 
 
 def format_least_ratio_verdict(line: Line, aim: float, shortest: int = 0) -> str:
-    """Return the verdict on all lengths from `shortest` on; nothing where one was not measured."""
+    """Return whether the ratio is at least `aim` at all lengths from `shortest` on; empty if one is unmeasured."""
     ratios = [(row["ratio"], row["length"]) for row in line if int(row["length"]) >= shortest]
     if not ratios or not all(ratio for ratio, _ in ratios):
         return ""
@@ -95,17 +104,18 @@ def format_least_ratio_verdict(line: Line, aim: float, shortest: int = 0) -> str
 
 
 def format_growth_verdict(line: Line, aim: float) -> str:
-    """Return the verdict on the exponent."""
+    """Return whether the fitted exponent of time by length is at most `aim`; empty if there is none."""
     value = line[0]["exponent"]
     return value and format_verdict(float(value) <= aim, format_number(value, 2))
 
 
 def format_verdict(met: bool, value: str) -> str:
+    """Return `met: value` or `missed: value`."""
     return f"{'met' if met else 'missed'}: {value}"
 
 
 def format_significant_digits(text: str, factor: float = 1) -> str:
-    """Write three digits that count, at most two behind the point."""
+    """Return a number, multiplied by `factor`, with three significant digits and at most two decimals."""
     if not text:
         return ""
     value = float(text) * factor

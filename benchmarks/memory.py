@@ -17,7 +17,7 @@ def measure_own_peak_memory_mb() -> float:
 
 
 def measure_allocated_peak_mb(work: Callable[[], Any], device: str) -> float:
-    """Return the MiB of tensors that `work` holds at most at a time, beyond those that are there before it.
+    """Return the peak MiB of tensors that `work` allocates, beyond what is allocated before it.
 
     On the CPU the profiler counts, which takes time and memory of its own: nothing is to be timed meanwhile.
 

@@ -27,6 +27,7 @@ class PassRunner:
     """
 
     def __init__(self, side: Any, device: str) -> None:
+        """Store the side and the device; `resize` builds the module and its inputs."""
         self.side = side
         self.device = torch.device(device)
         if device == "cpu":
@@ -36,7 +37,7 @@ class PassRunner:
         self._passes = 1
 
     def resize(self, batch: int, length: int, width: int, precision: str) -> None:
-        """Draw weights and tokens anew, the same for sides with the same layer.
+        """Build the side's module and random inputs at a size; equal layers get equal weights.
 
         Args:
             batch, length, width: Numbers of documents in a batch, of tokens in a document and of features of a token.
@@ -49,11 +50,11 @@ class PassRunner:
         self.prepare(batch, length, width, getattr(torch, precision))
 
     def prepare(self, batch: int, length: int, width: int, dtype: torch.dtype) -> None:
-        """Set `module` and `x`."""
+        """Set `module`, what is timed, and `x`, its inputs; for subclasses to define."""
         raise NotImplementedError
 
     def get_pass(self, name: str) -> Callable[[], Any]:
-        """Return the pass of that name."""
+        """Return the function that runs the pass called `name`, such as "forward"; for subclasses to define."""
         raise NotImplementedError
 
     def compute_answers(self) -> dict[str, torch.Tensor]:
@@ -61,17 +62,17 @@ class PassRunner:
         raise NotImplementedError
 
     def save_answers(self, file: str) -> None:
-        """Write what `compute_answers` returns to a file, in float32."""
+        """Write the tensors of `compute_answers` to a file in float32, for the comparison of sides."""
         torch.save({name: value.float().cpu() for name, value in self.compute_answers().items()}, file)
 
     def warm_up(self, name: str) -> None:
-        """Run untimed passes, and set how many passes the rounds that follow will have."""
+        """Run a pass untimed, and choose how many passes a timed round has."""
         work = self.get_pass(name)
         work()
         self._passes = max(1, math.ceil(ROUND_SECONDS[self.device.type] / measure_seconds(work, self.device)))
 
     def time_round(self, name: str) -> float:
-        """Return the seconds for one pass, the mean over a round."""
+        """Return the mean seconds of one pass over a timed round."""
         work = self.get_pass(name)
 
         def run_passes() -> None:
@@ -81,12 +82,13 @@ class PassRunner:
         return measure_seconds(run_passes, self.device) / self._passes
 
     def measure_peak_memory(self, name: str) -> float:
-        """Return the MiB that a pass allocates beyond what is there before: weights, tokens, an optimizer's state."""
+        """Return the MiB that one pass allocates beyond weights, inputs and the optimizer's state."""
         work = self.get_pass(name)
         self.forget_gradients()
         return measure_allocated_peak_mb(work, self.device.type)
 
     def forget_gradients(self) -> None:
+        """Drop the gradients of the module's weights and of the inputs."""
         self.module.zero_grad(set_to_none=True)
         self.x.grad = None
 
@@ -99,18 +101,20 @@ class LayerRunner(PassRunner):
     """
 
     def build(self, batch: int, length: int, width: int) -> nn.Module:
-        """Build the layer of the side."""
+        """Return the layer of the side for inputs (batch, length, width); for subclasses to define."""
         raise NotImplementedError
 
     def prepare(self, batch: int, length: int, width: int, dtype: torch.dtype) -> None:
+        """Build the layer, and draw its inputs (batch, length, width), which get gradients."""
         self.module = self.build(batch, length, width).to(self.device, dtype)
         self.x = torch.randn(batch, length, width).to(self.device, dtype).requires_grad_()
 
     def get_pass(self, name: str) -> Callable[[], Any]:
+        """Return the forward pass, or for any other name forward and backward."""
         return self.forward if name == "forward" else self._forward_and_backward
 
     def compute_answers(self) -> dict[str, torch.Tensor]:
-        """Return output and gradients."""
+        """Return the output and the gradients of inputs and weights."""
         output = self.forward()
         self._forward_and_backward()
         gradients = {name: parameter.grad for name, parameter in self.module.named_parameters()}
@@ -118,12 +122,14 @@ class LayerRunner(PassRunner):
         return {name: value for name, value in tensors.items() if value is not None}
 
     def forward(self) -> torch.Tensor:
+        """Return the layer's output in evaluation mode, without gradients."""
         self.module.eval()
         with torch.inference_mode():
             output: torch.Tensor = self.module(self.x)
         return output
 
     def _forward_and_backward(self) -> None:
+        """Compute the gradients of the sum of the layer's output, in training mode."""
         self.module.train()
         self.forget_gradients()
         self.module(self.x).sum().backward()

@@ -57,7 +57,7 @@ QUICK = {"train": Size(90, 20), "validation": Size(20, 5)}
 
 
 def main(arguments: Sequence[str] | None = None) -> Path:
-    """Measure, print and write the CSV; returns its path."""
+    """Time the preparation of SQuAD data, print the seconds and write the results file; return its path."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.preparation",
         description=__doc__,
@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
 
 
 def list_available_datasets() -> list[str]:
-    """Return the mini corpora if CTXZOO_DATA has them, else the generated sample."""
+    """Return the datasets to measure: the small SQuAD corpora if CTXZOO_DATA has them, else a generated sample."""
     folder = os.environ.get("CTXZOO_DATA")
     found = [name for name in DATASETS if folder and Path(folder, name).is_dir()]
     return found or [SAMPLE]
@@ -125,12 +125,12 @@ def select_first_questions(splits: Splits) -> Splits:
 
 
 def select_few_questions(splits: Splits) -> Splits:
-    """Return so few questions that a start on them costs what every start costs."""
+    """Return a few questions of each split, to measure what every start costs apart from the questions."""
     return {name: rows.select(range(min(FEW, len(rows)))) for name, rows in splits.items()}
 
 
 def repeat_to_sizes(splits: Splits, sizes: dict[str, Size]) -> Splits:
-    """Return a corpus of these sizes: contexts of train in turn, a number behind each, and their questions in turn."""
+    """Return splits of the sizes `sizes`, made by repeating the contexts of train with a number behind each."""
     of_context: dict[str, list[dict[str, Any]]] = {}
     for row in splits["train"].to_list():
         of_context.setdefault(row["context"], []).append(row)
@@ -154,14 +154,14 @@ def repeat_to_sizes(splits: Splits, sizes: dict[str, Size]) -> Splits:
 
 
 def save_splits(splits: Splits, folder: Path) -> None:
-    """Write a folder as the Hub keeps such a dataset: one Parquet file for each split."""
+    """Write splits into a folder in the form of a dataset on the Hub: one Parquet file for each split."""
     folder.mkdir()
     for name, rows in splits.items():
         rows.to_parquet(str(folder / f"{name}.parquet"))
 
 
 def measure_cold_and_warm_starts(corpus: Path, rounds: int) -> dict[str, dict[str, float]]:
-    """Return the medians of `rounds` cold starts, each followed by a second one."""
+    """Return median seconds of preparing a corpus the first time ("cold") and again from the cache ("warm")."""
     measurements: dict[str, list[dict[str, float]]] = {COLD: [], SECOND: []}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as caches:
@@ -174,7 +174,7 @@ def measure_cold_and_warm_starts(corpus: Path, rounds: int) -> dict[str, dict[st
 
 
 def measure_start_in_new_process(corpus: Path, caches: Path) -> dict[str, float]:
-    """Run `measure_start` in a new interpreter, plus `total_seconds` of the whole process."""
+    """Run `measure_start` in a new interpreter; add `total_seconds`, the time of the whole process."""
     environment = {
         **os.environ,
         "OMP_NUM_THREADS": str(THREADS),
@@ -199,7 +199,7 @@ def measure_start_in_new_process(corpus: Path, caches: Path) -> dict[str, float]
 
 
 def measure_start(corpus: str) -> dict[str, float]:
-    """Return the seconds of each stage in this process, memory and CPU time; earlier imports are not counted."""
+    """Prepare a corpus in this process; return the seconds of each stage, CPU seconds and memory, without imports."""
     from ctxzoo.tasks.question_answering.data import SquadDataModule
 
     before = resource.getrusage(resource.RUSAGE_SELF)
@@ -224,14 +224,14 @@ def measure_start(corpus: str) -> dict[str, float]:
 def build_preparation_time_row(
     corpus: str, splits: Splits, kind: str, measured: dict[str, dict[str, float]], aim: float | None = None
 ) -> dict[str, Value]:
-    """Return a measured row."""
+    """Return the results row of a measured start."""
     return _build_row(corpus, "measured", count_questions_and_contexts(splits), kind, measured[kind], aim)
 
 
 def build_extrapolated_row(
     corpus: str, splits: Splits, kind: str, measured: dict[str, dict[str, dict[str, float]]], full: dict[str, Size]
 ) -> dict[str, Value]:
-    """Return a row for the full size, from what a start, a context and a question cost.
+    """Return the results row of a start on a full corpus, estimated from measured costs of a context and a question.
 
     t = f + a C + b Q, solved from a start on a few questions (f), on one question of each context, and on all.
     """
@@ -250,13 +250,17 @@ def build_extrapolated_row(
 
 
 def count_questions_and_contexts(splits: Splits) -> Size:
-    """Return the questions, and contexts that are distinct within their split."""
+    """Return the number of questions, and of contexts that are distinct within their split."""
     return Size(sum(map(len, splits.values())), sum(len(set(rows["context"])) for rows in splits.values()))
 
 
 def _build_row(
     corpus: str, method: str, size: Size, kind: str, values: dict[str, float], aim: float | None
 ) -> dict[str, Value]:
+    """Return a results row: the corpus and its size, what was measured, and the aim in seconds.
+
+    `method` says whether it was measured or estimated, `kind` whether the cache was filled.
+    """
     return {
         "corpus": corpus,
         "how": method,
@@ -272,7 +276,7 @@ def _build_row(
 
 
 def format_row_line(row: dict[str, Value]) -> str:
-    """Return the line that is printed for a row."""
+    """Return the line that is printed for a row: corpus, size and seconds."""
     aim = "" if row["aim_seconds"] is None else f", aim {row['aim_seconds']:.0f} s"
     return (
         f"{row['corpus']} ({row['how']}), {row['start']}: {row['questions']:,} questions in "

@@ -52,7 +52,7 @@ QUICK_EPOCHS = 2
 
 
 def write_interactions(data: SessionDataModule, folder: Path) -> None:
-    """Write each prediction as a row of RecBole's files: the session, the items before, and the item that came."""
+    """Write each prediction as a row of RecBole's files: session, earlier items, next item."""
     folder.mkdir(parents=True)
     for split, name in (("train", "train"), ("validation", "valid"), ("test", "test")):
         lines = ["session_id:token\titem_id_list:token_seq\titem_id:token"]
@@ -65,7 +65,7 @@ def write_interactions(data: SessionDataModule, folder: Path) -> None:
 
 
 def build_recbole_settings(settings: Experiment, model: str, folder: Path) -> dict[str, Any]:
-    """Return RecBole's settings that say the same as ours."""
+    """Return the settings with which RecBole trains as our recipe does."""
     dropout = (settings.model.embedding_dropout, settings.model.pooled_dropout)
     model_settings = {
         "narm": {"dropout_probs": list(dropout), "n_layers": 1},
@@ -100,7 +100,7 @@ def build_recbole_settings(settings: Experiment, model: str, folder: Path) -> di
 
 @contextmanager
 def change_working_folder(folder: Path) -> Iterator[None]:
-    """Work in a folder meanwhile: RecBole leaves its logs where it is started."""
+    """Run the block in a folder, because RecBole writes logs into the current one."""
     before = Path.cwd()
     os.chdir(folder)
     try:
@@ -125,7 +125,7 @@ def build_recbole_trainer(settings: Experiment, model: str, folder: Path) -> tup
 
 
 def measure_recbole_epoch_seconds(settings: Experiment, model: str, folder: Path) -> float:
-    """Return the processor's seconds for the training part of RecBole's first epoch."""
+    """Return the CPU seconds of the training part of RecBole's first epoch."""
     with change_working_folder(folder.parent):
         trainer, train, _, _ = build_recbole_trainer(settings, model, folder)
         trainer.eval_collector.data_collect(train)  # as its `fit` does before
@@ -135,7 +135,7 @@ def measure_recbole_epoch_seconds(settings: Experiment, model: str, folder: Path
 
 
 def measure_ctxzoo_epoch_seconds(settings: Experiment, model: str, data: SessionDataModule) -> float:
-    """Return the processor's seconds for an epoch of ours, in the batches that its recipe takes."""
+    """Return the CPU seconds of one training epoch of our model, in its recipe's batches."""
     fields = {name: getattr(settings.model, name) for name in ("embedding_size", "hidden_size")}
     kind = {**SessionBaselineConfig.variants[model], **fields}
     torch.manual_seed(0)
@@ -144,7 +144,7 @@ def measure_ctxzoo_epoch_seconds(settings: Experiment, model: str, data: Session
 
 
 def train_recbole_model(settings: Experiment, model: str, folder: Path) -> dict[str, Value]:
-    """Train RecBole's model to the end of its patience, and return its scores."""
+    """Train RecBole's model until early stopping, and return its scores."""
     epochs: list[int] = []
 
     def print_epoch(epoch: int, score: float) -> None:
@@ -180,6 +180,7 @@ def train_ctxzoo_model(settings: Experiment, model: str, dataset: str, commit: s
 
 
 def use_one_thread() -> None:
+    """Let torch use one thread, and keep freed memory as our trainings do."""
     torch.set_num_threads(1)
     keep_freed_memory()  # as every training does
 
@@ -187,7 +188,7 @@ def use_one_thread() -> None:
 def measure_rows(
     settings: Experiment, data: SessionDataModule, work: Path, commit: str, processes: int
 ) -> list[dict[str, Value]]:
-    """Return a row for each model and side: seconds first, one after the other, and then the trainings."""
+    """Time an epoch and train to the end with both libraries; return a row for each model and library."""
     folder = work / "sessions"
     write_interactions(data, folder)
     predictions = sum(len(session) - 1 for session in data.sequences("train"))
@@ -212,7 +213,7 @@ def measure_rows(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, print and write the CSV."""
+    """Compare both libraries, print the table and write the results file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
     parser.add_argument("--quick", action="store_true")

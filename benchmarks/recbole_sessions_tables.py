@@ -12,7 +12,7 @@ Row = dict[str, str]
 
 
 def format_recbole_sessions_table(rows: list[Row]) -> str:
-    """Return scores and the seconds of an epoch of each model, ours and RecBole's."""
+    """Return the Markdown table of scores and seconds an epoch, for each model ours beside RecBole's."""
     peers = {row["model"]: float(row["seconds"]) for row in rows if row["side"] == PEER}
     body = []
     for row in rows:

@@ -18,7 +18,10 @@ Value = str | int | float | None
 
 
 def build_provenance_columns(commit: str) -> dict[str, Value]:
-    """Return the columns that every row of a benchmark gets; `commit` is taken at the start of the run."""
+    """Return the columns that say how a row was made: code, machine and versions of libraries.
+
+    `commit` is taken at the start of the run.
+    """
     machine = describe_hardware()
     gpus = machine.pop("gpus")
     return {
@@ -35,7 +38,7 @@ def build_provenance_columns(commit: str) -> dict[str, Value]:
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Value]], commit: str) -> None:
-    """Write the rows, each with its provenance; the file is replaced as a whole.
+    """Write the rows of a benchmark to a CSV file, each with code, machine and versions; replaces the file.
 
     Raises:
         ValueError: no rows, or rows with different columns.
@@ -53,15 +56,16 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Value]], commit: str) -> 
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
-    """Return the rows of such a file, as text."""
+    """Return the rows of a benchmark's CSV file, cells as text."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def format_number(text: str, decimals: int, unit: float = 1) -> str:
-    """Write a number of such a file in a unit of its own, with commas; nothing where the cell is empty."""
+    """Return the number of a CSV cell, divided by `unit`, with commas and some decimals; empty for an empty cell."""
     return f"{float(text) / unit:,.{decimals}f}" if text else ""
 
 
 def _round_float(value: Value) -> Value:
+    """Round a float to five significant digits; return other values as they are."""
     return float(f"{value:.5g}") if isinstance(value, float) else value

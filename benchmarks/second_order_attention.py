@@ -76,7 +76,10 @@ COMPARISONS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> Path:
-    """Measure, print, write the CSV and draw the plot; returns the path of the CSV."""
+    """Time the Contextualizer beside other layers by text length; write the results file and the plot.
+
+    Returns the path of the results file.
+    """
     options = parse_options(arguments, "cuda" if torch.cuda.is_available() else "cpu")
     commit = git_commit()
     if not options.redraw:
@@ -94,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
 
 
 def parse_options(arguments: Sequence[str] | None, device: str) -> argparse.Namespace:
-    """Return the command line, `--quick` and what depends on the device filled in."""
+    """Parse the command line, and fill in what `--quick` and the device stand for."""
     parser = build_argument_parser("second_order_attention", __doc__, COMPARISONS, device)
     parser.add_argument("--lengths", nargs="+", type=int, default=list(LENGTHS), help="n, tokens in a document")
     parser.add_argument("--width", type=int, default=512, help="m, numbers in a token")
@@ -109,7 +112,7 @@ def parse_options(arguments: Sequence[str] | None, device: str) -> argparse.Name
 
 
 def select_possible_comparisons(options: argparse.Namespace) -> list[Comparison]:
-    """Return the requested comparisons, on a CPU without the kernels for a GPU."""
+    """Return the requested comparisons, on a CPU without the sides that need a GPU."""
     return [
         replace(comparison, sides=tuple(side for side in comparison.sides if _is_side_possible(side, options.device)))
         for comparison in COMPARISONS
@@ -118,11 +121,12 @@ def select_possible_comparisons(options: argparse.Namespace) -> list[Comparison]
 
 
 def _is_side_possible(side: Side, device: str) -> bool:
+    """Return whether a side runs on a device: Triton kernels need CUDA."""
     return device == "cuda" or side.implementation != "triton"
 
 
 def explain_missing_support(side: Side, device: str) -> str:
-    """Say why a side cannot run here; nothing where it can."""
+    """Return the reason why a side cannot run on this machine; empty if it can."""
     if side.compiled and find_cxx_compiler() is None:
         return "skipped: torch.compile finds no C++ compiler"
     if side.implementation == "triton" and not can_run(torch.empty(0, device=device)):

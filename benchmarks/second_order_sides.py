@@ -45,7 +45,7 @@ class Side:
     implementation: Implementation = "auto"
 
     def columns(self) -> dict[str, Value]:
-        """The layer; sides with the same one must agree."""
+        """Return the columns that name the layer in results; sides with equal columns must give equal outputs."""
         return {"model": self.model, "num_steps": self.num_steps, "rank": self.rank}
 
 
@@ -56,12 +56,14 @@ class Steps(nn.Module):
     context: torch.Tensor
 
     def __init__(self, batch: int, length: int, width: int, rank: int, num_steps: int) -> None:
+        """Build a Contextualizer, a mask (batch, length) of real tokens, and first contexts (batch, width) of ones."""
         super().__init__()
         self.steps = Contextualizer(width, rank, num_steps, recurrent=True)
         self.register_buffer("mask", torch.ones(batch, length, dtype=torch.bool))
         self.register_buffer("context", torch.ones(batch, width))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the last context c^K (B, m) for tokens x (B, n, m)."""
         return self.steps(x, self.mask, self.context)[0][-1]
 
 
@@ -69,10 +71,12 @@ class StepsBy(Steps):
     """The steps of `Steps` with an implementation of attention that the layer does not choose itself."""
 
     def __init__(self, *sizes: int, implementation: Implementation) -> None:
+        """Build `Steps(*sizes)`, whose attention is computed by `implementation`."""
         super().__init__(*sizes)
         self.implementation = implementation
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the last context (B, m) for tokens x (B, n, m), by the chosen implementation."""
         steps, context = self.steps, self.context
         factor = steps.feature_factors[0]
         projected = F.linear(x, steps.token_factors[0])
@@ -88,6 +92,7 @@ class AttentionAlone(nn.Module):
     mask: torch.Tensor
 
     def __init__(self, batch: int, length: int, width: int, rank: int, implementation: Implementation) -> None:
+        """Draw p (batch, length, rank), q (batch, rank) and W (width, rank), the other inputs, as parameters."""
         super().__init__()
         self.projected = nn.Parameter(torch.randn(batch, length, rank))
         self.gate = nn.Parameter(torch.randn(batch, rank))
@@ -96,6 +101,7 @@ class AttentionAlone(nn.Module):
         self.implementation = implementation
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the attention's output (B, m) for tokens x (B, n, m)."""
         return second_order_attention(x, self.projected, self.gate, self.weight, self.mask, self.implementation)
 
 
@@ -103,10 +109,12 @@ class SelfAttention(nn.Module):
     """`nn.MultiheadAttention` of the tokens to themselves, without the weights, which would only cost it time."""
 
     def __init__(self, width: int) -> None:
+        """Build multi-head attention with `HEADS` heads for tokens of `width` numbers."""
         super().__init__()
         self.attention = nn.MultiheadAttention(width, HEADS, batch_first=True)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the tokens x (B, n, m) as they attend to each other, (B, n, m)."""
         return self.attention(x, x, x, need_weights=False)[0]
 
 
@@ -114,10 +122,12 @@ class Gru(nn.Module):
     """A bidirectional GRU, as wide as its input."""
 
     def __init__(self, width: int) -> None:
+        """Build the GRU; each direction has half of `width` units."""
         super().__init__()
         self.gru = nn.GRU(width, width // 2, batch_first=True, bidirectional=True)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the states (B, n, m) for tokens x (B, n, m)."""
         return self.gru(x)[0]
 
 
@@ -125,6 +135,7 @@ class Runner(LayerRunner):
     """A side, ready to run at one size after another."""
 
     def prepare(self, batch: int, length: int, width: int, dtype: torch.dtype) -> None:
+        """Build the layer and its inputs, and compile the layer where the side is compiled."""
         # What the compiler made for the previous size: it gives up after a few sizes of a function.
         torch.compiler.reset()
         super().prepare(batch, length, width, dtype)
@@ -132,10 +143,11 @@ class Runner(LayerRunner):
             self.module.compile(fullgraph=True, dynamic=False)
 
     def build(self, batch: int, length: int, width: int) -> nn.Module:
+        """Return the layer of this side, see `build_module`."""
         return build_module(self.side, batch, length, width)
 
     def floor_seconds(self, name: str) -> float | None:
-        """Return the seconds in which a GPU moves each tensor of a pass of attention once, at the speed of copies.
+        """Return the least seconds of a pass: the time in which the GPU copies as many bytes as the pass moves.
 
         It is None for sides with more than attention, and on a CPU, where such an operation waits for arithmetic, not
         for memory.
@@ -145,7 +157,7 @@ class Runner(LayerRunner):
         return self.count_moved_bytes(name) / self._measure_bytes_per_second()
 
     def count_moved_bytes(self, name: str) -> int:
-        """Return the bytes that a pass moves.
+        """Return the bytes that a pass of attention reads and writes at least.
 
         Forward reads x, p, q, W and the mask and writes the output. Backward reads the same, the output and its
         gradient, and writes the gradients of x, p, q and W.
@@ -159,7 +171,7 @@ class Runner(LayerRunner):
         return moved
 
     def _measure_bytes_per_second(self) -> float:
-        """Return the bytes read and written by a copy that no cache holds."""
+        """Return the GPU's memory bandwidth: bytes read and written a second by a copy too large for its caches."""
         source = torch.empty(COPIED_BYTES, dtype=torch.uint8, device=self.device)
         target = torch.empty_like(source)
         target.copy_(source)
@@ -168,7 +180,7 @@ class Runner(LayerRunner):
 
 
 def build_module(side: Side, batch: int, length: int, width: int) -> nn.Module:
-    """Return the layer of a side: (B, n, m) tokens in, one tensor out."""
+    """Return the layer that a side times: it maps tokens (B, n, m) to one tensor."""
     if side.model == "attention alone":
         return AttentionAlone(batch, length, width, side.rank, side.implementation)
     if side.model == "contextualizer":

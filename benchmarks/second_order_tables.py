@@ -22,13 +22,17 @@ FUSED_AIM, FUSED_FROM, FLOOR_AIM = 3.0, 512, 2.0  # triton against plain, forwar
 
 
 def format_second_order_tables(rows: list[Row]) -> str:
-    """Return the plot, and for each comparison, precision and number of threads the tables that have numbers."""
+    """Return the README's part on the Contextualizer: the plot, times and ratios of each setting in Markdown."""
     return format_picture_link(rows, "second_order_attention", "layers") + format_tables_by_setting(
         rows, _format_tables
     )
 
 
 def _format_tables(lines: list[Line]) -> list[str]:
+    """Return the tables of one setting: milliseconds, ratios to the reference, and on a GPU to the least time possible.
+
+    Each of `lines` holds the results of one side and pass, a row for each length.
+    """
     first_row = lines[0][0]
     with_floor = any(row["floor_seconds"] for row in lines[0])
     timed = [
@@ -53,7 +57,7 @@ def _format_tables(lines: list[Line]) -> list[str]:
 
 
 def _replace_seconds_by_minimum(line: Line) -> Line:
-    """Return the rows with the floor instead of what a side took."""
+    """Return copies of a side's rows with the least time possible in place of the measured one."""
     side = "floor: each tensor moved once"
     return [
         {**row, "side": side, "seconds": row["floor_seconds"], "exponent": "", "peak_memory_mb": ""} for row in line
@@ -61,7 +65,7 @@ def _replace_seconds_by_minimum(line: Line) -> Line:
 
 
 def _list_ratio_verdict_columns(row: Row) -> Columns:
-    """Return the columns with the aims of a comparison."""
+    """Return the columns that say whether the aims of a comparison are met, by their headings."""
     if row["comparison"] == "layers" and row["device"] == "cpu":
         return {
             f"at least {RATIO_AIM:g}": lambda line: (
@@ -82,18 +86,22 @@ def _list_ratio_verdict_columns(row: Row) -> Columns:
 
 
 def _is_contextualizer(line: Line) -> bool:
+    """Return whether the rows of `line` time the Contextualizer."""
     return line[0]["model"] == "contextualizer"
 
 
 def _is_triton_training_pass(line: Line) -> bool:
+    """Return whether the rows of `line` time the Triton kernels' forward and backward pass."""
     return line[0]["side"] == "triton" and line[0]["pass"] == "forward and backward"
 
 
 def _compute_ratio_to_minimum(row: Row) -> str:
+    """Return measured seconds divided by the least possible ones, as text; empty where these are unknown."""
     return str(float(row["seconds"]) / float(row["floor_seconds"])) if row["floor_seconds"] else ""
 
 
 def _format_minimum_verdict(line: Line) -> str:
+    """Return whether Triton's training pass takes at most `FLOOR_AIM` times the least time at all long lengths."""
     ratios = [(_compute_ratio_to_minimum(row), row["length"]) for row in line if int(row["length"]) >= FUSED_FROM]
     if not _is_triton_training_pass(line) or not ratios or not all(times for times, _ in ratios):
         return ""

@@ -100,7 +100,9 @@ SENTENCES = (
 
 
 def format_sentence(sentence: Sentence, results: Path) -> str:
-    """Return the line of a sentence, with machine, day and commit; that it was not measured without its file.
+    """Return a list item of the README: the sentence with its ratio from the results file, machine, day and commit.
+
+    Without the results file it says that nothing was measured yet.
 
     Raises:
         ValueError: Not exactly one row has the cells.
@@ -122,6 +124,7 @@ def format_sentence(sentence: Sentence, results: Path) -> str:
 
 
 def _find_only_row(rows: list[Row], cells: Mapping[str, str], file: Path) -> Row:
+    """Return the one row with these cells (column to content)."""
     matching_rows = [row for row in rows if all(row[name] == value for name, value in cells.items())]
     if len(matching_rows) != 1:
         raise ValueError(f"{file.name}: {len(matching_rows)} rows have {dict(cells)}; expected one")
@@ -129,6 +132,6 @@ def _find_only_row(rows: list[Row], cells: Mapping[str, str], file: Path) -> Row
 
 
 def _format_threads(row: Row) -> str:
-    """Say how many threads of a processor were used; a benchmark without that column has one thread."""
+    """Return the number of CPU threads of a row in words; a row without that column has one thread."""
     threads = row.get("threads", "1")
     return f"{threads} CPU thread{'' if threads == '1' else 's'}"

@@ -40,7 +40,7 @@ Batch = dict[str, Any]
 
 
 def list_batch_makers(side: str, sessions: Sequence[Session], seed: int = 0) -> list[Callable[[], Batch]]:
-    """Return what makes each batch of an epoch."""
+    """Return a function for each batch of an epoch, which builds it: whole sessions, or prefixes as examples."""
     if side == ONE_PASS:
         sampler = BucketSampler([len(session) for session in sessions], SESSIONS, shuffle=True, seed=seed)
         return [
@@ -54,6 +54,7 @@ def list_batch_makers(side: str, sessions: Sequence[Session], seed: int = 0) -> 
 
 
 def _build_prefix_batch(sessions_and_steps: Sequence[tuple[Session, int]]) -> Batch:
+    """Return a batch of prefixes: the first `step` items of each session, padded by 0, labelled with the next item."""
     ids = torch.zeros(len(sessions_and_steps), max(step for _, step in sessions_and_steps), dtype=torch.int64)
     for row, (session, step) in enumerate(sessions_and_steps):
         ids[row, :step] = torch.from_numpy(session[:step])
@@ -62,7 +63,7 @@ def _build_prefix_batch(sessions_and_steps: Sequence[tuple[Session, int]]) -> Ba
 
 
 def measure_epoch_seconds(model: Any, batches: Sequence[Callable[[], Batch]]) -> float:
-    """Return the processor's seconds for an epoch; the first batch warms up before."""
+    """Return the CPU seconds of training on all batches once; the first batch runs once before, untimed."""
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
 
     def run_training_step(make: Callable[[], Batch]) -> None:
@@ -79,7 +80,7 @@ def measure_epoch_seconds(model: Any, batches: Sequence[Callable[[], Batch]]) ->
 
 
 def measure_rows(data: SessionDataModule, sizes: dict[str, Any]) -> Iterator[dict[str, Value]]:
-    """Yield a row for each model and side."""
+    """Time an epoch of each model in both ways; yield a row for each."""
     sessions = data.sequences("train")
     models: dict[str, Callable[[], Any]] = {
         "HCRNN-3 + Bi": lambda: HcrnnForNextItem(HcrnnConfig(**sizes, **data.model_sizes())),  # type: ignore[arg-type]
@@ -96,7 +97,7 @@ def measure_rows(data: SessionDataModule, sizes: dict[str, Any]) -> Iterator[dic
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, print and write the CSV."""
+    """Time both ways of reading sessions, print the table and write the results file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data_dir", help="folder of datasets; default: $CTXZOO_DATA")
     parser.add_argument("--quick", action="store_true")

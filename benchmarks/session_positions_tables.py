@@ -9,7 +9,7 @@ Row = dict[str, str]
 
 
 def format_session_positions_table(rows: list[Row]) -> str:
-    """Return the seconds of an epoch, and how much of the authors' way each side takes."""
+    """Return the Markdown table of seconds an epoch, and their ratio to prefixes as examples, the authors' way."""
     authors = {row["model"]: float(row["seconds"]) for row in rows if row["side"] == AUTHORS}
     body = []
     for row in rows:

@@ -51,7 +51,7 @@ SETS: dict[str, tuple[str, ...]] = {
 
 
 def compare_searched_settings(problem: Problem, words: Sequence[str], trials: int) -> dict[str, Value]:
-    """Return the row of one set: scores of the usual settings, and of the best of some trials.
+    """Search settings of a problem on one data set; return the row of the usual settings' scores and the best trial's.
 
     Args:
         problem: Name of the problem whose settings are searched.
@@ -94,7 +94,7 @@ def compare_searched_settings(problem: Problem, words: Sequence[str], trials: in
 
 
 def _train_and_score_on_test(search: Search, trial: EndedTrial, name: str) -> float:
-    """Train with the settings of a trial, and return the score on test."""
+    """Train again with the settings of an ended trial, and return the score on the test split."""
     result = execute(search.build_run(trial.settings, Trial(name=name, minutes=MINUTES, score="test")), quiet=True)
     return float(result.metrics[f"test/{search.objective}"])
 
@@ -108,7 +108,7 @@ def _write_first_sentences(name: str, folder: Path) -> Path:
 
 
 def format_settings_search_table(rows: list[dict[str, str]]) -> str:
-    """Return the scores of the usual settings beside those of the best trial."""
+    """Return the Markdown table of the usual settings' scores beside those of the best trial."""
     headings = ["data", "model", "score", "validation", "best of trials", "test", "test, best", "trials", "ended early"]
     names = ("usual_validation", "best_validation", "usual_test", "best_test")
     return format_markdown_table(
@@ -130,7 +130,7 @@ def format_settings_search_table(rows: list[dict[str, str]]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Search, print and write the CSV."""
+    """Search settings for each data set, print the table and write the results file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--out", type=Path, default=RESULTS / f"{NAME}.csv")

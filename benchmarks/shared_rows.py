@@ -38,7 +38,7 @@ SCORES = {"recall_at_20": "Recall@20", "mrr_at_20": "MRR@20"}
 def find_similar_sets(
     test_sets: Sequence[Collection[Hashable]], training_sets: Sequence[Collection[Hashable]]
 ) -> list[bool]:
-    """Return for each test set whether its overlap with a training set, as Jaccard has it, is `ALIKE`."""
+    """Return for each test set whether some training set overlaps it: a Jaccard index of at least `ALIKE`."""
     sets = [frozenset(members) for members in training_sets]
     holders: dict[Hashable, list[int]] = defaultdict(list)
     for number, members in enumerate(sets):
@@ -52,7 +52,7 @@ def find_similar_sets(
 
 
 def count_shared_texts(data_dir: str | None) -> dict[str, Value]:
-    """Return the row of reviews of films that stand in both splits."""
+    """Count the test reviews of films that stand in the training split too; return the row."""
     splits = load_splits(IMDB, data_dir)
     trained = set(map(hash_normalized_text, splits["train"]["text"][:]))
     are_shared = [hash_normalized_text(text) in trained for text in splits["test"]["text"][:]]
@@ -60,14 +60,17 @@ def count_shared_texts(data_dir: str | None) -> dict[str, Value]:
 
 
 def count_similar_titles(data_dir: str | None) -> dict[str, Value]:
-    """Return the row of headlines that are like one of training: of one story, mostly."""
+    """Count the test headlines that nearly repeat one of training; return the row."""
     splits = load_splits(TITLES, data_dir)
     tested, trained = ([re.findall(r"\w+", title.casefold()) for title in splits[name]["title"][:]] for name in SPLITS)
     return _build_row(TITLES, "titles that are alike", find_similar_sets(tested, trained))
 
 
 def count_similar_sessions(data_dir: str | None, results: Sequence[RunResult]) -> Iterator[dict[str, Value]]:
-    """Yield a row of sessions that are like one of training, and one for each model and score."""
+    """Count the test sessions that nearly repeat one of training.
+
+    Yields a row of counts, and one for each model and score, with those sessions and without them.
+    """
     splits = load_splits(SESSIONS, data_dir)
     tested, trained = (splits[name]["items"][:] for name in SPLITS)
     are_similar = find_similar_sets(tested, trained)
@@ -86,19 +89,20 @@ def count_similar_sessions(data_dir: str | None, results: Sequence[RunResult]) -
 
 
 def _build_row(dataset: str, description: str, are_shared: Sequence[bool]) -> dict[str, Value]:
+    """Return the row of counts of a dataset; `are_shared` says of each test row whether it stands in training."""
     counts = {"test_rows": len(are_shared), "shared": sum(are_shared)}
     return {"data": dataset, "what": description, **counts, "model": None, "all": None, "without": None}
 
 
 def _score_remaining_sessions(run: RunResult, score: str, left_out: Sequence[bool]) -> float:
-    """Return a score in percent over the predictions of the sessions that are not left out."""
+    """Return a run's score in percent over the test sessions that are not in `left_out`, a flag for each."""
     sums, numbers = (run.per_example[f"test/{name}"] for name in (score, "predictions"))
     kept = [row for row in range(len(sums)) if not left_out or not left_out[row]]
     return 100 * sum(sums[row] for row in kept) / sum(numbers[row] for row in kept)
 
 
 def format_shared_rows_tables(rows: list[dict[str, str]]) -> str:
-    """Return the table of counts, and that of scores below it."""
+    """Return two Markdown tables: counts of shared test rows, and session scores with them and without."""
     counts = [
         [f"`{row['data']}`", row["what"], f"{int(row['test_rows']):,}", f"{int(row['shared']):,}"]
         for row in rows
@@ -119,7 +123,7 @@ def format_shared_rows_tables(rows: list[dict[str, str]]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Count, print and write the CSV."""
+    """Count the shared test rows, print the tables and write the results file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data_dir")
     parser.add_argument("--out", type=Path, default=RESULTS / f"{NAME}.csv")

@@ -67,6 +67,7 @@ class Runner:
     """
 
     def __init__(self, side: Side, inputs: str | Path, device: str) -> None:
+        """Load configuration, weights and batches from the file `inputs`; build the side's model and optimizer."""
         self.side = side
         self.device = torch.device(device)
         if side.keep_freed_memory and device == "cpu":
@@ -83,7 +84,7 @@ class Runner:
         )["optimizer"]
 
     def compute_answers(self) -> dict[str, torch.Tensor]:
-        """Return the tensors on which both sides must agree, for the first batch of each kind.
+        """Return the outputs in which both sides must agree, for the first batch of each kind.
 
         Loss, log-probabilities of start and end, and the log-probability of the decoded span: of two spans that are as
         probable either may be decoded.
@@ -101,29 +102,30 @@ class Runner:
         return answers
 
     def save_answers(self, file: str) -> None:
-        """Write what `compute_answers` returns to a file."""
+        """Write the tensors of `compute_answers` to a file, for the comparison of both sides."""
         torch.save(self.compute_answers(), file)
 
     def warm_up(self, phase: Phase) -> None:
-        """Run one round; where that is possible (CUDA) the peak of memory is counted from here."""
+        """Run one untimed round of a phase; on CUDA the peak memory is counted from here."""
         if self.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats()
         self.time_round(phase)
 
     def time_round(self, phase: Phase) -> float:
-        """Return the seconds for one pass over all batches of this side."""
+        """Return the seconds of one pass over all batches, in training or evaluation."""
         self.model.train(phase == "training")
         step = self._train_batch if phase == "training" else self._evaluate_batch
         batches = self.batches[self.side.batches]
         return measure_seconds(lambda: [step(batch) for batch in batches], self.device)
 
     def measure_peak_memory(self) -> float:
-        """Return the MiB that PyTorch allocated on the GPU, or on the CPU all resident memory of the process."""
+        """Return the peak MiB: on a GPU of PyTorch's tensors, on a CPU of the whole process."""
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated() / 2**20
         return measure_own_peak_memory_mb()
 
     def _train_batch(self, batch: Batch) -> None:
+        """Do one training step on a batch: loss, gradients, clipping, and the optimizer's update."""
         with self._autocast():
             loss = self._compute_log_probabilities_and_loss(batch)[2]
         self.optimizer.zero_grad(set_to_none=True)
@@ -132,12 +134,13 @@ class Runner:
         self.optimizer.step()
 
     def _evaluate_batch(self, batch: Batch) -> None:
+        """Predict the answer spans of a batch, and copy them to the CPU."""
         with torch.inference_mode(), self._autocast():
             starts, ends = self._decode_spans(batch)
         starts.cpu(), ends.cpu()
 
     def _compute_log_probabilities_and_loss(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return log p(start), log p(end) and the loss."""
+        """Return the log-probabilities (B, C) of each answer start and end, and the loss."""
         if isinstance(self.model, TextbookBidaf):
             inputs = {name: value for name, value in batch.items() if name not in LABELS}
             start, end = self.model(**inputs)
@@ -149,6 +152,7 @@ class Runner:
         return start, end, outputs.loss
 
     def _decode_spans(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the first and last positions (B,) of the predicted answers; 0 and 0 for no answer."""
         inputs = {name: value for name, value in batch.items() if name not in LABELS}
         longest, may_refuse = self.config.max_answer_length, self.config.squad_version == "2.0"
         if isinstance(self.model, TextbookBidaf):
@@ -159,16 +163,18 @@ class Runner:
         return spans.starts.masked_fill(refuse, 0), spans.ends.masked_fill(refuse, 0)
 
     def _autocast(self) -> Any:
+        """Return the context for the side's precision: none for float32, else bfloat16 autocast."""
         if self.side.precision == "32-true":
             return nullcontext()
         return torch.autocast(self.device.type, dtype=torch.bfloat16)
 
     def _move_to_device(self, batch: Batch) -> Batch:
+        """Return the batch with its tensors on the runner's device."""
         return {name: value.to(self.device) for name, value in batch.items()}
 
 
 def build_model(kind: str, config: BidafConfig, weights: dict[str, torch.Tensor]) -> nn.Module:
-    """Return the model of a side, with the weights that all sides start from."""
+    """Return the model that `kind` names, with the weights from which all sides start."""
     if kind == "ctxzoo":
         model = BidafForQuestionAnswering(config)
         model.load_state_dict(weights)
@@ -179,7 +185,7 @@ def build_model(kind: str, config: BidafConfig, weights: dict[str, torch.Tensor]
 
 
 def use_slower_functions(side: Side) -> None:
-    """Replace ctxzoo's way by the slower one, in this process, where the side requests it."""
+    """Replace ctxzoo's functions in this process by the usual, slower ones that the side asks for."""
     if side.dropout == "torch":
         layers_bidaf.dropout = _apply_torch_dropout  # type: ignore[attr-defined]
     if side.characters == "every word":
@@ -189,13 +195,16 @@ def use_slower_functions(side: Side) -> None:
 
 
 def _apply_torch_dropout(x: torch.Tensor, rate: float, training: bool) -> torch.Tensor:
+    """Apply torch's dropout, in place of ctxzoo's cheap masks."""
     return F.dropout(x, rate, training)
 
 
 def _embed_every_word(self: CharCnn, char_ids: torch.Tensor) -> torch.Tensor:
+    """Return character vectors (B, n, channels) of every word of `char_ids` (B, n, L), repeated ones anew."""
     char_ids = F.pad(char_ids, (0, self.max_word_length - char_ids.size(-1)))
     return self._embed_distinct_words(char_ids.flatten(0, 1)).view(*char_ids.shape[:2], -1)
 
 
 def _run_packed(self: MaskedBiRNN, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Return recurrent states (B, n, 2h) for x (B, n, D) by packed sequences; replaces `MaskedBiRNN.forward`."""
     return compute_packed_states_of_mask(self.rnn, x, mask)

@@ -40,7 +40,7 @@ Row = dict[str, str]
 
 
 def format_training_step_table(rows: list[Row]) -> str:
-    """Return examples per second, peak memory and ratio of both sides."""
+    """Return the Markdown table of a BiDAF training step: examples a second, memory, ratio of both sides."""
     headings = ["ours", "other", "variant", "threads", "phase", "ours/s", "other/s", "ratio", "ours GiB", "other GiB"]
     return format_markdown_table(
         headings,
@@ -62,7 +62,7 @@ def format_training_step_table(rows: list[Row]) -> str:
 
 
 def format_preparation_table(rows: list[Row]) -> str:
-    """Return the seconds of each start beside the aim."""
+    """Return the Markdown table of how long SQuAD data take to prepare, beside the aim."""
     headings = ["corpus", "how", "start", "questions", "contexts", "questions/s", "seconds", "with imports", "aim"]
     return format_markdown_table(
         headings,
@@ -83,7 +83,7 @@ def format_preparation_table(rows: list[Row]) -> str:
 
 
 def format_import_time_table(rows: list[Row]) -> str:
-    """Return the seconds of each import, and above the peer's."""
+    """Return the Markdown table of the seconds of each import, and how many more than the peer's."""
     return format_markdown_table(
         ["import", "seconds", "above the first row", "aim"],
         [
@@ -169,7 +169,9 @@ EXCERPTS: dict[str, Excerpt] = {
 
 
 def render_document(text: str, results: Path = RESULTS) -> str:
-    """Return `text` with sentences and tables made anew; a table without a file says that it was not measured.
+    """Return the README's `text` with its sentences and tables written anew from results files.
+
+    A table without a results file says that it was not measured.
 
     Raises:
         ValueError: An unknown table, or a marker without its partner.
@@ -186,7 +188,7 @@ def render_document(text: str, results: Path = RESULTS) -> str:
 
 
 def _replace_between_markers(text: str, marker: str, content: str) -> str:
-    """Return the text with other content between the two lines of a marker."""
+    """Return `text` with `content` between the opening and the closing comment of a marker."""
     begin, end = (f"<!-- {slash}{marker} -->" for slash in ("", "/"))
     parts = re.split(rf"(?<={re.escape(begin)}\n).*?(?={re.escape(end)})", text, flags=re.DOTALL)
     if len(parts) != 2:
@@ -195,7 +197,7 @@ def _replace_between_markers(text: str, marker: str, content: str) -> str:
 
 
 def format_csv_files(results: Path = RESULTS) -> dict[Path, str]:
-    """Return the CSV file of each benchmark that was measured, with all rows of its tables."""
+    """Return the text of a CSV file for each measured benchmark, by path, with all rows of its tables."""
     return {
         results / CSV_FOLDER / file.name: format_tables_as_csv(
             parse_markdown_tables(TABLES[file.stem](read_rows(file)))[0]
@@ -205,6 +207,7 @@ def format_csv_files(results: Path = RESULTS) -> dict[Path, str]:
 
 
 def _format_content(name: str, results: Path) -> str:
+    """Return what the README shows of one benchmark: paragraphs, the selected tables, and how they were measured."""
     file = results / f"{name}.csv"
     if not file.exists():
         return "Not measured yet."
@@ -222,7 +225,7 @@ def _format_content(name: str, results: Path) -> str:
 
 
 def _describe_measurement(file: Path, rows: list[Row]) -> str:
-    """Return where and when the rows were measured."""
+    """Return the machine, commits, days and data of measured rows, as text."""
     first_row = rows[0]
     for column in ("cpu", "cores", "gpus", "torch", "transformers"):
         if len({row[column] for row in rows}) > 1:
@@ -238,7 +241,7 @@ def _describe_measurement(file: Path, rows: list[Row]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write or check the document and the CSV files; returns the exit status."""
+    """Write the README's tables and their CSV files, or with `--check` compare them; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)

@@ -56,6 +56,7 @@ class TextbookBidaf(nn.Module):
     """
 
     def __init__(self, config: BidafConfig, similarity: SimilarityForm = "products") -> None:
+        """Build the layers of BiDAF that `config` describes, with one of the forms of similarity."""
         super().__init__()
         refuse_unsupported_config(config)
         h = config.hidden_size
@@ -107,18 +108,18 @@ class TextbookBidaf(nn.Module):
         return self._log_softmax(start, context_mask), self._log_softmax(end, context_mask)
 
     def loss(self, log_start: torch.Tensor, log_end: torch.Tensor, labels: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Return the sum of both negative log-likelihoods in nats, mean over the batch."""
+        """Return the sum of the negative log-likelihoods of start and end in nats, the mean over the batch."""
         start_loss = F.nll_loss(log_start, labels["start_positions"])
         return start_loss + F.nll_loss(log_end, labels["end_positions"])
 
     @staticmethod
     def _log_softmax(logits: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return log-probabilities (B, C) in float32 from scores (B, C, 1)."""
+        """Return log-probabilities (B, C) in float32 over the real tokens, from scores (B, C, 1)."""
         masked = logits.squeeze(-1).float().masked_fill(~mask, MASKED)
         return masked.log_softmax(dim=1)
 
     def _embed(self, ids: torch.Tensor, char_ids: torch.Tensor | None) -> torch.Tensor:
-        """Embed ids (B, n) as (B, n, h) or, with characters, (B, n, h + channels), after the highway layers."""
+        """Return the vectors (B, n, h) of words (B, n), with characters (B, n, h + channels), after highway layers."""
         x: torch.Tensor = self.projection(self._drop(self.words(ids)))
         if self.positions is not None:
             x = self._drop(x + self.positions(torch.arange(ids.size(1), device=ids.device)))
@@ -142,7 +143,10 @@ class TextbookBidaf(nn.Module):
     def _attend(
         self, c: torch.Tensor, q: torch.Tensor, context_mask: torch.Tensor, question_mask: torch.Tensor
     ) -> torch.Tensor:
-        """Return G (B, C, 8h) from the states (B, C, 2h) of the context and (B, Q, 2h) of the question."""
+        """Return BiDAF's attention of the context to the question and back, G (B, C, 8h).
+
+        States c are (B, C, 2h), of the question q (B, Q, 2h).
+        """
         s = self._similarities(self._drop(c), self._drop(q))
         s1 = s.masked_fill(~question_mask.unsqueeze(1), MASKED).softmax(dim=2)
         s2 = s.masked_fill(~context_mask.unsqueeze(2), MASKED).softmax(dim=1)
@@ -151,7 +155,7 @@ class TextbookBidaf(nn.Module):
         return torch.cat([c, a, c * a, c * b], dim=-1)
 
     def _similarities(self, c: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
-        """Return S (B, C, Q) in float32."""
+        """Return the similarity (B, C, Q) of each context word and question word, in float32."""
         if self.similarity_form == "concatenation":
             shape = (-1, c.size(1), q.size(1), -1)
             rows, columns = c.unsqueeze(2).expand(shape), q.unsqueeze(1).expand(shape)
@@ -164,6 +168,7 @@ class TextbookBidaf(nn.Module):
         return (from_context + from_question + from_both + self.similarity.bias).float()
 
     def _drop(self, x: torch.Tensor) -> torch.Tensor:
+        """Apply dropout to x in training."""
         return F.dropout(x, self.drop_rate, self.training)
 
 
@@ -171,6 +176,7 @@ class PackedLstm(nn.Module):
     """A bidirectional LSTM over packed sequences, dropout between its layers and on its output."""
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int, drop_rate: float) -> None:
+        """Build a bidirectional LSTM with `hidden_size` units in each direction."""
         super().__init__()
         between = drop_rate if num_layers > 1 else 0.0
         self.lstm = nn.LSTM(input_size, hidden_size, num_layers, batch_first=True, bidirectional=True, dropout=between)
@@ -216,7 +222,10 @@ _RENAMED = {
 def decode_spans_exhaustively(
     log_start: torch.Tensor, log_end: torch.Tensor, max_length: int, may_refuse: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return starts and ends (B,) of the most probable spans of all pairs (C, C), (0, 0) if "no answer" is likelier."""
+    """Return first and last positions (B,) of the most probable spans, found by scoring all pairs (C, C).
+
+    With `may_refuse` they are (0, 0) where "no answer" is likelier.
+    """
     start, end = log_start.exp(), log_end.exp()
     length = start.size(1)
     legal = torch.ones(length, length, dtype=torch.bool, device=start.device).triu().tril(max_length - 1)

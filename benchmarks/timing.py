@@ -14,7 +14,7 @@ from benchmarks.worker import Worker
 
 
 def measure_seconds(work: Callable[[], Any], device: torch.device) -> float:
-    """Return the seconds that `work` takes; on CUDA between two events on the stream.
+    """Return the seconds that `work` takes: on CUDA by events, with one thread CPU time.
 
     With one thread they are those of the processor: the same on an idle machine, and not longer where others work too.
     """
@@ -34,7 +34,7 @@ def measure_seconds(work: Callable[[], Any], device: torch.device) -> float:
 
 
 def measure_median_seconds(workers: Sequence[Worker], phase: str, rounds: int) -> list[float]:
-    """Return the median seconds of each worker's `time_round` over interleaved rounds, after a `warm_up` of each."""
+    """Time a phase in all workers in turns; return the median seconds of a round for each."""
     for worker in workers:
         worker.ask("warm_up", phase)
     seconds: list[list[float]] = [[] for _ in workers]
@@ -45,6 +45,6 @@ def measure_median_seconds(workers: Sequence[Worker], phase: str, rounds: int) -
 
 
 def parse_thread_counts(requested: Sequence[str]) -> list[int]:
-    """Return the numbers of threads, "all" being the cores this process may use, each once."""
+    """Return the numbers of threads on the command line, each once; "all" is every core this process may use."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return list(dict.fromkeys(cores if count == "all" else int(count) for count in requested))

@@ -82,7 +82,7 @@ COMPARISONS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> Path:
-    """Measure, print and write the CSV; returns its path."""
+    """Time BiDAF's training step and evaluation beside the textbook's, write the results file and return its path."""
     options = parse_arguments(arguments)
     commit = git_commit()
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Return the command line, `--quick` filled in."""
+    """Parse the command line, and fill in what `--quick` stands for."""
     names = list(dict.fromkeys(comparison.name for comparison in COMPARISONS))
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.training_step",
@@ -131,7 +131,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def write_inputs(files: dict[str, Path], quick: bool, batch_size: int, batches: int) -> str:
-    """Write config, weights and batches of each variant into its file; returns the name of the dataset.
+    """Write configuration, weights and batches of each model variant into its file; return the dataset's name.
 
     Bucketed batches are taken at even distances from one of the sampler's pools, from the longest to the shortest;
     shuffled ones are the same questions in a random order.
@@ -163,7 +163,7 @@ def write_inputs(files: dict[str, Path], quick: bool, batch_size: int, batches: 
 
 
 def choose_questions(lengths: np.ndarray, batch_size: int, batches: int) -> np.ndarray:
-    """Return (batches, batch_size) positions of one random pool, sorted by length, batches at even distances.
+    """Draw questions for some batches as the length-sorting sampler does; return positions (batches, batch_size).
 
     Raises:
         ValueError: there are fewer questions than that.
@@ -178,12 +178,12 @@ def choose_questions(lengths: np.ndarray, batch_size: int, batches: int) -> np.n
 
 
 def select_model_inputs(batch: Batch) -> Batch:
-    """Return a batch of the DataModule without what no model reads."""
+    """Return a batch of the DataModule without the entries that no model reads."""
     return {name: value for name, value in batch.items() if name != "row"}
 
 
 def select_inputs_of_variant(batch: Batch, config: BidafConfig) -> Batch:
-    """Return the inputs of a variant, without characters where it has none."""
+    """Return the inputs that a model variant reads: without characters where it has none."""
     return {name: value for name, value in batch.items() if config.char_vocab_size or not name.endswith("char_ids")}
 
 
@@ -195,7 +195,10 @@ def compare_sides(
     options: argparse.Namespace,
     about: dict[str, Value],
 ) -> list[dict[str, Value]]:
-    """Return one row for each phase; a side that ran out of memory leaves its cells empty and a note."""
+    """Time both sides of a comparison; return a row for each phase.
+
+    Where a side ran out of memory, its cells are empty, with a note.
+    """
     sides = (comparison.ours, comparison.other)
     questions = options.batches * options.batch_size
     rows: list[dict[str, Value]] = []
@@ -243,7 +246,7 @@ MEASURED = (
 
 
 def measure_phase(workers: Sequence[Worker], phase: Phase, rounds: int, questions: int) -> dict[str, Value]:
-    """Return medians over interleaved rounds; `ratio` above 1: ours is faster."""
+    """Return the medians of a phase over rounds in turns; a `ratio` above 1 means that ours is faster."""
     our_seconds, other_seconds = measure_median_seconds(workers, phase, rounds)
     memory = [worker.ask("measure_peak_memory") for worker in workers]
     return {
@@ -258,7 +261,7 @@ def measure_phase(workers: Sequence[Worker], phase: Phase, rounds: int, question
 
 
 def compare_answers(workers: Sequence[Worker], folder: Path) -> float:
-    """Return the largest difference between what both sides answer.
+    """Return the largest difference between the outputs of both sides.
 
     In float32 log-probabilities and loss may differ by `TOLERANCE`, in bfloat16 probabilities and loss by
     `HALF_TOLERANCE`.
@@ -293,7 +296,7 @@ def find_largest_difference(our_answers: Batch, other_answers: Batch, names: str
 
 
 def format_row_line(row: dict[str, Value]) -> str:
-    """Return the line that is printed for a row."""
+    """Return the line that is printed for a row: the phase and the numbers of both sides."""
     about = f"{row['comparison']:14} {row['phase']:10} {row['variant']:13} {row['threads']} threads  "
     if row["ratio"] is None:
         return f"{about} not measured {row['note']}"

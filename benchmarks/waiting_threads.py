@@ -46,7 +46,7 @@ SITUATIONS = ("alone", "beside a busy process", "two trainings")
 
 
 def main(arguments: Sequence[str] | None = None) -> Path:
-    """Measure, print and write the CSV; returns its path."""
+    """Time a training step by how long waiting threads spin, print and write the results file; return its path."""
     options = parse_arguments(arguments)
     commit = git_commit()
     (cores,) = parse_thread_counts(["all"])
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Return the command line, `--quick` filled in."""
+    """Parse the command line, and fill in what `--quick` stands for."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.waiting_threads",
         description=__doc__,
@@ -103,7 +103,10 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 def measure_round_seconds(
     inputs: Path, situation: str, variables: Mapping[str, str | None], threads: int, rounds: int
 ) -> float:
-    """Return the median seconds of a round; of two trainings every round of either counts."""
+    """Return the median seconds of a training round in a situation, such as beside a busy process.
+
+    Of two trainings at once, the rounds of both count.
+    """
     trainings = 2 if situation == "two trainings" else 1
     with ExitStack() as stack:
         workers = [
@@ -119,7 +122,7 @@ def measure_round_seconds(
 
 
 def time_training_round(worker: Worker) -> float:
-    """Return the seconds on the wall that a round takes."""
+    """Return the wall seconds of one training round."""
     begin = time.perf_counter()
     worker.ask("time_round", "training")
     return time.perf_counter() - begin
@@ -127,7 +130,7 @@ def time_training_round(worker: Worker) -> float:
 
 @contextmanager
 def run_busy_process() -> Iterator[None]:
-    """Run a process that computes without a pause."""
+    """Keep another process computing without a pause while the block runs."""
     process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
         yield

@@ -6,7 +6,7 @@ from ctxzoo.results.table_parts import format_markdown_table
 
 
 def format_waiting_threads_table(rows: list[dict[str, str]]) -> str:
-    """Return steps a second, and in brackets how many times those of the unbounded one."""
+    """Return the Markdown table of training steps a second, with ratios to threads that spin without a bound."""
     situations = list(dict.fromkeys(row["situation"] for row in rows))
     cells = {
         (row["setting"], row["situation"]): f"{float(row['steps_per_second']):.2f} ({float(row['ratio']):.2f})"

@@ -58,7 +58,7 @@ class Comparison:
 
 
 def list_gensim_sides(architecture: str, name: str) -> tuple[Side, ...]:
-    """Return the sides for both ways in which gensim reads."""
+    """Return gensim's sides for an architecture, one for each way in which it reads the text."""
     return (
         Side(f"gensim {name}", "gensim", architecture),
         Side(f"gensim {name}, corpus_file", "gensim", architecture, corpus_file=True),
@@ -66,7 +66,7 @@ def list_gensim_sides(architecture: str, name: str) -> tuple[Side, ...]:
 
 
 def list_ctxzoo_sides(architecture: str, learning_rate: float | None = None) -> tuple[Side, ...]:
-    """Return the sides for both ways in which noise is drawn."""
+    """Return ctxzoo's sides for an architecture, one for each way in which negative samples are drawn."""
     return (
         Side(architecture, "ctxzoo", architecture, learning_rate=learning_rate),
         Side(f"{architecture}, shared noise", "ctxzoo", architecture, True, learning_rate=learning_rate),
@@ -90,7 +90,7 @@ COMPARISONS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> Path:
-    """Measure, print and write the CSV; returns its path."""
+    """Time ctxzoo's and gensim's training of word vectors, print and write the results file; return its path."""
     options = parse_arguments(arguments)
     commit = git_commit()
     rows: list[dict[str, Value]] = []
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Return the command line, `--quick` filled in."""
+    """Parse the command line, and fill in what `--quick` stands for."""
     names = [comparison.name for comparison in COMPARISONS]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.word_embedding",
@@ -133,7 +133,9 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def write_first_sentences(folder: Path, words: int, options: argparse.Namespace) -> tuple[str, Corpus]:
-    """Write the first sentences of a text, with all words and with the known ones; return dataset and corpus.
+    """Write the first sentences of a text, with all words and with the frequent ones alone.
+
+    Returns the dataset's name and the corpus of frequent words.
 
     Args:
         folder: New folder for both files.
@@ -153,7 +155,7 @@ def write_first_sentences(folder: Path, words: int, options: argparse.Namespace)
 
 
 def read_first_sentences(dataset: str, words: int) -> Iterator[str]:
-    """Yield lines of words with a space between them."""
+    """Yield sentences of a dataset until `words` words are read; words have a space between them."""
     pre_tokenizer = build_pre_tokenizer(True, "english", fold_digits=True)
     for line in CorpusSource(dataset).lines():
         found = pre_tokenize(pre_tokenizer, line)
@@ -166,7 +168,7 @@ def read_first_sentences(dataset: str, words: int) -> Iterator[str]:
 def compare_sides(
     comparison: Comparison, folder: Path, threads: int, options: argparse.Namespace, about: dict[str, Value]
 ) -> list[dict[str, Value]]:
-    """Return one row for each side."""
+    """Train word vectors with each side of a comparison in turns; return a row of speed, memory and scores for each."""
     worker_arguments = (str(folder), str(options.min_count), str(threads))
     with ExitStack() as stack:
         workers = [stack.enter_context(Worker(side, threads, *worker_arguments)) for side in comparison.sides]
@@ -206,7 +208,7 @@ def compare_sides(
 
 
 def format_row_line(row: dict[str, Value]) -> str:
-    """Return the line that is printed for a row."""
+    """Return the line that is printed for a row: the side, its speed, memory and scores."""
     return (
         f"{row['side']:28} {row['threads']} threads  {row['words_per_second']:>12,.0f} words/s  "
         f"ratio {row['ratio']:.2f}  {row['peak_memory_mb']:.0f} MiB  "

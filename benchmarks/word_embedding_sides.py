@@ -52,18 +52,18 @@ class Side:
 
 
 def load_known_corpus(folder: str | Path, min_count: int) -> Corpus:
-    """Load the corpus of a folder with the text, whose words are cut already."""
+    """Return the training corpus of a folder, whose text has spaces between the words."""
     source = CorpusSource(str(Path(folder, TEXT)))
     return load_corpus(source, build_pre_tokenizer(False), min_count=min_count, cache=Path(folder, "cache"))
 
 
 def get_learning_rate(side: Side) -> float:
-    """Return the learning rate of a side, its own or the customary one."""
+    """Return the learning rate of a side: its own, or the usual one of its architecture."""
     return side.learning_rate or CUSTOMS[side.architecture].learning_rate
 
 
 def build_gensim_arguments(side: Side, threads: int) -> dict[str, Any]:
-    """Return the arguments of gensim's Word2Vec for one pass."""
+    """Return the arguments with which gensim's `Word2Vec` trains one epoch as the side does."""
     return {
         "vector_size": DIM,
         "window": WINDOW,
@@ -88,6 +88,7 @@ class Runner:
     """
 
     def __init__(self, side: Side, folder: str, min_count: str, threads: str) -> None:
+        """Load the training text of `folder` for the side's library; measure the memory of the libraries before."""
         self.side = side
         self.threads = int(threads)
         self.known = str(Path(folder, KNOWN))
@@ -110,11 +111,11 @@ class Runner:
             self.sentences = [part.tolist() for part in np.split(names[corpus.ids], cuts)]
 
     def warm_up(self, phase: str) -> None:
-        """Compile the kernel before anything is timed."""
+        """Compile ctxzoo's training loop before anything is timed."""
         self._prepare_training()
 
     def time_round(self, phase: str) -> float:
-        """Return the seconds of one pass over the text, from the first vectors on."""
+        """Train fresh word vectors for one epoch; return the seconds it takes."""
         train, vectors = self._prepare_training()
         begin = time.perf_counter()
         train()
@@ -123,11 +124,11 @@ class Runner:
         return seconds
 
     def measure_peak_memory(self) -> float:
-        """Return the MiB that training takes beyond the libraries."""
+        """Return the MiB that training takes beyond the imported libraries."""
         return measure_own_peak_memory_mb() - self.libraries_mb
 
     def score_vectors(self) -> Quality:
-        """Score the vectors of the last round: similarity and analogies in percent; nothing without the test sets."""
+        """Return the last round's scores of word similarity and analogies in percent; empty without test sets."""
         if not os.environ.get("CTXZOO_DATA"):
             return dict.fromkeys([*SIMILARITY, "semantic", "syntactic"])
         words, table = self.vectors
@@ -142,10 +143,11 @@ class Runner:
         }
 
     def _prepare_training(self) -> Any:
-        """Return a function that trains fresh vectors, and one that gives words and vectors afterwards."""
+        """Return two functions: one trains fresh vectors, the other returns words and their vectors."""
         return self._prepare_gensim() if self.side.library == "gensim" else self._prepare_ctxzoo()
 
     def _prepare_ctxzoo(self) -> Any:
+        """Return ctxzoo's functions for `_prepare_training`."""
         from ctxzoo.tasks.word_embeddings.hogwild_trainer import HogwildTrainer
 
         torch.manual_seed(SEED)
@@ -171,6 +173,7 @@ class Runner:
         return trainer.fit, lambda: (self.words, table[SPECIAL:].detach().numpy())
 
     def _prepare_gensim(self) -> Any:
+        """Return gensim's functions for `_prepare_training`."""
         import gensim.models
 
         model = gensim.models.Word2Vec(min_count=1, **build_gensim_arguments(self.side, self.threads))

@@ -16,7 +16,7 @@ SCORES = {
 
 
 def format_word_embedding_table(rows: list[Row]) -> str:
-    """Return for each comparison and number of threads speed, ratio, memory and scores."""
+    """Return the Markdown tables of training word vectors: speed, ratio, memory and scores of each side."""
     parts = []
     for comparison, threads in dict.fromkeys((row["comparison"], row["threads"]) for row in rows):
         comparison_rows = [row for row in rows if (row["comparison"], row["threads"]) == (comparison, threads)]
@@ -38,6 +38,7 @@ def format_word_embedding_table(rows: list[Row]) -> str:
 
 
 def _format_row_cells(row: Row) -> list[str]:
+    """Return the cells of a side: its name, words a second, ratio, memory, whole-process seconds and scores."""
     return [
         row["side"],
         format_number(row["words_per_second"], 0),

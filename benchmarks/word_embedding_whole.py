@@ -27,7 +27,7 @@ from benchmarks.worker import ROOT
 
 
 def measure_process_seconds(side: Side, folder: Path, min_count: str, threads: int, cache: Path) -> float:
-    """Return the seconds from the start of a process to its end.
+    """Train word vectors in a process of its own; return its seconds from start to end.
 
     Args:
         side: Implementation that trains, with its settings.
@@ -58,7 +58,7 @@ def measure_process_seconds(side: Side, folder: Path, min_count: str, threads: i
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train once, and write the vectors."""
+    """Train word vectors on a text with the side's library, and write them to a file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--side", type=json.loads, required=True)
     parser.add_argument("text", type=Path)
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def train_ctxzoo(side: Side, text: Path, min_count: str, threads: str) -> object:
-    """Return vectors (words, d); ids of the text are written to a folder of their own."""
+    """Train word vectors on a text file with ctxzoo, one epoch with the side's settings; return them, (words, d)."""
     with tempfile.TemporaryDirectory() as scratch:
         Path(scratch, TEXT).symlink_to(text.resolve())
         runner = Runner(side, scratch, min_count, threads)
@@ -82,7 +82,10 @@ def train_ctxzoo(side: Side, text: Path, min_count: str, threads: str) -> object
 
 
 def train_gensim(side: Side, text: Path, min_count: str, threads: str) -> object:
-    """Return vectors (words, d); gensim reads the file itself, by lines or by `corpus_file`."""
+    """Train word vectors on a text file with gensim's `Word2Vec`, with the side's settings; return them, (words, d).
+
+    gensim reads the file itself: line by line, or by several threads (`corpus_file`) where the side says so.
+    """
     from gensim.models import word2vec
 
     given = {"corpus_file": str(text)} if side.corpus_file else {"sentences": word2vec.LineSentence(str(text))}

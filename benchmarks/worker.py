@@ -39,6 +39,10 @@ class Worker:
     def __init__(
         self, side: Any, threads: int, *arguments: str, variables: Mapping[str, str | None] | None = None
     ) -> None:
+        """Start the process; it builds the `Runner` of the side's module with the side and `arguments`.
+
+        `variables` are further environment variables; None unsets one.
+        """
         self.side = side
         about = [f"--module={type(side).__module__}", f"--side={json.dumps(asdict(side))}", f"--threads={threads}"]
         environment = {
@@ -61,11 +65,12 @@ class Worker:
         return self
 
     def __exit__(self, *error: object) -> None:
+        """End the process."""
         self._process.kill()
         self._process.communicate()
 
     def ask(self, name: str, *arguments: Any) -> Any:
-        """Call a method of the runner, wait for the answer."""
+        """Call the runner's method `name` in the worker process, and return its result."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -81,7 +86,7 @@ class Worker:
 
 
 def main() -> None:
-    """Serve the calls of a `Worker`: build its runner, call the requested methods, and send what they return."""
+    """Run as the worker process: build the runner, call the methods that a `Worker` asks for, send back results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--module", required=True)
     parser.add_argument("--side", type=json.loads, required=True)
